@@ -1,0 +1,106 @@
+-- state.db: small and precious. Moments are integer milliseconds since 1970 (UTC).
+
+CREATE TABLE site (
+  id            TEXT PRIMARY KEY,
+  name          TEXT NOT NULL,
+  timezone      TEXT NOT NULL,
+  location_name TEXT,
+  latitude      REAL,
+  longitude     REAL,
+  archived      INTEGER NOT NULL DEFAULT 0,
+  created_at_ms INTEGER NOT NULL
+) STRICT;
+
+-- Secrets are stored as hashes only; a token is shown once.
+CREATE TABLE access_token (
+  id            TEXT PRIMARY KEY,
+  name          TEXT NOT NULL,
+  role          TEXT NOT NULL,
+  secret_sha256 BLOB NOT NULL UNIQUE,
+  created_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER,
+  revoked_at_ms INTEGER
+) STRICT;
+
+-- One row while the box waits to be claimed; claiming deletes it.
+CREATE TABLE claim (
+  id            INTEGER PRIMARY KEY CHECK (id = 1),
+  code_sha256   BLOB NOT NULL,
+  created_at_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE user_account (
+  name            TEXT PRIMARY KEY,
+  role            TEXT NOT NULL,
+  password_hash   TEXT NOT NULL,
+  created_at_ms   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE blueprint (
+  id            TEXT PRIMARY KEY,
+  -- 'built_in' or 'uploaded'
+  source        TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  -- zip as uploaded; NULL for built-in ones
+  original      BLOB,
+  -- compiled manifest as JSON
+  manifest      TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE device (
+  id                 TEXT PRIMARY KEY,
+  slug               TEXT NOT NULL UNIQUE,
+  name               TEXT NOT NULL,
+  type               TEXT NOT NULL,
+  blueprint_id       TEXT NOT NULL REFERENCES blueprint (id),
+  communication_type TEXT NOT NULL,
+  upstream_id        TEXT REFERENCES device (id),
+  hardware_id        TEXT,
+  channel_id         TEXT,
+  created_at_ms      INTEGER NOT NULL,
+  updated_at_ms      INTEGER NOT NULL,
+  UNIQUE (hardware_id, channel_id)
+) STRICT;
+CREATE INDEX device_by_blueprint ON device (blueprint_id);
+CREATE INDEX device_by_upstream ON device (upstream_id);
+
+CREATE TABLE device_property (
+  device_id      TEXT PRIMARY KEY REFERENCES device (id) ON DELETE CASCADE,
+  -- JSON object: property name -> last value
+  property_values TEXT NOT NULL,
+  received_at_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE device_credential (
+  hardware_id     TEXT PRIMARY KEY,
+  device_id       TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  salt            BLOB NOT NULL,
+  password_sha256 BLOB NOT NULL,
+  created_at_ms   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX device_credential_by_device ON device_credential (device_id);
+
+CREATE TABLE execution (
+  id             TEXT PRIMARY KEY,
+  device_id      TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  state          TEXT NOT NULL,
+  ephemeral      INTEGER NOT NULL,
+  created_at_ms  INTEGER NOT NULL,
+  requested_name TEXT NOT NULL,
+  manifest_name  TEXT NOT NULL,
+  -- JSON object, sensitive values masked
+  arguments      TEXT NOT NULL,
+  -- who asked: kind, id and name of the principal, JSON
+  origin         TEXT NOT NULL
+) STRICT;
+CREATE INDEX execution_by_device ON execution (device_id, created_at_ms, id);
+CREATE INDEX execution_by_creation ON execution (created_at_ms, id);
+
+CREATE TABLE execution_response (
+  execution_id   TEXT NOT NULL REFERENCES execution (id) ON DELETE CASCADE,
+  sequence       INTEGER NOT NULL,
+  state          TEXT NOT NULL,
+  payload        TEXT NOT NULL,
+  received_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (execution_id, sequence)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,1 @@
+export type { Connectivity, DeviceMessage, DeviceMessageHandler, DeviceMessageKind } from './model.ts';

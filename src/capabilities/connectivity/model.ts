@@ -1,0 +1,35 @@
+import type { Device } from '../devices/index.ts';
+
+/** Kinds of messages a device sends (mqtt-device-protocol.md section 5). */
+export type DeviceMessageKind = 'telemetry' | 'properties' | 'logs' | 'command_responses';
+
+/** One message of a known device, its JSON object decoded within the limits. */
+export interface DeviceMessage {
+  device: Device;
+  kind: DeviceMessageKind;
+  /** A null-prototype object; keys such as `__proto__` are plain names in it. */
+  body: Record<string, unknown>;
+  /** Bytes of the payload, for accounting. */
+  sizeBytes: number;
+  receivedAtMs: number;
+  qos: 0 | 1 | 2;
+}
+
+/**
+ * Takes one kind of message. A returned promise delays the acknowledgement until it resolves; it rejects
+ * only when the data could not be stored. Bad content is the handler's to report, never to throw.
+ */
+export type DeviceMessageHandler = (message: DeviceMessage) => Promise<void> | void;
+
+/** What other capabilities ask of connectivity. */
+export interface Connectivity {
+  /** Registers the one handler of a kind. */
+  handle(kind: DeviceMessageKind, handler: DeviceMessageHandler): void;
+  /** True when a session of the device is connected and subscribed to command requests. */
+  canReceiveCommands(device: Device): boolean;
+  /** Publishes a command request; resolves with the number of sessions it was written to. */
+  sendCommandRequest(
+    device: Device,
+    request: { id: string; name: string; arguments: Record<string, unknown> },
+  ): Promise<number>;
+}

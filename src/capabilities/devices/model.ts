@@ -1,0 +1,84 @@
+/** Device records. Source: the interface's "Device", http-contract.md section 8. */
+import type { Emitter } from '../../lib/emitter.ts';
+import type { Role } from '../../platform/http/index.ts';
+import type { CompiledManifest } from '../blueprints/index.ts';
+
+export const DEVICE_TYPES = [
+  'STANDALONE',
+  'GATEWAY',
+  'EMBEDDED_UCM',
+  'HARDWARE_UCM',
+  'VIRTUAL_UCM',
+  'LINK_MASTER_UCM',
+  'LINK_SLAVE_UCM',
+  'LUA',
+  'NATIVE',
+  'CHILD',
+] as const;
+export type DeviceType = (typeof DEVICE_TYPES)[number];
+
+export type CommunicationType =
+  | 'MQTT_V1_PLAINTEXT'
+  | 'MQTT_V1_TLS'
+  | 'MQTT_V1_LOCALHOST'
+  | 'UCM_LUA'
+  | 'UCM_EMBEDDED'
+  | 'LINK';
+
+export interface Communication {
+  type: CommunicationType;
+  /** UCM_LUA, UCM_EMBEDDED and LINK: the device that carries this one. */
+  upstreamId?: string;
+  /** MQTT types: the device's address below `v1/from/…` (also kept for carried devices, not shown). */
+  hardwareId?: string;
+  channelId?: string;
+}
+
+export interface Device {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly type: DeviceType;
+  readonly blueprintId: string;
+  readonly communication: Communication;
+  readonly createdAtMs: number;
+  /** Changes on name, slug and blueprint; not on telemetry. */
+  readonly updatedAtMs: number;
+}
+
+export type ConnectivityStatus = 'ONLINE' | 'OFFLINE';
+
+/** Emitted after commit. */
+export interface DeviceEvents {
+  device_created: { device: Device };
+  device_updated: { device: Device; previous: Device };
+  /** The blueprint, and with it the declared attributes and commands, is another one now. */
+  blueprint_assigned: { device: Device; previousBlueprintId: string };
+  device_deleted: { device: Device };
+  properties_changed: { device: Device; changed: Record<string, unknown>; receivedAtMs: number };
+  connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: number };
+}
+
+/** What other capabilities ask of devices. All records are in memory; reading never touches the disk. */
+export interface Devices {
+  readonly events: Emitter<DeviceEvents>;
+  get(id: string): Device | undefined;
+  /** By id or slug. @throws GatewayError device_not_found (404) */
+  require(idOrSlug: string): Device;
+  find(idOrSlug: string): Device | undefined;
+  /** Every device, by id ascending. */
+  all(): readonly Device[];
+  /** By its MQTT address. */
+  atAddress(hardwareId: string, channelId: string): Device | undefined;
+  /** The compiled manifest of the device's blueprint; the same object until another blueprint is assigned. */
+  manifest(device: Device): CompiledManifest;
+  connectivity(deviceId: string): ConnectivityStatus;
+  /** Called by `connectivity`, which knows. Emits `connectivity_changed` on a change. */
+  setConnectivity(deviceId: string, status: ConnectivityStatus): void;
+  /** Last received properties that the manifest declares and the role may see. */
+  properties(device: Device, role: Role): Record<string, unknown>;
+  /**
+   * The source of `expand=raised_alert_names`; telemetry registers it, because it knows the alerts.
+   */
+  setRaisedAlerts(raisedAlertNames: (device: Device) => string[]): void;
+}

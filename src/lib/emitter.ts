@@ -1,0 +1,43 @@
+/**
+ * Events of one capability. Listeners run in the order they subscribed, synchronously, after the fact is
+ * stored. A listener that throws is reported with its owner's name and the others still run. An event
+ * never carries a question: who needs an answer calls.
+ */
+export class Emitter<Events extends object> {
+  readonly #listeners = new Map<keyof Events, Set<{ owner: string; handle: (event: never) => void }>>();
+  readonly #onFailure: (owner: string, event: string, error: unknown) => void;
+
+  constructor(onFailure: (owner: string, event: string, error: unknown) => void) {
+    this.#onFailure = onFailure;
+  }
+
+  /** Subscribes; the returned function ends the subscription. */
+  on<Name extends keyof Events>(
+    name: Name,
+    owner: string,
+    handle: (event: Events[Name]) => void,
+  ): () => void {
+    const entry = { owner, handle: handle as (event: never) => void };
+    let set = this.#listeners.get(name);
+    if (!set) this.#listeners.set(name, (set = new Set()));
+    set.add(entry);
+    return () => void set.delete(entry);
+  }
+
+  /** True when somebody listens, so that a hot path can skip building the event. */
+  has(name: keyof Events): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
+  }
+
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    const set = this.#listeners.get(name);
+    if (!set) return;
+    for (const { owner, handle } of set) {
+      try {
+        (handle as (event: Events[Name]) => void)(event);
+      } catch (error) {
+        this.#onFailure(owner, String(name), error);
+      }
+    }
+  }
+}

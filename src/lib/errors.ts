@@ -1,0 +1,88 @@
+/**
+ * The one error that the gateway raises on purpose. Three families are never mixed: the caller's
+ * fault and the world's fault are a `GatewayError`; our own fault is an `assert` and becomes
+ * `internal_error` at the border.
+ */
+
+/** What went wrong in one word; `platform/http` owns the mapping to a status. */
+export type ErrorKind =
+  | 'invalid_argument'
+  | 'unauthenticated'
+  | 'permission_denied'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable'
+  | 'conflict'
+  | 'too_large'
+  | 'unprocessable'
+  | 'rate_limited'
+  | 'internal'
+  | 'unavailable'
+  | 'timeout';
+
+/** One entry of the wire's `errors` list (contract section 4). */
+export interface Problem {
+  /** Stable snake_case identifier, listed in docs/errors.md. */
+  code: string;
+  /** One sentence for a person: what was wrong and what is allowed. */
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+export class GatewayError extends Error {
+  readonly kind: ErrorKind;
+  /** Never empty; clients of the contract fail on an empty list. */
+  readonly problems: readonly [Problem, ...Problem[]];
+  /** For `rate_limited` and `unavailable`: whole seconds after which to try again. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(
+    kind: ErrorKind,
+    problems: readonly [Problem, ...Problem[]],
+    options: { cause?: unknown; retryAfterS?: number } = {},
+  ) {
+    super(problems[0].message, { cause: options.cause });
+    this.name = 'GatewayError';
+    this.kind = kind;
+    this.problems = problems;
+    this.retryAfterS = options.retryAfterS;
+  }
+
+  get code(): string {
+    return this.problems[0].code;
+  }
+}
+
+/** Shorthand for the usual error with a single problem. */
+export function gatewayError(
+  kind: ErrorKind,
+  code: string,
+  message: string,
+  details?: Record<string, unknown>,
+  cause?: unknown,
+): GatewayError {
+  return new GatewayError(kind, [details ? { code, message, details } : { code, message }], { cause });
+}
+
+/** A list of problems as one error; `undefined` when there is none. */
+export function errorOfProblems(kind: ErrorKind, problems: readonly Problem[]): GatewayError | undefined {
+  const [first, ...rest] = problems;
+  return first === undefined ? undefined : new GatewayError(kind, [first, ...rest]);
+}
+
+export function invalidBody(field: string, message: string): GatewayError {
+  return gatewayError('invalid_argument', 'invalid_body', message, { field });
+}
+
+export function invalidQuery(parameter: string, message: string): GatewayError {
+  return gatewayError('invalid_argument', 'invalid_query', message, { parameter });
+}
+
+export function notFound(code: string, message: string): GatewayError {
+  return gatewayError('not_found', code, message);
+}
+
+/** The text of anything that was thrown, for a log field; never for a decision. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

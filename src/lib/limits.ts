@@ -1,0 +1,157 @@
+/**
+ * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
+ * (C = contract pages, M = measured, G = reasoned guess).
+ */
+export const LIMITS = {
+  http: {
+    /** C http-contract 1: JSON body. */
+    jsonBodyBytes: 1_048_576,
+    /** C: compressed archive. */
+    zipBodyBytes: 20 * 1_048_576,
+    /** G: request line and headers together; Node's default is 16 KiB. */
+    headerBytes: 16_384,
+    /** G: a client that needs longer to send its headers is not one of ours (slowloris). */
+    headersTimeoutMs: 10_000,
+    /** G: whole request including its body. */
+    requestTimeoutMs: 60_000,
+    keepAliveTimeoutMs: 65_000,
+    /** G: sockets in all; far above what one site needs, far below the file limit. */
+    connections: 1_000,
+    /** C 1: requests per second and token, and its burst. */
+    requestsPerSecond: 50,
+    requestBurst: 200,
+    /** C 1: failed authentications per minute and address. */
+    failedAuthenticationsPerMinute: 20,
+    /** C 1: anonymous Validate per minute and address. */
+    anonymousValidatePerMinute: 10,
+    /** C 6: page size, default and maximum. */
+    pageItems: 1_000,
+    /** C 5. */
+    tokenLength: 512,
+    nameLength: 255,
+    requestIdLength: 128,
+  },
+  webSocket: {
+    /** C 1. */
+    connections: 200,
+    /** C 11: frame from a client. */
+    inboundFrameBytes: 65_536,
+    /** C 11: queued for a slow reader before 1013. */
+    queuedBytes: 1_048_576,
+    pingIntervalMs: 30_000,
+    missedPongs: 2,
+  },
+  mqtt: {
+    /** C mqtt-device-protocol 12. */
+    payloadBytes: 262_144,
+    topicBytes: 256,
+    topicLevels: 10,
+    sessionsPerIdentity: 8,
+    sessions: 2_000,
+    subscriptionsPerSession: 32,
+    failedLoginsPerMinute: 20,
+    messagesPerSecond: 100,
+    messageBurst: 500,
+    /** G: packet = payload + topic + fixed parts. */
+    packetBytes: 262_144 + 1_024,
+    /** G: CONNECT carries client id, will and credentials; will payload is bounded by this too. */
+    connectPacketBytes: 16_384,
+    /** G: a socket that does not send CONNECT in this time is closed. */
+    connectTimeoutMs: 10_000,
+    /** C 1: used when the client asks for keepalive 0. */
+    keepAliveDefaultS: 300,
+    /** G: bytes queued towards one client before it is cut off as too slow. */
+    outboundQueuedBytes: 1_048_576,
+    /** G: open sockets per remote address; communication modules share one address. */
+    connectionsPerAddress: 1_000,
+  },
+  telemetry: {
+    /** C mqtt-device-protocol 6 and 12. */
+    attributesPerMessage: 1_000,
+    stringBytes: 4_096,
+    jsonBytes: 16_384,
+    arrayItems: 256,
+    keyLength: 128,
+    jsonDepth: 16,
+    /** C mqtt-device-protocol 11. */
+    futureToleranceMs: 60_000,
+    lateMs: 7 * 86_400_000,
+    /** C http-contract 10.1. */
+    latestDevices: 100,
+    latestAttributes: 200,
+    relevanceIntervalMs: 31_536_000_000,
+    relevanceIntervalDefaultMs: 30_000,
+  },
+  deviceLogs: {
+    /** C mqtt-device-protocol 6 and 12. */
+    messageBytes: 16_384,
+    perSecond: 20,
+    burst: 200,
+    /** C http-contract 9.8. */
+    pageItems: 50,
+    persistentDays: 90,
+    persistentEntries: 50_000,
+    ephemeralHours: 24,
+    ephemeralEntries: 5_000,
+  },
+  commands: {
+    /** C http-contract 9.6. */
+    timeoutMs: 60_000,
+    keepAliveFirstMs: 2_000,
+    keepAliveIntervalMs: 2_000,
+    ephemeralLifetimeMs: 24 * 3_600_000,
+    persistentLifetimeMs: 90 * 86_400_000,
+    persistentPerDevice: 10_000,
+    pageItems: 50,
+    /** G: responses kept per execution; a device that logs more has them counted, not stored. */
+    responsesPerExecution: 1_000,
+    /** G: executions in flight per device. */
+    inFlightPerDevice: 64,
+    responsePayloadBytes: 65_536,
+  },
+  connectivity: {
+    /** C mqtt-device-protocol 10. */
+    graceMs: 10_000,
+  },
+  devices: {
+    /** G: registry is held in memory; see docs/decisions. */
+    devices: 2_000,
+    propertyBytes: 16_384,
+    propertiesPerDevice: 1_000,
+  },
+  blueprints: {
+    /** C http-contract 1, blueprint-manifest 1. */
+    unpackedBytes: 100 * 1_048_576,
+    entries: 2_000,
+    manifestBytes: 2 * 1_048_576,
+    luaFileBytes: 2 * 1_048_576,
+    problems: 200,
+  },
+  commits: {
+    /** C decision 2: adaptive window of the group commit. */
+    windowMinMs: 10,
+    windowMaxMs: 1_000,
+    /** G: bytes buffered while the disk does not take them; beyond, data is refused, not acknowledged. */
+    bufferedBytes: 32 * 1_048_576,
+    retryMs: 1_000,
+  },
+  stop: {
+    /** C issue: SIGTERM finishes within this. */
+    totalMs: 10_000,
+  },
+} as const;
+
+export type Limits = typeof LIMITS;
+
+const relations: [boolean, string][] = [
+  [LIMITS.deviceLogs.pageItems <= LIMITS.http.pageItems, 'a log page is not larger than the largest page'],
+  [
+    LIMITS.mqtt.packetBytes > LIMITS.mqtt.payloadBytes + LIMITS.mqtt.topicBytes,
+    'a packet holds payload and topic',
+  ],
+  [LIMITS.connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
+  [LIMITS.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],
+  [LIMITS.telemetry.jsonBytes < LIMITS.mqtt.payloadBytes, 'a JSON value fits one message'],
+];
+for (const [holds, statement] of relations)
+  if (!holds) throw new Error(`limits contradict each other: ${statement}`);

@@ -1,0 +1,142 @@
+/**
+ * From environment and configuration file to one frozen `Config`. All faults are found in one pass, so a
+ * person corrects them in one go. The environment wins over the file.
+ */
+import { readFileSync } from 'node:fs';
+import { parse as parseYaml, YAMLParseError } from 'yaml';
+import { type Option, OPTIONS, type OptionValue } from './options.ts';
+import { messageOf } from '../../lib/errors.ts';
+
+type Table = (typeof OPTIONS)[number];
+type Widen<T> = T extends { type: 'integer' }
+  ? number
+  : T extends { type: 'boolean' }
+    ? boolean
+    : T extends { choices: readonly (infer Choice)[] }
+      ? Choice
+      : string;
+type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Text;
+type Value<T> = T extends { default: null } ? Widen<T> | undefined : Widen<T>;
+
+/** One member per row of the option table: `http_port` is `config.httpPort`. */
+export type Config = Readonly<{ [Row in Table as CamelCase<Row['name']>]: Value<Row> }>;
+
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(`configuration is not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+export interface ConfigSource {
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Path of a YAML file with the option names as keys; a path that cannot be read is a fault. */
+  file?: string | undefined;
+}
+
+/** @throws ConfigError naming every fault: which option, what was wrong, what is allowed. */
+export function loadConfig(source: ConfigSource): Config {
+  const faults: string[] = [];
+  const fromFile = source.file === undefined ? {} : readConfigFile(source.file, faults);
+  const config: Record<string, OptionValue | undefined> = {};
+  for (const option of OPTIONS as readonly Option[]) {
+    const variable = environmentName(option);
+    const text = source.environment[variable];
+    const given = text !== undefined && text !== '' ? text : fromFile[option.name];
+    const where = text !== undefined && text !== '' ? variable : `${source.file}: ${option.name}`;
+    config[camelCase(option.name)] = judge(option, given, where, faults);
+  }
+  for (const name of Object.keys(fromFile))
+    if (!OPTIONS.some((option) => option.name === name))
+      faults.push(`${source.file}: ${name}: unknown option`);
+  for (const name of Object.keys(source.environment))
+    if (isUnknownVariable(name)) faults.push(`${name}: unknown option`);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(config) as unknown as Config;
+}
+
+/** Options as a Markdown table; README holds exactly this. */
+export function optionTable(): string {
+  const rows = (OPTIONS as readonly Option[]).map((option) => {
+    const fallback = option.default === null ? '–' : `\`${option.default}\``;
+    return `| \`${environmentName(option)}\` | \`${option.name}\` | ${allowed(option)} | ${fallback} | ${option.purpose} |`;
+  });
+  return ['| Environment | File | Allowed | Default | Purpose |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+}
+
+function environmentName(option: Option): string {
+  return `GATEWAY_${option.name.toUpperCase()}`;
+}
+
+/** `GATEWAY_CONFIG_FILE` names the file itself and is read by the entry point. */
+function isUnknownVariable(name: string): boolean {
+  if (!name.startsWith('GATEWAY_') || name === 'GATEWAY_CONFIG_FILE') return false;
+  return !(OPTIONS as readonly Option[]).some((option) => environmentName(option) === name);
+}
+
+function readConfigFile(file: string, faults: string[]): Record<string, unknown> {
+  let content: unknown;
+  try {
+    content = parseYaml(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const position = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
+    faults.push(`${file}${position ? `:${position.line}:${position.col}` : ''}: ${messageOf(error)}`);
+    return {};
+  }
+  if (content === null || content === undefined) return {};
+  if (typeof content !== 'object' || Array.isArray(content)) {
+    faults.push(`${file}: must be a mapping of option names to values`);
+    return {};
+  }
+  return content as Record<string, unknown>;
+}
+
+function judge(option: Option, given: unknown, where: string, faults: string[]): OptionValue | undefined {
+  if (given === undefined || given === null) return option.default ?? undefined;
+  const refuse = (): undefined => {
+    const shown = option.secret ? '(secret)' : JSON.stringify(given);
+    faults.push(`${where}: ${shown} is not allowed, must be ${allowed(option)}`);
+    return undefined;
+  };
+  switch (option.type) {
+    case 'integer': {
+      const value = typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given;
+      if (typeof value !== 'number' || !Number.isInteger(value)) return refuse();
+      return value >= (option.min ?? value) && value <= (option.max ?? value) ? value : refuse();
+    }
+    case 'boolean':
+      if (given === true || given === 'true' || given === '1') return true;
+      return given === false || given === 'false' || given === '0' ? false : refuse();
+    case 'choice':
+      return typeof given === 'string' && option.choices?.includes(given) ? given : refuse();
+    case 'string': {
+      if (typeof given !== 'string' || given === '') return refuse();
+      const fault = option.check?.(given);
+      if (fault !== undefined) faults.push(`${where}: ${JSON.stringify(given)} ${fault}`);
+      return given;
+    }
+  }
+}
+
+function allowed(option: Option): string {
+  switch (option.type) {
+    case 'integer':
+      return `${option.unit ? `${option.unit}, ` : ''}integer ${option.min} to ${option.max}`;
+    case 'boolean':
+      return 'true or false';
+    case 'choice':
+      return (option.choices ?? []).join(', ');
+    case 'string':
+      return 'text';
+  }
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,2 @@
+export { ConfigError, loadConfig, optionTable, type Config, type ConfigSource } from './config.ts';
+export { isTimeZone } from './options.ts';

@@ -1,0 +1,119 @@
+/**
+ * Every option of the gateway: one table, from which the environment, the configuration file, the checks
+ * and README's section are made.
+ */
+
+export type OptionValue = string | number | boolean;
+
+export interface Option {
+  /** Key in the configuration file; `GATEWAY_` + upper case is the environment variable. */
+  name: string;
+  type: 'string' | 'integer' | 'boolean' | 'choice';
+  /** `null`: no value unless given. */
+  default: OptionValue | null;
+  /** Unit of an integer, for the table. */
+  unit?: string;
+  min?: number;
+  max?: number;
+  choices?: readonly string[];
+  /** What is wrong with a string value; `undefined` when it is fine. */
+  check?: (value: string) => string | undefined;
+  secret?: boolean;
+  /** One sentence. */
+  purpose: string;
+}
+
+const port = { type: 'integer', unit: 'TCP port', min: 0, max: 65_535 } as const;
+
+export const OPTIONS = [
+  {
+    name: 'data_dir',
+    type: 'string',
+    default: 'data',
+    purpose: 'Folder of the databases, backups and the claim code; relative to the working folder.',
+  },
+  {
+    name: 'http_host',
+    type: 'string',
+    default: '0.0.0.0',
+    purpose: 'Address on which the HTTP API listens.',
+  },
+  { name: 'http_port', ...port, default: 8_080, purpose: 'Port of the HTTP API; 0 picks a free one.' },
+  {
+    name: 'mqtt_host',
+    type: 'string',
+    default: '0.0.0.0',
+    purpose: 'Address on which the MQTT broker listens.',
+  },
+  { name: 'mqtt_port', ...port, default: 1_883, purpose: 'Port of plain MQTT; 0 picks a free one.' },
+  {
+    name: 'mqtts_port',
+    ...port,
+    default: 8_883,
+    purpose: 'Port kept for MQTT over TLS; this version does not open it.',
+  },
+  {
+    name: 'public_host',
+    type: 'string',
+    default: null,
+    purpose: 'Name or address given to devices in connection configurations; else the host of the request.',
+  },
+  {
+    name: 'site_name',
+    type: 'string',
+    default: null,
+    purpose: 'Name of the site made at first start; else the host name.',
+  },
+  {
+    name: 'site_timezone',
+    type: 'string',
+    default: 'UTC',
+    check: (value) => (isTimeZone(value) ? undefined : 'must be an IANA time zone such as Europe/Berlin'),
+    purpose: 'Time zone of the site made at first start.',
+  },
+  {
+    name: 'anonymous_role',
+    type: 'choice',
+    choices: ['NONE', 'READONLY'],
+    default: 'NONE',
+    purpose: 'Role of HTTP calls without a token.',
+  },
+  {
+    name: 'command_timeout_s',
+    type: 'integer',
+    unit: 's',
+    min: 1,
+    max: 3_600,
+    default: 60,
+    purpose: 'Silence of a device after which a command execution ends as TIMEOUT.',
+  },
+  {
+    name: 'cors_origins',
+    type: 'string',
+    default: null,
+    purpose: 'Origins that browsers may call the API from, separated by commas; `*` for any.',
+  },
+  {
+    name: 'log_level',
+    type: 'choice',
+    choices: ['debug', 'info', 'warn', 'error'],
+    default: 'info',
+    purpose: 'Least severity written to the service log.',
+  },
+  {
+    name: 'log_format',
+    type: 'choice',
+    choices: ['auto', 'json', 'journal', 'text'],
+    default: 'auto',
+    purpose: 'Form of the service log; auto is text on a terminal, journal under systemd, else json.',
+  },
+] as const satisfies readonly Option[];
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone.length > 0;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * A route as data. One table of these drives routing, roles, checks and (later) the API description.
+ * A capability's `routes.ts` returns a list of them; paths are canonical and start with `/v3`. The platform
+ * serves each path also under `/api` and with one trailing slash.
+ */
+import type { GenericSchema, InferOutput } from 'valibot';
+import type { Principal, Role } from './principal.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** What a handler gets: everything is checked already. */
+export interface Call<Query = unknown, Body = unknown> {
+  principal: Principal;
+  /** Path parameters, canonical: resolvers have turned slugs into ids. */
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  /** Host of the request without port, for addresses that go back to the caller. */
+  host: string;
+  /** Header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** Raw body; only for routes with `body: 'stream'`, bounded by `bodyBytes`. */
+  stream(): ReadableStream<Uint8Array>;
+  /** Aborted when the caller goes away or the gateway stops. */
+  signal: AbortSignal;
+  requestId: string;
+  remoteAddress: string;
+}
+
+export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema extends GenericSchema> {
+  /** Name of the operation in snake_case, unique: `get_site`. */
+  operation: string;
+  method: Method;
+  /** All paths of the operation, `{name}` for parameters; the first is the canonical one. */
+  paths: readonly [string, ...string[]];
+  /** Least role; `null`: needs no token. Finer checks (manifest access levels) belong to the service. */
+  role: Role | null;
+  /** Schema over the query parameters (name → list of values); see `queryOf` helpers in query.ts. */
+  query?: QuerySchema;
+  /** Schema of the JSON body, or `stream` for uploads. Absent: a body is tolerated and ignored. */
+  body?: BodySchema | 'stream';
+  /** Default: the JSON limit. */
+  bodyBytes?: number;
+  /** Path parameters the platform must not resolve, because the operation treats unknown ones itself. */
+  unresolved?: readonly string[];
+  /** Errors beyond the general ones, as `status code` for the API description. */
+  errors?: readonly string[];
+  /** Returns the wire object (answered as JSON with status 200) or a complete `Response`. */
+  handle(call: Call<InferOutput<QuerySchema>, InferOutput<BodySchema>>): unknown;
+}
+
+/** A route whose schema types are erased, as the platform holds it. */
+export interface Route extends Omit<RouteDefinition<GenericSchema, GenericSchema>, 'handle'> {
+  handle(call: Call): unknown;
+}
+
+/** Keeps the connection between schemas and handler while the types are known. */
+export function route<QuerySchema extends GenericSchema, BodySchema extends GenericSchema>(
+  definition: RouteDefinition<QuerySchema, BodySchema>,
+): Route {
+  return definition;
+}
+
+/** One side of a WebSocket as a capability sees it: outgoing only, bounded by the platform. */
+export interface StreamSocket {
+  /** Sends one JSON text frame; a reader too slow for the queue is closed with 1013. */
+  send(message: unknown): void;
+  /** Close codes of http-contract.md section 11. */
+  close(code: 1000 | 1001 | 1008 | 1011 | 1013, reason: string): void;
+  /** Aborted when the socket is closed, by whomever. */
+  readonly signal: AbortSignal;
+}
+
+export interface StreamDefinition<QuerySchema extends GenericSchema> {
+  operation: string;
+  paths: readonly [string, ...string[]];
+  role: Role;
+  query?: QuerySchema;
+  /** Called before the upgrade with checked input; throws `GatewayError` to refuse, else returns what runs after it. */
+  open(call: Call<InferOutput<QuerySchema>>): (socket: StreamSocket) => void;
+}
+
+export interface Stream extends Omit<StreamDefinition<GenericSchema>, 'open'> {
+  open(call: Call): (socket: StreamSocket) => void;
+}
+
+export function stream<QuerySchema extends GenericSchema>(definition: StreamDefinition<QuerySchema>): Stream {
+  return definition;
+}

@@ -1,0 +1,112 @@
+/**
+ * The service log: one line per event. The message is a fixed sentence, values are fields with their unit
+ * in the name. Levels: `error` a person must act; `warn` degraded, recovers alone; `info` start, stop,
+ * state changes, one line per request; `debug` per message. Secrets are never handed to it.
+ */
+import { pino } from 'pino';
+import type { Clock } from '../clock/index.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+export type LogFields = Record<string, unknown>;
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  fatal(message: string, fields?: LogFields): void;
+  /**
+   * A warning that may repeat without end: at most once per `intervalMs` and key, with the number of
+   * suppressed repeats as `suppressed`.
+   */
+  warnLimited(key: string, intervalMs: number, message: string, fields?: LogFields): void;
+  child(fields: LogFields): Log;
+}
+
+/** How lines look: `json` for machines, `journal` the same behind a syslog priority, `text` for a terminal. */
+export type LogFormat = 'json' | 'journal' | 'text';
+
+const JOURNAL_PRIORITY: Record<string, number> = { debug: 7, info: 6, warn: 4, error: 3, fatal: 2 };
+const LIMITED_KEYS_MAX = 1_000;
+
+export function createLog(options: {
+  level: LogLevel;
+  format: LogFormat;
+  clock: Clock;
+  write: (text: string) => void;
+}): Log {
+  const { clock, format, write } = options;
+  const stream = {
+    write: (line: string): void => write(format === 'json' ? line : decorate(line, format)),
+  };
+  const root = pino(
+    {
+      level: options.level,
+      base: null,
+      messageKey: 'message',
+      timestamp: () => `,"time":"${new Date(clock.wallMs()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: serializeError },
+    },
+    stream,
+  );
+  return wrap(root, clock, new Map());
+}
+
+type PinoLike = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
+
+function wrap(target: PinoLike, clock: Clock, limited: Map<string, { untilMs: number; count: number }>): Log {
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void =>
+      target[level](fields, message);
+  const warn = at('warn');
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn,
+    error: at('error'),
+    fatal: at('fatal'),
+    warnLimited: (key, intervalMs, message, fields = {}) => {
+      const nowMs = clock.monotonicMs();
+      const entry = limited.get(key);
+      if (entry && nowMs < entry.untilMs) {
+        entry.count++;
+        return;
+      }
+      if (limited.size >= LIMITED_KEYS_MAX) limited.clear();
+      limited.set(key, { untilMs: nowMs + intervalMs, count: 0 });
+      warn(message, entry && entry.count > 0 ? { ...fields, suppressed: entry.count } : fields);
+    },
+    child: (fields) => wrap(target.child(fields), clock, limited),
+  };
+}
+
+/** Message, stack and the chain of causes; a `GatewayError`'s private cause thus reaches the log only. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  return { message: error.message, stack: error.stack, cause: error.cause && serializeError(error.cause) };
+}
+
+function decorate(line: string, format: LogFormat): string {
+  const entry = JSON.parse(line) as Record<string, unknown> & {
+    level: string;
+    message: string;
+    time: string;
+  };
+  if (format === 'journal') return `<${JOURNAL_PRIORITY[entry.level] ?? 6}>${line}`;
+  const { level, message, time, component, error, ...fields } = entry;
+  const values = Object.entries(fields).map(([name, value]) => ` ${name}=${inspect(value)}`);
+  const problem = error === undefined ? '' : `\n    ${textOfError(error)}`;
+  const where = typeof component === 'string' ? `${component}: ` : '';
+  return `${time.slice(11, 23)} ${level.padEnd(5)} ${where}${message}${values.join('')}${problem}\n`;
+}
+
+function inspect(value: unknown): string {
+  return typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value);
+}
+
+function textOfError(error: unknown): string {
+  const { stack, message } = error as { stack?: string; message?: string };
+  return stack ?? message ?? JSON.stringify(error);
+}

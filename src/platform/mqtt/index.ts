@@ -1,0 +1,1 @@
+export type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage, MqttSession } from './types.ts';

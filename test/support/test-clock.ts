@@ -1,0 +1,107 @@
+/** A clock that moves only when a test says so. Timers fire in order of their due time. */
+import { type Clock, CLOCK_PLAUSIBLE_FROM_MS, sleepOn, type Timer } from '../../src/platform/clock/index.ts';
+
+interface Entry {
+  dueMs: number;
+  order: number;
+  fn: () => void;
+}
+
+export class TestClock implements Clock {
+  #wallMs: number;
+  #monotonicMs = 1_000;
+  #order = 0;
+  readonly #entries = new Set<Entry>();
+  readonly #stepped = new Set<(jumpMs: number) => void>();
+
+  constructor(wallMs = Date.UTC(2026, 2, 1, 8)) {
+    this.#wallMs = wallMs;
+  }
+
+  wallMs(): number {
+    return this.#wallMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  setTimer(durationMs: number, fn: () => void): Timer {
+    const entry = { dueMs: this.#monotonicMs + durationMs, order: this.#order++, fn };
+    this.#entries.add(entry);
+    return { cancel: () => void this.#entries.delete(entry) };
+  }
+
+  setRepeating(intervalMs: number, fn: () => void): Timer {
+    let timer: Timer;
+    let cancelled = false;
+    const arm = (): void => {
+      timer = this.setTimer(intervalMs, () => {
+        fn();
+        if (!cancelled) arm();
+      });
+    };
+    arm();
+    return {
+      cancel: () => {
+        cancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(
+      (fn) => this.setTimer(durationMs, fn),
+      (timer) => timer.cancel(),
+      signal,
+    );
+  }
+
+  isSet(): boolean {
+    return this.#wallMs >= CLOCK_PLAUSIBLE_FROM_MS;
+  }
+
+  onStepped(listener: (jumpMs: number) => void): () => void {
+    this.#stepped.add(listener);
+    return () => void this.#stepped.delete(listener);
+  }
+
+  /** Number of timers waiting; a leak shows here. */
+  get waiting(): number {
+    return this.#entries.size;
+  }
+
+  /** Moves both clocks forward, firing due timers one by one and letting promises settle in between. */
+  async advance(durationMs: number): Promise<void> {
+    const endMs = this.#monotonicMs + durationMs;
+    for (;;) {
+      const next = [...this.#entries]
+        .filter((entry) => entry.dueMs <= endMs)
+        .sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0];
+      if (!next) break;
+      this.#entries.delete(next);
+      this.#move(Math.max(0, next.dueMs - this.#monotonicMs));
+      next.fn();
+      await settle();
+    }
+    this.#move(endMs - this.#monotonicMs);
+    await settle();
+  }
+
+  /** The wall clock jumps (time was set); monotonic time does not. */
+  step(jumpMs: number): void {
+    this.#wallMs += jumpMs;
+    for (const listener of this.#stepped) listener(jumpMs);
+  }
+
+  #move(durationMs: number): void {
+    this.#monotonicMs += durationMs;
+    this.#wallMs += durationMs;
+  }
+}
+
+/** Lets everything that is ready run: promises, then one turn of the event loop. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
