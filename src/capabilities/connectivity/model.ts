@@ -13,6 +13,8 @@ export interface DeviceMessage {
   sizeBytes: number;
   receivedAtMs: number;
   qos: 0 | 1 | 2;
+  /** The client marked it as sent again: whoever must count exactly once compares with what it has. */
+  duplicate: boolean;
 }
 
 /**

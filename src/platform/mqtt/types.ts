@@ -25,6 +25,8 @@ export interface MqttMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
+  /** The DUP flag: the client says that it sent this packet before [MQTT-3.3.1-1]; always false at QoS 0. */
+  readonly duplicate: boolean;
   /** Wall clock at receipt, stamped once, milliseconds since 1970. */
   readonly receivedAtMs: number;
 }
