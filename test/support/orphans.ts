@@ -1,0 +1,24 @@
+/** Finds source files that nothing needs. */
+import { posix } from 'node:path';
+import type { SourceFile } from './source-files.ts';
+
+const ENTRY = /^src\/(?:main|admin)\.ts$|^src\/programs\/[^/]+\/main\.ts$|^src\/console\//;
+const MAY_WAIT = /\/index\.ts$|^src\/lib\//;
+const ENTRY_CALL = /\bprogramEntry\(\s*['"]([^'"]+)['"]/g;
+
+/**
+ * Files that no source imports and that are no program of their own (an argument of `programEntry`). While
+ * the parts are not wired together by `gateway.ts`, a helper and the face of a folder may wait unused.
+ */
+export function orphans(sources: readonly SourceFile[], wired: boolean): string[] {
+  const used = new Set<string>();
+  for (const file of sources) {
+    for (const { specifier } of file.imports)
+      if (specifier.startsWith('.')) used.add(posix.join(posix.dirname(file.path), specifier));
+    for (const match of file.text.matchAll(ENTRY_CALL)) used.add(`src/${match[1]}.ts`);
+  }
+  return sources
+    .map(({ path }) => path)
+    .filter((path) => !used.has(path) && !ENTRY.test(path) && (wired || !MAY_WAIT.test(path)))
+    .map((path) => `${path}: used by nobody, remove it`);
+}
