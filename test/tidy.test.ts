@@ -21,7 +21,7 @@ const files = projectFiles(PROJECT_ROOT)
 const sources = files.filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts'));
 
 describe('the house', () => {
-  for (const rule of TIDY_RULES) test(`${rule.name}`, () => assert.deepEqual(offences([rule], files), []));
+  for (const rule of TIDY_RULES) test(rule.name, () => assert.deepEqual(offences([rule], files), []));
 
   test('every source file is used by another one', () => {
     assert.deepEqual(orphans(sources, existsSync(join(PROJECT_ROOT, 'src/gateway.ts'))), []);
