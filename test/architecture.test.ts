@@ -165,6 +165,7 @@ const TABLE: ImportTable = {
   ],
   pureNode: ['node:assert', 'node:assert/strict', 'node:buffer', 'node:crypto', 'node:util', 'node:zlib'],
   packages: {
+    '@cfworker/json-schema': ['capabilities/blueprints'],
     '@fastify/busboy': ['platform/http'],
     '@hono/node-server': ['platform/http'],
     aedes: ['platform/mqtt'],
@@ -196,7 +197,6 @@ const TABLE: ImportTable = {
     'capabilities/monitor',
     'capabilities/rules',
     'capabilities/appliance',
-    'platform/files',
     'platform/tls',
     'platform/processes',
     'platform/systemd',

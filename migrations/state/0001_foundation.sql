@@ -44,7 +44,9 @@ CREATE TABLE blueprint (
   -- zip as uploaded; NULL for built-in ones
   original      BLOB,
   -- compiled manifest as JSON
-  manifest      TEXT NOT NULL
+  manifest      TEXT NOT NULL,
+  -- compiled Lua file; NULL without a script
+  script        TEXT
 ) STRICT;
 
 CREATE TABLE device (

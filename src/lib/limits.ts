@@ -126,6 +126,10 @@ export const LIMITS = {
     manifestBytes: 2 * 1_048_576,
     luaFileBytes: 2 * 1_048_576,
     problems: 200,
+    /** G: values of one YAML file with every alias expanded; the largest published manifest has about 5 000. */
+    manifestNodes: 200_000,
+    /** G: nesting of YAML and JSON Schema values; published manifests reach 8. */
+    manifestDepth: 64,
   },
   commits: {
     /** C decision 2: adaptive window of the group commit. */

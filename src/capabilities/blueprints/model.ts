@@ -1,9 +1,33 @@
+/** Blueprint records and what is asked of them. Source: the interface's "Blueprint", http-contract.md section 12. */
 import type { CompiledManifest } from './manifest.ts';
 
 export interface Blueprint {
   id: string;
   createdAtMs: number;
 }
+
+/** Fixed ids of the blueprints that every gateway has. */
+export const BUILT_IN_IDS = {
+  empty: '6d1f0e52-3a57-4c1b-9f0e-0b7c5d4e9a01',
+  gateway: '6d1f0e52-3a57-4c1b-9f0e-0b7c5d4e9a02',
+  batteryInverter: '6d1f0e52-3a57-4c1b-9f0e-0b7c5d4e9a03',
+} as const;
+
+export interface BuiltInBlueprint {
+  id: string;
+  /** Folder below `built-in/blueprints`, and the name in `/v3/blueprints/enapter/{name}/latest`. */
+  name: string;
+}
+
+export const BUILT_IN_BLUEPRINTS: readonly BuiltInBlueprint[] = [
+  { id: BUILT_IN_IDS.empty, name: 'empty' },
+  { id: BUILT_IN_IDS.gateway, name: 'gateway' },
+  { id: BUILT_IN_IDS.batteryInverter, name: 'battery-inverter' },
+];
+
+/** Namespace and tag under which built-in blueprints are found by name (http-contract.md 9.4). */
+export const BUILT_IN_NAMESPACE = 'enapter';
+export const BUILT_IN_TAG = 'latest';
 
 /** What other capabilities ask of blueprints. */
 export interface Blueprints {
@@ -13,6 +37,8 @@ export interface Blueprints {
   require(id: string): Blueprint;
   /** The compiled manifest, shared and frozen: the same object as long as the blueprint exists. @throws blueprint_not_found */
   manifest(id: string): CompiledManifest;
+  /** The compiled Lua file of a blueprint with a script; undefined for one without. @throws blueprint_not_found */
+  script(id: string): string | undefined;
   /** Ids of the built-in blueprints. */
-  readonly builtIn: { empty: string; gateway: string; batteryInverter: string };
+  readonly builtIn: typeof BUILT_IN_IDS;
 }

@@ -1,0 +1,60 @@
+/** Arguments of a command against its manifest. Source: http-contract.md 9.6, blueprint-manifest.md section 10. */
+import type { Problem } from '../../lib/errors.ts';
+import type { CompiledCommand } from './manifest.ts';
+import { checkValue } from './values.ts';
+
+/** Stands for a sensitive value wherever a request is stored or listed. */
+export const MASK = '***';
+
+export type CheckedArguments =
+  | { arguments: Record<string, unknown>; problems?: undefined }
+  | { arguments?: undefined; problems: Problem[] };
+
+/**
+ * All faults of the given arguments, one problem `invalid_command_arguments` {argument} each; or the
+ * arguments to send, in the order of the manifest, with defaults filled in for optional ones that are
+ * absent. Null means absent, except for type json.
+ */
+export function checkArguments(command: CompiledCommand, given: Record<string, unknown>): CheckedArguments {
+  const declared = command.arguments ?? {};
+  const problems: Problem[] = [];
+  const accepted: [string, unknown][] = [];
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(declared, name))
+      problems.push(problemOf(name, unknownArgument(name, Object.keys(declared))));
+  for (const [name, declaration] of Object.entries(declared)) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (value === undefined || (value === null && declaration.type !== 'json')) {
+      if (declaration.required) problems.push(problemOf(name, `Argument "${name}" is required.`));
+      else if (declaration.default !== undefined) accepted.push([name, declaration.default]);
+      continue;
+    }
+    const checked = checkValue(declaration, value);
+    if (checked.problem === undefined) accepted.push([name, checked.value]);
+    else problems.push(problemOf(name, `Argument "${name}" ${checked.problem}.`));
+  }
+  return problems.length > 0 ? { problems } : { arguments: Object.fromEntries(accepted) };
+}
+
+/** The arguments as they may be stored and shown: values of sensitive ones replaced. */
+export function maskSensitive(
+  command: CompiledCommand,
+  values: Record<string, unknown>,
+): Record<string, unknown> {
+  const declared = command.arguments ?? {};
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      Object.hasOwn(declared, name) && declared[name]?.sensitive ? MASK : value,
+    ]),
+  );
+}
+
+function unknownArgument(name: string, declared: string[]): string {
+  if (declared.length === 0) return `Unknown argument "${name}"; the command takes none.`;
+  return `Unknown argument "${name}"; the command takes: ${declared.join(', ')}.`;
+}
+
+function problemOf(argument: string, message: string): Problem {
+  return { code: 'invalid_command_arguments', message, details: { argument } };
+}

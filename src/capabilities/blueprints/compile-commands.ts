@@ -1,0 +1,78 @@
+/** Commands and configuration groups of a compiled manifest (blueprint-manifest.md sections 10, 11, 15). */
+import { fillProfiles, type SectionContext } from './compile-attributes.ts';
+import { authoredEnumForm } from './enums.ts';
+import type {
+  AccessLevel,
+  CompiledArgument,
+  CompiledCommand,
+  CompiledConfigurationGroup,
+} from './manifest.ts';
+import { mapOf, recordOf, textOf } from './tree.ts';
+import { plainOf, type YamlMap } from './yaml.ts';
+
+export function compileCommands(source: YamlMap, context: SectionContext): Record<string, CompiledCommand> {
+  const filled = fillProfiles('commands', source, context);
+  return recordOf(
+    [...source].map(([key, value]) => {
+      const name = String(key);
+      const entry = mapOf(value);
+      const command: CompiledCommand = {
+        ...(plainOf(entry) as CompiledCommand),
+        access_level: levelOf(entry),
+        implements: filled.get(name)?.implements ?? [],
+        aliases: filled.get(name)?.aliases ?? [],
+      };
+      if (entry.get('arguments') instanceof Map)
+        command.arguments = compileArguments(mapOf(entry.get('arguments')), context);
+      if (entry.get('response') instanceof Map)
+        command.response = compileArguments(mapOf(entry.get('response')), context);
+      const ui = entry.get('ui');
+      if (ui instanceof Map) command['ui'] = compileUi(ui);
+      return [name, command] as const;
+    }),
+  );
+}
+
+export function compileConfiguration(
+  source: YamlMap,
+  context: SectionContext,
+): Record<string, CompiledConfigurationGroup> {
+  return recordOf(
+    [...source].map(([key, value]) => {
+      const entry = mapOf(value);
+      const group: CompiledConfigurationGroup = {
+        ...(plainOf(entry) as CompiledConfigurationGroup),
+        access_level: levelOf(entry),
+        parameters: compileArguments(mapOf(entry.get('parameters')), context),
+      };
+      return [String(key), group] as const;
+    }),
+  );
+}
+
+/** Commands and configuration groups need the role `user` unless they say otherwise. */
+function levelOf(entry: YamlMap): AccessLevel {
+  return (textOf(entry.get('access_level')) ?? 'user') as AccessLevel;
+}
+
+function compileArguments(source: YamlMap, context: SectionContext): Record<string, CompiledArgument> {
+  return recordOf(
+    [...source].map(([key, value]) => {
+      const entry = mapOf(value);
+      const { enum: _, ...rest } = plainOf(entry) as CompiledArgument;
+      const argument: CompiledArgument = { ...rest, ...authoredEnumForm(entry) };
+      const schema = entry.get('json_schema');
+      if (typeof schema === 'string') argument.json_schema = context.schemaOf(schema);
+      // Authors write the default of a boolean as text too.
+      if (argument.type === 'boolean' && typeof argument.default === 'string')
+        argument.default = argument.default === 'true';
+      return [String(key), argument] as const;
+    }),
+  );
+}
+
+/** Two names of the same hint; the older one is not carried on. */
+function compileUi(source: YamlMap): unknown {
+  const { mobile_quick_access: older, ...ui } = plainOf(source) as Record<string, unknown>;
+  return older === undefined || ui['quick_access'] !== undefined ? ui : { ...ui, quick_access: older };
+}

@@ -1,0 +1,109 @@
+/**
+ * Authored manifest → compiled manifest (blueprint-manifest.md sections 15 and 16). The manifest must have
+ * passed validation; compiling itself never fails. Keys keep their order, dot fields are copied as they are.
+ */
+import { compileAttributes } from './compile-attributes.ts';
+import { compileCommands, compileConfiguration } from './compile-commands.ts';
+import type { CompiledAlert, CompiledManifest } from './manifest.ts';
+import type { ProfileCatalogue } from './profiles.ts';
+import { listOf, mapOf, recordOf } from './tree.ts';
+import { parseUnit } from './units.ts';
+import { plainOf, type YamlMap } from './yaml.ts';
+
+/** Name of the one Lua file of a compiled blueprint. */
+export const COMPILED_SCRIPT = 'main.lua';
+
+export interface CompileContext {
+  profiles: ProfileCatalogue;
+  /** The parsed JSON Schema behind a `json_schema` value: inline text or a file of the archive. */
+  schemaOf: (reference: string) => unknown;
+}
+
+/** Compiles a manifest of spec `device/3.0` or `device/1.0`. */
+export function compileManifest(source: YamlMap, context: CompileContext): CompiledManifest {
+  const isOld = source.get('blueprint_spec') === 'device/1.0';
+  const listed = [...listOf(source.get('implements')), ...listOf(source.get('implements_draft'))];
+  const profiles = new Set([...listed, ...listed.flatMap((id) => context.profiles.closure(id))]);
+  const shared = { ...context, listed, isOld };
+  const compiled: Record<string, unknown> = {};
+  for (const [key, value] of source) compiled[String(key)] = plainOf(value);
+  const telemetry = compileAttributes('telemetry', mapOf(source.get('telemetry')), shared);
+  Object.assign(compiled, {
+    blueprint_spec: isOld ? 'device_compiled/1.0' : 'device_compiled/3.0',
+    implements: [...profiles],
+    properties: compileAttributes('properties', mapOf(source.get('properties')), shared),
+    telemetry: withAlertAttributes(telemetry),
+    alerts: compileAlerts(mapOf(source.get('alerts')), isOld),
+    commands: compileCommands(mapOf(source.get('commands')), shared),
+    configuration: compileConfiguration(mapOf(source.get('configuration')), shared),
+  });
+  delete compiled['implements_draft'];
+  if (isOld) compileCommunicationModules(source, compiled);
+  else compileRuntime(source, compiled);
+  const units = compileUnits(source, compiled as CompiledManifest);
+  if (Object.keys(units).length > 0) compiled['units'] = units;
+  return compiled as CompiledManifest;
+}
+
+/** Telemetry that every device has (section 15, change 6). */
+function withAlertAttributes(telemetry: CompiledManifest['telemetry']): CompiledManifest['telemetry'] {
+  const common = { access_level: 'readonly' as const, implements: [], aliases: [] };
+  return recordOf([
+    ...Object.entries(telemetry),
+    ['alerts', { display_name: 'Alerts', type: 'alerts' as const, ...common }],
+    ['alert_details', { display_name: 'Alert Details', type: 'object' as const, ...common }],
+  ]);
+}
+
+function compileAlerts(source: YamlMap, isOld: boolean): CompiledManifest['alerts'] {
+  const alerts = [...source].map(
+    ([name, alert]) => [String(name), plainOf(alert) as CompiledAlert] as [string, CompiledAlert],
+  );
+  if (!isOld && !alerts.some(([name]) => name === 'not_configured'))
+    alerts.push(['not_configured', { severity: 'info', display_name: 'Not Configured' }]);
+  return recordOf(alerts);
+}
+
+function compileRuntime(source: YamlMap, compiled: Record<string, unknown>): void {
+  const runtime = mapOf(source.get('runtime'));
+  const plain = plainOf(runtime) as Record<string, unknown>;
+  if (runtime.get('type') === 'lua') plain['options'] = { file: COMPILED_SCRIPT };
+  compiled['runtime'] = plain;
+}
+
+/** Compiled 1.0 manifests name their modules in a map, also when there is one (section 16). */
+function compileCommunicationModules(source: YamlMap, compiled: Record<string, unknown>): void {
+  const single = source.get('communication_module');
+  const modules: [string, unknown][] = single instanceof Map ? [['main', single]] : [];
+  modules.push(
+    ...[...mapOf(source.get('communication_modules'))].map(
+      ([key, value]) => [String(key), value] as [string, unknown],
+    ),
+  );
+  delete compiled['communication_module'];
+  compiled['communication_modules'] = recordOf(
+    modules.map(([key, value]) => {
+      const module = value instanceof Map ? value : new Map();
+      const hasScript = module.has('lua_file') || module.has('lua');
+      return [key, { product: module.get('product'), ...(hasScript ? { lua_file: COMPILED_SCRIPT } : {}) }];
+    }),
+  );
+}
+
+/** Every unit that the manifest uses, with the author's text for the author's own (change 13). */
+function compileUnits(source: YamlMap, compiled: CompiledManifest): Record<string, unknown> {
+  if (compiled.blueprint_spec === 'device_compiled/1.0') return {};
+  const own = mapOf(source.get('units'));
+  const units = new Map<string, unknown>([...own].map(([code, unit]) => [String(code), plainOf(unit)]));
+  for (const attribute of [...Object.values(compiled.properties), ...Object.values(compiled.telemetry)]) {
+    for (const code of [
+      ...(attribute.unit === undefined ? [] : [attribute.unit]),
+      ...(attribute.auto_scale ?? []),
+    ]) {
+      if (units.has(code)) continue;
+      const unit = parseUnit(code);
+      units.set(code, { symbol: unit?.symbol ?? code, display_name: unit?.displayName ?? code });
+    }
+  }
+  return recordOf([...units]);
+}

@@ -1,0 +1,29 @@
+/**
+ * JSON Schema draft-07 for values of type `json` (blueprint-manifest.md section 5). The package does the
+ * checking; it changes the schema it is given, so it works on a copy.
+ */
+import { Validator } from '@cfworker/json-schema';
+
+const validators = new WeakMap<object, Validator>();
+
+/** The first fault of `value` against the schema; `undefined` when it conforms. */
+export function schemaProblem(schema: unknown, value: unknown): string | undefined {
+  if (typeof schema === 'boolean') return schema ? undefined : 'no value is allowed';
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  try {
+    let validator = validators.get(schema);
+    if (validator === undefined) {
+      validator = new Validator(structuredClone(schema), '7');
+      validators.set(schema, validator);
+    }
+    const result = validator.validate(value);
+    if (result.valid) return undefined;
+    const cause = result.errors.at(-1);
+    return cause === undefined
+      ? 'does not match its schema'
+      : `${cause.instanceLocation}: ${cause.error.replace(/\.$/, '')}`;
+  } catch (error) {
+    // A schema that refers to itself without end, or to something that is not there.
+    return `its schema cannot be applied: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

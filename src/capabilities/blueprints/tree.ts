@@ -1,0 +1,27 @@
+/** Small readers of authored values and builders of compiled ones. */
+import type { YamlMap, YamlValue } from './yaml.ts';
+
+/** The map, or an empty one when the field is absent (or wrong, which validation has reported). */
+export function mapOf(value: YamlValue | undefined): YamlMap {
+  return value instanceof Map ? value : new Map();
+}
+
+/** A field that may be one text or a list of texts, as a list. */
+export function listOf(value: YamlValue | undefined): string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+export function textOf(value: YamlValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * A map from names of the manifest to entries. It has no prototype, so that a name such as `constructor`
+ * that a caller asks for is simply absent.
+ */
+export function recordOf<Value>(entries: Iterable<readonly [string, Value]>): Record<string, Value> {
+  const record = Object.create(null) as Record<string, Value>;
+  for (const [name, value] of entries) record[name] = value;
+  return record;
+}

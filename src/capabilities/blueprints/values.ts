@@ -1,0 +1,98 @@
+/** Checks of values against their declaration, shared by arguments, configuration and telemetry. */
+import { schemaProblem } from './json-schema.ts';
+import type { AttributeType, EnumItem, EnumValue } from './manifest.ts';
+
+/** What arguments, parameters, properties and telemetry attributes have in common. */
+export interface ValueDeclaration {
+  type: AttributeType;
+  enum?: EnumValue[];
+  enum_with_metainfo?: EnumItem[];
+  min?: number;
+  max?: number;
+  json_schema?: unknown;
+}
+
+export type CheckedValue = { value: unknown; problem?: undefined } | { value?: undefined; problem: string };
+
+/**
+ * Judges a value by its declared type, enum, range and schema (blueprint-manifest.md sections 5, 6, 10).
+ * An integral float is an integer, an integer is a float; nothing else is converted. The problem reads on
+ * from the name of what is checked: `must be integer, got string`.
+ */
+export function checkValue(declaration: ValueDeclaration, value: unknown): CheckedValue {
+  if (!hasType(declaration.type, value))
+    return { problem: `must be ${NOUN[declaration.type]}, got ${kindOf(value)}` };
+  const allowed = allowedValues(declaration);
+  if (allowed !== undefined && !allowed.includes(value as EnumValue))
+    return { problem: `must be one of: ${allowed.join(', ')}` };
+  if (typeof value === 'number') {
+    if (declaration.min !== undefined && value < declaration.min)
+      return { problem: `must be at least ${declaration.min}` };
+    if (declaration.max !== undefined && value > declaration.max)
+      return { problem: `must be at most ${declaration.max}` };
+  }
+  if (declaration.type === 'json' && declaration.json_schema !== undefined) {
+    const problem = schemaProblem(declaration.json_schema, value);
+    if (problem !== undefined) return { problem: `does not match its JSON schema: ${problem}` };
+  }
+  return { value };
+}
+
+/**
+ * The same for what a device sends. An empty Lua table looks like `{}` or `[]` whatever was meant, so it
+ * is read as the kind that the declaration asks for (blueprint-manifest.md section 5).
+ */
+export function checkDeviceValue(declaration: ValueDeclaration, value: unknown): CheckedValue {
+  const checked = checkValue(declaration, value);
+  if (checked.problem === undefined || !isEmptyTable(value)) return checked;
+  const other = Array.isArray(value) ? {} : [];
+  const again = checkValue(declaration, other);
+  return again.problem === undefined ? again : checked;
+}
+
+/** The values an enum allows; `undefined` without one. */
+export function allowedValues(declaration: ValueDeclaration): EnumValue[] | undefined {
+  return declaration.enum ?? declaration.enum_with_metainfo?.map((item) => item.value);
+}
+
+const NOUN: Record<AttributeType, string> = {
+  string: 'string',
+  integer: 'integer',
+  float: 'float',
+  boolean: 'boolean',
+  array_of_strings: 'an array of strings',
+  json: 'a JSON value',
+  alerts: 'an array of alert names',
+  object: 'an object',
+};
+
+function hasType(type: AttributeType, value: unknown): boolean {
+  switch (type) {
+    case 'string':
+    case 'boolean':
+      return typeof value === type;
+    case 'integer':
+      return Number.isInteger(value);
+    case 'float':
+      return typeof value === 'number' && Number.isFinite(value);
+    case 'array_of_strings':
+    case 'alerts':
+      return Array.isArray(value) && value.every((item) => typeof item === 'string');
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value);
+    case 'json':
+      return value !== undefined;
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float';
+  return typeof value;
+}
+
+function isEmptyTable(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}

@@ -1,0 +1,1 @@
+export { packagePath, readTree } from './files.ts';

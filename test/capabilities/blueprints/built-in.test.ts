@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BUILT_IN_IDS } from '../../../src/capabilities/blueprints/index.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { startBlueprints } from './support.ts';
+
+test('refuses an id and a name that do not exist', (t) => {
+  const { blueprints } = startBlueprints(t);
+  for (const ask of [
+    () => blueprints.require('6d1f0e52-3a57-4c1b-9f0e-000000000000'),
+    () => blueprints.manifest('constructor'),
+    () => blueprints.requireByName('enapter', 'battery-inverter', 'v1'),
+    () => blueprints.requireByName('other', 'battery-inverter', 'latest'),
+  ])
+    assert.throws(ask, (error) => error instanceof GatewayError && error.code === 'blueprint_not_found');
+});
+
+test('writes the built-in blueprints once and keeps their creation time over a restart', async (t) => {
+  const { blueprints, clock, lines, restart } = startBlueprints(t);
+  const before = blueprints.require(BUILT_IN_IDS.gateway);
+  assert.equal(lines.filter((line) => line.message === 'built-in blueprint written').length, 3);
+  await clock.advance(60_000);
+  assert.deepEqual(restart().require(BUILT_IN_IDS.gateway), before);
+  assert.equal(lines.filter((line) => line.message === 'built-in blueprint written').length, 3);
+});
+
+test('replaces a built-in blueprint that an older version of the program wrote', (t) => {
+  const { database, restart } = startBlueprints(t);
+  database.prepare("UPDATE blueprint SET manifest = '{}' WHERE id = ?").run(BUILT_IN_IDS.gateway);
+  assert.equal(restart().manifest(BUILT_IN_IDS.gateway).display_name, 'Gateway');
+});
+
+test('finds built-in blueprints by name', (t) => {
+  const { blueprints } = startBlueprints(t);
+  assert.equal(
+    blueprints.requireByName('enapter', 'battery-inverter', 'latest').id,
+    BUILT_IN_IDS.batteryInverter,
+  );
+});
+
+test('hands out one frozen manifest whose maps of names know no inherited name', (t) => {
+  const { blueprints } = startBlueprints(t);
+  const manifest = blueprints.manifest(BUILT_IN_IDS.batteryInverter);
+  assert.equal(blueprints.manifest(BUILT_IN_IDS.batteryInverter), manifest);
+  assert.ok(Object.isFrozen(manifest.telemetry['battery_soc']));
+  assert.equal(manifest.commands['constructor'], undefined);
+  assert.equal(manifest.commands['set_charge_limit']?.arguments?.['toString'], undefined);
+});
+
+test('gives every built-in blueprint the sections that clients expect', (t) => {
+  const { blueprints } = startBlueprints(t);
+  for (const id of Object.values(BUILT_IN_IDS)) {
+    const manifest = blueprints.manifest(id);
+    assert.equal(manifest.blueprint_spec, 'device_compiled/3.0');
+    for (const section of ['properties', 'telemetry', 'alerts', 'commands', 'configuration'] as const)
+      assert.equal(typeof manifest[section], 'object');
+    assert.equal(manifest.telemetry['alerts']?.type, 'alerts');
+    assert.equal(manifest.alerts['not_configured']?.severity, 'info');
+  }
+  assert.deepEqual(Object.keys(blueprints.manifest(BUILT_IN_IDS.empty).commands), []);
+});
