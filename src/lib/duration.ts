@@ -34,7 +34,9 @@ export function parseDurationMs(text: string): number | undefined {
 }
 
 /** Canonical form as Go prints it: `0s`, `30s`, `1m0s`, `24h0m0s`, `500ms`, `1.5s`. */
-export function formatDurationMs(durationMs: number): string {
+export function formatDurationMs(exactMs: number): string {
+  // To the nanosecond first, so that no part rounds up to its next unit.
+  const durationMs = Number(exactMs.toFixed(6));
   if (durationMs === 0) return '0s';
   if (durationMs < 1)
     return durationMs < 1e-3 ? `${trim(durationMs * 1e6)}ns` : `${trim(durationMs * 1e3)}µs`;

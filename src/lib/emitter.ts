@@ -1,11 +1,19 @@
+interface Listener {
+  owner: string;
+  handle: (event: never) => void;
+  order: number;
+}
+
 /**
  * Events of one capability. Listeners run in the order they subscribed, synchronously, after the fact is
  * stored. A listener that throws is reported with its owner's name and the others still run. An event
  * never carries a question: who needs an answer calls.
  */
 export class Emitter<Events extends object> {
-  readonly #listeners = new Map<keyof Events, Set<{ owner: string; handle: (event: never) => void }>>();
+  readonly #listeners = new Map<keyof Events, Set<Listener>>();
   readonly #onFailure: (owner: string, event: string, error: unknown) => void;
+
+  #subscriptions = 0;
 
   constructor(onFailure: (owner: string, event: string, error: unknown) => void) {
     this.#onFailure = onFailure;
@@ -17,7 +25,7 @@ export class Emitter<Events extends object> {
     owner: string,
     handle: (event: Events[Name]) => void,
   ): () => void {
-    const entry = { owner, handle: handle as (event: never) => void };
+    const entry = { owner, handle: handle as (event: never) => void, order: this.#subscriptions++ };
     let set = this.#listeners.get(name);
     if (!set) this.#listeners.set(name, (set = new Set()));
     set.add(entry);
@@ -32,7 +40,10 @@ export class Emitter<Events extends object> {
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     const set = this.#listeners.get(name);
     if (!set) return;
-    for (const { owner, handle } of set) {
+    // Who subscribes while the event is told comes too late for it.
+    const end = this.#subscriptions;
+    for (const { owner, handle, order } of set) {
+      if (order >= end) break;
       try {
         (handle as (event: Events[Name]) => void)(event);
       } catch (error) {

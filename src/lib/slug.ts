@@ -29,6 +29,6 @@ export function slugFromName(name: string, fallback: string, isTaken: (slug: str
       .replace(/-+$/, '') || fallback;
   let candidate = base;
   for (let suffix = 2; isTaken(candidate) || !isSlug(candidate); suffix++)
-    candidate = `${base.slice(0, 50)}-${suffix}`;
+    candidate = `${base.slice(0, BASE_LENGTH_MAX - 6).replace(/-+$/, '')}-${suffix}`;
   return candidate;
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { isSlug, isUuid, slugFromName } from '../../src/lib/slug.ts';
+
+const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+describe('a slug', () => {
+  for (const text of ['', '-a', '_a', 'a b', 'ä', 'a/b', 'a'.repeat(65), UUID, UUID.toUpperCase()])
+    test(`${JSON.stringify(text)} is none`, () => assert.equal(isSlug(text), false));
+  for (const text of ['a', '7', 'A_b-c', 'gas-detector-in-living-room', 'a'.repeat(64), `${UUID}x`])
+    test(`${text} is one`, () => assert.equal(isSlug(text), true));
+});
+
+describe('an id', () => {
+  for (const text of ['', UUID.toUpperCase(), UUID.slice(1), `${UUID}0`, UUID.replaceAll('-', '')])
+    test(`${JSON.stringify(text)} is none`, () => assert.equal(isUuid(text), false));
+  test('in lower case and with hyphens is one', () => assert.equal(isUuid(UUID), true));
+});
+
+describe('a slug made from a name', () => {
+  const free = (): boolean => false;
+  const rows: [name: string, slug: string][] = [
+    ['Gas Detector in Living Room', 'gas-detector-in-living-room'],
+    ['  Überschuß / Wärmepumpe №2 ', 'uberschu-warmepumpe-no2'],
+    ['Ångström', 'angstrom'],
+    ['--a--', 'a'],
+    ['***', 'device'],
+    ['', 'device'],
+  ];
+  for (const [name, slug] of rows)
+    test(`of ${JSON.stringify(name)} is ${slug}`, () =>
+      assert.equal(slugFromName(name, 'device', free), slug));
+
+  test('takes the next number while the slug is taken', () => {
+    const taken = new Set(['meter', 'meter-2']);
+    assert.equal(
+      slugFromName('Meter', 'device', (slug) => taken.has(slug)),
+      'meter-3',
+    );
+  });
+
+  test('never has the form of an id', () => {
+    assert.equal(slugFromName(UUID, 'device', free), `${UUID}-2`);
+  });
+
+  test('is cut without a hyphen at the cut', () => {
+    const name = `${'a'.repeat(49)} ${'b'.repeat(20)}`;
+    const first = slugFromName(name, 'device', free);
+    assert.equal(first.length, 56);
+    assert.equal(
+      slugFromName(name, 'device', (slug) => slug === first),
+      `${'a'.repeat(49)}-2`,
+    );
+  });
+
+  test('is a slug whatever the name, a hundred times the same name included', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (name) => {
+        const taken = new Set<string>();
+        for (let count = 0; count < 100; count++) {
+          const slug = slugFromName(name, 'device', (candidate) => taken.has(candidate));
+          assert.ok(isSlug(slug) && !taken.has(slug), slug);
+          taken.add(slug);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
