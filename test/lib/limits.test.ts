@@ -12,7 +12,7 @@ describe('the limits', () => {
 
   test('are positive whole numbers', () => {
     for (const [path, value] of numbers(LIMITS, 'LIMITS'))
-      assert.ok(Number.isSafeInteger(value) && Number(value) > 0, `${path} is ${value}`);
+      assert.ok(Number.isSafeInteger(value) && Number(value) > 0, `${path} is ${String(value)}`);
   });
 
   test('are refused when a packet cannot hold the largest payload', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { isSlug, isUuid, slugFromName } from '../../src/lib/slug.ts';
 
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
