@@ -27,44 +27,68 @@ export interface Timer {
 /** 2026-01-01: a wall clock before this was never set. */
 export const CLOCK_PLAUSIBLE_FROM_MS = Date.UTC(2026, 0, 1);
 
+/** Node keeps durations in 31 bits. */
+const TIMER_MAX_MS = 2_147_483_647;
 const STEP_CHECK_INTERVAL_MS = 1_000;
 const STEP_TOLERANCE_MS = 1_500;
 
 /** The system's clock. Its own step check does not keep the process alive. */
-export function createSystemClock(): Clock & { close(): void } {
+export function createSystemClock(): Clock & { close: () => void } {
   const listeners = new Set<(jumpMs: number) => void>();
-  const offsetMs = (): number => Date.now() - performance.now();
-  let lastOffsetMs = offsetMs();
+  const stepMs = createStepDetector(() => Date.now() - performance.now());
   const check = setInterval(() => {
-    const jumpMs = offsetMs() - lastOffsetMs;
-    if (Math.abs(jumpMs) < STEP_TOLERANCE_MS) {
-      // Follows slow correction (NTP slewing), so that drift never adds up to a false step.
-      lastOffsetMs += jumpMs;
-      return;
-    }
-    lastOffsetMs += jumpMs;
-    for (const listener of listeners) listener(jumpMs);
+    const jumpMs = stepMs();
+    if (jumpMs !== undefined) for (const listener of listeners) listener(jumpMs);
   }, STEP_CHECK_INTERVAL_MS);
   check.unref();
 
   return {
     wallMs: () => Date.now(),
     monotonicMs: () => performance.now(),
-    setTimer: (durationMs, fn) => {
-      const handle = setTimeout(fn, durationMs);
-      return { cancel: () => clearTimeout(handle) };
-    },
+    setTimer,
     setRepeating: (intervalMs, fn) => {
-      const handle = setInterval(fn, intervalMs);
-      return { cancel: () => clearInterval(handle) };
+      const fire = (): void => {
+        timer = setTimer(intervalMs, fire);
+        fn();
+      };
+      let timer = setTimer(intervalMs, fire);
+      return { cancel: () => timer.cancel() };
     },
-    sleep: (durationMs, signal) => sleepOn((fn) => setTimeout(fn, durationMs), clearTimeout, signal),
+    sleep: (durationMs, signal) =>
+      sleepOn(
+        (fn) => setTimer(durationMs, fn),
+        (timer) => timer.cancel(),
+        signal,
+      ),
     isSet: () => Date.now() >= CLOCK_PLAUSIBLE_FROM_MS,
     onStepped: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     close: () => clearInterval(check),
+  };
+}
+
+/** Longer waits than the system's timers take (they would fire at once) are made of several. */
+function setTimer(durationMs: number, fn: () => void): Timer {
+  const arm = (remainingMs: number): NodeJS.Timeout =>
+    remainingMs > TIMER_MAX_MS
+      ? setTimeout(() => (handle = arm(remainingMs - TIMER_MAX_MS)), TIMER_MAX_MS)
+      : setTimeout(fn, remainingMs);
+  let handle = arm(durationMs);
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/**
+ * Judges the offset between wall and monotonic clock: each call returns the jump since the last one, or
+ * undefined. Slow correction (NTP slewing) is followed, so that drift never adds up to a false step.
+ */
+export function createStepDetector(offsetMs: () => number): () => number | undefined {
+  let lastOffsetMs = offsetMs();
+  return () => {
+    const jumpMs = offsetMs() - lastOffsetMs;
+    lastOffsetMs += jumpMs;
+    return Math.abs(jumpMs) < STEP_TOLERANCE_MS ? undefined : jumpMs;
   };
 }
 

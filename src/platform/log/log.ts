@@ -28,6 +28,7 @@ export type LogFormat = 'json' | 'journal' | 'text';
 
 const JOURNAL_PRIORITY: Record<string, number> = { debug: 7, info: 6, warn: 4, error: 3, fatal: 2 };
 const LIMITED_KEYS_MAX = 1_000;
+const CAUSES_MAX = 8;
 
 export function createLog(options: {
   level: LogLevel;
@@ -46,7 +47,7 @@ export function createLog(options: {
       messageKey: 'message',
       timestamp: () => `,"time":"${new Date(clock.wallMs()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: serializeError },
+      serializers: { error: (error: unknown) => serializeError(error) },
     },
     stream,
   );
@@ -82,10 +83,16 @@ function wrap(target: PinoLike, clock: Clock, limited: Map<string, { untilMs: nu
   };
 }
 
-/** Message, stack and the chain of causes; a `GatewayError`'s private cause thus reaches the log only. */
-function serializeError(error: unknown): unknown {
+/**
+ * Message, code, stack and the chain of causes, which may be a ring; a `GatewayError`'s private cause thus
+ * reaches the log only.
+ */
+function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
-  return { message: error.message, stack: error.stack, cause: error.cause && serializeError(error.cause) };
+  const { message, stack, cause } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const deeper = cause !== undefined && depth < CAUSES_MAX;
+  return { message, code, stack, cause: deeper ? serializeError(cause, depth + 1) : undefined };
 }
 
 function decorate(line: string, format: LogFormat): string {
@@ -107,6 +114,7 @@ function inspect(value: unknown): string {
 }
 
 function textOfError(error: unknown): string {
-  const { stack, message } = error as { stack?: string; message?: string };
-  return stack ?? message ?? JSON.stringify(error);
+  const { stack, message, cause } = error as { stack?: string; message?: string; cause?: unknown };
+  const own = stack ?? message ?? JSON.stringify(error);
+  return cause === undefined ? own : `${own}\n    caused by ${textOfError(cause)}`;
 }

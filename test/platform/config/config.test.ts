@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { ConfigError, isTimeZone, loadConfig, optionTable } from '../../../src/platform/config/index.ts';
+import { temporaryFolder } from '../../support/workspace.ts';
+
+function fileOf(t: TestContext, content: string): string {
+  const path = join(temporaryFolder(t), 'gateway.yml');
+  writeFileSync(path, content);
+  return path;
+}
+
+function faultsOf(environment: Record<string, string>, file?: string): readonly string[] {
+  try {
+    loadConfig({ environment, file });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('a configuration is refused', () => {
+  test('with every fault of environment and file at once', (t) => {
+    const file = fileOf(t, 'mqtt_port: 70000\nhttp_port: -5\nsite_zone: UTC\nlog_level: 3\n');
+    const faults = faultsOf(
+      {
+        GATEWAY_HTTP_PORT: '80x',
+        GATEWAY_ANONYMOUS_ROLE: 'OWNER',
+        GATEWAY_SITE_TIMEZONE: 'Mars/Olympus',
+        GATEWAY_HTP_PORT: '1',
+      },
+      file,
+    );
+    assert.deepEqual(faults, [
+      'GATEWAY_HTTP_PORT: "80x" is not allowed, must be TCP port, integer 0 to 65535',
+      `${file}: mqtt_port: 70000 is not allowed, must be TCP port, integer 0 to 65535`,
+      'GATEWAY_SITE_TIMEZONE: "Mars/Olympus" must be an IANA time zone such as Europe/Berlin',
+      'GATEWAY_ANONYMOUS_ROLE: "OWNER" is not allowed, must be NONE, READONLY',
+      `${file}: log_level: 3 is not allowed, must be debug, info, warn, error`,
+      `${file}: site_zone: unknown option`,
+      'GATEWAY_HTP_PORT: unknown option',
+    ]);
+  });
+
+  test('when the file cannot be read', () => {
+    const [fault, ...others] = faultsOf({}, '/nonexistent/gateway.yml');
+    assert.match(fault ?? '', /^\/nonexistent\/gateway\.yml: ENOENT/);
+    assert.deepEqual(others, []);
+  });
+
+  test('with the place of a mistake in YAML', (t) => {
+    const file = fileOf(t, 'http_port: 1\nmqtt_port: [1\n');
+    assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:\\d+:\\d+: \\S`));
+  });
+
+  test('when an option stands twice in the file', (t) => {
+    const file = fileOf(t, 'http_port: 1\nhttp_port: 2\n');
+    assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:2:1: .*unique`));
+  });
+
+  for (const content of ['- a\n', 'text\n', '7\n'])
+    test(`when the file is ${JSON.stringify(content)}`, (t) => {
+      const file = fileOf(t, content);
+      assert.deepEqual(faultsOf({}, file), [`${file}: must be a mapping of option names to values`]);
+    });
+
+  const values: [name: string, value: string][] = [
+    ['HTTP_PORT', '-1'],
+    ['HTTP_PORT', '65536'],
+    ['HTTP_PORT', '1.5'],
+    ['HTTP_PORT', '0x10'],
+    ['HTTP_PORT', ' 80'],
+    ['COMMAND_TIMEOUT_S', '0'],
+    ['COMMAND_TIMEOUT_S', '3601'],
+    ['LOG_LEVEL', 'INFO'],
+  ];
+  for (const [name, value] of values)
+    test(`with ${name}=${JSON.stringify(value)}`, () => {
+      assert.match(faultsOf({ [`GATEWAY_${name}`]: value })[0] ?? '', /is not allowed, must be/);
+    });
+
+  test('in one message that a person can read', () => {
+    const error = new ConfigError(['a', 'b']);
+    assert.equal(error.message, 'configuration is not usable:\n  - a\n  - b');
+  });
+});
+
+describe('a configuration', () => {
+  test('has its defaults without environment and file', () => {
+    const config = loadConfig({ environment: { PATH: '/bin', HOME: '/' } });
+    assert.equal(config.httpPort, 8_080);
+    assert.equal(config.dataDir, 'data');
+    assert.equal(config.publicHost, undefined);
+    assert.equal(config.siteTimezone, 'UTC');
+  });
+
+  test('takes the environment before the file and the file before the default', (t) => {
+    const file = fileOf(t, 'http_port: 1000\nmqtt_port: 2000\n');
+    const config = loadConfig({ environment: { GATEWAY_HTTP_PORT: '3000' }, file });
+    assert.deepEqual([config.httpPort, config.mqttPort, config.mqttsPort], [3_000, 2_000, 8_883]);
+  });
+
+  test('takes an empty variable and an empty value as absent', (t) => {
+    const file = fileOf(t, 'http_port:\nmqtt_port: 2000\n');
+    const config = loadConfig({ environment: { GATEWAY_MQTT_PORT: '' }, file });
+    assert.deepEqual([config.httpPort, config.mqttPort], [8_080, 2_000]);
+  });
+
+  test('reads an empty file', (t) => {
+    assert.equal(loadConfig({ environment: {}, file: fileOf(t, '# nothing yet\n') }).httpPort, 8_080);
+  });
+
+  test('leaves the variable that names the file alone', () => {
+    assert.equal(loadConfig({ environment: { GATEWAY_CONFIG_FILE: 'x' } }).httpPort, 8_080);
+  });
+
+  test('cannot be changed', () => {
+    assert.ok(Object.isFrozen(loadConfig({ environment: {} })));
+  });
+});
+
+describe('the option table', () => {
+  test('has one row per option with environment, file, allowed, default and purpose', () => {
+    const rows = optionTable().split('\n').slice(2);
+    assert.ok(rows.length > 10);
+    for (const row of rows)
+      assert.match(row, /^\| `GATEWAY_[A-Z_]+` \| `[a-z_]+` \| [^|]+ \| [^|]+ \| [A-Z][^|]*\. \|$/);
+  });
+});
+
+describe('a time zone', () => {
+  for (const name of ['', 'Mars/Olympus', 'Europe/Berlin ', '../UTC'])
+    test(`${JSON.stringify(name)} is none`, () => assert.equal(isTimeZone(name), false));
+  for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires'])
+    test(`${name} is one`, () => assert.equal(isTimeZone(name), true));
+});
