@@ -1,0 +1,129 @@
+/** A small HTTP client of the gateway's API for the programs in scripts/. */
+import type { Clock } from '../../src/platform/clock/index.ts';
+import { type ConnectionConfiguration, connectionConfigurationOf } from './connection-configuration.ts';
+
+/** The gateway answered, and the answer is no. */
+export class GatewayRefusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(`${status} ${code}: ${message}`);
+    this.name = 'GatewayRefusal';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface GatewayRequest {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below `/v3`, with its query. */
+  path: string;
+  body?: unknown;
+  accept?: string;
+  signal?: AbortSignal;
+}
+
+export interface GatewayClient {
+  /** The JSON answer. @throws GatewayRefusal; TypeError when there is no connection */
+  json(request: GatewayRequest): Promise<Record<string, unknown>>;
+  text(request: GatewayRequest): Promise<string>;
+}
+
+export interface ProvisionedDevice {
+  id: string;
+  slug: string;
+  config: ConnectionConfiguration;
+}
+
+const RATE_LIMITED_ATTEMPTS = 20;
+const MAX_PAUSE_S = 30;
+
+/** @param options.tokens used in turn, because requests are limited per token */
+export function createGatewayClient(options: {
+  baseUrl: string;
+  tokens: readonly string[];
+  clock: Pick<Clock, 'sleep'>;
+}): GatewayClient {
+  let turn = 0;
+  const send = async (request: GatewayRequest, attempt = 1): Promise<string> => {
+    const token = options.tokens[turn++ % options.tokens.length] ?? '';
+    const response = await fetch(new URL(`/v3${request.path}`, options.baseUrl), {
+      method: request.method ?? 'GET',
+      headers: { 'X-Service-Auth-Token': token, Accept: request.accept ?? 'application/json' },
+      body: request.body === undefined ? null : JSON.stringify(request.body),
+      ...(request.signal ? { signal: request.signal } : {}),
+    });
+    const text = await response.text();
+    if (response.status === 429 && attempt < RATE_LIMITED_ATTEMPTS) {
+      const pauseS = Number(response.headers.get('Retry-After') ?? '1');
+      await options.clock.sleep(1_000 * Math.min(MAX_PAUSE_S, Math.max(1, pauseS || 1)));
+      return send(request, attempt + 1);
+    }
+    if (!response.ok) throw refusalOf(response.status, text);
+    return text;
+  };
+  return {
+    text: (request) => send(request),
+    json: async (request) => JSON.parse(await send(request)) as Record<string, unknown>,
+  };
+}
+
+/** Makes a standalone device with MQTT credentials. @throws GatewayRefusal */
+export async function provisionDevice(client: GatewayClient, name: string): Promise<ProvisionedDevice> {
+  const answer = await client.json({
+    method: 'POST',
+    path: '/provisioning/standalone',
+    body: { name, protocol: 'MQTT' },
+  });
+  const { device_id: id, slug } = answer;
+  if (typeof id !== 'string' || typeof slug !== 'string')
+    throw new Error('the provisioning answer has no device_id or slug');
+  return { id, slug, config: connectionConfigurationOf(answer.config) };
+}
+
+/** Id of the blueprint known as `enapter/battery-inverter/latest`. @throws GatewayRefusal */
+export async function batteryInverterBlueprint(client: GatewayClient): Promise<string> {
+  const { blueprint } = await client.json({ path: '/blueprints/enapter/battery-inverter/latest' });
+  const id = (blueprint as { id?: unknown } | undefined)?.id;
+  if (typeof id !== 'string') throw new Error('the blueprint answer has no id');
+  return id;
+}
+
+export async function assignBlueprint(
+  client: GatewayClient,
+  deviceId: string,
+  blueprintId: string,
+): Promise<void> {
+  await client.json({
+    method: 'POST',
+    path: `/devices/${deviceId}/assign_blueprint`,
+    body: { blueprint_id: blueprintId },
+  });
+}
+
+/** Runs `work` over all items, at most `width` at a time; the first failure ends it. */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++)
+      results[index] = await work(items[index] as Item, index);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  return results;
+}
+
+function refusalOf(status: number, text: string): GatewayRefusal {
+  try {
+    const answer = JSON.parse(text) as { errors?: { code?: string; message?: string }[] };
+    const [first] = answer.errors ?? [];
+    return new GatewayRefusal(status, first?.code ?? 'unknown', first?.message ?? text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return new GatewayRefusal(status, 'unknown', text);
+  }
+}
