@@ -147,10 +147,10 @@ export function startInverterDevice(options: InverterDeviceOptions): InverterDev
     const awayS = lostAtMs === undefined ? 0 : Math.round((clock.monotonicMs() - lostAtMs) / 1_000);
     lostAtMs = undefined;
     if (!started) await log('info', `firmware ${FIRMWARE_VERSION} started`, true);
-    else await log('info', `connected again after ${awayS} s, ${outbox.size} samples kept`, true);
+    else await log('info', `connected again after ${awayS} s, ${outbox.count} samples kept`, true);
     started = true;
     await deliver('configurationRead', {}, false);
-    while (link.isConnected && outbox.size > 0)
+    while (link.isConnected && outbox.count > 0)
       await Promise.all(outbox.take(RESEND_ENTRIES).map(({ kind, body }) => deliver(kind, body, true)));
   };
 

@@ -6,7 +6,7 @@ export interface OutboxEntry<Kind> {
 }
 
 export interface Outbox<Kind> {
-  readonly size: number;
+  readonly count: number;
   add(entry: OutboxEntry<Kind>): void;
   /** Takes the oldest entries out. */
   take(count: number): OutboxEntry<Kind>[];
@@ -16,7 +16,7 @@ export interface Outbox<Kind> {
 export function createOutbox<Kind>(limit: number, onDropped: () => void): Outbox<Kind> {
   const entries: OutboxEntry<Kind>[] = [];
   return {
-    get size() {
+    get count() {
       return entries.length;
     },
     add: (entry) => {
