@@ -3,7 +3,7 @@
  * work. Statements live in the `store.ts` files; this module knows no table but its own.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import type { Clock } from '../clock/index.ts';
@@ -21,7 +21,11 @@ export interface Database {
    * no `await` inside. A call within a transaction becomes a savepoint of it.
    */
   transaction<Result>(fn: () => Result): Result;
-  /** Runs `fn` once the outermost transaction has committed; at once when there is none. */
+  /**
+   * Runs `fn` once the outermost transaction has committed; at once when there is none; never when the
+   * transaction or savepoint it was registered in is undone. All such work runs although some of it throws;
+   * the first error then leaves `transaction`, whose data is stored nevertheless.
+   */
   afterCommit(fn: () => void): void;
   readonly inTransaction: boolean;
   /** Copies a consistent snapshot to `path`, which must not exist. */
@@ -145,18 +149,26 @@ export function migrationsDigest(dir: string): string {
 
 function wrap(handle: BetterSqlite3.Database, path: string): Database {
   let pending: (() => void)[] = [];
-  const pageCount = handle
-    .prepare('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size')
-    .pluck();
   const runOutermost = handle.transaction((fn: () => unknown) => fn());
 
+  function savepoint<Result>(fn: () => Result): Result {
+    const registered = pending.length;
+    try {
+      return handle.transaction(fn)();
+    } catch (error) {
+      // What was undone must have no effect after the commit either.
+      pending.length = registered;
+      throw error;
+    }
+  }
+
   function transaction<Result>(fn: () => Result): Result {
-    if (handle.inTransaction) return handle.transaction(fn)();
+    if (handle.inTransaction) return savepoint(fn);
     pending = [];
     const result = runOutermost.immediate(fn) as Result;
     const after = pending;
     pending = [];
-    for (const work of after) work();
+    runAll(after);
     return result;
   }
 
@@ -172,11 +184,28 @@ function wrap(handle: BetterSqlite3.Database, path: string): Database {
       return handle.inTransaction;
     },
     backupTo: (target) => void handle.prepare('VACUUM INTO ?').run(target),
-    sizeBytes: () => Number(pageCount.get()),
+    sizeBytes: () => fileBytes(path) + fileBytes(`${path}-wal`),
     close: () => {
       if (!handle.open) return;
       handle.pragma('wal_checkpoint(TRUNCATE)');
       handle.close();
     },
   };
+}
+
+/** Runs every piece of work although one throws; then throws the first error. */
+function runAll(work: readonly (() => void)[]): void {
+  const errors: unknown[] = [];
+  for (const run of work) {
+    try {
+      run();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+function fileBytes(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
