@@ -157,7 +157,8 @@ const TABLE: ImportTable = {
     { place: 'platform/mdns', mayImport: ['platform/log', 'platform/config'], node: 'all' },
 
     { place: 'protocol', mayImport: [] },
-    { place: 'lua', mayImport: [] },
+    // It reads the machine's file out of the package that brings it.
+    { place: 'lua', mayImport: [], node: ['node:fs', 'node:module'] },
     { place: 'programs/rule-sandbox', mayImport: PROGRAM_PARTS, node: 'all' },
     { place: 'programs/communication-module', mayImport: PROGRAM_PARTS, node: 'all' },
     { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },
@@ -202,7 +203,6 @@ const TABLE: ImportTable = {
     'platform/systemd',
     'platform/mdns',
     'protocol',
-    'lua',
     'programs/rule-sandbox',
     'programs/communication-module',
     'console',

@@ -1,10 +1,10 @@
 /** Blueprints that come with the gateway, compiled from their sources under `built-in/`. */
 import { packagePath, readTree } from '../../platform/files/index.ts';
-import { compileManifest } from './compile.ts';
+import { compileManifest } from './compiler/compile.ts';
 import type { CompiledManifest } from './manifest.ts';
 import { BUILT_IN_BLUEPRINTS, type BuiltInBlueprint } from './model.ts';
-import { ProfileCatalogue } from './profiles.ts';
-import { parseYaml } from './yaml.ts';
+import { ProfileCatalogue } from './profiles/catalogue.ts';
+import { parseYaml } from './source/yaml.ts';
 
 const BUILT_IN_DIR = ['src', 'capabilities', 'blueprints', 'built-in'] as const;
 

@@ -2,7 +2,7 @@
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { Blueprint } from './model.ts';
-import { recordOf } from './tree.ts';
+import { recordOf } from './source/tree.ts';
 
 export interface StoredBlueprint extends Blueprint {
   source: 'built_in' | 'uploaded';

@@ -1,10 +1,10 @@
 /** Properties and telemetry attributes of a compiled manifest (blueprint-manifest.md section 15). */
 import { bothEnumForms, enumItems, withColors } from './enums.ts';
-import type { AccessLevel, CompiledAttribute } from './manifest.ts';
-import { satisfyingEntries, type MemberSection, type ProfileCatalogue } from './profiles.ts';
-import { listOf, mapOf, recordOf, textOf } from './tree.ts';
+import type { AccessLevel, CompiledAttribute } from '../manifest.ts';
+import { satisfyingEntries, type MemberSection, type ProfileCatalogue } from '../profiles/catalogue.ts';
+import { listOf, mapOf, recordOf, textOf } from '../source/tree.ts';
 import { parseUnit } from './units.ts';
-import { plainOf, type YamlMap } from './yaml.ts';
+import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 export interface SectionContext {
   profiles: ProfileCatalogue;

@@ -2,13 +2,13 @@
  * Authored manifest → compiled manifest (blueprint-manifest.md sections 15 and 16). The manifest must have
  * passed validation; compiling itself never fails. Keys keep their order, dot fields are copied as they are.
  */
-import { compileAttributes } from './compile-attributes.ts';
-import { compileCommands, compileConfiguration } from './compile-commands.ts';
-import type { CompiledAlert, CompiledManifest } from './manifest.ts';
-import type { ProfileCatalogue } from './profiles.ts';
-import { listOf, mapOf, recordOf } from './tree.ts';
+import { compileAttributes } from './attributes.ts';
+import { compileCommands, compileConfiguration } from './commands.ts';
+import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
+import type { ProfileCatalogue } from '../profiles/catalogue.ts';
+import { listOf, mapOf, recordOf } from '../source/tree.ts';
 import { parseUnit } from './units.ts';
-import { plainOf, type YamlMap } from './yaml.ts';
+import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 /** Name of the one Lua file of a compiled blueprint. */
 export const COMPILED_SCRIPT = 'main.lua';

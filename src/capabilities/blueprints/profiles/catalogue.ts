@@ -2,7 +2,7 @@
  * Device profiles: named sets of attributes and commands that a device may promise to have. Resolution as in
  * blueprint-manifest.md section 14.3.
  */
-import type { EnumValue } from './manifest.ts';
+import type { EnumValue } from '../manifest.ts';
 
 export type MemberSection = 'properties' | 'telemetry' | 'commands';
 

@@ -5,7 +5,7 @@
  * loses the order of numeric keys.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
-import { LIMITS } from '../../lib/limits.ts';
+import { LIMITS } from '../../../lib/limits.ts';
 
 export type YamlKey = string | number | boolean | null;
 export type YamlMap = Map<YamlKey, YamlValue>;

@@ -1,14 +1,14 @@
 /** Commands and configuration groups of a compiled manifest (blueprint-manifest.md sections 10, 11, 15). */
-import { fillProfiles, type SectionContext } from './compile-attributes.ts';
+import { fillProfiles, type SectionContext } from './attributes.ts';
 import { authoredEnumForm } from './enums.ts';
 import type {
   AccessLevel,
   CompiledArgument,
   CompiledCommand,
   CompiledConfigurationGroup,
-} from './manifest.ts';
-import { mapOf, recordOf, textOf } from './tree.ts';
-import { plainOf, type YamlMap } from './yaml.ts';
+} from '../manifest.ts';
+import { mapOf, recordOf, textOf } from '../source/tree.ts';
+import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 export function compileCommands(source: YamlMap, context: SectionContext): Record<string, CompiledCommand> {
   const filled = fillProfiles('commands', source, context);

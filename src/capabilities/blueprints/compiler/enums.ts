@@ -1,6 +1,6 @@
 /** Enumerations: the two authored forms and the two compiled ones. Source: blueprint-manifest.md sections 6, 15. */
-import type { EnumItem, EnumValue } from './manifest.ts';
-import { plainOf, type YamlKey, type YamlMap, type YamlValue } from './yaml.ts';
+import type { EnumItem, EnumValue } from '../manifest.ts';
+import { plainOf, type YamlKey, type YamlMap, type YamlValue } from '../source/yaml.ts';
 
 const HUES = ['blue', 'yellow', 'green', 'red', 'cyan', 'pink', 'purple', 'orange'];
 const SHADES = ['', '-lighter', '-light', '-dark', '-darker'];
