@@ -50,6 +50,9 @@ export const LIMITS = {
     sessions: 2_000,
     subscriptionsPerSession: 32,
     failedLoginsPerMinute: 20,
+    /** G: how long the answer to a failed login waits once the address is past its limit. */
+    failedLoginDelayMs: 5_000,
+    /** C 12; options `mqtt_messages_per_second` and `mqtt_message_burst` replace these two. */
     messagesPerSecond: 100,
     messageBurst: 500,
     /** G: packet = payload + topic + fixed parts. */
@@ -64,6 +67,20 @@ export const LIMITS = {
     outboundQueuedBytes: 1_048_576,
     /** G: open sockets per remote address; communication modules share one address. */
     connectionsPerAddress: 1_000,
+    /** G: sockets in all, before login too: every session plus room for those still logging in. */
+    connections: 2_500,
+    /** G: messages of one connection handed over and not yet acknowledged; then its socket is not read. */
+    inFlightMessages: 1_000,
+    /** G: payload bytes of the same; a few of the largest messages, 2 000 sessions never reach it together. */
+    inFlightBytes: 1_048_576,
+    /** G: deliveries at QoS 1 that a client may leave unacknowledged before it is cut off. */
+    unacknowledgedDeliveries: 1_000,
+    /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
+    keptSessionsPerIdentity: 8,
+    /** G: a connection that was told good-bye has this long to take its last bytes. */
+    closeTimeoutMs: 1_000,
+    /** G: at stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
+    stopTimeoutMs: 3_000,
   },
   telemetry: {
     /** C mqtt-device-protocol 6 and 12. */
@@ -157,6 +174,20 @@ export function contradictions(limits: Limits): string[] {
     [
       limits.mqtt.packetBytes > limits.mqtt.payloadBytes + limits.mqtt.topicBytes,
       'a packet holds payload and topic',
+    ],
+    [
+      limits.mqtt.inFlightBytes > limits.mqtt.payloadBytes,
+      'the window of one connection holds the largest message',
+    ],
+    [
+      limits.mqtt.outboundQueuedBytes > limits.mqtt.packetBytes,
+      'the queue towards one client holds the largest packet',
+    ],
+    [limits.mqtt.connections > limits.mqtt.sessions, 'every session has a connection'],
+    [limits.mqtt.inFlightMessages < 65_535, 'packet identifiers outnumber the messages in flight'],
+    [
+      limits.mqtt.stopTimeoutMs + limits.mqtt.closeTimeoutMs < limits.stop.totalMs,
+      'the broker stops within the total',
     ],
     [limits.connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
     [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],

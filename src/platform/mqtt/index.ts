@@ -1,1 +1,3 @@
-export type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage, MqttSession } from './types.ts';
+export { createMqttBroker, type MqttBrokerOptions } from './broker.ts';
+export { topicMatches } from './topic.ts';
+export type { MqttBroker, MqttHooks, MqttIdentity, MqttLimits, MqttMessage, MqttSession } from './types.ts';

@@ -4,6 +4,10 @@
  * is whatever the `authenticate` hook says it is.
  */
 import type { Duplex } from 'node:stream';
+import type { Limits } from '../../lib/limits.ts';
+
+/** `LIMITS.mqtt`, or the same members with other numbers. */
+export type MqttLimits = Limits['mqtt'];
 
 /** Who a session belongs to; several sessions may share one. */
 export interface MqttIdentity {
@@ -13,8 +17,10 @@ export interface MqttIdentity {
 
 /** One connection after login. */
 export interface MqttSession {
+  /** Unique among all sessions of this run. */
   readonly id: string;
   readonly identity: MqttIdentity;
+  /** As the client gave it, or one made for it. Names a session within its identity only. */
   readonly clientId: string;
   readonly remoteAddress: string;
 }
@@ -23,6 +29,7 @@ export interface MqttSession {
 export interface MqttMessage {
   readonly session: MqttSession;
   readonly topic: string;
+  /** May be a view of a larger network buffer: copy what is kept beyond the handling of the message. */
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
   /** The DUP flag: the client says that it sent this packet before [MQTT-3.3.1-1]; always false at QoS 0. */
@@ -31,6 +38,10 @@ export interface MqttMessage {
   readonly receivedAtMs: number;
 }
 
+/**
+ * Questions and notices of the broker. What a hook throws is logged and never reaches the network: a
+ * question then counts as refused, a message as not taken.
+ */
 export interface MqttHooks {
   /** Checks a login. Answers the identity or why not: `bad_credentials` is CONNACK 4, `not_authorized` 5. */
   authenticate(login: {
@@ -39,34 +50,42 @@ export interface MqttHooks {
     clientId: string;
     remoteAddress: string;
   }): Promise<MqttIdentity | 'bad_credentials' | 'not_authorized'>;
-  /** False closes the connection. */
+  /** False closes the connection; of a will: ignores the will. Asked for every message. */
   mayPublish(identity: MqttIdentity, topic: string): boolean;
-  /** False is SUBACK 0x80. */
+  /** False is SUBACK 0x80. Asked again when a kept session returns. */
   maySubscribe(identity: MqttIdentity, topicFilter: string): boolean;
   /**
-   * Handles one message. When it returns a promise, PUBACK/PUBREC wait for it; a rejection closes the
-   * connection without acknowledgement. Must not throw for bad content.
+   * Handles one message, a delivered will included. When it returns a promise, PUBACK/PUBREC wait for it; a
+   * rejection closes the connection without acknowledgement (at QoS 0 the message is counted as dropped).
+   * A QoS 2 message arrives once; a QoS 1 message that the client sends again arrives again. Must not
+   * throw for bad content.
    */
   onMessage(message: MqttMessage): Promise<void> | void;
+  /** Once per session, before the client learns that it is connected. */
   onSessionOpened(session: MqttSession): void;
+  /** Once per opened session, whatever ended it; after its will. */
   onSessionClosed(session: MqttSession): void;
 }
 
 export interface MqttBroker {
   /** Opens the listener; resolves with the port really used. */
   start(): Promise<{ port: number }>;
-  /** Stops accepting, closes every session after pending writes. */
+  /**
+   * Stops accepting and reading, waits for pending acknowledgements (bounded), then closes every session
+   * after its pending writes. Wills are not delivered: it is the gateway that goes away.
+   */
   stop(): Promise<void>;
   /** Hands one client stream to the broker; tests speak MQTT over an in-memory pair. */
-  accept(stream: Duplex & { remoteAddress?: string }): void;
-  /** Number of sessions now connected with a subscription that matches the topic. */
+  accept(stream: Duplex & { remoteAddress?: string | undefined }): void;
+  /** Number of sessions now connected with a granted subscription that matches the topic. */
   subscribers(topic: string): number;
   /**
-   * Publishes at QoS 1 to the sessions now connected and subscribed; nothing is retained, queued for absent
-   * sessions or sent again on reconnect. Resolves with the number of sessions it was written to.
+   * Publishes to the sessions now connected and subscribed, at QoS 1 or lower as subscribed, once per
+   * session; nothing is retained, queued for absent sessions or sent again on reconnect. Resolves with the
+   * number of sessions it was written to.
    */
   publish(topic: string, payload: string | Buffer): Promise<number>;
-  /** Closes every session of an identity. */
+  /** Closes every session of an identity and forgets what was kept for it; logins under way are checked again. */
   closeSessions(identityKey: string): void;
   sessionCount(identityKey?: string): number;
 }

@@ -1,0 +1,160 @@
+/** The broker: listener, connection limits and the face of `types.ts`. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Metrics } from '../metrics/index.ts';
+import type { MqttBroker, MqttHooks, MqttLimits } from './types.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { Connection, type ConnectionContext } from './connection.ts';
+import { createLogin } from './login.ts';
+import { createMeters } from './meters.ts';
+import { createRouter } from './router.ts';
+import { SessionRegistry } from './sessions.ts';
+
+const WARNING_INTERVAL_MS = 60_000;
+/** Address of streams that have none. */
+const NO_ADDRESS = 'local';
+
+export interface MqttBrokerOptions {
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  hooks: MqttHooks;
+  /** Address of the plain listener. */
+  host: string;
+  /** TCP port; 0 picks a free one. */
+  port: number;
+  /** Members replace those of `LIMITS.mqtt`. */
+  limits?: Partial<MqttLimits>;
+  /** Makes the client id of a client that gives none. */
+  newClientId?: () => string;
+}
+
+/** Makes a broker that accepts streams at once and listens after `start`. */
+export async function createMqttBroker(options: MqttBrokerOptions): Promise<MqttBroker> {
+  const { clock, log } = options;
+  const limits: MqttLimits = { ...LIMITS.mqtt, ...options.limits };
+  const registry = new SessionRegistry<Connection>(clock, limits);
+  const meters = createMeters(options.metrics, () => registry.size);
+  const hooks = shielded(options.hooks, log);
+  const router = await createRouter((error) => log.error('broker library failed', { error }));
+  const connections = new Set<Connection>();
+  const perAddress = new Map<string, number>();
+  let server: Server | undefined;
+  let isStopping = false;
+  let credentialsVersion = 0;
+  let lastSession = 0;
+
+  const context: ConnectionContext = {
+    clock,
+    log,
+    limits,
+    meters,
+    hooks,
+    registry,
+    router,
+    login: createLogin({ clock, log, limits, authenticate: options.hooks.authenticate.bind(options.hooks) }),
+    newSessionId: () => `session-${++lastSession}`,
+    newClientId: options.newClientId ?? randomUUID,
+    credentialsVersion: () => credentialsVersion,
+    onEnded: (connection) => {
+      connections.delete(connection);
+      const left = (perAddress.get(connection.remoteAddress) ?? 1) - 1;
+      if (left > 0) perAddress.set(connection.remoteAddress, left);
+      else perAddress.delete(connection.remoteAddress);
+    },
+  };
+
+  function accept(stream: Duplex & { remoteAddress?: string | undefined }): void {
+    const address = stream.remoteAddress ?? NO_ADDRESS;
+    const fromAddress = perAddress.get(address) ?? 0;
+    const limit =
+      fromAddress >= limits.connectionsPerAddress
+        ? 'address_connections'
+        : connections.size >= limits.connections
+          ? 'connections'
+          : undefined;
+    if (limit !== undefined && !isStopping) {
+      meters.connects.inc({ result: limit });
+      log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, 'connection refused: too many', {
+        limit,
+        remote_address: address,
+      });
+    }
+    if (limit !== undefined || isStopping) {
+      stream.on('error', () => undefined);
+      stream.destroy();
+      return;
+    }
+    perAddress.set(address, fromAddress + 1);
+    connections.add(new Connection(context, stream, address));
+  }
+
+  return {
+    accept,
+    start: async () => {
+      server = createServer({ noDelay: true }, accept);
+      const port = await listen(server, options.host, options.port);
+      server.on('error', (error) => log.error('MQTT listener failed', { error }));
+      log.info('MQTT broker listens', { host: options.host, port });
+      return { port };
+    },
+    stop: async () => {
+      isStopping = true;
+      const closed = server && closeServer(server);
+      await Promise.all([...connections].map((connection) => connection.drain(limits.stopTimeoutMs)));
+      await closed;
+      await router.close();
+    },
+    subscribers: (topic) => registry.subscribersOf(topic).size,
+    publish: async (topic, payload) => {
+      const count = registry.subscribersOf(topic).size;
+      if (count > 0) await router.publish(topic, Buffer.from(payload));
+      return count;
+    },
+    closeSessions: (identityKey) => {
+      credentialsVersion++;
+      for (const connection of registry.owners(identityKey)) connection.close('revoked');
+      registry.forgetKept(identityKey);
+    },
+    sessionCount: (identityKey) => registry.count(identityKey),
+  };
+}
+
+/** Hooks that do not throw, but for `onMessage`, whose failure has a meaning of its own. */
+function shielded(hooks: MqttHooks, log: Log): MqttHooks {
+  const guard = <Answer>(name: string, ask: () => Answer, otherwise: Answer): Answer => {
+    try {
+      return ask();
+    } catch (error) {
+      log.error('hook of the MQTT broker failed', { hook: name, error });
+      return otherwise;
+    }
+  };
+  return {
+    authenticate: (login) => hooks.authenticate(login),
+    mayPublish: (identity, topic) => guard('mayPublish', () => hooks.mayPublish(identity, topic), false),
+    maySubscribe: (identity, filter) =>
+      guard('maySubscribe', () => hooks.maySubscribe(identity, filter), false),
+    onMessage: (message) => hooks.onMessage(message),
+    onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),
+    onSessionClosed: (session) => guard('onSessionClosed', () => hooks.onSessionClosed(session), undefined),
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : port);
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}

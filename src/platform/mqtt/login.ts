@@ -1,0 +1,52 @@
+/**
+ * Login: asks the hook and slows down failures. Failed logins are counted per address; beyond the limit
+ * their answer waits, but nobody is banned and a correct login never waits, because the SDK retries for
+ * ever and devices of one site may share an address (mqtt-device-protocol.md sections 4 and 12).
+ */
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { MqttHooks, MqttIdentity, MqttLimits } from './types.ts';
+
+export type LoginRequest = Parameters<MqttHooks['authenticate']>[0];
+export type LoginFailure = 'bad_credentials' | 'not_authorized' | 'unavailable';
+
+export interface Login {
+  /** Never rejects; a hook that throws is `unavailable`. */
+  verify(request: LoginRequest): Promise<MqttIdentity | LoginFailure>;
+}
+
+const WARNING_INTERVAL_MS = 60_000;
+
+export function createLogin(options: {
+  clock: Clock;
+  log: Log;
+  limits: MqttLimits;
+  authenticate: MqttHooks['authenticate'];
+}): Login {
+  const { clock, log, limits } = options;
+  const failures = new RateLimiterMemory({ points: limits.failedLoginsPerMinute, duration: 60 });
+
+  async function slowDown(request: LoginRequest, failure: LoginFailure): Promise<void> {
+    const { consumedPoints } = await failures.penalty(request.remoteAddress);
+    log.warnLimited(`mqtt_login:${request.remoteAddress}`, WARNING_INTERVAL_MS, 'login was refused', {
+      reason: failure,
+      remote_address: request.remoteAddress,
+    });
+    if (consumedPoints > limits.failedLoginsPerMinute) await clock.sleep(limits.failedLoginDelayMs);
+  }
+
+  return {
+    async verify(request) {
+      let answer: MqttIdentity | LoginFailure;
+      try {
+        answer = await options.authenticate(request);
+      } catch (error) {
+        log.error('login could not be checked', { error });
+        return 'unavailable';
+      }
+      if (typeof answer === 'string') await slowDown(request, answer);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** What the broker counts. Labels have few, known values. */
+import type { Metrics } from '../metrics/index.ts';
+
+export type Meters = ReturnType<typeof createMeters>;
+
+export function createMeters(metrics: Metrics, sessionCount: () => number) {
+  metrics.gauge('mqtt_sessions', 'MQTT sessions now connected', [], (gauge) => gauge.set(sessionCount()));
+  const messages = metrics.counter('mqtt_messages_total', 'MQTT messages by direction', ['direction']);
+  const bytes = metrics.counter('mqtt_bytes_total', 'MQTT bytes by direction', ['direction']);
+  return {
+    connects: metrics.counter('mqtt_connects_total', 'MQTT connection attempts by result', ['result']),
+    closes: metrics.counter('mqtt_closes_total', 'MQTT sessions and connections closed by reason', [
+      'reason',
+    ]),
+    dropped: metrics.counter('mqtt_messages_dropped_total', 'MQTT messages not handed on by reason', [
+      'reason',
+    ]),
+    throttled: metrics.counter(
+      'mqtt_throttled_total',
+      'Times a connection was not read for a while because its messages came too fast',
+    ),
+    messagesIn: messages.labels('in'),
+    messagesOut: messages.labels('out'),
+    bytesIn: bytes.labels('in'),
+    bytesOut: bytes.labels('out'),
+  };
+}

@@ -1,0 +1,294 @@
+/**
+ * What a client publishes: checks, rate, hand-over and acknowledgement. A message is acknowledged when the
+ * handler's promise has resolved and not before; meanwhile the connection is read on, up to a window.
+ *
+ * Over the rate of its identity a QoS 0 message is dropped, which MQTT allows. A QoS 1 or 2 message is
+ * never dropped: acknowledged it would be lost, unacknowledged the client would wait for ever. It is taken,
+ * and the connection is not read until the rate is kept again, so that TCP slows the sender down.
+ */
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Meters } from './meters.ts';
+import type { SessionState } from './sessions.ts';
+import type { TokenBucket } from './token-bucket.ts';
+import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
+import { PUBACK, PUBCOMP, PUBREC, violation, type Violation } from './packet-types.ts';
+import { nonAsciiProblem, textProblem } from './strings.ts';
+
+const TRUNCATED = violation('MQTT-4.8.0-1', 'PUBLISH ends within a field');
+const NO_PACKET_ID = violation('MQTT-2.3.1-1', 'packet identifier is 0');
+const WILDCARD = violation('MQTT-3.3.2-2', 'topic of a publication has a wildcard');
+const EMPTY_TOPIC = violation('MQTT-4.7.3-1', 'topic is empty');
+const EARLY_RELEASE = violation('MQTT-4.3.3-1', 'PUBREL before PUBREC');
+
+const WARNING_INTERVAL_MS = 60_000;
+
+/** What the messages of one connection need from it. */
+export interface PublicationsPort {
+  /** Sends PUBACK, PUBREC or PUBCOMP, unless the connection has ended. */
+  acknowledge(packetType: number, packetId: number): void;
+  violate(problem: Violation): void;
+  close(reason: string): void;
+  holdWindow(): void;
+  releaseWindow(): void;
+  /** Not read for this long. */
+  holdRate(durationMs: number): void;
+  /** Nothing is pending any more. */
+  idle(): void;
+}
+
+export interface PublicationsContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: MqttLimits;
+  readonly meters: Meters;
+  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage'>;
+}
+
+export class Publications {
+  readonly #context: PublicationsContext;
+  readonly #port: PublicationsPort;
+  readonly #session: MqttSession;
+  readonly #state: SessionState;
+  readonly #bucket: TokenBucket;
+  /** Bytes and text of the last topic; devices repeat themselves. */
+  #topicBytes: Buffer = Buffer.alloc(0);
+  #topic = '';
+  #pendingMessages = 0;
+  #pendingBytes = 0;
+  #isWindowHeld = false;
+  /** Messages taken since last asked; counting them one by one would cost more than taking them. */
+  #taken = 0;
+
+  constructor(
+    context: PublicationsContext,
+    port: PublicationsPort,
+    session: MqttSession,
+    state: SessionState,
+    bucket: TokenBucket,
+  ) {
+    this.#context = context;
+    this.#port = port;
+    this.#session = session;
+    this.#state = state;
+    this.#bucket = bucket;
+  }
+
+  /** Messages handed over whose promise is pending. */
+  get pending(): number {
+    return this.#pendingMessages;
+  }
+
+  takeCount(): number {
+    const taken = this.#taken;
+    this.#taken = 0;
+    return taken;
+  }
+
+  /** One PUBLISH packet whose fixed header is fine. */
+  receive(
+    firstByte: number,
+    buffer: Buffer,
+    start: number,
+    end: number,
+    nowMs: number,
+    wallMs: number,
+  ): void {
+    const { limits, hooks } = this.#context;
+    const qos = ((firstByte >> 1) & 3) as 0 | 1 | 2;
+    if (end - start < 2) return this.#port.violate(TRUNCATED);
+    const topicEnd = start + 2 + buffer.readUInt16BE(start);
+    const payloadStart = topicEnd + (qos > 0 ? 2 : 0);
+    if (payloadStart > end) return this.#port.violate(TRUNCATED);
+    const topic = this.#readTopic(buffer, start + 2, topicEnd);
+    if (topic === undefined) return;
+    const packetId = qos > 0 ? buffer.readUInt16BE(topicEnd) : 0;
+    if (qos > 0 && packetId === 0) return this.#port.violate(NO_PACKET_ID);
+    if (end - payloadStart > limits.payloadBytes) return this.#port.close('payload_too_large');
+    if (!hooks.mayPublish(this.#session.identity, topic)) return this.#deny(topic);
+    if (qos === 2 && this.#isRepeated(packetId)) return;
+    if (!this.#keepRate(qos, nowMs)) return;
+    this.#taken++;
+    const payload = buffer.subarray(payloadStart, end);
+    const duplicate = (firstByte & 0x08) !== 0;
+    this.#handOver(
+      { session: this.#session, topic, payload, qos, duplicate, receivedAtMs: wallMs },
+      packetId,
+    );
+  }
+
+  /** PUBREL: the packet identifier is free again ([MQTT-4.3.3-2]); an unknown one is answered as well. */
+  release(packetId: number): void {
+    if (this.#state.received.get(packetId)?.isStored === false) return this.#port.violate(EARLY_RELEASE);
+    this.#state.received.delete(packetId);
+    this.#port.acknowledge(PUBCOMP, packetId);
+  }
+
+  #readTopic(buffer: Buffer, start: number, end: number): string | undefined {
+    if (
+      end - start === this.#topicBytes.length &&
+      end > start &&
+      this.#topicBytes.compare(buffer, start, end) === 0
+    )
+      return this.#topic;
+    const problem = this.#topicProblem(buffer, start, end);
+    if (problem) {
+      if (typeof problem === 'string') this.#port.close(problem);
+      else this.#port.violate(problem);
+      return undefined;
+    }
+    this.#topicBytes = Buffer.from(buffer.subarray(start, end));
+    this.#topic = this.#topicBytes.toString('utf8');
+    return this.#topic;
+  }
+
+  #topicProblem(buffer: Buffer, start: number, end: number): Violation | 'topic_too_long' | undefined {
+    const { topicBytes, topicLevels } = this.#context.limits;
+    if (start === end) return EMPTY_TOPIC;
+    let levels = 1;
+    let isAscii = true;
+    for (let index = start; index < end; index++) {
+      const byte = buffer[index] as number;
+      if (byte < 0x20 || byte === 0x7f) return textProblem(buffer, start, end);
+      if (byte === HASH || byte === PLUS) return WILDCARD;
+      if (byte === SLASH) levels++;
+      if (byte >= 0x80) isAscii = false;
+    }
+    if (!isAscii) {
+      const problem = nonAsciiProblem(buffer, start, end);
+      if (problem) return problem;
+    }
+    return end - start > topicBytes || levels > topicLevels ? 'topic_too_long' : undefined;
+  }
+
+  #deny(topic: string): void {
+    const { identity, remoteAddress } = this.#session;
+    this.#context.log.warnLimited(
+      `mqtt_publish_denied:${identity.key}`,
+      WARNING_INTERVAL_MS,
+      'connection closed: client published outside its permission',
+      { identity: identity.key, topic, remote_address: remoteAddress },
+    );
+    this.#port.close('publish_denied');
+  }
+
+  /** Whether this QoS 2 message was handed over already; then PUBREC is sent when it may be. */
+  #isRepeated(packetId: number): boolean {
+    const known = this.#state.received.get(packetId);
+    if (known === undefined) return false;
+    known.acknowledge = () => this.#port.acknowledge(PUBREC, packetId);
+    if (known.isStored) known.acknowledge();
+    return true;
+  }
+
+  /** False when the message is dropped; may stop the reading for a while. */
+  #keepRate(qos: 0 | 1 | 2, nowMs: number): boolean {
+    if (qos === 0) {
+      if (this.#bucket.take(nowMs)) return true;
+      this.#context.meters.dropped.inc({ reason: 'rate' });
+      this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
+      return false;
+    }
+    const waitMs = this.#bucket.borrow(nowMs);
+    if (waitMs > 0) {
+      this.#context.meters.throttled.inc();
+      this.#warnOfRate('messages come too fast, the connection is slowed down');
+      this.#port.holdRate(waitMs);
+    }
+    return true;
+  }
+
+  #warnOfRate(sentence: string): void {
+    const { identity, remoteAddress } = this.#session;
+    this.#context.log.warnLimited(`mqtt_rate:${identity.key}`, WARNING_INTERVAL_MS, sentence, {
+      identity: identity.key,
+      remote_address: remoteAddress,
+    });
+  }
+
+  #handOver(message: MqttMessage, packetId: number): void {
+    const { received } = this.#state;
+    if (message.qos === 2) {
+      if (received.size >= this.#context.limits.inFlightMessages)
+        return this.#port.close('unreleased_messages');
+      received.set(packetId, {
+        isStored: false,
+        acknowledge: () => this.#port.acknowledge(PUBREC, packetId),
+      });
+    }
+    let taken: Promise<void> | void;
+    try {
+      taken = this.#context.hooks.onMessage(message);
+    } catch (error) {
+      return this.#refused(message, packetId, error);
+    }
+    if (taken === undefined) this.#stored(message, packetId);
+    else if (message.qos === 0) taken.catch((error: unknown) => this.#refused(message, packetId, error));
+    else this.#await(message, packetId, taken);
+  }
+
+  #await(message: MqttMessage, packetId: number, taken: Promise<void>): void {
+    const { limits } = this.#context;
+    const sizeBytes = message.payload.length;
+    this.#pendingMessages++;
+    this.#pendingBytes += sizeBytes;
+    if (
+      !this.#isWindowHeld &&
+      (this.#pendingMessages >= limits.inFlightMessages || this.#pendingBytes >= limits.inFlightBytes)
+    ) {
+      this.#isWindowHeld = true;
+      this.#port.holdWindow();
+    }
+    taken.then(
+      () => {
+        this.#stored(message, packetId);
+        this.#settle(sizeBytes);
+      },
+      (error: unknown) => {
+        this.#refused(message, packetId, error);
+        this.#settle(sizeBytes);
+      },
+    );
+  }
+
+  #settle(sizeBytes: number): void {
+    const { limits } = this.#context;
+    this.#pendingMessages--;
+    this.#pendingBytes -= sizeBytes;
+    if (this.#pendingMessages === 0) this.#port.idle();
+    if (
+      this.#isWindowHeld &&
+      this.#pendingMessages <= limits.inFlightMessages / 2 &&
+      this.#pendingBytes <= limits.inFlightBytes / 2
+    ) {
+      this.#isWindowHeld = false;
+      this.#port.releaseWindow();
+    }
+  }
+
+  #stored(message: MqttMessage, packetId: number): void {
+    if (message.qos === 0) return;
+    if (message.qos === 1) return this.#port.acknowledge(PUBACK, packetId);
+    const entry = this.#state.received.get(packetId);
+    if (!entry) return;
+    entry.isStored = true;
+    entry.acknowledge();
+  }
+
+  /** The handler did not take it: no acknowledgement, so that the client sends it again. */
+  #refused(message: MqttMessage, packetId: number, error: unknown): void {
+    const { log, meters } = this.#context;
+    if (message.qos === 2) this.#state.received.delete(packetId);
+    meters.dropped.inc({ reason: 'not_taken' });
+    log.warnLimited('mqtt_not_taken', WARNING_INTERVAL_MS, 'message was not taken', {
+      error,
+      topic: message.topic,
+      qos: message.qos,
+    });
+    if (message.qos > 0) this.#port.close('not_taken');
+  }
+}
+
+const SLASH = 0x2f;
+const PLUS = 0x2b;
+const HASH = 0x23;

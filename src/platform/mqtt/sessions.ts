@@ -1,0 +1,190 @@
+/**
+ * The sessions now connected and what is remembered of those with CleanSession 0 while they are away:
+ * their subscriptions and the QoS 2 messages not yet released. Messages are never kept for them
+ * (mqtt-device-protocol.md section 4). A client id names a session within its identity only.
+ */
+import type { Clock } from '../clock/index.ts';
+import type { MqttIdentity, MqttLimits } from './types.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { topicMatches } from './topic.ts';
+
+/** Session state in the sense of MQTT 3.1.1 section 3.1.2.4; outlives the connection when kept. */
+export interface SessionState {
+  /** Granted filters and their QoS. */
+  readonly subscriptions: Map<string, 0 | 1 | 2>;
+  /** QoS 2 messages by packet identifier, from PUBLISH to PUBREL ([MQTT-4.3.3-2]). */
+  readonly received: Map<number, ReceivedMessage>;
+}
+
+export interface ReceivedMessage {
+  /** False while the handler has not taken it; PUBREC waits for that. */
+  isStored: boolean;
+  /** Sends PUBREC on the connection that asked last. */
+  acknowledge: () => void;
+}
+
+/** What the registry needs to know of a connection. */
+export interface SessionOwner {
+  readonly state: SessionState;
+  takeOver(): void;
+}
+
+/** Everything of one identity. */
+export interface IdentitySessions<Owner extends SessionOwner> {
+  readonly identity: MqttIdentity;
+  readonly bucket: TokenBucket;
+  readonly connected: Set<Owner>;
+  /** Connected owner by client id. */
+  readonly byClientId: Map<string, Owner>;
+  /** State of sessions with CleanSession 0, connected or away, oldest first. */
+  readonly kept: Map<string, SessionState>;
+}
+
+export type AdmitResult = { state: SessionState; isPresent: boolean } | 'identity_sessions' | 'sessions';
+
+export class SessionRegistry<Owner extends SessionOwner> {
+  readonly #clock: Clock;
+  readonly #limits: MqttLimits;
+  readonly #identities = new Map<string, IdentitySessions<Owner>>();
+  readonly #owners = new Set<Owner>();
+  /** Connected owners by granted filter; most filters have no wildcard and are found by name. */
+  readonly #exact = new Map<string, Set<Owner>>();
+  readonly #wildcard = new Map<string, Set<Owner>>();
+
+  constructor(clock: Clock, limits: MqttLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+
+  owners(identityKey?: string): Owner[] {
+    if (identityKey === undefined) return [...this.#owners];
+    return [...(this.#identities.get(identityKey)?.connected ?? [])];
+  }
+
+  count(identityKey?: string): number {
+    if (identityKey === undefined) return this.#owners.size;
+    return this.#identities.get(identityKey)?.connected.size ?? 0;
+  }
+
+  /** The record of an identity, made on first use. */
+  of(identity: MqttIdentity): IdentitySessions<Owner> {
+    const known = this.#identities.get(identity.key);
+    if (known) return known;
+    if (this.#identities.size >= this.#limits.sessions) this.#forgetIdle();
+    const made: IdentitySessions<Owner> = {
+      identity,
+      bucket: new TokenBucket(
+        this.#limits.messagesPerSecond,
+        this.#limits.messageBurst,
+        this.#clock.monotonicMs(),
+      ),
+      connected: new Set(),
+      byClientId: new Map(),
+      kept: new Map(),
+    };
+    this.#identities.set(identity.key, made);
+    return made;
+  }
+
+  /**
+   * Finds room and state for a new session. An earlier connection with the same client id and identity is
+   * taken over first ([MQTT-3.1.4-2]) and so does not count.
+   */
+  admit(identity: MqttIdentity, clientId: string, cleanSession: boolean): AdmitResult {
+    const mine = this.of(identity);
+    mine.byClientId.get(clientId)?.takeOver();
+    if (mine.connected.size >= this.#limits.sessionsPerIdentity) return 'identity_sessions';
+    if (this.#owners.size >= this.#limits.sessions) return 'sessions';
+    const old = mine.kept.get(clientId);
+    mine.kept.delete(clientId);
+    // [MQTT-3.1.2-6]: a clean session starts from nothing and discards what was kept.
+    const state =
+      cleanSession || !old ? { subscriptions: new Map<string, 0 | 1 | 2>(), received: new Map() } : old;
+    if (!cleanSession) this.#keep(mine, clientId, state);
+    return { state, isPresent: state === old };
+  }
+
+  enter(identity: MqttIdentity, clientId: string, owner: Owner): void {
+    const mine = this.of(identity);
+    mine.connected.add(owner);
+    mine.byClientId.set(clientId, owner);
+    this.#owners.add(owner);
+  }
+
+  leave(identity: MqttIdentity, clientId: string, owner: Owner): void {
+    if (!this.#owners.delete(owner)) return;
+    const mine = this.of(identity);
+    mine.connected.delete(owner);
+    if (mine.byClientId.get(clientId) === owner) mine.byClientId.delete(clientId);
+    for (const filter of owner.state.subscriptions.keys()) this.#removeFilter(owner, filter);
+  }
+
+  /** Forgets kept sessions of an identity whose credentials are void. */
+  forgetKept(identityKey: string): void {
+    this.#identities.get(identityKey)?.kept.clear();
+  }
+
+  addSubscription(owner: Owner, filter: string, qos: 0 | 1 | 2): void {
+    owner.state.subscriptions.set(filter, qos);
+    const index = indexOf(filter) === 'wildcard' ? this.#wildcard : this.#exact;
+    const owners = index.get(filter);
+    if (owners) owners.add(owner);
+    else index.set(filter, new Set([owner]));
+  }
+
+  removeSubscription(owner: Owner, filter: string): void {
+    if (owner.state.subscriptions.delete(filter)) this.#removeFilter(owner, filter);
+  }
+
+  /** Connected sessions with a granted subscription that matches, each once. */
+  subscribersOf(topic: string): Set<Owner> {
+    const found = new Set(this.#exact.get(topic));
+    for (const [filter, owners] of this.#wildcard)
+      if (topicMatches(filter, topic)) for (const owner of owners) found.add(owner);
+    return found;
+  }
+
+  #removeFilter(owner: Owner, filter: string): void {
+    const index = indexOf(filter) === 'wildcard' ? this.#wildcard : this.#exact;
+    const owners = index.get(filter);
+    owners?.delete(owner);
+    if (owners?.size === 0) index.delete(filter);
+  }
+
+  #keep(mine: IdentitySessions<Owner>, clientId: string, state: SessionState): void {
+    mine.kept.set(clientId, state);
+    if (mine.kept.size <= this.#limits.keptSessionsPerIdentity) return;
+    for (const id of mine.kept.keys()) {
+      if (mine.byClientId.has(id) || id === clientId) continue;
+      mine.kept.delete(id);
+      return;
+    }
+  }
+
+  /** Drops records that would be made again just the same. */
+  #forgetIdle(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [key, mine] of this.#identities)
+      if (mine.connected.size === 0 && mine.kept.size === 0 && mine.bucket.isFull(nowMs))
+        this.#identities.delete(key);
+  }
+}
+
+function indexOf(filter: string): 'exact' | 'wildcard' {
+  return filter.includes('+') || filter.includes('#') ? 'wildcard' : 'exact';
+}
+
+/** QoS of the delivery to one session: the highest of its matching subscriptions ([MQTT-3.3.5-1]), 1 at most. */
+export function deliveryQos(subscriptions: ReadonlyMap<string, 0 | 1 | 2>, topic: string): 0 | 1 | undefined {
+  let highest: 0 | 1 | undefined;
+  for (const [filter, qos] of subscriptions) {
+    if (!topicMatches(filter, topic)) continue;
+    if (qos > 0) return 1;
+    highest = 0;
+  }
+  return highest;
+}
