@@ -39,12 +39,13 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const registry = new SessionRegistry<Connection>(clock, limits);
   const meters = createMeters(options.metrics, () => registry.size);
   const hooks = shielded(options.hooks, log);
+  const authenticate = options.hooks.authenticate.bind(options.hooks);
+  const login = createLogin({ clock, log, limits, authenticate });
   const router = await createRouter((error) => log.error('broker library failed', { error }));
   const connections = new Set<Connection>();
   const perAddress = new Map<string, number>();
   let server: Server | undefined;
   let isStopping = false;
-  let credentialsVersion = 0;
   let lastSession = 0;
 
   const context: ConnectionContext = {
@@ -55,10 +56,9 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     hooks,
     registry,
     router,
-    login: createLogin({ clock, log, limits, authenticate: options.hooks.authenticate.bind(options.hooks) }),
+    login,
     newSessionId: () => `session-${++lastSession}`,
     newClientId: options.newClientId ?? randomUUID,
-    credentialsVersion: () => credentialsVersion,
     onEnded: (connection) => {
       connections.delete(connection);
       const left = (perAddress.get(connection.remoteAddress) ?? 1) - 1;
@@ -115,7 +115,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
       return count;
     },
     closeSessions: (identityKey) => {
-      credentialsVersion++;
+      login.recheck();
       for (const connection of registry.owners(identityKey)) connection.close('revoked');
       registry.forgetKept(identityKey);
     },

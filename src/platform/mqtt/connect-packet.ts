@@ -1,5 +1,5 @@
 /** CONNECT: what it says, or how it is turned away (MQTT 3.1.1 chapter 3.1). */
-import { CONNECT, violation, type Violation } from './packet-types.ts';
+import { PACKET, PACKET_TOO_LARGE, violation, type Violation, WRONG_FLAGS } from './packet-types.ts';
 import { FieldReader } from './strings.ts';
 import { topicNameProblem } from './topic.ts';
 
@@ -25,6 +25,7 @@ export interface ConnectRefusal {
   readonly result: 'unacceptable_protocol' | 'identifier_rejected';
 }
 
+const NOT_CONNECT = violation('MQTT-3.1.0-1', 'first packet is not CONNECT');
 const TRUNCATED = violation('MQTT-3.1.4-1', 'CONNECT ends before its fields do');
 const EXCESS = violation('MQTT-3.1.4-1', 'CONNECT has bytes behind its last field');
 const BAD_NAME = violation('MQTT-3.1.2-1', 'protocol name is not MQTT');
@@ -40,6 +41,17 @@ export function connack(returnCode: number, sessionPresent = false): Buffer {
 
 /** MQTT 5 section 3.2 shape: reason 0x84 unsupported protocol version, no properties. */
 const CONNACK_VERSION_5 = Buffer.from([0x20, 3, 0, 0x84, 0]);
+
+/** Judges the fixed header of the first packet of a connection. */
+export function connectHeaderProblem(
+  firstByte: number,
+  remainingLengthBytes: number,
+  packetBytesMax: number,
+): Violation | undefined {
+  if (firstByte >> 4 !== PACKET.connect) return NOT_CONNECT;
+  if ((firstByte & 0x0f) !== 0) return WRONG_FLAGS;
+  return remainingLengthBytes > packetBytesMax ? PACKET_TOO_LARGE : undefined;
+}
 
 export function parseConnect(
   buffer: Buffer,
@@ -110,6 +122,3 @@ const EMPTY = Buffer.alloc(0);
 function willQos(flags: number): 0 | 1 | 2 {
   return ((flags >> 3) & 3) as 0 | 1 | 2;
 }
-
-/** First byte of a CONNECT; everything else before login is a violation ([MQTT-3.1.0-1]). */
-export const CONNECT_FIRST_BYTE = CONNECT << 4;

@@ -7,36 +7,18 @@
 import type { Duplex } from 'node:stream';
 import type { Timer } from '../clock/index.ts';
 import type { Login, LoginFailure } from './login.ts';
-import type { Router, RouterClient } from './router.ts';
+import type { Router } from './router.ts';
 import type { MqttHooks, MqttIdentity, MqttSession } from './types.ts';
-import { connack, CONNECT_FIRST_BYTE, parseConnect, type Connect } from './connect-packet.ts';
+import { Channel } from './channel.ts';
+import { connack, connectHeaderProblem, parseConnect, type Connect } from './connect-packet.ts';
 import { FrameReader, type FrameSink } from './frame-reader.ts';
-import {
-  CONNECT,
-  DISCONNECT,
-  isViolation,
-  PINGREQ,
-  PUBACK,
-  PUBLISH,
-  PUBREL,
-  SUBSCRIBE,
-  UNSUBSCRIBE,
-  violation,
-  type Violation,
-} from './packet-types.ts';
-import {
-  headerProblem,
-  parsePacketId,
-  parseSubscribe,
-  parseUnsubscribe,
-  PINGRESP_BYTES,
-  suback,
-  SUBACK_FAILURE,
-  unsuback,
-} from './packets.ts';
+import { watchSilence } from './keep-alive.ts';
+import { isViolation, PACKET, PACKET_TOO_LARGE, type Violation } from './packet-types.ts';
+import { headerProblem, parsePacketId, parseSubscribe, parseUnsubscribe, PINGRESP_BYTES } from './packets.ts';
 import { Publications, type PublicationsContext, type PublicationsPort } from './publications.ts';
-import { deliveryQos, type SessionOwner, type SessionRegistry, type SessionState } from './sessions.ts';
-import { levelCount } from './topic.ts';
+import type { SessionOwner, SessionRegistry, SessionState } from './sessions.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { deliverWill } from './wills.ts';
 
 export interface ConnectionContext extends PublicationsContext {
   readonly hooks: MqttHooks;
@@ -45,15 +27,8 @@ export interface ConnectionContext extends PublicationsContext {
   readonly registry: SessionRegistry<Connection>;
   readonly newSessionId: () => string;
   readonly newClientId: () => string;
-  /** Changes whenever credentials were voided; a login that began before is checked again. */
-  readonly credentialsVersion: () => number;
   readonly onEnded: (connection: Connection) => void;
 }
-
-const NOT_CONNECT = violation('MQTT-3.1.0-1', 'first packet is not CONNECT');
-const CONNECT_FLAGS = violation('MQTT-2.2.2-2', 'flags of the fixed header are not those of the packet type');
-const TOO_LARGE = violation('decision 5', 'packet is larger than the limit');
-const TOO_MANY_UNACKNOWLEDGED = 'unacknowledged_deliveries';
 
 /** Return codes of table 3.1. */
 const RETURN_CODES: Record<LoginFailure, number> = { unavailable: 3, bad_credentials: 4, not_authorized: 5 };
@@ -79,25 +54,22 @@ interface OpenSession {
 export class Connection implements SessionOwner, FrameSink {
   readonly #context: ConnectionContext;
   readonly #stream: Duplex;
+  readonly #channel: Channel;
   readonly #remoteAddress: string;
   readonly #reader = new FrameReader(this);
   #stage: Stage = 'connect';
   #holds = 0;
   #open: OpenSession | undefined;
-  #router: RouterClient | undefined;
+  #subscriptions: Subscriptions<Connection> | undefined;
   #isAnnounced = false;
   #isDisconnected = false;
-  #unacknowledged = 0;
-  #acks: number[] = [];
   #nowMs: number;
   #wallMs: number;
   #lastPacketMs: number;
   /** CONNECT must arrive, later: the next packet. */
   #silence: Timer | undefined;
   #rate: Timer | undefined;
-  #linger: Timer | undefined;
   #onIdle: (() => void) | undefined;
-  #isStreamClosed = false;
 
   constructor(context: ConnectionContext, stream: Duplex, remoteAddress: string) {
     this.#context = context;
@@ -109,10 +81,18 @@ export class Connection implements SessionOwner, FrameSink {
     this.#silence = context.clock.setTimer(context.limits.connectTimeoutMs, () =>
       this.close('connect_timeout'),
     );
-    // A reset connection is an ordinary end; `close` follows every error.
-    stream.on('error', () => this.#gone());
+    this.#channel = new Channel({
+      stream,
+      clock: context.clock,
+      limits: context.limits,
+      meters: context.meters,
+      onOverflow: (queuedBytes) => this.#overflowed(queuedBytes),
+      onClosed: () => {
+        this.close('lost');
+        context.onEnded(this);
+      },
+    });
     stream.on('end', () => this.close('lost'));
-    stream.on('close', () => this.#gone());
     stream.on('data', (chunk: Buffer) => this.#data(chunk));
   }
 
@@ -144,13 +124,9 @@ export class Connection implements SessionOwner, FrameSink {
 
   admit(firstByte: number, remainingLengthBytes: number): Violation | undefined {
     const { limits } = this.#context;
-    if (this.#stage === 'open')
-      return (
-        headerProblem(firstByte, remainingLengthBytes) ??
-        (remainingLengthBytes > limits.packetBytes ? TOO_LARGE : undefined)
-      );
-    if (firstByte !== CONNECT_FIRST_BYTE) return firstByte >> 4 === CONNECT ? CONNECT_FLAGS : NOT_CONNECT;
-    return remainingLengthBytes > limits.connectPacketBytes ? TOO_LARGE : undefined;
+    return this.#stage === 'open'
+      ? headerProblem(firstByte, remainingLengthBytes, limits.packetBytes)
+      : connectHeaderProblem(firstByte, remainingLengthBytes, limits.connectPacketBytes);
   }
 
   frame(firstByte: number, buffer: Buffer, start: number, end: number): void {
@@ -161,21 +137,21 @@ export class Connection implements SessionOwner, FrameSink {
     }
     const { publications } = this.#open;
     switch (firstByte >> 4) {
-      case PUBLISH:
+      case PACKET.publish:
         return publications.receive(firstByte, buffer, start, end, this.#nowMs, this.#wallMs);
-      case PUBREL: {
+      case PACKET.pubrel: {
         const packetId = parsePacketId(buffer, start);
         return typeof packetId === 'number' ? publications.release(packetId) : this.refuse(packetId);
       }
-      case SUBSCRIBE:
-        return this.#request(this.#subscribe(buffer, start, end));
-      case UNSUBSCRIBE:
-        return this.#request(this.#unsubscribe(buffer, start, end));
-      case PINGREQ:
-        return this.#send([PINGRESP_BYTES]);
-      case PUBACK:
-        return this.#delivered(buffer, start);
-      case DISCONNECT:
+      case PACKET.subscribe:
+        return this.#subscribe(buffer, start, end);
+      case PACKET.unsubscribe:
+        return this.#unsubscribe(buffer, start, end);
+      case PACKET.pingreq:
+        return this.#channel.send([PINGRESP_BYTES]);
+      case PACKET.puback:
+        return this.#acknowledged(buffer, start);
+      case PACKET.disconnect:
         // [MQTT-3.14.4-3]: the will is discarded.
         this.#isDisconnected = true;
         return this.close('disconnected');
@@ -199,7 +175,7 @@ export class Connection implements SessionOwner, FrameSink {
         identity: this.#open?.session.identity.key,
       },
     );
-    this.close(problem === TOO_LARGE ? 'packet_too_large' : 'violation');
+    this.close(problem === PACKET_TOO_LARGE ? 'packet_too_large' : 'violation');
   }
 
   #hold(reason: number): void {
@@ -233,7 +209,12 @@ export class Connection implements SessionOwner, FrameSink {
 
   async #login(connect: Connect): Promise<void> {
     const clientId = connect.clientId === '' ? this.#context.newClientId() : connect.clientId;
-    const identity = await this.#verify(connect, clientId);
+    const identity = await this.#context.login.verify({
+      username: connect.username,
+      password: connect.password,
+      clientId,
+      remoteAddress: this.#remoteAddress,
+    });
     if (this.#stage !== 'login') return;
     if (typeof identity === 'string') return this.#turnAway(connack(RETURN_CODES[identity]), identity);
     const { registry } = this.#context;
@@ -253,33 +234,17 @@ export class Connection implements SessionOwner, FrameSink {
     if (this.#stage === 'login') this.#accept(this.#open, admitted.isPresent);
   }
 
-  async #verify(connect: Connect, clientId: string): Promise<MqttIdentity | LoginFailure> {
-    const { login, credentialsVersion } = this.#context;
-    const { username, password } = connect;
-    for (;;) {
-      const version = credentialsVersion();
-      const answer = await login.verify({ username, password, clientId, remoteAddress: this.#remoteAddress });
-      if (typeof answer === 'string' || version === credentialsVersion()) return answer;
-    }
-  }
-
-  /** Makes the client of the broker library and gives it the subscriptions of a kept session. */
-  async #attach({ session, state }: OpenSession): Promise<void> {
-    const { router, registry, hooks } = this.#context;
-    const client = await router.attach({
-      id: session.id,
-      write: (chunks) => this.#deliver(chunks),
-      deliveryQos: (topic) => this.#deliveryQos(topic),
-      lost: () => this.close('lost'),
+  async #attach({ session }: OpenSession): Promise<void> {
+    this.#subscriptions = new Subscriptions<Connection>(this.#context, this, {
+      session,
+      isOpen: () => this.#stage === 'open',
+      write: (chunks) => {
+        this.#context.meters.messagesOut.inc();
+        this.#channel.send(chunks);
+      },
+      close: (reason) => this.close(reason),
     });
-    if (this.#stage === 'ended') return client.detach();
-    this.#router = client;
-    const kept = [...state.subscriptions];
-    state.subscriptions.clear();
-    const granted = kept.filter(([filter]) => hooks.maySubscribe(session.identity, filter));
-    if (granted.length > 0) await client.subscribe(granted.map(([filter]) => filter));
-    if (this.#stage === 'login')
-      for (const [filter, qos] of granted) registry.addSubscription(this, filter, qos);
+    await this.#subscriptions.attach();
   }
 
   #accept({ session, connect }: OpenSession, isPresent: boolean): void {
@@ -288,23 +253,16 @@ export class Connection implements SessionOwner, FrameSink {
     this.#isAnnounced = true;
     meters.connects.inc({ result: 'accepted' });
     hooks.onSessionOpened(session);
-    this.#send([connack(0, isPresent)]);
-    const keepAliveS = connect.keepAliveS || limits.keepAliveDefaultS;
-    this.#lastPacketMs = clock.monotonicMs();
-    // [MQTT-3.1.2-24]
-    this.#watchSilence(keepAliveS * 1_500);
-    this.#release(HOLD_LOGIN);
-  }
-
-  #watchSilence(allowedMs: number): void {
-    const waitMs = this.#lastPacketMs + allowedMs - this.#context.clock.monotonicMs();
-    this.#silence = this.#context.clock.setTimer(Math.max(1, waitMs), () => {
-      if (this.#stage !== 'open') return;
-      const isSilent = this.#context.clock.monotonicMs() - this.#lastPacketMs >= allowedMs;
-      if (isSilent && this.#holds === 0) return this.close('keepalive');
-      if (isSilent) this.#lastPacketMs = this.#context.clock.monotonicMs();
-      this.#watchSilence(allowedMs);
+    if (this.#isEnded()) return;
+    this.#channel.send([connack(0, isPresent)]);
+    this.#silence = watchSilence({
+      clock,
+      keepAliveS: connect.keepAliveS || limits.keepAliveDefaultS,
+      lastPacketMs: () => this.#lastPacketMs,
+      isHeld: () => this.#holds !== 0,
+      onSilent: () => this.close('keepalive'),
     });
+    this.#release(HOLD_LOGIN);
   }
 
   #turnAwayFull(identity: MqttIdentity, limit: string): void {
@@ -320,83 +278,44 @@ export class Connection implements SessionOwner, FrameSink {
   /** Answers a CONNECT with a refusal and closes ([MQTT-3.2.2-5]). */
   #turnAway(answer: Buffer, result: string): void {
     this.#context.meters.connects.inc({ result });
-    this.#send([answer]);
+    this.#channel.send([answer]);
     this.close('refused');
   }
 
   // Requests of an open session
 
-  #request(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#failed(error));
-  }
-
-  async #subscribe(buffer: Buffer, start: number, end: number): Promise<void> {
+  #subscribe(buffer: Buffer, start: number, end: number): void {
     const subscribe = parseSubscribe(buffer, start, end);
-    if (isViolation(subscribe)) return this.refuse(subscribe);
-    if (!this.#router || !this.#open) return;
-    const { registry } = this.#context;
-    const { session, state } = this.#open;
-    const added = new Set<string>();
-    const returnCodes = subscribe.requests.map(({ filter, qos }) => {
-      const isNew = !state.subscriptions.has(filter);
-      if (!this.#maySubscribe(session.identity, filter, isNew)) return SUBACK_FAILURE;
-      if (isNew) added.add(filter);
-      registry.addSubscription(this, filter, qos);
-      return qos;
-    });
-    // Packets behind this one wait, so that subscribe and unsubscribe take effect in their order.
-    this.#hold(HOLD_REQUEST);
-    if (added.size > 0) await this.#router.subscribe([...added]);
-    this.#send([suback(subscribe.packetId, returnCodes)]);
-    this.#release(HOLD_REQUEST);
+    if (isViolation(subscribe)) this.refuse(subscribe);
+    else if (this.#subscriptions) this.#answer(this.#subscriptions.subscribe(subscribe));
   }
 
-  #maySubscribe(identity: MqttIdentity, filter: string, isNew: boolean): boolean {
-    const { limits, hooks } = this.#context;
-    if (isNew && this.state.subscriptions.size >= limits.subscriptionsPerSession) return false;
-    if (Buffer.byteLength(filter) > limits.topicBytes || levelCount(filter) > limits.topicLevels)
-      return false;
-    return !filter.startsWith('$') && hooks.maySubscribe(identity, filter);
-  }
-
-  async #unsubscribe(buffer: Buffer, start: number, end: number): Promise<void> {
+  #unsubscribe(buffer: Buffer, start: number, end: number): void {
     const unsubscribe = parseUnsubscribe(buffer, start, end);
-    if (isViolation(unsubscribe)) return this.refuse(unsubscribe);
-    if (!this.#router || !this.#open) return;
-    const { subscriptions } = this.#open.state;
-    const removed = new Set(unsubscribe.filters.filter((filter) => subscriptions.has(filter)));
-    for (const filter of removed) this.#context.registry.removeSubscription(this, filter);
+    if (isViolation(unsubscribe)) this.refuse(unsubscribe);
+    else if (this.#subscriptions) this.#answer(this.#subscriptions.unsubscribe(unsubscribe));
+  }
+
+  /** Packets behind the request wait, so that subscribe and unsubscribe take effect in their order. */
+  #answer(work: Promise<Buffer>): void {
     this.#hold(HOLD_REQUEST);
-    if (removed.size > 0) await this.#router.unsubscribe([...removed]);
-    this.#send([unsuback(unsubscribe.packetId)]);
-    this.#release(HOLD_REQUEST);
+    work
+      .then((answer) => {
+        this.#channel.send([answer]);
+        this.#release(HOLD_REQUEST);
+      })
+      .catch((error: unknown) => this.#failed(error));
   }
 
-  // Writing
-
-  #deliver(chunks: readonly Buffer[]): void {
-    this.#context.meters.messagesOut.inc();
-    this.#send(chunks);
-  }
-
-  #deliveryQos(topic: string): 0 | 1 | undefined {
-    const qos = this.#stage === 'open' ? deliveryQos(this.state.subscriptions, topic) : undefined;
-    if (qos !== 1) return qos;
-    this.#unacknowledged++;
-    if (this.#unacknowledged <= this.#context.limits.unacknowledgedDeliveries) return 1;
-    this.close(TOO_MANY_UNACKNOWLEDGED);
-    return undefined;
-  }
-
-  #delivered(buffer: Buffer, start: number): void {
+  #acknowledged(buffer: Buffer, start: number): void {
     const packetId = parsePacketId(buffer, start);
-    if (typeof packetId !== 'number') return this.refuse(packetId);
-    this.#unacknowledged = Math.max(0, this.#unacknowledged - 1);
+    if (typeof packetId === 'number') this.#subscriptions?.delivered();
+    else this.refuse(packetId);
   }
 
   #port(): PublicationsPort {
     return {
-      acknowledge: (packetType, packetId) => this.#acknowledge(packetType, packetId),
+      acknowledge: (packetType, packetId) => this.#channel.acknowledge(packetType, packetId),
       violate: (problem) => this.refuse(problem),
       close: (reason) => this.close(reason),
       holdWindow: () => this.#hold(HOLD_WINDOW),
@@ -408,52 +327,6 @@ export class Connection implements SessionOwner, FrameSink {
       },
       idle: () => this.#onIdle?.(),
     };
-  }
-
-  /** Collects acknowledgements; all of one turn (one group commit) leave in one write. */
-  #acknowledge(packetType: number, packetId: number): void {
-    if (this.#stage === 'ended') return;
-    if (this.#acks.length === 0) process.nextTick(() => this.#flushAcks());
-    // [MQTT-3.6.1-1] is about PUBREL only: these three have no flags.
-    this.#acks.push((packetType << 16) | packetId);
-  }
-
-  #flushAcks(): void {
-    const acks = this.#acks;
-    if (acks.length === 0) return;
-    this.#acks = [];
-    const bytes = Buffer.allocUnsafe(acks.length * 4);
-    let offset = 0;
-    for (const ack of acks) {
-      bytes[offset] = (ack >> 16) << 4;
-      bytes[offset + 1] = 2;
-      bytes[offset + 2] = (ack >> 8) & 0xff;
-      bytes[offset + 3] = ack & 0xff;
-      offset += 4;
-    }
-    this.#send([bytes]);
-  }
-
-  #send(chunks: readonly Buffer[]): void {
-    const stream = this.#stream;
-    if (this.#stage === 'ended' || !stream.writable) return;
-    let sizeBytes = 0;
-    if (chunks.length > 1) stream.cork();
-    for (const chunk of chunks) {
-      sizeBytes += chunk.length;
-      stream.write(chunk);
-    }
-    if (chunks.length > 1) stream.uncork();
-    this.#context.meters.bytesOut.inc(sizeBytes);
-    if (stream.writableLength <= this.#context.limits.outboundQueuedBytes) return;
-    this.#context.log.warnLimited(
-      `mqtt_slow:${this.#remoteAddress}`,
-      WARNING_INTERVAL_MS,
-      'connection closed: the client does not read what it asked for',
-      { queued_bytes: stream.writableLength, identity: this.#open?.session.identity.key },
-    );
-    this.close('slow_consumer');
-    stream.destroy();
   }
 
   // The end
@@ -476,14 +349,12 @@ export class Connection implements SessionOwner, FrameSink {
       });
     }
     this.close('stopped');
-    if (this.#isStreamClosed) return;
-    await new Promise<void>((resolve) => this.#stream.once('close', () => resolve()));
+    await this.#channel.whenClosed();
   }
 
   /** Ends the session at once and the stream after its pending writes. Later calls do nothing. */
   close(reason: string): void {
     if (this.#stage === 'ended') return;
-    this.#flushAcks();
     const wasOpen = this.#stage === 'open';
     this.#stage = 'ended';
     this.#reader.stop();
@@ -491,58 +362,35 @@ export class Connection implements SessionOwner, FrameSink {
     this.#rate?.cancel();
     this.#context.meters.closes.inc({ reason });
     if (this.#open) this.#endSession(this.#open, wasOpen, reason);
-    this.#router?.detach();
+    this.#subscriptions?.detach();
     this.#onIdle?.();
-    this.#endStream();
+    this.#channel.end();
   }
 
   #endSession({ session, connect }: OpenSession, wasOpen: boolean, reason: string): void {
     const { registry, hooks } = this.#context;
     if (wasOpen && connect.will && !this.#isDisconnected && reason !== 'stopped')
-      this.#deliverWill(session, connect.will);
+      deliverWill(this.#context, session, connect.will);
     registry.leave(session.identity, session.clientId, this);
     if (this.#isAnnounced) hooks.onSessionClosed(session);
   }
 
-  /** [MQTT-3.1.2-8]; a will that the client may not publish is ignored. */
-  #deliverWill(session: MqttSession, will: NonNullable<Connect['will']>): void {
-    const { hooks, limits, clock, log, meters } = this.#context;
-    if (Buffer.byteLength(will.topic) > limits.topicBytes || levelCount(will.topic) > limits.topicLevels)
-      return;
-    if (!hooks.mayPublish(session.identity, will.topic)) return;
-    const onFailure = (error: unknown): void => {
-      meters.dropped.inc({ reason: 'not_taken' });
-      log.warn('will was not taken', { error, topic: will.topic });
-    };
-    try {
-      const taken = hooks.onMessage({ session, ...will, duplicate: false, receivedAtMs: clock.wallMs() });
-      taken?.catch(onFailure);
-    } catch (error) {
-      onFailure(error);
-    }
-  }
-
-  /** Sends the end after what is queued; what still arrives is discarded, so that the end is not a reset. */
-  #endStream(): void {
-    if (this.#isStreamClosed) return;
-    this.#linger = this.#context.clock.setTimer(this.#context.limits.closeTimeoutMs, () =>
-      this.#stream.destroy(),
+  #overflowed(queuedBytes: number): void {
+    this.#context.log.warnLimited(
+      `mqtt_slow:${this.#remoteAddress}`,
+      WARNING_INTERVAL_MS,
+      'connection closed: the client does not read what it asked for',
+      { queued_bytes: queuedBytes, identity: this.#open?.session.identity.key },
     );
-    this.#stream.end();
-    this.#stream.resume();
+    this.close('slow_consumer');
   }
 
-  #gone(): void {
-    if (this.#isStreamClosed) return;
-    this.#isStreamClosed = true;
-    this.close('lost');
-    this.#linger?.cancel();
-    this.#stream.destroy();
-    this.#context.onEnded(this);
+  #isEnded(): boolean {
+    return this.#stage === 'ended';
   }
 
   #failed(error: unknown): void {
-    if (this.#stage === 'ended') return;
+    if (this.#isEnded()) return;
     this.#context.log.error('connection failed inside the broker', { error });
     this.close('internal');
   }

@@ -14,6 +14,8 @@ export type LoginFailure = 'bad_credentials' | 'not_authorized' | 'unavailable';
 export interface Login {
   /** Never rejects; a hook that throws is `unavailable`. */
   verify(request: LoginRequest): Promise<MqttIdentity | LoginFailure>;
+  /** Credentials became void: a login under way, checked perhaps before that, is checked again. */
+  recheck(): void;
 }
 
 const WARNING_INTERVAL_MS = 60_000;
@@ -26,6 +28,7 @@ export function createLogin(options: {
 }): Login {
   const { clock, log, limits } = options;
   const failures = new RateLimiterMemory({ points: limits.failedLoginsPerMinute, duration: 60 });
+  let version = 0;
 
   async function slowDown(request: LoginRequest, failure: LoginFailure): Promise<void> {
     const { consumedPoints } = await failures.penalty(request.remoteAddress);
@@ -36,17 +39,28 @@ export function createLogin(options: {
     if (consumedPoints > limits.failedLoginsPerMinute) await clock.sleep(limits.failedLoginDelayMs);
   }
 
+  async function ask(request: LoginRequest): Promise<MqttIdentity | LoginFailure> {
+    for (;;) {
+      const before = version;
+      const answer = await options.authenticate(request);
+      if (typeof answer === 'string' || version === before) return answer;
+    }
+  }
+
   return {
     async verify(request) {
       let answer: MqttIdentity | LoginFailure;
       try {
-        answer = await options.authenticate(request);
+        answer = await ask(request);
       } catch (error) {
         log.error('login could not be checked', { error });
         return 'unavailable';
       }
       if (typeof answer === 'string') await slowDown(request, answer);
       return answer;
+    },
+    recheck: () => {
+      version++;
     },
   };
 }

@@ -1,18 +1,20 @@
 /** Control packet types of MQTT 3.1.1, table 2.1. 0 and 15 are reserved. */
-export const CONNECT = 1;
-export const CONNACK = 2;
-export const PUBLISH = 3;
-export const PUBACK = 4;
-export const PUBREC = 5;
-export const PUBREL = 6;
-export const PUBCOMP = 7;
-export const SUBSCRIBE = 8;
-export const SUBACK = 9;
-export const UNSUBSCRIBE = 10;
-export const UNSUBACK = 11;
-export const PINGREQ = 12;
-export const PINGRESP = 13;
-export const DISCONNECT = 14;
+export const PACKET = {
+  connect: 1,
+  connack: 2,
+  publish: 3,
+  puback: 4,
+  pubrec: 5,
+  pubrel: 6,
+  pubcomp: 7,
+  subscribe: 8,
+  suback: 9,
+  unsubscribe: 10,
+  unsuback: 11,
+  pingreq: 12,
+  pingresp: 13,
+  disconnect: 14,
+} as const;
 
 /** What a client did that MQTT 3.1.1 forbids; ends the connection ([MQTT-4.8.0-1]). */
 export interface Violation {
@@ -28,3 +30,12 @@ export function violation(statement: string, problem: string): Violation {
 export function isViolation(result: object): result is Violation {
   return 'statement' in result;
 }
+
+/** Not forbidden by the standard but by us, before any of it is buffered (decision 5). */
+export const PACKET_TOO_LARGE = violation('decision 5', 'packet is larger than the limit');
+
+/** Whatever its type, a packet has the flags of table 2.2. */
+export const WRONG_FLAGS = violation(
+  'MQTT-2.2.2-2',
+  'flags of the fixed header are not those of the packet type',
+);

@@ -1,28 +1,10 @@
 /** The packets of a logged-in client other than PUBLISH: checks, parsing and answers. */
-import {
-  CONNACK,
-  CONNECT,
-  DISCONNECT,
-  PINGREQ,
-  PINGRESP,
-  PUBACK,
-  PUBCOMP,
-  PUBLISH,
-  PUBREC,
-  PUBREL,
-  SUBACK,
-  SUBSCRIBE,
-  UNSUBACK,
-  UNSUBSCRIBE,
-  violation,
-  type Violation,
-} from './packet-types.ts';
+import { PACKET, PACKET_TOO_LARGE, violation, type Violation, WRONG_FLAGS } from './packet-types.ts';
 import { FieldReader } from './strings.ts';
 import { topicFilterProblem } from './topic.ts';
 
 const RESERVED_TYPE = violation('MQTT 2.2.1', 'control packet type is reserved');
 const FROM_SERVER = violation('MQTT 2.2.1', 'only a server sends this control packet');
-const FLAGS = violation('MQTT-2.2.2-2', 'flags of the fixed header are not those of the packet type');
 const QOS_3 = violation('MQTT-3.3.1-4', 'QoS 3');
 const DUP_QOS_0 = violation('MQTT-3.3.1-2', 'DUP at QoS 0');
 const SIZE = violation('MQTT-4.8.0-1', 'packet of fixed size has another size');
@@ -35,34 +17,45 @@ const TRUNCATED = violation('MQTT-4.8.0-1', 'packet ends within a field');
 
 /** Flags in the fixed header of everything but PUBLISH (table 2.2), and the size where it is fixed. */
 const SHAPES: Readonly<Record<number, { flags: number; sizeBytes?: number }>> = {
-  [CONNECT]: { flags: 0 },
-  [PUBACK]: { flags: 0, sizeBytes: 2 },
-  [PUBREC]: { flags: 0, sizeBytes: 2 },
+  [PACKET.connect]: { flags: 0 },
+  [PACKET.puback]: { flags: 0, sizeBytes: 2 },
+  [PACKET.pubrec]: { flags: 0, sizeBytes: 2 },
   // [MQTT-3.6.1-1]
-  [PUBREL]: { flags: 2, sizeBytes: 2 },
-  [PUBCOMP]: { flags: 0, sizeBytes: 2 },
+  [PACKET.pubrel]: { flags: 2, sizeBytes: 2 },
+  [PACKET.pubcomp]: { flags: 0, sizeBytes: 2 },
   // [MQTT-3.8.1-1]
-  [SUBSCRIBE]: { flags: 2 },
+  [PACKET.subscribe]: { flags: 2 },
   // [MQTT-3.10.1-1]
-  [UNSUBSCRIBE]: { flags: 2 },
-  [PINGREQ]: { flags: 0, sizeBytes: 0 },
+  [PACKET.unsubscribe]: { flags: 2 },
+  [PACKET.pingreq]: { flags: 0, sizeBytes: 0 },
   // [MQTT-3.14.1-1]
-  [DISCONNECT]: { flags: 0, sizeBytes: 0 },
+  [PACKET.disconnect]: { flags: 0, sizeBytes: 0 },
 };
 
-/** Judges the first byte and the size of a packet of a logged-in client. */
-export function headerProblem(firstByte: number, remainingLengthBytes: number): Violation | undefined {
+const FROM_SERVER_ONLY: ReadonlySet<number> = new Set([
+  PACKET.connack,
+  PACKET.suback,
+  PACKET.unsuback,
+  PACKET.pingresp,
+]);
+
+/** Judges the fixed header of a packet of a logged-in client. */
+export function headerProblem(
+  firstByte: number,
+  remainingLengthBytes: number,
+  packetBytesMax: number,
+): Violation | undefined {
+  if (remainingLengthBytes > packetBytesMax) return PACKET_TOO_LARGE;
   const type = firstByte >> 4;
-  if (type === PUBLISH) {
+  if (type === PACKET.publish) {
     const qos = firstByte & 0x06;
     if (qos === 0x06) return QOS_3;
     return qos === 0 && firstByte & 0x08 ? DUP_QOS_0 : undefined;
   }
   const shape = SHAPES[type];
-  if (shape === undefined)
-    return [CONNACK, SUBACK, UNSUBACK, PINGRESP].includes(type) ? FROM_SERVER : RESERVED_TYPE;
-  if ((firstByte & 0x0f) !== shape.flags) return FLAGS;
-  if (type === CONNECT) return SECOND_CONNECT;
+  if (shape === undefined) return FROM_SERVER_ONLY.has(type) ? FROM_SERVER : RESERVED_TYPE;
+  if ((firstByte & 0x0f) !== shape.flags) return WRONG_FLAGS;
+  if (type === PACKET.connect) return SECOND_CONNECT;
   return shape.sizeBytes !== undefined && shape.sizeBytes !== remainingLengthBytes ? SIZE : undefined;
 }
 
@@ -116,13 +109,15 @@ function readFilter(fields: FieldReader): string | Violation {
   return typeof filter === 'string' ? (topicFilterProblem(filter) ?? filter) : filter;
 }
 
-export const SUBACK_FAILURE = 0x80;
+/** Return code of a filter that is not granted ([MQTT-3.9.3-2]). */
+const FAILURE = 0x80;
 
-/** One return code per requested filter, in their order ([MQTT-3.8.4-5]). */
-export function suback(packetId: number, returnCodes: readonly number[]): Buffer {
+/** One granted QoS or refusal per requested filter, in their order ([MQTT-3.8.4-5]). */
+export function suback(packetId: number, granted: readonly (0 | 1 | 2 | 'refused')[]): Buffer {
+  const returnCodes = granted.map((qos) => (qos === 'refused' ? FAILURE : qos));
   const sizeBytes = 2 + returnCodes.length;
   return Buffer.from([
-    SUBACK << 4,
+    PACKET.suback << 4,
     ...encodeLength(sizeBytes),
     packetId >> 8,
     packetId & 0xff,
@@ -131,10 +126,10 @@ export function suback(packetId: number, returnCodes: readonly number[]): Buffer
 }
 
 export function unsuback(packetId: number): Buffer {
-  return Buffer.from([UNSUBACK << 4, 2, packetId >> 8, packetId & 0xff]);
+  return Buffer.from([PACKET.unsuback << 4, 2, packetId >> 8, packetId & 0xff]);
 }
 
-export const PINGRESP_BYTES = Buffer.from([PINGRESP << 4, 0]);
+export const PINGRESP_BYTES = Buffer.from([PACKET.pingresp << 4, 0]);
 
 function encodeLength(lengthBytes: number): number[] {
   const encoded: number[] = [];

@@ -12,7 +12,7 @@ import type { Meters } from './meters.ts';
 import type { SessionState } from './sessions.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
-import { PUBACK, PUBCOMP, PUBREC, violation, type Violation } from './packet-types.ts';
+import { PACKET, violation, type Violation } from './packet-types.ts';
 import { nonAsciiProblem, textProblem } from './strings.ts';
 
 const TRUNCATED = violation('MQTT-4.8.0-1', 'PUBLISH ends within a field');
@@ -121,7 +121,7 @@ export class Publications {
   release(packetId: number): void {
     if (this.#state.received.get(packetId)?.isStored === false) return this.#port.violate(EARLY_RELEASE);
     this.#state.received.delete(packetId);
-    this.#port.acknowledge(PUBCOMP, packetId);
+    this.#port.acknowledge(PACKET.pubcomp, packetId);
   }
 
   #readTopic(buffer: Buffer, start: number, end: number): string | undefined {
@@ -176,7 +176,7 @@ export class Publications {
   #isRepeated(packetId: number): boolean {
     const known = this.#state.received.get(packetId);
     if (known === undefined) return false;
-    known.acknowledge = () => this.#port.acknowledge(PUBREC, packetId);
+    known.acknowledge = () => this.#port.acknowledge(PACKET.pubrec, packetId);
     if (known.isStored) known.acknowledge();
     return true;
   }
@@ -213,7 +213,7 @@ export class Publications {
         return this.#port.close('unreleased_messages');
       received.set(packetId, {
         isStored: false,
-        acknowledge: () => this.#port.acknowledge(PUBREC, packetId),
+        acknowledge: () => this.#port.acknowledge(PACKET.pubrec, packetId),
       });
     }
     let taken: Promise<void> | void;
@@ -268,7 +268,7 @@ export class Publications {
 
   #stored(message: MqttMessage, packetId: number): void {
     if (message.qos === 0) return;
-    if (message.qos === 1) return this.#port.acknowledge(PUBACK, packetId);
+    if (message.qos === 1) return this.#port.acknowledge(PACKET.puback, packetId);
     const entry = this.#state.received.get(packetId);
     if (!entry) return;
     entry.isStored = true;
