@@ -200,7 +200,6 @@ const TABLE: ImportTable = {
     'capabilities/appliance',
     'platform/tls',
     'platform/processes',
-    'platform/systemd',
     'platform/mdns',
     'protocol',
     'programs/rule-sandbox',

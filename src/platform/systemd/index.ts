@@ -1,0 +1,1 @@
+export { createServiceNotices, type ServiceNoticeOptions, type ServiceNotices } from './systemd.ts';

@@ -1,0 +1,99 @@
+/**
+ * Notices to the service manager: ready, watchdog, stopping (sd_notify(3)). They go through the command
+ * `systemd-notify`, because Node has no datagram sockets of the local kind; one call takes 7 to 40 ms in a
+ * process of its own and never holds up this one. The unit needs `NotifyAccess=all`.
+ */
+import { spawn } from 'node:child_process';
+import type { Clock, Timer } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+
+export interface ServiceNotices {
+  /** Start-up is complete; `status` is shown by `systemctl status`. Watchdog notices begin. */
+  ready(status: string): Promise<void>;
+  /** Stopping has begun. Watchdog notices end: the manager's stop timeout takes over. */
+  stopping(): Promise<void>;
+}
+
+export interface ServiceNoticeOptions {
+  /** `NOTIFY_SOCKET`; undefined when no manager waits for notices: then nothing is done. */
+  notifySocket: string | undefined;
+  /** Silence after which the manager restarts us; undefined: no watchdog. */
+  watchdogMs: number | undefined;
+  /**
+   * Asked before each watchdog notice. While it answers false, throws or does not answer, none is sent, so
+   * that a gateway that runs but does not work is restarted.
+   */
+  isHealthy: () => boolean | Promise<boolean>;
+  clock: Clock;
+  log: Log;
+  /** Program that sends the notices. */
+  command?: string;
+}
+
+/** Notices never fail their caller: what cannot be sent is logged. */
+export function createServiceNotices(options: ServiceNoticeOptions): ServiceNotices {
+  const { notifySocket, watchdogMs, clock, log } = options;
+  const command = options.command ?? 'systemd-notify';
+  let watchdog: Timer | undefined;
+  let underWay = false;
+
+  async function notify(...assignments: string[]): Promise<void> {
+    if (notifySocket === undefined) return;
+    try {
+      await run(command, assignments, notifySocket);
+    } catch (error) {
+      log.warnLimited('systemd-notify', NOTICE_WARNING_INTERVAL_MS, 'service manager was not told', {
+        notice: assignments[0],
+        error,
+      });
+    }
+  }
+
+  async function feedWatchdog(): Promise<void> {
+    // A check that hangs holds back all later ones, and with them the notice.
+    if (underWay) return;
+    underWay = true;
+    try {
+      if (await options.isHealthy()) await notify('WATCHDOG=1');
+      else log.warn('health check failed, watchdog notice withheld');
+    } catch (error) {
+      log.warn('health check failed, watchdog notice withheld', { error });
+    }
+    underWay = false;
+  }
+
+  return {
+    ready: async (status) => {
+      await notify('READY=1', `STATUS=${status}`);
+      if (notifySocket === undefined || watchdogMs === undefined) return;
+      // Two chances per period, as sd_watchdog_enabled(3) recommends.
+      watchdog = clock.setRepeating(watchdogMs / 2, () => void feedWatchdog());
+    },
+    stopping: async () => {
+      watchdog?.cancel();
+      await notify('STOPPING=1');
+    },
+  };
+}
+
+const NOTICE_WARNING_INTERVAL_MS = 3_600_000;
+const COMMAND_TIMEOUT_MS = 10_000;
+
+function run(command: string, assignments: readonly string[], notifySocket: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const child = spawn(command, assignments, {
+    env: { NOTIFY_SOCKET: notifySocket, PATH: '/usr/bin:/bin' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: COMMAND_TIMEOUT_MS,
+  });
+  let complaint = '';
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (text: string) => (complaint = (complaint + text).slice(0, 500)));
+  child.on('error', reject);
+  child.on('close', (code, signal) => {
+    if (code === 0) resolve();
+    else reject(new Error(`${command} ended with ${signal ?? code}: ${complaint.trim()}`));
+  });
+  return promise;
+}

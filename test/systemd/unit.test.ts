@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
+
+const UNIT = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.service'), 'utf8');
+const missing = spawnSync('systemd-analyze', ['--version']).error !== undefined;
+
+const setting = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, 'm').exec(UNIT)?.[1];
+
+/** The unit with its install folder replaced by one that exists, for tools that look at the programs. */
+function installed(t: TestContext, text = UNIT): string {
+  const folder = temporaryFolder(t);
+  const unit = join(folder, 'energy-gateway.service');
+  mkdirSync(join(folder, 'scripts'));
+  writeFileSync(join(folder, 'scripts', 'gwnode'), '#!/bin/sh\n', { mode: 0o755 });
+  writeFileSync(unit, text.replaceAll('/opt/energy-gateway', folder));
+  return unit;
+}
+
+describe('the service unit', () => {
+  test('is understood by systemd without a complaint', { skip: missing && 'no systemd-analyze' }, (t) => {
+    const good = spawnSync('systemd-analyze', ['verify', installed(t)], { encoding: 'utf8' });
+    assert.deepEqual([good.status, good.stderr], [0, '']);
+    const bad = UNIT.replace('WatchdogSec=60', 'WatchdogSec=often');
+    const refused = spawnSync('systemd-analyze', ['verify', installed(t, bad)], { encoding: 'utf8' });
+    assert.match(refused.stderr, /Failed to parse sec value/);
+  });
+
+  test(
+    'is exposed less than 2.5 of 10 by systemd’s own measure',
+    { skip: missing && 'no systemd-analyze' },
+    (t) => {
+      execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=25', installed(t)]);
+    },
+  );
+
+  test('waits for ready and takes notices from the notify command', () => {
+    assert.equal(setting('Type'), 'notify');
+    assert.equal(setting('NotifyAccess'), 'all');
+  });
+
+  test('gives the gateway more time to stop than it takes', () => {
+    assert.ok(Number(setting('TimeoutStopSec')) * 1_000 > LIMITS.stop.totalMs);
+  });
+
+  test('restarts for ever, except on a configuration that is not usable', () => {
+    assert.equal(setting('Restart'), 'always');
+    assert.equal(setting('StartLimitIntervalSec'), '0');
+    assert.equal(setting('RestartPreventExitStatus'), '78');
+  });
+
+  test('lets it write below its data folder only, and hold all its sockets', () => {
+    assert.equal(setting('ProtectSystem'), 'strict');
+    assert.equal(setting('StateDirectory'), 'energy-gateway');
+    assert.equal(setting('Environment'), 'GATEWAY_DATA_DIR=/var/lib/energy-gateway');
+    const sockets =
+      LIMITS.http.connections +
+      LIMITS.webSocket.connections +
+      LIMITS.mqtt.sessions +
+      LIMITS.mqtt.connectionsPerAddress;
+    assert.ok(Number(setting('LimitNOFILE')) > 2 * sockets);
+  });
+});
