@@ -3,8 +3,9 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import { messageOf } from '../src/lib/errors.ts';
-import { parseSimulateOptions, SIMULATE_HELP, UsageError } from './simulate/options.ts';
-import { createRandom } from './simulate/random.ts';
+import { parseSimulateOptions, SIMULATE_HELP } from './simulate/options.ts';
+import { UsageError } from './support/arguments.ts';
+import { createRandom } from './support/random.ts';
 import { simulate } from './simulate/run.ts';
 import { createTerminal } from './simulate/terminal.ts';
 

@@ -2,21 +2,21 @@
 import { messageOf } from '../../src/lib/errors.ts';
 import type { Clock, Timer } from '../../src/platform/clock/index.ts';
 import { type AlertName, createAlertWatch } from './alert-watch.ts';
-import type { ConnectionConfiguration } from './connection-configuration.ts';
+import type { ConnectionConfiguration } from '../support/connection-configuration.ts';
 import {
   type Channel,
   type CommandRequest,
   type DeviceLink,
   LinkLost,
   openDeviceLink,
-} from './device-link.ts';
+} from '../support/device-link.ts';
 import { applyLimits, CommandRefusal, planCommand } from './inverter-commands.ts';
 import type { EnergyCounters } from './inverter.ts';
 import { FIRMWARE_VERSION, propertiesOf, telemetryOf } from './inverter-messages.ts';
 import type { Mishap } from './mishaps.ts';
 import { createOutbox } from './outbox.ts';
 import { createPlant, DEFAULT_SETTINGS, type Plant, type PlantReading } from './plant.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 import type { Statistics } from './statistics.ts';
 
 export interface InverterDeviceOptions {

@@ -1,5 +1,5 @@
 /** Things that go wrong now and then: a grid failure, a stuck fan, a broken line to the battery. Seeded. */
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 export const MISHAPS = ['grid', 'fan', 'battery_line'] as const;
 export type Mishap = (typeof MISHAPS)[number];

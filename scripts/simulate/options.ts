@@ -1,5 +1,6 @@
 /** The command line of the simulator. */
 import { parseArgs } from 'node:util';
+import { decimal, UsageError, whole } from '../support/arguments.ts';
 import { SERVICE_CODE } from './inverter-commands.ts';
 import { type Mishap, MISHAPS } from './mishaps.ts';
 
@@ -20,14 +21,6 @@ export interface SimulateOptions {
   seed: number | undefined;
   /** Undefined: until interrupted. */
   forMs: number | undefined;
-}
-
-/** The arguments make no sense; the message is for the person at the terminal. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
 }
 
 export const SIMULATE_HELP = `Simulates battery inverters that talk to the gateway over MQTT.
@@ -132,28 +125,6 @@ function mishapOf(text: string | undefined): Mishap | undefined {
   const mishap = MISHAPS.find((known) => known === text);
   if (!mishap) throw new UsageError(`--provoke must be one of ${MISHAPS.join(', ')}`);
   return mishap;
-}
-
-/** @throws UsageError when it is no number within the bounds */
-export function decimal(
-  name: string,
-  text: string | undefined,
-  min: number,
-  max: number,
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  if (!(value >= min && value <= max))
-    throw new UsageError(`--${name} must be a number from ${min} to ${max}`);
-  return value;
-}
-
-/** @throws UsageError when it is no whole number within the bounds */
-export function whole(name: string, text: string | undefined, min: number, max: number): number | undefined {
-  const value = decimal(name, text, min, max);
-  if (value !== undefined && !Number.isInteger(value))
-    throw new UsageError(`--${name} must be a whole number`);
-  return value;
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

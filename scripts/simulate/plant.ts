@@ -8,7 +8,7 @@ import {
   stepInverter,
 } from './inverter.ts';
 import { createMishaps, type Happening, type Mishap } from './mishaps.ts';
-import { createWander, type Random } from './random.ts';
+import { createWander, type Random } from '../support/random.ts';
 import { createSurroundings } from './surroundings.ts';
 
 /** Longest step of the model; a fast day is cut into such steps. */

@@ -1,17 +1,20 @@
 /** Runs simulated devices until the signal, and tells on the terminal how they are. */
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../../src/platform/clock/index.ts';
-import { type ConnectionConfiguration, parseConnectionConfiguration } from './connection-configuration.ts';
+import {
+  type ConnectionConfiguration,
+  parseConnectionConfiguration,
+} from '../support/connection-configuration.ts';
 import {
   assignBlueprint,
   batteryInverterBlueprint,
   createGatewayClient,
   inParallel,
   provisionDevice,
-} from './gateway-client.ts';
+} from '../support/gateway-client.ts';
 import { type InverterDevice, startInverterDevice } from './inverter-device.ts';
 import type { SimulateOptions } from './options.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,5 +1,5 @@
 /** What surrounds the inverter: sun, clouds, temperature, and the people of the house. Pure, seeded. */
-import { createWander, type Random } from './random.ts';
+import { createWander, type Random } from '../support/random.ts';
 
 /** Conditions during one step. */
 export interface Surroundings {

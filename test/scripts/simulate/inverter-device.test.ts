@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { Aedes } from 'aedes';
 import { startInverterDevice } from '../../../scripts/simulate/inverter-device.ts';
-import { createRandom } from '../../../scripts/simulate/random.ts';
+import { createRandom } from '../../../scripts/support/random.ts';
 import { createStatistics, type Statistics } from '../../../scripts/simulate/statistics.ts';
 import { TestClock } from '../../support/test-clock.ts';
 

@@ -7,7 +7,7 @@ import { planCommand, SERVICE_CODE } from '../../../scripts/simulate/inverter-co
 import { propertiesOf, telemetryOf } from '../../../scripts/simulate/inverter-messages.ts';
 import { MISHAPS } from '../../../scripts/simulate/mishaps.ts';
 import { createPlant, DEFAULT_SETTINGS, NO_ENERGY } from '../../../scripts/simulate/plant.ts';
-import { createRandom } from '../../../scripts/simulate/random.ts';
+import { createRandom } from '../../../scripts/support/random.ts';
 
 const manifest = loadBuiltInBlueprints().find(({ name }) => name === 'battery-inverter')?.manifest;
 assert.ok(manifest);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseConnectionConfiguration } from '../../../scripts/simulate/connection-configuration.ts';
-import { parseSimulateOptions, UsageError } from '../../../scripts/simulate/options.ts';
+import { parseConnectionConfiguration } from '../../../scripts/support/connection-configuration.ts';
+import { parseSimulateOptions } from '../../../scripts/simulate/options.ts';
+import { UsageError } from '../../../scripts/support/arguments.ts';
 import { createTerminal } from '../../../scripts/simulate/terminal.ts';
 
 const GATEWAY = ['--gateway', 'http://127.0.0.1:8080', '--token', 'secret'];

@@ -8,7 +8,7 @@ import {
   SERVICE_CODE,
 } from '../../../scripts/simulate/inverter-commands.ts';
 import { createPlant, DEFAULT_SETTINGS, NO_ENERGY, type Plant } from '../../../scripts/simulate/plant.ts';
-import { createRandom } from '../../../scripts/simulate/random.ts';
+import { createRandom } from '../../../scripts/support/random.ts';
 import { clearSky } from '../../../scripts/simulate/surroundings.ts';
 
 function plantAt(hourOfDay: number, socPercent = 50, seed = 7): Plant {

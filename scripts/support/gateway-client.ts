@@ -1,4 +1,5 @@
 /** A small HTTP client of the gateway's API for the programs in scripts/. */
+import { messageOf } from '../../src/lib/errors.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { type ConnectionConfiguration, connectionConfigurationOf } from './connection-configuration.ts';
 
@@ -14,6 +15,19 @@ export class GatewayRefusal extends Error {
   }
 }
 
+/** No answer, or one that was cut short: nobody knows what the gateway did. */
+export class GatewayUnreachable extends Error {
+  constructor(baseUrl: string, cause: unknown) {
+    super(
+      `${baseUrl} cannot be reached: ${messageOf(cause instanceof Error ? (cause.cause ?? cause) : cause)}`,
+      {
+        cause,
+      },
+    );
+    this.name = 'GatewayUnreachable';
+  }
+}
+
 export interface GatewayRequest {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below `/v3`, with its query. */
@@ -24,7 +38,7 @@ export interface GatewayRequest {
 }
 
 export interface GatewayClient {
-  /** The JSON answer. @throws GatewayRefusal; TypeError when there is no connection */
+  /** The JSON answer. @throws GatewayRefusal, GatewayUnreachable */
   json(request: GatewayRequest): Promise<Record<string, unknown>>;
   text(request: GatewayRequest): Promise<string>;
 }
@@ -47,13 +61,7 @@ export function createGatewayClient(options: {
   let turn = 0;
   const send = async (request: GatewayRequest, attempt = 1): Promise<string> => {
     const token = options.tokens[turn++ % options.tokens.length] ?? '';
-    const response = await fetch(new URL(`/v3${request.path}`, options.baseUrl), {
-      method: request.method ?? 'GET',
-      headers: { 'X-Service-Auth-Token': token, Accept: request.accept ?? 'application/json' },
-      body: request.body === undefined ? null : JSON.stringify(request.body),
-      ...(request.signal ? { signal: request.signal } : {}),
-    });
-    const text = await response.text();
+    const { response, text } = await exchange(options.baseUrl, token, request);
     if (response.status === 429 && attempt < RATE_LIMITED_ATTEMPTS) {
       const pauseS = Number(response.headers.get('Retry-After') ?? '1');
       await options.clock.sleep(1_000 * Math.min(MAX_PAUSE_S, Math.max(1, pauseS || 1)));
@@ -66,6 +74,27 @@ export function createGatewayClient(options: {
     text: (request) => send(request),
     json: async (request) => JSON.parse(await send(request)) as Record<string, unknown>,
   };
+}
+
+/** @throws GatewayUnreachable */
+async function exchange(
+  baseUrl: string,
+  token: string,
+  request: GatewayRequest,
+): Promise<{ response: Response; text: string }> {
+  try {
+    const response = await fetch(new URL(`/v3${request.path}`, baseUrl), {
+      method: request.method ?? 'GET',
+      headers: { 'X-Service-Auth-Token': token, Accept: request.accept ?? 'application/json' },
+      body: request.body === undefined ? null : JSON.stringify(request.body),
+      ...(request.signal ? { signal: request.signal } : {}),
+    });
+    return { response, text: await response.text() };
+  } catch (error) {
+    const isTimeout = error instanceof DOMException && error.name === 'TimeoutError';
+    if (error instanceof TypeError || isTimeout) throw new GatewayUnreachable(baseUrl, error);
+    throw error;
+  }
 }
 
 /** Makes a standalone device with MQTT credentials. @throws GatewayRefusal */

@@ -1,0 +1,181 @@
+/** The real gateway as a child process, for programs that start, measure and kill it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../../src/lib/errors.ts';
+import type { Clock } from '../../src/platform/clock/index.ts';
+
+const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
+const HEALTH_POLL_MS = 10;
+const HEALTHY_TIMEOUT_MS = 30_000;
+const LOG_TAIL_LINES = 30;
+
+/** A data folder with fixed addresses, so that clients find the gateway again after a restart. */
+export interface GatewayHome {
+  readonly folder: string;
+  readonly baseUrl: string;
+  readonly mqttPort: number;
+  readonly logFile: string;
+  readonly environment: Readonly<Record<string, string>>;
+  remove(): void;
+}
+
+export interface GatewayExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  tookMs: number;
+}
+
+export interface GatewayProcess {
+  readonly pid: number;
+  /** Wall clock at the start. */
+  readonly startedAtMs: number;
+  readonly hasExited: boolean;
+  /** Resolves with the time from start to the first good answer of /healthz. @throws Error with the end of the log */
+  healthy(): Promise<number>;
+  /** Sends the signal and waits for the end. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<GatewayExit>;
+}
+
+/** A new temporary folder and ports that are free now. */
+export async function createGatewayHome(): Promise<GatewayHome> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  const [httpPort, mqttPort] = await freePorts(2);
+  return {
+    folder,
+    baseUrl: `http://127.0.0.1:${httpPort}`,
+    mqttPort: mqttPort ?? 0,
+    logFile: join(folder, 'gateway.log'),
+    environment: {
+      GATEWAY_DATA_DIR: join(folder, 'data'),
+      GATEWAY_HTTP_HOST: '127.0.0.1',
+      GATEWAY_HTTP_PORT: String(httpPort),
+      GATEWAY_MQTT_HOST: '127.0.0.1',
+      GATEWAY_MQTT_PORT: String(mqttPort),
+      GATEWAY_MQTTS_PORT: '0',
+      GATEWAY_LOG_FORMAT: 'json',
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The production bundle when `npm run build` has made one, else the sources. */
+export function gatewayEntry(name: 'main' | 'admin' = 'main'): string {
+  const bundled = join(PROJECT_ROOT, 'dist', `${name}.js`);
+  return existsSync(bundled) ? bundled : join(PROJECT_ROOT, 'src', `${name}.ts`);
+}
+
+/** Starts the gateway, without a shell or a wrapper in between: the pid is its own. */
+export function startGateway(home: GatewayHome, clock: Clock, entry = gatewayEntry()): GatewayProcess {
+  const log = openSync(home.logFile, 'a');
+  const startedMs = clock.monotonicMs();
+  const startedAtMs = clock.wallMs();
+  const child = spawn(process.execPath, [entry], {
+    cwd: PROJECT_ROOT,
+    env: home.environment,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${process.execPath} could not be started`);
+  const exit = exitOf(child);
+  let hasExited = false;
+  void exit.then(() => (hasExited = true));
+  return {
+    pid,
+    startedAtMs,
+    get hasExited() {
+      return hasExited;
+    },
+    healthy: async () => {
+      for (;;) {
+        if (await answersHealth(home.baseUrl)) return clock.monotonicMs() - startedMs;
+        if (hasExited || clock.monotonicMs() - startedMs > HEALTHY_TIMEOUT_MS)
+          throw new Error(
+            `the gateway ${hasExited ? 'ended' : 'did not serve in time'}; end of its log:\n${logTail(home)}`,
+          );
+        await clock.sleep(HEALTH_POLL_MS);
+      }
+    },
+    end: async (signal) => {
+      const sentMs = clock.monotonicMs();
+      if (!hasExited) process.kill(pid, signal);
+      const { code, signal: by } = await exit;
+      return { code, signal: by, tookMs: clock.monotonicMs() - sentMs };
+    },
+  };
+}
+
+/** Makes access tokens with the local command; works with the gateway running or stopped. */
+export async function createTokens(home: GatewayHome, role: string, count: number): Promise<string[]> {
+  const tokens: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const child = spawn(process.execPath, [gatewayEntry('admin'), 'create-token', '--role', role], {
+      cwd: PROJECT_ROOT,
+      env: home.environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    let complaint = '';
+    child.stdout.on('data', (part: Buffer) => (output += part.toString('utf8')));
+    child.stderr.on('data', (part: Buffer) => (complaint += part.toString('utf8')));
+    const { code } = await exitOf(child);
+    if (code !== 0) throw new Error(`create-token failed: ${complaint || output}`);
+    tokens.push(output.trim());
+  }
+  return tokens;
+}
+
+/** Resident memory now, as the kernel counts it. */
+export function residentBytes(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  if (!line) throw new Error(`no VmRSS for process ${pid}`);
+  return Number(line[1]) * 1_024;
+}
+
+export function logTail(home: GatewayHome): string {
+  try {
+    return readFileSync(home.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n');
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+async function answersHealth(baseUrl: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${baseUrl}/healthz`);
+    await response.arrayBuffer();
+    return response.status === 200;
+  } catch (error) {
+    // No connection yet; anything else is a fault of this program.
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+/** Ports that nothing listens on; all are held until all are found. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  return Promise.all(
+    servers.map(async (server) => {
+      const address = server.address();
+      await new Promise((resolve) => server.close(resolve));
+      return typeof address === 'object' && address ? address.port : 0;
+    }),
+  );
+}
