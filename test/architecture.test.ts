@@ -199,7 +199,6 @@ const TABLE: ImportTable = {
     'capabilities/rules',
     'capabilities/appliance',
     'platform/tls',
-    'platform/processes',
     'platform/mdns',
     'protocol',
     'programs/rule-sandbox',

@@ -156,6 +156,23 @@ export const LIMITS = {
     bufferedBytes: 32 * 1_048_576,
     retryMs: 1_000,
   },
+  processes: {
+    /** G: Node with our modules starts in well under 1 s; an ARM board under load takes a few. */
+    helloMs: 15_000,
+    /** G: a child that answers none of three heartbeats is stuck. */
+    heartbeatIntervalMs: 5_000,
+    missedHeartbeats: 3,
+    /** G: pause before the next start; doubles to the maximum, falls back after a stable run. */
+    restartFirstMs: 500,
+    restartMaxMs: 60_000,
+    stableMs: 60_000,
+    /** G: SIGTERM to SIGKILL; half of what the gateway itself has. */
+    stopMs: 5_000,
+    /** G: one message between programs: a payload from a device with its surroundings. */
+    messageBytes: 1_048_576,
+    /** G: on the way to one program before messages are dropped. */
+    queuedBytes: 8 * 1_048_576,
+  },
   stop: {
     /** C issue: SIGTERM finishes within this. */
     totalMs: 10_000,
@@ -191,6 +208,11 @@ export function contradictions(limits: Limits): string[] {
     ],
     [limits.connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
     [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],
+    [limits.processes.stopMs < limits.stop.totalMs, 'children stop before the gateway has to'],
+    [
+      limits.processes.messageBytes <= limits.processes.queuedBytes,
+      'one message fits the queue of a program',
+    ],
     [limits.telemetry.jsonBytes < limits.mqtt.payloadBytes, 'a JSON value fits one message'],
   ];
   return relations.filter(([holds]) => !holds).map(([, statement]) => statement);

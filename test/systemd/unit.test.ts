@@ -43,7 +43,8 @@ describe('the service unit', () => {
     assert.equal(setting('NotifyAccess'), 'all');
   });
 
-  test('gives the gateway more time to stop than it takes', () => {
+  test('leaves the stopping of children to the gateway, and more time than that takes', () => {
+    assert.equal(setting('KillMode'), 'mixed');
     assert.ok(Number(setting('TimeoutStopSec')) * 1_000 > LIMITS.stop.totalMs);
   });
 
