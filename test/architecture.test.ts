@@ -132,9 +132,16 @@ const TABLE: ImportTable = {
     { place: 'platform/files', mayImport: [], node: 'all' },
     { place: 'platform/log', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/metrics', mayImport: [], node: 'all' },
+    // When to sync, whatever is synced: shared by SQLite transactions and journal records.
+    { place: 'platform/commit', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },
+    {
+      place: 'platform/journal',
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
+      node: 'all',
+    },
     {
       place: 'platform/sqlite',
-      mayImport: ['platform/clock', 'platform/log', 'platform/metrics'],
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
       node: 'all',
     },
     {
@@ -193,14 +200,12 @@ const TABLE: ImportTable = {
     'capabilities/provisioning',
     'capabilities/device-configuration',
     'capabilities/commands',
-    'capabilities/telemetry',
     'capabilities/device-logs',
     'capabilities/monitor',
     'capabilities/rules',
     'capabilities/appliance',
     'platform/tls',
     'platform/mdns',
-    'protocol',
     'programs/rule-sandbox',
     'programs/communication-module',
     'console',

@@ -98,6 +98,20 @@ export const LIMITS = {
     latestAttributes: 200,
     relevanceIntervalMs: 31_536_000_000,
     relevanceIntervalDefaultMs: 30_000,
+    /** C http-contract 10.2: items of one time series query. */
+    queryItems: 100,
+    /** G: columns after arrays and matchers are resolved; a row still fits one piece of the answer. */
+    queryColumns: 1_000,
+    /** C 10.2: cost of one query. */
+    queryBuckets: 200_000,
+    queryCells: 2_000_000,
+    /** G: queries running at once; further ones wait for their turn. */
+    queriesAtOnce: 8,
+    queriesWaiting: 64,
+    /** G: journal records between two that can be read alone; a damaged record costs that much at most. */
+    recordsPerKey: 60,
+    /** G: messages without a time of their own that wait for a clock that was never set. */
+    messagesBeforeClock: 10_000,
   },
   deviceLogs: {
     /** C mqtt-device-protocol 6 and 12. */
@@ -152,6 +166,18 @@ export const LIMITS = {
     /** C decision 2: adaptive window of the group commit. */
     windowMinMs: 10,
     windowMaxMs: 1_000,
+    /** G: part of the longest window left for the sync itself. */
+    syncAllowanceMs: 100,
+    /** G: commits in a row that may use the short window; one is won back per longest window (flash wear). */
+    shortWindows: 4,
+    /** G: a group of this size means load: it is committed at the next pause of `quietMs`. */
+    busyRequests: 256,
+    busyBytes: 65_536,
+    quietMs: 2,
+    /** G: load without a pause is committed this often. */
+    busyWindowMs: 100,
+    /** G: one commit of this size is long enough to be efficient; it does not wait. */
+    largeBytes: 1_048_576,
     /** G: bytes buffered while the disk does not take them; beyond, data is refused, not acknowledged. */
     bufferedBytes: 32 * 1_048_576,
     retryMs: 1_000,
@@ -172,6 +198,12 @@ export const LIMITS = {
     messageBytes: 1_048_576,
     /** G: on the way to one program before messages are dropped. */
     queuedBytes: 8 * 1_048_576,
+  },
+  journal: {
+    /** M: at 1 000 values/s a segment lasts a quarter of an hour. */
+    segmentBytes: 1_048_576,
+    /** G: released segments kept for reuse; others are removed. */
+    spareSegments: 4,
   },
   stop: {
     /** C issue: SIGTERM finishes within this. */

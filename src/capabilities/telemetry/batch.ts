@@ -1,0 +1,337 @@
+/**
+ * The record of the journal: all messages of one group commit. Layout in FORMAT.md. Values are coded as
+ * differences to the previous value of their series, so a record is read together with those before it,
+ * back to the last key record; the writer starts a new one at regular intervals.
+ */
+import { ByteReader, ByteWriter } from './byte-writer.ts';
+import { decimalsOf, POWERS } from './decimal.ts';
+import { type Series, type SeriesKind, type StoredValue } from './model.ts';
+import type { TelemetryType } from '../../protocol/telemetry.ts';
+
+const BATCH_VERSION = 1;
+const KEY = 1;
+const DEFINE = 2;
+const SHAPE = 3;
+const SAMPLES = 4;
+const LOOSE = 5;
+const DROP = 6;
+
+const DOUBLE = 10;
+const INT64 = 11;
+
+/** What both sides know of a series while they go through the records of one key epoch. */
+export interface SeriesCoding {
+  readonly id: number;
+  readonly kind: SeriesKind;
+  /** Key epoch in which the rest was set. */
+  epoch: number;
+  /** -1: the last value was not scaled. */
+  decimals: number;
+  scaled: number;
+  text: string;
+}
+
+export function createCoding(id: number, kind: SeriesKind): SeriesCoding {
+  return { id, kind, epoch: -1, decimals: -1, scaled: 0, text: '' };
+}
+
+/** A list of series that come together in one message, in this order. */
+export interface Shape {
+  id: number;
+  epoch: number;
+  readonly codings: readonly SeriesCoding[];
+}
+
+export const TYPES: readonly TelemetryType[] = [
+  'string',
+  'integer',
+  'float',
+  'boolean',
+  'array_of_strings',
+  'json',
+  'alerts',
+  'object',
+];
+
+export interface BatchWriter {
+  /** Bytes so far. */
+  readonly sizeBytes: number;
+  /** Declares a series; repeated in every key record until `settled` was called for it. */
+  define(series: Series): void;
+  /** The series is stored elsewhere too. */
+  settled(seriesId: number): void;
+  /** All data of these series is void. */
+  drop(seriesIds: readonly number[]): void;
+  /** One message; `values[i]` belongs to `shape.codings[i]`. */
+  samples(shape: Shape, timestampS: number, values: readonly StoredValue[]): void;
+  /** One value that has no shape. */
+  sample(coding: SeriesCoding, timestampS: number, value: StoredValue): void;
+  /** The record, or `undefined` when nothing was written; the writer is empty then. */
+  take(): Buffer | undefined;
+}
+
+export function createBatchWriter(options: { recordsPerKey: number }): BatchWriter {
+  const out = new ByteWriter(65_536);
+  const unsettled = new Map<number, Series>();
+  let epoch = 0;
+  let recordsInEpoch = 0;
+  let shapes = 0;
+  let timestampS = 0;
+
+  function start(): void {
+    if (out.length > 0) return;
+    out.byte(BATCH_VERSION);
+    timestampS = 0;
+    if (recordsInEpoch > 0) return;
+    epoch++;
+    shapes = 0;
+    out.byte(KEY);
+    for (const series of unsettled.values()) writeDefine(series);
+  }
+
+  function writeDefine(series: Series): void {
+    out.byte(DEFINE);
+    out.unsigned(series.id);
+    out.byte(TYPES.indexOf(series.type));
+    out.text(series.deviceId);
+    out.text(series.attribute);
+  }
+
+  function time(atS: number): void {
+    out.signed(atS - timestampS);
+    timestampS = atS;
+  }
+
+  return {
+    get sizeBytes() {
+      return out.length;
+    },
+    define: (series) => {
+      const wasEmpty = out.length === 0;
+      const isKey = wasEmpty && recordsInEpoch === 0;
+      unsettled.set(series.id, series);
+      start();
+      if (!isKey) writeDefine(series);
+    },
+    settled: (seriesId) => void unsettled.delete(seriesId),
+    drop: (seriesIds) => {
+      start();
+      for (const id of seriesIds) {
+        unsettled.delete(id);
+        out.byte(DROP);
+        out.unsigned(id);
+      }
+    },
+    samples: (shape, atS, values) => {
+      start();
+      if (shape.epoch !== epoch) {
+        shape.epoch = epoch;
+        shape.id = shapes++;
+        out.byte(SHAPE);
+        out.unsigned(shape.codings.length);
+        for (const coding of shape.codings) out.unsigned(coding.id);
+      }
+      out.byte(SAMPLES);
+      out.unsigned(shape.id);
+      time(atS);
+      const { codings } = shape;
+      for (let index = 0; index < codings.length; index++)
+        writeValue(out, epoch, codings[index] as SeriesCoding, values[index] as StoredValue);
+    },
+    sample: (coding, atS, value) => {
+      start();
+      out.byte(LOOSE);
+      out.unsigned(coding.id);
+      time(atS);
+      writeValue(out, epoch, coding, value);
+    },
+    take: () => {
+      if (out.length === 0) return undefined;
+      const record = out.take();
+      out.length = 0;
+      recordsInEpoch = (recordsInEpoch + 1) % options.recordsPerKey;
+      return record;
+    },
+  };
+}
+
+function writeValue(out: ByteWriter, epoch: number, coding: SeriesCoding, value: StoredValue): void {
+  if (coding.epoch !== epoch) {
+    coding.epoch = epoch;
+    coding.decimals = -1;
+    coding.text = '';
+  }
+  if (typeof value === 'number') writeNumber(out, coding, value);
+  else if (typeof value === 'boolean') out.byte(value ? 1 : 0);
+  else if (typeof value === 'string') {
+    if (value === coding.text) out.byte(0);
+    else {
+      out.byte(1);
+      out.text(value);
+      coding.text = value;
+    }
+  } else {
+    out.byte((INT64 << 1) | 1);
+    out.int64(value);
+    coding.decimals = -1;
+  }
+}
+
+/** Even: difference at the known decimals. Odd: a code that says how the absolute value follows. */
+function writeNumber(out: ByteWriter, coding: SeriesCoding, value: number): void {
+  if (coding.decimals >= 0) {
+    const power = POWERS[coding.decimals] as number;
+    const scaled = Math.round(value * power);
+    const difference = scaled - coding.scaled;
+    if (scaled / power === value && difference < 0x8000000 && difference > -0x8000000) {
+      const code = ((difference << 1) ^ (difference >> 31)) << 1;
+      coding.scaled = scaled;
+      if (code < 128) {
+        out.reserve(1);
+        out.bytes[out.length++] = code;
+      } else out.unsigned(code);
+      return;
+    }
+  }
+  const decimals = decimalsOf(value, 0);
+  coding.decimals = decimals;
+  if (decimals < 0) {
+    out.byte((DOUBLE << 1) | 1);
+    out.double(value);
+    return;
+  }
+  coding.scaled = Math.round(value * (POWERS[decimals] as number));
+  out.byte((decimals << 1) | 1);
+  out.signed(coding.scaled);
+}
+
+/** Takes what a record holds, in order. */
+export interface BatchSink {
+  define(series: Series): void;
+  drop(seriesId: number): void;
+  number(seriesId: number, timestampS: number, value: number): void;
+  integer(seriesId: number, timestampS: number, value: bigint): void;
+  boolean(seriesId: number, timestampS: number, value: boolean): void;
+  text(seriesId: number, timestampS: number, value: string): void;
+}
+
+export interface BatchReader {
+  /**
+   * Reads one record into `sink`. False when it needs a key record that was not seen, after `interrupt` or
+   * at the very start. @throws RangeError, when the record is not what a writer writes
+   */
+  read(record: Uint8Array, sink: BatchSink): boolean;
+  /** A record is missing: nothing is understood until the next key record. */
+  interrupt(): void;
+}
+
+/** `kind` tells what the reader cannot know from the records: series defined long ago. */
+export function createBatchReader(kind: (seriesId: number) => SeriesKind | undefined): BatchReader {
+  const codings = new Map<number, SeriesCoding>();
+  let shapes: SeriesCoding[][] = [];
+  let epoch = 0;
+  let understood = false;
+
+  function codingOf(seriesId: number): SeriesCoding {
+    const known = codings.get(seriesId);
+    if (known) return known;
+    const seriesKind = kind(seriesId);
+    if (seriesKind === undefined) throw new RangeError(`series ${seriesId} was never defined`);
+    const coding = createCoding(seriesId, seriesKind);
+    codings.set(seriesId, coding);
+    return coding;
+  }
+
+  function readEntries(reader: ByteReader, sink: BatchSink): void {
+    let timestampS = 0;
+    while (!reader.done) {
+      const tag = reader.byte();
+      if (tag === SAMPLES) {
+        const shape = shapes[reader.unsigned()];
+        if (!shape) throw new RangeError('unknown shape');
+        timestampS += reader.signed();
+        for (const coding of shape) readValue(reader, epoch, coding, timestampS, sink);
+      } else if (tag === LOOSE) {
+        const coding = codingOf(reader.unsigned());
+        timestampS += reader.signed();
+        readValue(reader, epoch, coding, timestampS, sink);
+      } else if (tag === SHAPE) {
+        const shape: SeriesCoding[] = [];
+        for (let count = reader.unsigned(); count > 0; count--) shape.push(codingOf(reader.unsigned()));
+        shapes.push(shape);
+      } else if (tag === DEFINE) sink.define(readDefine(reader));
+      else if (tag === DROP) sink.drop(reader.unsigned());
+      else throw new RangeError(`unknown entry ${tag}`);
+    }
+  }
+
+  return {
+    read: (record, sink) => {
+      const reader = new ByteReader(record);
+      const version = reader.byte();
+      if (version !== BATCH_VERSION) throw new RangeError(`record of version ${version}`);
+      if (record[1] === KEY) {
+        reader.byte();
+        epoch++;
+        shapes = [];
+        understood = true;
+      }
+      if (!understood) return false;
+      readEntries(reader, sink);
+      return true;
+    },
+    interrupt: () => {
+      understood = false;
+    },
+  };
+}
+
+function readDefine(reader: ByteReader): Series {
+  const id = reader.unsigned();
+  const type = TYPES[reader.byte()];
+  if (!type) throw new RangeError('unknown type of a series');
+  return { id, type, deviceId: reader.text(), attribute: reader.text() };
+}
+
+function readValue(
+  reader: ByteReader,
+  epoch: number,
+  coding: SeriesCoding,
+  timestampS: number,
+  sink: BatchSink,
+): void {
+  if (coding.epoch !== epoch) {
+    coding.epoch = epoch;
+    coding.text = '';
+  }
+  const code = reader.unsigned();
+  if (coding.kind === 'number') {
+    if (code % 2 === 0) {
+      const zigzag = code / 2;
+      coding.scaled += (zigzag >>> 1) ^ -(zigzag & 1);
+      sink.number(coding.id, timestampS, coding.scaled / (POWERS[coding.decimals] as number));
+    } else readAbsolute(reader, coding, code >>> 1, timestampS, sink);
+  } else if (coding.kind === 'boolean') sink.boolean(coding.id, timestampS, code === 1);
+  else {
+    if (code === 1) coding.text = reader.text();
+    sink.text(coding.id, timestampS, coding.text);
+  }
+}
+
+function readAbsolute(
+  reader: ByteReader,
+  coding: SeriesCoding,
+  code: number,
+  timestampS: number,
+  sink: BatchSink,
+): void {
+  if (code === DOUBLE) sink.number(coding.id, timestampS, reader.double());
+  else if (code === INT64) sink.integer(coding.id, timestampS, reader.int64());
+  else {
+    const power = POWERS[code];
+    if (power === undefined) throw new RangeError(`unknown code ${code} of a number`);
+    coding.decimals = code;
+    coding.scaled = reader.signed();
+    sink.number(coding.id, timestampS, coding.scaled / power);
+  }
+}

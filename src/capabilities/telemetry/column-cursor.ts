@@ -1,0 +1,158 @@
+/** One column of a query: goes through its buckets in order of time, filling gaps as asked. */
+import { type Aggregator, createAggregator, type Points, type Summary } from './aggregate.ts';
+import type { StoredValue } from './model.ts';
+import type { PlannedColumn, QueryPlan } from './query-plan.ts';
+import type { Samples } from './samples.ts';
+
+/** Where a query reads from. */
+export interface SampleSource {
+  /** Samples of [fromS, toS) in order of time; valid until the next call. */
+  samples(seriesId: number, fromS: number, toS: number): Samples;
+  /** The last sample of [fromS, toS). */
+  last(seriesId: number, fromS: number, toS: number): PlacedValue | undefined;
+  /** The first sample of [fromS, toS). */
+  first(seriesId: number, fromS: number, toS: number): PlacedValue | undefined;
+  /**
+   * Calls `visit` with everything of the series in [fromS, toS), in order of time: cells of roll-ups that
+   * lie within one bucket where they say exactly the same, samples elsewhere.
+   */
+  visit(seriesId: number, fromS: number, toS: number, granularityS: number, visit: Visitor): void;
+  /** End of the stretch after `fromS` that is surely without data, `toS` at most. */
+  nextData(seriesId: number, fromS: number, toS: number): number;
+}
+
+export interface Visitor {
+  samples(samples: Samples, from: number, to: number): void;
+  summary(timestampS: number, summary: Summary): void;
+}
+
+export interface PlacedValue {
+  timestampS: number;
+  value: StoredValue;
+}
+
+const DAY_S = 86_400;
+/** Buckets worked out ahead; bounds the memory of a column. */
+const BUCKETS_AHEAD = 4_096;
+
+export interface ColumnCursor {
+  /** Start of the next bucket with a value of its own; infinite at the end. */
+  next: () => number;
+  /** The value of a bucket, filled or not; buckets must be asked for in ascending order. */
+  cell: (startS: number) => StoredValue | undefined;
+}
+
+export function createColumnCursor(
+  plan: QueryPlan,
+  column: PlannedColumn,
+  source: SampleSource,
+): ColumnCursor {
+  const { seriesId } = column;
+  if (seriesId === undefined) return { next: () => Number.POSITIVE_INFINITY, cell: () => undefined };
+  const buckets = createBuckets(plan, column, seriesId, source);
+  if (column.gapMethod === 'none')
+    return {
+      next: buckets.next,
+      cell: (startS) => (buckets.next() === startS ? buckets.take() : undefined),
+    };
+  let before: PlacedValue | undefined;
+  let isBeforeKnown = false;
+
+  function cell(startS: number): StoredValue | undefined {
+    if (!isBeforeKnown && seriesId !== undefined) {
+      isBeforeKnown = true;
+      before = source.last(seriesId, Math.max(0, plan.fromS - column.lookAroundS), plan.fromS);
+    }
+    if (buckets.next() === startS) {
+      const value = buckets.take();
+      before = { timestampS: startS, value };
+      return value;
+    }
+    if (column.gapMethod === 'locf' || column.kind !== 'number') return before?.value;
+    return before && interpolate(before, neighbourAfter(), startS);
+  }
+
+  function neighbourAfter(): PlacedValue | undefined {
+    const value = buckets.peek();
+    if (value !== undefined) return { timestampS: buckets.next(), value };
+    after ??= {
+      found:
+        seriesId === undefined ? undefined : source.first(seriesId, plan.toS, plan.toS + column.lookAroundS),
+    };
+    return after.found;
+  }
+  let after: { found: PlacedValue | undefined } | undefined;
+
+  return { next: buckets.next, cell };
+}
+
+/** Linear between two neighbours; undefined without the second one. */
+function interpolate(
+  before: PlacedValue,
+  after: PlacedValue | undefined,
+  atS: number,
+): StoredValue | undefined {
+  if (!after) return undefined;
+  const from = Number(before.value);
+  if (before.timestampS >= atS) return from;
+  const share = (atS - before.timestampS) / (after.timestampS - before.timestampS);
+  return from + (Number(after.value) - from) * share;
+}
+
+interface Buckets {
+  next: () => number;
+  /** Value of the next bucket; undefined at the end. */
+  peek: () => StoredValue | undefined;
+  take: () => StoredValue;
+}
+
+function createBuckets(
+  plan: QueryPlan,
+  column: PlannedColumn,
+  seriesId: number,
+  source: SampleSource,
+): Buckets {
+  const { granularityS, toS } = plan;
+  const points: Points = { starts: [], values: [] };
+  const aggregator: Aggregator = createAggregator(granularityS, column.aggregation, points);
+  const visitor: Visitor = { samples: aggregator.addSamples, summary: aggregator.addSummary };
+  // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
+  const sliceS = Math.max(granularityS, Math.min(DAY_S, BUCKETS_AHEAD * granularityS));
+  let position = 0;
+  let readToS = plan.fromS;
+  let isFinished = false;
+
+  function fill(): void {
+    while (position >= points.starts.length && !isFinished) {
+      points.starts.length = 0;
+      points.values.length = 0;
+      position = 0;
+      readToS = source.nextData(seriesId, readToS, toS);
+      if (readToS >= toS) {
+        isFinished = true;
+        aggregator.finish();
+        return;
+      }
+      const sliceEndS = Math.min(toS, readToS - (readToS % sliceS) + sliceS);
+      source.visit(seriesId, readToS, sliceEndS, granularityS, visitor);
+      readToS = sliceEndS;
+    }
+  }
+
+  return {
+    next: () => {
+      fill();
+      return points.starts[position] ?? Number.POSITIVE_INFINITY;
+    },
+    peek: () => {
+      fill();
+      return points.values[position];
+    },
+    take: () => {
+      fill();
+      const value = points.values[position++];
+      if (value === undefined) throw new RangeError('no bucket left');
+      return value;
+    },
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * From a device's message to samples: names, types, time (mqtt-device-protocol.md sections 6 and 11). Runs
+ * on every message, so it allocates little and touches no disk: the batch is written by the group commit.
+ */
+import type { Emitter } from '../../lib/emitter.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Device } from '../devices/index.ts';
+import {
+  checkValue,
+  isRejection,
+  measurementTime,
+  notInEnum,
+  type TelemetryValue,
+  TIMESTAMP_KEY,
+} from '../../protocol/telemetry.ts';
+import type { BatchWriter, SeriesCoding, Shape } from './batch.ts';
+import { type ReceivedValue, type StoredValue, type TelemetryEvents, toStored } from './model.ts';
+import type { AttributePlan, DevicePlan, Plans } from './plans.ts';
+import type { Rejections } from './rejections.ts';
+import type { SeriesRegistry } from './series-registry.ts';
+
+/** G: message forms remembered per device; devices that leave out attributes at will are written loosely. */
+const SHAPES_PER_DEVICE = 16;
+
+export interface IncomingMessage {
+  device: Device;
+  body: Record<string, unknown>;
+  receivedAtMs: number;
+}
+
+export interface Ingest {
+  /** Takes one message into the batch and the latest values; returns the bytes it added to the batch. */
+  take(message: IncomingMessage): number;
+}
+
+export function createIngest(options: {
+  plans: Plans;
+  registry: SeriesRegistry;
+  batch: BatchWriter;
+  events: Emitter<TelemetryEvents>;
+  rejections: Rejections;
+  clock: Clock;
+  limits: Limits['telemetry'];
+  /** False while the disk does not take data: then only the latest values follow. */
+  canStore: () => boolean;
+}): Ingest {
+  const { batch, events, rejections, limits, clock } = options;
+  // Filled per message and used before the next one.
+  const codings: SeriesCoding[] = [];
+  const stored: StoredValue[] = [];
+
+  function take(message: IncomingMessage): number {
+    const { device, body, receivedAtMs } = message;
+    const plan = options.plans.of(device);
+    const timestampS = timeOf(message);
+    if (timestampS === undefined) return 0;
+    const values = events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
+    codings.length = 0;
+    stored.length = 0;
+    let seen = 0;
+    for (const key in body) {
+      if (key === TIMESTAMP_KEY) continue;
+      if (++seen > limits.attributesPerMessage) {
+        rejections.report(device, undefined, 'too_many', tooManyText(limits.attributesPerMessage));
+        break;
+      }
+      const raw = body[key];
+      if (raw === null || raw === undefined) continue;
+      const attribute = plan.attributes.get(key);
+      if (!attribute) reportUndeclared(device, plan, key);
+      else takeValue(device, attribute, raw, timestampS, values);
+    }
+    const sizeBytes = codings.length > 0 && options.canStore() ? store(plan, timestampS) : 0;
+    if (values && values.size > 0)
+      events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
+    return sizeBytes;
+  }
+
+  function timeOf({ device, body, receivedAtMs }: IncomingMessage): number | undefined {
+    // A box whose clock was never set trusts the device (decision 6).
+    const nowMs = clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
+    const lateMs = clock.isSet() ? limits.lateMs : Number.POSITIVE_INFINITY;
+    const time = measurementTime(body[TIMESTAMP_KEY], nowMs, {
+      futureToleranceMs: limits.futureToleranceMs,
+      lateMs,
+    });
+    if (time.problem === 'late') {
+      rejections.report(device, undefined, 'late', 'Telemetry older than 7 days was dropped.');
+      return undefined;
+    }
+    if (time.problem === 'future')
+      rejections.report(
+        device,
+        undefined,
+        'future',
+        'The clock of the device is more than 60 s ahead; the time of receipt is used.',
+      );
+    return time.timestampS;
+  }
+
+  function reportUndeclared(device: Device, plan: DevicePlan, key: string): void {
+    if (plan.isSilent || plan.declaresNothing) return;
+    rejections.report(device, key, 'undeclared', `The blueprint does not declare telemetry "${key}".`);
+  }
+
+  function takeValue(
+    device: Device,
+    plan: AttributePlan,
+    raw: unknown,
+    timestampS: number,
+    values: Map<string, ReceivedValue> | undefined,
+  ): void {
+    const value = acceptedValue(device, plan, raw);
+    if (value === undefined) return;
+    const state = (plan.state ??= options.registry.obtain(device.id, plan.attribute, plan.type));
+    const { latest } = state;
+    const isLatest = latest === undefined || timestampS >= latest.timestampS;
+    if (latest === undefined) state.latest = { timestampS, value };
+    else if (isLatest) {
+      latest.timestampS = timestampS;
+      latest.value = value;
+    }
+    codings.push(state.coding);
+    stored.push(toStored(plan.type, value));
+    values?.set(plan.attribute, { value, isLatest });
+  }
+
+  function acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {
+    const value = checkValue(plan.type, raw);
+    if (typeof value === 'object' && isRejection(value)) {
+      rejections.report(device, plan.attribute, value.reason, value.message);
+      return undefined;
+    }
+    if (plan.allowed && !plan.allowed.has(value)) {
+      const { reason, message } = notInEnum(value);
+      rejections.report(device, plan.attribute, reason, message);
+      return undefined;
+    }
+    return value;
+  }
+
+  function store(plan: DevicePlan, timestampS: number): number {
+    const before = batch.sizeBytes;
+    const shape = shapeOf(plan);
+    if (shape) batch.samples(shape, timestampS, stored);
+    else
+      for (const [index, coding] of codings.entries())
+        batch.sample(coding, timestampS, stored[index] as StoredValue);
+    return batch.sizeBytes - before;
+  }
+
+  function shapeOf(plan: DevicePlan): Shape | undefined {
+    for (const shape of plan.shapes) if (isSame(shape.codings, codings)) return shape;
+    if (plan.shapes.length >= SHAPES_PER_DEVICE) return undefined;
+    const shape = { id: 0, epoch: -1, codings: [...codings] };
+    plan.shapes.push(shape);
+    return shape;
+  }
+
+  return { take };
+}
+
+function isSame(a: readonly SeriesCoding[], b: readonly SeriesCoding[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}
+
+function tooManyText(limit: number): string {
+  return `The message has more than ${limit} attributes; the rest was dropped.`;
+}

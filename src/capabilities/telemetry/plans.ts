@@ -1,0 +1,92 @@
+/** What a device's manifest declares, prepared for the hot path. */
+import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { ALERT_DETAILS_KEY, ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
+import type { Shape } from './batch.ts';
+import type { SeriesRegistry, SeriesState } from './series-registry.ts';
+
+export interface AttributePlan {
+  /** Declared name; aliases share the plan. */
+  readonly attribute: string;
+  readonly type: TelemetryType;
+  readonly allowed: ReadonlySet<unknown> | undefined;
+  readonly jsonSchema: unknown;
+  /** Undefined until the first value arrives. */
+  state: SeriesState | undefined;
+}
+
+export interface DevicePlan {
+  readonly manifest: CompiledManifest;
+  /** By name and alias. */
+  readonly attributes: ReadonlyMap<string, AttributePlan>;
+  /** Plans that say which alerts are raised. */
+  readonly alerts: readonly AttributePlan[];
+  readonly declaresNothing: boolean;
+  readonly isSilent: boolean;
+  /** Recent combinations of series in one message. */
+  shapes: Shape[];
+}
+
+export interface Plans {
+  /** The plan of the device's manifest of now. */
+  of(device: Device): DevicePlan;
+  forget(deviceId: string): void;
+}
+
+export function createPlans(devices: Devices, registry: SeriesRegistry): Plans {
+  const plans = new Map<string, DevicePlan>();
+  return {
+    of: (device) => {
+      const manifest = devices.manifest(device);
+      const known = plans.get(device.id);
+      if (known?.manifest === manifest) return known;
+      const plan = createPlan(device, manifest, registry);
+      plans.set(device.id, plan);
+      return plan;
+    },
+    forget: (deviceId) => void plans.delete(deviceId),
+  };
+}
+
+function createPlan(device: Device, manifest: CompiledManifest, registry: SeriesRegistry): DevicePlan {
+  const attributes = new Map<string, AttributePlan>();
+  const declared: AttributePlan[] = [];
+  const add = (attribute: string, type: TelemetryType, definition?: CompiledAttribute): void => {
+    const plan = {
+      attribute,
+      type,
+      allowed: definition?.enum && new Set<unknown>(definition.enum),
+      jsonSchema: definition?.json_schema,
+      state: registry.find(device.id, attribute, type),
+    };
+    declared.push(plan);
+    attributes.set(attribute, plan);
+  };
+  for (const [name, definition] of Object.entries(manifest.telemetry)) add(name, definition.type, definition);
+  for (const [name, definition] of Object.entries(manifest.telemetry))
+    for (const alias of definition.aliases) {
+      const plan = attributes.get(name);
+      if (plan && !attributes.has(alias)) attributes.set(alias, plan);
+    }
+  // The two reserved keys belong to every device, whatever its manifest says.
+  add(ALERTS_KEY, 'alerts');
+  add(ALERT_DETAILS_KEY, 'object');
+  return {
+    manifest,
+    attributes,
+    alerts: declared.filter((plan) => plan.type === 'alerts'),
+    declaresNothing: Object.keys(manifest.telemetry).length === 0,
+    isSilent: isSilent(manifest),
+    shapes: [],
+  };
+}
+
+/** `.platform.silently_drop_unknown_telemetry: true` (mqtt-device-protocol.md section 6). */
+function isSilent(manifest: CompiledManifest): boolean {
+  const platform = manifest['.platform'];
+  return (
+    typeof platform === 'object' &&
+    platform !== null &&
+    (platform as Record<string, unknown>)['silently_drop_unknown_telemetry'] === true
+  );
+}

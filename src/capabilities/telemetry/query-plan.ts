@@ -1,0 +1,57 @@
+/** A query as the reading side gets it: ids instead of names, everything decided. Crosses threads. */
+import type { SeriesKind, TelemetryType } from './model.ts';
+
+export const AGGREGATIONS = ['auto', 'avg', 'last', 'min', 'max', 'bool_or'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+export const GAP_METHODS = ['none', 'locf', 'interpolation'] as const;
+export type GapMethod = (typeof GAP_METHODS)[number];
+
+export type ColumnType = 'float' | 'integer' | 'string' | 'boolean' | 'string_array';
+
+export interface PlannedColumn {
+  /** Undefined while the attribute has no sample. */
+  seriesId: number | undefined;
+  kind: SeriesKind;
+  aggregation: Exclude<Aggregation, 'auto'>;
+  gapMethod: GapMethod;
+  lookAroundS: number;
+  /** How the cells are written. */
+  type: ColumnType;
+}
+
+export interface QueryPlan {
+  /** Samples of [fromS, toS). */
+  fromS: number;
+  toS: number;
+  granularityS: number;
+  columns: readonly PlannedColumn[];
+}
+
+/** `auto` resolved: avg for numbers, last for everything else (http-contract.md section 10.2). */
+export function resolveAggregation(
+  aggregation: Aggregation,
+  type: TelemetryType,
+): Exclude<Aggregation, 'auto'> {
+  if (aggregation !== 'auto') return aggregation;
+  return type === 'float' || type === 'integer' ? 'avg' : 'last';
+}
+
+/** Aggregations that have a meaning for values of a type. */
+export function allowedAggregations(type: TelemetryType): Aggregation[] {
+  if (type === 'float' || type === 'integer') return ['auto', 'avg', 'last', 'min', 'max'];
+  return type === 'boolean' ? ['auto', 'last', 'bool_or'] : ['auto', 'last'];
+}
+
+/** Type of the cells of a column. */
+export function columnType(
+  type: TelemetryType,
+  aggregation: Exclude<Aggregation, 'auto'>,
+  gapMethod: GapMethod,
+): ColumnType {
+  if (type === 'array_of_strings' || type === 'alerts') return 'string_array';
+  if (type === 'boolean') return 'boolean';
+  if (type === 'float' || type === 'integer')
+    return aggregation === 'avg' || gapMethod === 'interpolation' ? 'float' : type;
+  return 'string';
+}

@@ -1,0 +1,239 @@
+/** From a query as asked to a plan and its header: names, matchers, roles, costs (http-contract.md 10.2). */
+import { formatDurationMs } from '../../lib/duration.ts';
+import { errorOfProblems, gatewayError, invalidBody, type Problem } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Role } from '../../platform/http/index.ts';
+import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
+import { mayRead } from './latest.ts';
+import { kindOf } from './model.ts';
+import {
+  type Aggregation,
+  allowedAggregations,
+  type ColumnType,
+  columnType,
+  type GapMethod,
+  type PlannedColumn,
+  type QueryPlan,
+  resolveAggregation,
+} from './query-plan.ts';
+import type { GapFilling, Matcher, TelemetryItem, TimeSeriesQuery } from './schema.ts';
+import type { SeriesRegistry } from './series-registry.ts';
+
+export interface ResolvedQuery {
+  plan: QueryPlan;
+  /** First line of the answer, with its line end. */
+  header: string;
+  types: readonly ColumnType[];
+}
+
+export interface QueryResolver {
+  /** @throws GatewayError invalid_body, aggregation_not_supported, query_too_large, NO_TELEMETRY_ATTRIBUTES_FOUND */
+  resolve(query: TimeSeriesQuery, role: Role): ResolvedQuery;
+}
+
+interface FoundAttribute {
+  device: Device;
+  name: string;
+  type: TelemetryType;
+}
+
+export function createQueryResolver(options: {
+  devices: Devices;
+  registry: SeriesRegistry;
+  limits: Limits['telemetry'];
+  /** The one site. */
+  site: () => { id: string; name: string };
+}): QueryResolver {
+  const { devices, registry, limits } = options;
+
+  function siteMatches(site: TimeSeriesQuery['site']): boolean {
+    if (site === null || site === undefined) return true;
+    const { id, name } = options.site();
+    if (typeof site === 'string') return site === id;
+    return matches(site, (key) => [key === 'id' ? id : name]);
+  }
+
+  function devicesOf(item: TelemetryItem): Device[] {
+    if (!item.device) return [...devices.all()];
+    const found = new Set<Device>();
+    for (const wanted of item.device) {
+      if (typeof wanted === 'string') {
+        const device = devices.find(wanted);
+        if (device) found.add(device);
+      } else
+        for (const device of devices.all())
+          if (matches(wanted, (key) => deviceLabel(device, devices.manifest(device), key))) found.add(device);
+    }
+    return [...found].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  function attributesOf(item: TelemetryItem, device: Device, role: Role): FoundAttribute[] {
+    const manifest = devices.manifest(device);
+    const names = new Set<string>();
+    for (const wanted of item.attribute) {
+      if (typeof wanted === 'string') {
+        if (wanted === ALERTS_KEY || Object.hasOwn(manifest.telemetry, wanted)) names.add(wanted);
+      } else
+        for (const [name, attribute] of Object.entries(manifest.telemetry))
+          if (matches(wanted, (key) => attributeLabel(name, attribute, key))) names.add(name);
+    }
+    return [...names]
+      .filter((name) => mayRead(manifest, name, role))
+      .sort()
+      .map((name) => ({ device, name, type: manifest.telemetry[name]?.type ?? 'alerts' }));
+  }
+
+  function resolve(query: TimeSeriesQuery, role: Role): ResolvedQuery {
+    const range = rangeOf(query);
+    const columns: PlannedColumn[] = [];
+    const heads: string[] = [];
+    const problems: Problem[] = [];
+    const granularity = formatDurationMs(range.granularityS * 1_000);
+    for (const item of siteMatches(query.site) ? query.telemetry : [])
+      for (const device of devicesOf(item))
+        for (const attribute of attributesOf(item, device, role)) {
+          const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
+          const problem = aggregationProblem(attribute, aggregation);
+          if (problem) problems.push(problem);
+          const gap = gapOf(item.gap_filling ?? query.gap_filling);
+          columns.push(columnOf(attribute, aggregation, gap));
+          heads.push(headOf(attribute, aggregation, granularity, gap));
+        }
+    const refused = errorOfProblems('unprocessable', problems);
+    if (refused) throw refused;
+    if (columns.length === 0)
+      throw gatewayError(
+        'not_found',
+        'telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
+        'No telemetry attributes were found.',
+      );
+    checkCost(range, columns.length);
+    return {
+      plan: { ...range, columns },
+      header: `${['ts', ...heads].join(',')}\n`,
+      types: columns.map((column) => column.type),
+    };
+  }
+
+  function columnOf(
+    { device, name, type }: FoundAttribute,
+    asked: Aggregation,
+    gap: { method: GapMethod; lookAroundMs: number },
+  ): PlannedColumn {
+    const aggregation = resolveAggregation(asked, type);
+    const kind = kindOf(type);
+    // Only numbers can be interpolated; the others are carried forward.
+    const gapMethod = gap.method === 'interpolation' && kind !== 'number' ? 'locf' : gap.method;
+    return {
+      seriesId: registry.find(device.id, name, type)?.series.id,
+      kind,
+      aggregation,
+      gapMethod,
+      lookAroundS: Math.ceil(gap.lookAroundMs / 1_000),
+      type: columnType(type, aggregation, gapMethod),
+    };
+  }
+
+  function checkCost(range: { fromS: number; toS: number; granularityS: number }, columns: number): void {
+    const buckets = Math.ceil((range.toS - range.fromS) / range.granularityS) + 1;
+    const tooMany =
+      columns > limits.queryColumns
+        ? `${columns} columns, more than ${limits.queryColumns}`
+        : buckets > limits.queryBuckets
+          ? `${buckets} buckets, more than ${limits.queryBuckets}`
+          : buckets * columns > limits.queryCells
+            ? `${buckets * columns} cells, more than ${limits.queryCells}`
+            : undefined;
+    if (tooMany !== undefined)
+      throw gatewayError(
+        'unprocessable',
+        'query_too_large',
+        `The answer would have ${tooMany}; ask for a coarser granularity, a shorter time or less attributes.`,
+      );
+  }
+
+  return { resolve };
+}
+
+function rangeOf(query: TimeSeriesQuery): { fromS: number; toS: number; granularityS: number } {
+  // Samples stand at whole seconds.
+  const fromS = Math.ceil(query.from);
+  const toS = Math.ceil(query.to);
+  if (query.to <= query.from) throw invalidBody('to', 'Field "to" must be later than "from".');
+  return { fromS, toS, granularityS: Math.max(1, Math.floor(query.granularity / 1_000)) };
+}
+
+function gapOf(gap: GapFilling | null | undefined): { method: GapMethod; lookAroundMs: number } {
+  return { method: gap?.method ?? 'none', lookAroundMs: gap?.look_around ?? 0 };
+}
+
+function aggregationProblem(attribute: FoundAttribute, aggregation: Aggregation): Problem | undefined {
+  const allowed = allowedAggregations(attribute.type);
+  if (allowed.includes(aggregation)) return undefined;
+  return {
+    code: 'aggregation_not_supported',
+    message:
+      `Attribute "${attribute.name}" is of type ${attribute.type}: aggregation ${aggregation} is not ` +
+      `possible, allowed are ${allowed.join(', ')}.`,
+    details: { attribute: attribute.name, type: attribute.type, aggregation },
+  };
+}
+
+function headOf(
+  { device, name }: FoundAttribute,
+  aggregation: Aggregation,
+  granularity: string,
+  gap: { method: GapMethod; lookAroundMs: number },
+): string {
+  return [
+    `telemetry=${name}`,
+    `device=${device.id}`,
+    `aggregation=${aggregation}`,
+    `granularity=${granularity}`,
+    `gap_filling_method=${gap.method}`,
+    `gap_filling_look_around=${formatDurationMs(gap.lookAroundMs)}`,
+  ].join(' ');
+}
+
+/** Every key must have one of its values; no key at all matches everything. */
+function matches(matcher: Matcher, labels: (key: string) => readonly (string | undefined)[]): boolean {
+  return Object.entries(matcher).every(([key, wanted]) =>
+    labels(key).some((label) => label !== undefined && wanted.includes(label)),
+  );
+}
+
+function deviceLabel(device: Device, manifest: CompiledManifest, key: string): readonly string[] {
+  switch (key) {
+    case 'id':
+      return [device.id];
+    case 'slug':
+      return [device.slug];
+    case 'name':
+      return [device.name];
+    case 'type':
+      return [device.type];
+    case 'blueprint_id':
+      return [device.blueprintId];
+    default:
+      return manifest.implements;
+  }
+}
+
+function attributeLabel(
+  name: string,
+  attribute: CompiledAttribute,
+  key: string,
+): readonly (string | undefined)[] {
+  switch (key) {
+    case 'name':
+      return [name];
+    case 'type':
+      return [attribute.type];
+    case 'unit':
+      return [attribute.unit];
+    default:
+      return attribute.implements;
+  }
+}

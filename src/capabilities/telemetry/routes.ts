@@ -1,0 +1,161 @@
+/** HTTP and WebSocket operations of telemetry (http-contract.md sections 10 and 11). */
+import { gatewayError } from '../../lib/errors.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type Route, route, type Stream, stream, type StreamSocket } from '../../platform/http/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { mayRead } from './latest.ts';
+import type { TelemetryEvents } from './model.ts';
+import {
+  DeviceLatestQuery,
+  LatestQuery,
+  latestToWire,
+  StreamQuery,
+  TimeSeriesQuery,
+  valueToWire,
+} from './schema.ts';
+import type { Telemetry, TimeSeriesAnswer } from './service.ts';
+
+/** All paths of an operation of one device (http-contract.md section 14). */
+const devicePaths = (suffix: string): [string, ...string[]] => [
+  `/v3/devices/{device_id}${suffix}`,
+  `/v3/sites/{site_id}/devices/{device_id}${suffix}`,
+  `/v3/site/devices/{device_id}${suffix}`,
+];
+
+export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[] {
+  return [
+    route({
+      operation: 'get_latest_telemetry',
+      method: 'GET',
+      paths: ['/v3/telemetry/latest'],
+      role: 'READONLY',
+      query: LatestQuery,
+      handle: ({ query, principal }) => {
+        const wire: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+        const answers = telemetry.latestOfDevices(query.devices, query.relevance_interval, principal.role);
+        for (const [device, answer] of answers) wire[device] = latestToWire(answer);
+        return { telemetry: wire };
+      },
+    }),
+    route({
+      operation: 'get_device_latest_telemetry',
+      method: 'GET',
+      paths: devicePaths('/telemetry'),
+      role: 'READONLY',
+      query: DeviceLatestQuery,
+      handle: ({ params, query, principal }) => ({
+        telemetry: latestToWire(
+          telemetry.latestOfDevice(
+            devices.require(params['device_id'] ?? ''),
+            query['attribute.in'],
+            query.relevance_interval,
+            principal.role,
+          ),
+        ),
+      }),
+    }),
+    route({
+      operation: 'query_timeseries',
+      method: 'POST',
+      paths: ['/v3/telemetry/query_timeseries'],
+      role: 'READONLY',
+      body: TimeSeriesQuery,
+      errors: [
+        '404 telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
+        '406 not_acceptable',
+        '422 aggregation_not_supported',
+        '422 query_too_large',
+      ],
+      handle: (call) => {
+        requireCsv(call.header('accept'));
+        return csvAnswer(telemetry.queryTimeSeries(call.body, call.principal.role, call.signal));
+      },
+    }),
+  ];
+}
+
+/** @throws GatewayError not_acceptable, when the header is absent or has no range for text/csv */
+function requireCsv(accept: string | undefined): void {
+  for (const range of (accept ?? '').toLowerCase().split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    const isRefused = quality !== undefined && !(Number(quality.slice(2)) > 0);
+    if (!isRefused && (type === 'text/csv' || type === 'text/*' || type === '*/*')) return;
+  }
+  throw gatewayError('not_acceptable', 'not_acceptable', 'The header Accept must admit text/csv.');
+}
+
+function csvAnswer(answer: TimeSeriesAnswer): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await answer.text.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    cancel: async () => void (await answer.text.return(undefined)),
+  });
+  return new Response(body, {
+    headers: {
+      'Content-Type': 'text/csv',
+      'Cache-Control': 'no-store',
+      'X-Service-Timeseries-Data-Types': answer.types.join(','),
+      'X-Enapter-Timeseries-Data-Types': answer.types.join(','),
+    },
+  });
+}
+
+export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream[] {
+  return [
+    stream({
+      operation: 'stream_device_telemetry',
+      paths: devicePaths('/telemetry'),
+      role: 'READONLY',
+      query: StreamQuery,
+      open: ({ params, query, principal }) => {
+        const device = devices.require(params['device_id'] ?? '');
+        const wanted = query['attribute.in'] && new Set(query['attribute.in']);
+        return (socket) => {
+          const isShown = (name: string): boolean =>
+            (wanted?.has(name) ?? true) && mayRead(devices.manifest(device), name, principal.role);
+          const ends = [
+            telemetry.events.on('telemetry_received', 'telemetry stream', (event) => {
+              if (event.device.id === device.id) sendMessage(socket, event, isShown);
+            }),
+            endOnDeletion(devices, device, socket),
+          ];
+          socket.signal.addEventListener('abort', () => {
+            for (const end of ends) end();
+          });
+        };
+      },
+    }),
+  ];
+}
+
+function sendMessage(
+  socket: StreamSocket,
+  { device, timestampS, receivedAtMs, values }: TelemetryEvents['telemetry_received'],
+  isShown: (name: string) => boolean,
+): void {
+  const shown: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  let count = 0;
+  for (const [name, { value }] of values)
+    if (isShown(name)) {
+      shown[name] = valueToWire(value);
+      count++;
+    }
+  if (count > 0)
+    socket.send({
+      device_id: device.id,
+      received_at: formatTimestamp(receivedAtMs),
+      timestamp: timestampS,
+      telemetry: shown,
+    });
+}
+
+function endOnDeletion(devices: Devices, device: Device, socket: StreamSocket): () => void {
+  return devices.events.on('device_deleted', 'telemetry stream', (event) => {
+    if (event.device.id === device.id) socket.close(1008, 'the device was deleted');
+  });
+}

@@ -1,0 +1,187 @@
+/** Requests and answers of telemetry on the wire (http-contract.md section 10). */
+import * as v from 'valibot';
+import { parseDurationMs } from '../../lib/duration.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { query } from '../../platform/http/index.ts';
+import { exactNumber, type TelemetryValue } from '../../protocol/telemetry.ts';
+import type { LatestAnswer } from './latest.ts';
+import { AGGREGATIONS, GAP_METHODS } from './query-plan.ts';
+
+const { telemetry } = LIMITS;
+
+const relevanceInterval = () =>
+  query.durationMs(telemetry.relevanceIntervalDefaultMs, telemetry.relevanceIntervalMs);
+
+const DEVICES_PARAMETER = /^devices\[([^\]]+)\]$/;
+
+const Latest = v.object({
+  devices: v.pipe(
+    v.map(v.string(), v.array(v.string())),
+    v.check(
+      (devices) => latestFault(devices) === undefined,
+      (issue) => latestFault(issue.input) ?? '',
+    ),
+  ),
+  relevance_interval: relevanceInterval(),
+});
+
+/** `devices[<id or slug>]=a,b` for each device, and `relevance_interval`. */
+export const LatestQuery = v.pipe(
+  v.record(v.string(), v.array(v.string())),
+  v.transform((parameters): v.InferInput<typeof Latest> => ({
+    devices: wantedDevices(parameters),
+    relevance_interval: parameters['relevance_interval'],
+  })),
+  Latest,
+);
+
+function wantedDevices(parameters: Record<string, string[]>): Map<string, string[]> {
+  const devices = new Map<string, string[]>();
+  for (const [name, values] of Object.entries(parameters)) {
+    const device = DEVICES_PARAMETER.exec(name)?.[1];
+    if (device !== undefined) devices.set(device, splitNames(values));
+  }
+  return devices;
+}
+
+function latestFault(devices: ReadonlyMap<string, string[]>): string | undefined {
+  if (devices.size === 0) return 'must name a device: devices[<id or slug>]=<attribute>,<attribute>';
+  if (devices.size > telemetry.latestDevices)
+    return `must not name more than ${telemetry.latestDevices} devices`;
+  for (const attributes of devices.values())
+    if (attributes.length > telemetry.latestAttributes)
+      return `must not name more than ${telemetry.latestAttributes} attributes of a device`;
+  return undefined;
+}
+
+function splitNames(values: readonly string[]): string[] {
+  const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());
+  return [...new Set(names.filter((name) => name !== ''))];
+}
+
+export const DeviceLatestQuery = v.object({
+  'attribute.in': v.pipe(
+    query.optionalList(),
+    v.check(
+      (names) => names === undefined || names.length <= telemetry.latestAttributes,
+      `must not name more than ${telemetry.latestAttributes} attributes`,
+    ),
+  ),
+  relevance_interval: relevanceInterval(),
+});
+
+export const StreamQuery = v.object({ 'attribute.in': query.optionalList() });
+
+/** A value as JSON.stringify writes it exactly. */
+export function valueToWire(value: TelemetryValue): unknown {
+  if (typeof value === 'bigint') return exactNumber(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return (value as readonly TelemetryValue[]).map(valueToWire);
+  const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [key, item] of Object.entries(value)) copy[key] = valueToWire(item);
+  return copy;
+}
+
+/** `{attribute: {value, timestamp} | {warning}}`. */
+export function latestToWire(answer: ReadonlyMap<string, LatestAnswer>): Record<string, unknown> {
+  const wire: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [attribute, latest] of answer)
+    wire[attribute] =
+      'warning' in latest
+        ? { warning: latest.warning }
+        : { value: valueToWire(latest.value), timestamp: latest.timestampS };
+  return wire;
+}
+
+// Time series query
+
+const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.pipe(
+    v.union([schema, v.array(schema)]),
+    v.transform((value): v.InferOutput<Schema>[] => {
+      if (Array.isArray(value)) return value;
+      return [value];
+    }),
+  );
+
+/** Unix seconds, with fraction, as number or text; or RFC 3339. */
+const instantS = v.pipe(
+  v.union([v.number(), v.string()], 'must be Unix seconds or an RFC 3339 timestamp'),
+  v.rawTransform<string | number, number>(({ dataset, addIssue, NEVER }) => {
+    const seconds = parseInstantS(dataset.value);
+    if (seconds !== undefined && seconds >= 0 && seconds <= INSTANT_MAX_S) return seconds;
+    addIssue({ message: 'must be Unix seconds or an RFC 3339 timestamp, from 1970 to 2100' });
+    return NEVER;
+  }),
+);
+
+/** 2100-01-01; times are kept as 32-bit numbers, which reach a little further. */
+const INSTANT_MAX_S = 4_102_444_800;
+
+function parseInstantS(value: string | number): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (/^\d+(\.\d*)?$/.test(value)) return Number(value);
+  const atMs = parseTimestampMs(value);
+  return atMs === undefined ? undefined : atMs / 1_000;
+}
+
+const durationMs = v.pipe(
+  v.string(),
+  v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
+    const duration = parseDurationMs(dataset.value);
+    if (duration !== undefined) return duration;
+    addIssue({ message: 'must be a duration such as 30s, 1.5m or 2h45m' });
+    return NEVER;
+  }),
+);
+
+const wordOf = <const Word extends string>(words: readonly Word[]) =>
+  v.pipe(
+    v.string(),
+    v.transform((value) => value.toLowerCase()),
+    v.picklist(words, `must be one of: ${words.join(', ')}`),
+  );
+
+const GapFilling = v.object({
+  method: v.nullish(wordOf(GAP_METHODS), 'none'),
+  look_around: v.optional(v.nullable(durationMs)),
+});
+export type GapFilling = v.InferOutput<typeof GapFilling>;
+
+const matcherOf = (keys: readonly string[]) =>
+  v.pipe(
+    v.record(v.string(), oneOrMany(v.string())),
+    v.check(
+      (matcher) => Object.keys(matcher).every((key) => keys.includes(key)),
+      `must have only the keys: ${keys.join(', ')}`,
+    ),
+  );
+export type Matcher = Record<string, string[]>;
+
+export const SITE_KEYS = ['id', 'name'] as const;
+export const DEVICE_KEYS = ['id', 'slug', 'name', 'type', 'blueprint_id', 'profile'] as const;
+export const ATTRIBUTE_KEYS = ['name', 'type', 'unit', 'profile'] as const;
+
+const TelemetryItem = v.object({
+  device: v.nullish(oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]))),
+  attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)])),
+  aggregation: v.nullish(wordOf(AGGREGATIONS)),
+  gap_filling: v.nullish(GapFilling),
+});
+export type TelemetryItem = v.InferOutput<typeof TelemetryItem>;
+
+export const TimeSeriesQuery = v.object({
+  from: instantS,
+  to: instantS,
+  granularity: v.nullish(durationMs, '1m'),
+  aggregation: v.nullish(wordOf(AGGREGATIONS)),
+  gap_filling: v.nullish(GapFilling),
+  site: v.nullish(v.union([v.string(), matcherOf(SITE_KEYS)])),
+  telemetry: v.pipe(
+    v.array(TelemetryItem),
+    v.minLength(1, 'must have at least one item'),
+    v.maxLength(telemetry.queryItems, `must not have more than ${telemetry.queryItems} items`),
+  ),
+});
+export type TimeSeriesQuery = v.InferOutput<typeof TimeSeriesQuery>;

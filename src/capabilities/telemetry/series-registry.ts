@@ -1,0 +1,78 @@
+/**
+ * Every series and its newest sample, in memory. Built at start from what the history holds; new ones are
+ * defined in the journal before their first sample.
+ */
+import { type BatchWriter, createCoding, type SeriesCoding } from './batch.ts';
+import { kindOf, type Latest, type Series } from './model.ts';
+import type { TelemetryType } from '../../protocol/telemetry.ts';
+
+export interface SeriesState {
+  readonly series: Series;
+  readonly coding: SeriesCoding;
+  latest: Latest | undefined;
+}
+
+export interface SeriesRegistry {
+  /** The series, or undefined while it has no sample. */
+  find(deviceId: string, attribute: string, type: TelemetryType): SeriesState | undefined;
+  /** The series; a new one is defined in the batch. */
+  obtain(deviceId: string, attribute: string, type: TelemetryType): SeriesState;
+  /** Forgets all series of a device; returns their ids. */
+  dropDevice(deviceId: string): number[];
+  /** Devices that have a series. */
+  deviceIds(): string[];
+  readonly count: number;
+}
+
+export interface KnownSeries {
+  series: Series;
+  latest: Latest | undefined;
+}
+
+export function createSeriesRegistry(options: {
+  known: Iterable<KnownSeries>;
+  /** No series was ever given an id from here on. */
+  nextId: number;
+  batch: Pick<BatchWriter, 'define'>;
+}): SeriesRegistry {
+  const byDevice = new Map<string, Map<string, SeriesState>>();
+  let nextId = options.nextId;
+  let count = 0;
+
+  const keyOf = (attribute: string, type: TelemetryType): string => `${type} ${attribute}`;
+
+  function add(series: Series, latest: Latest | undefined): SeriesState {
+    const state = { series, coding: createCoding(series.id, kindOf(series.type)), latest };
+    let ofDevice = byDevice.get(series.deviceId);
+    if (!ofDevice) byDevice.set(series.deviceId, (ofDevice = new Map()));
+    ofDevice.set(keyOf(series.attribute, series.type), state);
+    count++;
+    return state;
+  }
+
+  for (const { series, latest } of options.known) add(series, latest);
+
+  const find = (deviceId: string, attribute: string, type: TelemetryType): SeriesState | undefined =>
+    byDevice.get(deviceId)?.get(keyOf(attribute, type));
+
+  return {
+    find,
+    obtain: (deviceId, attribute, type) => {
+      const known = find(deviceId, attribute, type);
+      if (known) return known;
+      const series = { id: nextId++, deviceId, attribute, type };
+      options.batch.define(series);
+      return add(series, undefined);
+    },
+    dropDevice: (deviceId) => {
+      const dropped = [...(byDevice.get(deviceId)?.values() ?? [])].map((state) => state.series.id);
+      byDevice.delete(deviceId);
+      count -= dropped.length;
+      return dropped;
+    },
+    deviceIds: () => [...byDevice.keys()],
+    get count() {
+      return count;
+    },
+  };
+}

@@ -1,0 +1,243 @@
+/**
+ * Telemetry of all devices: taking it in, the newest values, the history.
+ *
+ *   message ─▶ ingest ─▶ latest values, events
+ *                 └────▶ batch ─▶ journal (synced in groups) ─▶ acknowledgement
+ *                                        └────▶ history (its own thread): blocks, roll-ups, queries
+ */
+import { Emitter } from '../../lib/emitter.ts';
+import { gatewayError } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Role } from '../../platform/http/index.ts';
+import { createJournal, type Journal, type JournalFiles } from '../../platform/journal/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { measurementTime, TIMESTAMP_KEY } from '../../protocol/telemetry.ts';
+import { type BatchWriter, createBatchWriter } from './batch.ts';
+import { createBeforeClock } from './before-clock.ts';
+import type { History } from './history.ts';
+import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
+import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
+import type { Latest, TelemetryEvents } from './model.ts';
+import { createPlans, type Plans } from './plans.ts';
+import type { ColumnType } from './query-plan.ts';
+import { createRejections } from './rejections.ts';
+import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
+import type { TimeSeriesQuery } from './schema.ts';
+import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
+
+export interface TelemetryOptions {
+  history: History;
+  /** Folder of the journal; made if absent. */
+  journalFolder: string;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  devices: Devices;
+  connectivity: Pick<Connectivity, 'handle'>;
+  /** The one site, for matchers of queries. */
+  site: () => { id: string; name: string };
+  limits?: Limits;
+  /** Injected by tests. */
+  journalFiles?: JournalFiles;
+}
+
+export interface TimeSeriesAnswer {
+  /** Type of each column after `ts`. */
+  types: readonly ColumnType[];
+  /** The answer as CSV text, header first; ends with the signal's reason when aborted. */
+  text: AsyncGenerator<string>;
+}
+
+export interface Telemetry {
+  readonly events: Emitter<TelemetryEvents>;
+  /** Takes in what the disk holds; messages are handled from then on. */
+  start(): Promise<void>;
+  /** Syncs what is buffered and closes the journal. */
+  stop(): Promise<void>;
+  /**
+   * One message of a device; resolves once its samples are on disk. Rejects with `unavailable` when they
+   * cannot be stored.
+   */
+  handle(message: IncomingMessage): Promise<void> | void;
+  /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
+  appendOwn(device: Device, values: Record<string, unknown>): void;
+  /** The newest value however old, for rules; undefined when there is none. */
+  latest(device: Device, attribute: string): Latest | undefined;
+  latestOfDevice(
+    device: Device,
+    attributes: readonly string[] | undefined,
+    relevanceMs: number,
+    role: Role,
+  ): Map<string, LatestAnswer>;
+  latestOfDevices(
+    wanted: ReadonlyMap<string, readonly string[]>,
+    relevanceMs: number,
+    role: Role,
+  ): Map<string, Map<string, LatestAnswer>>;
+  /** @throws GatewayError as http-contract.md section 10.2 */
+  queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
+  /** The last message of a device whose blueprint declares no telemetry, for diagnosis. */
+  lastRawMessage(deviceId: string): { body: Record<string, unknown>; receivedAtMs: number } | undefined;
+}
+
+/** Everything that exists once the history is known. */
+interface Running {
+  journal: Journal;
+  batch: BatchWriter;
+  registry: SeriesRegistry;
+  plans: Plans;
+  ingest: Ingest;
+  latest: LatestValues;
+  resolver: QueryResolver;
+}
+
+export function createTelemetry(options: TelemetryOptions): Telemetry {
+  const { clock, devices, log, history } = options;
+  const limits = options.limits ?? LIMITS;
+  const events = new Emitter<TelemetryEvents>((owner, event, error) =>
+    log.error('listener failed', { owner, event, error }),
+  );
+  const rejections = createRejections({ events, clock, metrics: options.metrics });
+  const rawMessages = new Map<string, { body: Record<string, unknown>; receivedAtMs: number }>();
+  const unsubscribe: (() => void)[] = [];
+  let running: Running | undefined;
+  const messages = options.metrics.counter('telemetry_messages_total', 'Telemetry messages taken in.');
+
+  const beforeClock = createBeforeClock({
+    clock,
+    messagesMax: limits.telemetry.messagesBeforeClock,
+    release: (message) => store(message),
+  });
+
+  async function start(): Promise<void> {
+    const state = await history.start();
+    const batch = createBatchWriter({ recordsPerKey: limits.telemetry.recordsPerKey });
+    const registry = createSeriesRegistry({ known: state.known, nextId: state.nextSeriesId, batch });
+    const journal = await createJournal({
+      folder: options.journalFolder,
+      name: 'telemetry',
+      clock,
+      log,
+      metrics: options.metrics,
+      limits,
+      lastKnownSequence: state.lastSequence,
+      encode: () => batch.take(),
+      synced: (sequence, record) => history.apply(sequence, record),
+      ...(options.journalFiles && { files: options.journalFiles }),
+    });
+    const plans = createPlans(devices, registry);
+    running = {
+      journal,
+      batch,
+      registry,
+      plans,
+      ingest: createIngest({
+        plans,
+        registry,
+        batch,
+        events,
+        rejections,
+        clock,
+        limits: limits.telemetry,
+        canStore: () => !journal.isFull(0),
+      }),
+      latest: createLatestValues({ plans, devices, clock }),
+      resolver: createQueryResolver({ devices, registry, limits: limits.telemetry, site: options.site }),
+    };
+    forgetUnknownDevices(running);
+    unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
+    const { latest } = running;
+    devices.setRaisedAlerts((device) => latest.raisedAlerts(device));
+    options.connectivity.handle('telemetry', (message: DeviceMessage) => handle(message));
+  }
+
+  /** Devices that were deleted while the journal could not be told. */
+  function forgetUnknownDevices({ registry }: Running): void {
+    for (const deviceId of registry.deviceIds()) if (!devices.get(deviceId)) dropDevice(deviceId);
+  }
+
+  function dropDevice(deviceId: string): void {
+    if (!running) return;
+    rawMessages.delete(deviceId);
+    running.plans.forget(deviceId);
+    const seriesIds = running.registry.dropDevice(deviceId);
+    if (seriesIds.length === 0) return;
+    running.batch.drop(seriesIds);
+    request(seriesIds.length);
+  }
+
+  /** Stores something nobody waits for; a full buffer is counted by the journal. */
+  function request(sizeBytes: number): void {
+    running?.journal.request(sizeBytes).catch((error: unknown) => {
+      log.warnLimited('telemetry-request', 60_000, 'telemetry could not be stored', { error });
+    });
+  }
+
+  function requireRunning(): Running {
+    if (running) return running;
+    throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
+  }
+
+  function handle(message: IncomingMessage): Promise<void> | void {
+    if (!running)
+      return Promise.reject(gatewayError('unavailable', 'unavailable', 'The gateway is starting.'));
+    if (clock.isSet() || hasTime(message)) return store(message);
+    return (
+      beforeClock.hold(message) ??
+      Promise.reject(gatewayError('unavailable', 'unavailable', 'The clock of the gateway is not set.'))
+    );
+  }
+
+  function store(message: IncomingMessage): Promise<void> | void {
+    const { ingest, journal, plans } = requireRunning();
+    messages.inc();
+    if (plans.of(message.device).declaresNothing)
+      rawMessages.set(message.device.id, { body: message.body, receivedAtMs: message.receivedAtMs });
+    const sizeBytes = ingest.take(message);
+    return sizeBytes > 0 || journal.isFull(0) ? journal.request(sizeBytes) : undefined;
+  }
+
+  return {
+    events,
+    start,
+    stop: async () => {
+      for (const end of unsubscribe.splice(0)) end();
+      beforeClock.stop();
+      await running?.journal.stop();
+      running = undefined;
+      await history.stop();
+    },
+    handle,
+    appendOwn: (device, values) => {
+      const stored = handle({ device, body: values, receivedAtMs: clock.wallMs() });
+      stored?.catch((error: unknown) => {
+        log.warnLimited('telemetry-own', 60_000, 'own telemetry could not be stored', { error });
+      });
+    },
+    latest: (device, attribute) => requireRunning().latest.value(device, attribute),
+    latestOfDevice: (device, attributes, relevanceMs, role) =>
+      requireRunning().latest.ofDevice(device, attributes, relevanceMs, role),
+    latestOfDevices: (wanted, relevanceMs, role) =>
+      requireRunning().latest.ofDevices(wanted, relevanceMs, role),
+    queryTimeSeries: (query, role, signal) => {
+      const { plan, header, types } = requireRunning().resolver.resolve(query, role);
+      return { types, text: withHeader(header, history.rows(plan, signal)) };
+    },
+    lastRawMessage: (deviceId) => rawMessages.get(deviceId),
+  };
+}
+
+function hasTime({ body }: IncomingMessage): boolean {
+  return measurementTime(body[TIMESTAMP_KEY], 0, FOREVER).timestampS > 0;
+}
+
+const FOREVER = { futureToleranceMs: Number.POSITIVE_INFINITY, lateMs: Number.POSITIVE_INFINITY };
+
+async function* withHeader(header: string, rows: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield header;
+  yield* rows;
+}

@@ -1,0 +1,1 @@
+export { createCommitGroup, type CommitGroup } from './commit-group.ts';

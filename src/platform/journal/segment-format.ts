@@ -1,0 +1,63 @@
+/**
+ * Bytes of a journal segment, all numbers little-endian:
+ *
+ *   header   'GWJOURN1' · first sequence u64 · CRC-32 of these 16 bytes u32 · zero u32
+ *   record   payload length u32 · CRC-32 of sequence and payload u32 · sequence u64 · payload
+ *   …
+ *
+ * A record counts only when its sequence is the one expected next, so what an earlier life of a recycled
+ * segment left behind is never read. Length 0 ends the segment.
+ */
+import { crc32 } from 'node:zlib';
+
+export const SEGMENT = { headerBytes: 24, recordHeaderBytes: 16 };
+const MAGIC = Buffer.from('GWJOURN1', 'latin1');
+
+export function writeHeader(target: Buffer, firstSequence: number): void {
+  MAGIC.copy(target, 0);
+  target.writeBigUInt64LE(BigInt(firstSequence), 8);
+  target.writeUInt32LE(crc32(target.subarray(0, 16)), 16);
+  target.writeUInt32LE(0, 20);
+}
+
+/** First sequence of a segment; `undefined` when this is no intact segment. */
+export function readHeader(bytes: Buffer): number | undefined {
+  if (bytes.length < SEGMENT.headerBytes || MAGIC.compare(bytes, 0, 8) !== 0) return undefined;
+  if (bytes.readUInt32LE(16) !== crc32(bytes.subarray(0, 16))) return undefined;
+  return Number(bytes.readBigUInt64LE(8));
+}
+
+export function writeRecordHeader(
+  target: Buffer,
+  offset: number,
+  sequence: number,
+  payload: Uint8Array,
+): void {
+  target.writeUInt32LE(payload.length, offset);
+  target.writeBigUInt64LE(BigInt(sequence), offset + 8);
+  target.writeUInt32LE(crc32(payload, crc32(target.subarray(offset + 8, offset + 16))), offset + 4);
+}
+
+export interface RecordAt {
+  sequence: number;
+  payload: Buffer;
+  /** Where the next record begins. */
+  end: number;
+  intact: boolean;
+}
+
+/** The record at `offset`, damaged ones included; `undefined` where no record can be. */
+export function readRecord(bytes: Buffer, offset: number): RecordAt | undefined {
+  if (offset + SEGMENT.recordHeaderBytes > bytes.length) return undefined;
+  const length = bytes.readUInt32LE(offset);
+  const end = offset + SEGMENT.recordHeaderBytes + length;
+  if (length === 0 || end > bytes.length) return undefined;
+  const payload = bytes.subarray(offset + SEGMENT.recordHeaderBytes, end);
+  const checksum = crc32(payload, crc32(bytes.subarray(offset + 8, offset + 16)));
+  return {
+    sequence: Number(bytes.readBigUInt64LE(offset + 8)),
+    payload,
+    end,
+    intact: bytes.readUInt32LE(offset + 4) === checksum,
+  };
+}

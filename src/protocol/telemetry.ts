@@ -1,0 +1,206 @@
+/**
+ * Telemetry payloads of devices: reserved keys, time of measurement, values of each declared type.
+ * Pure; source: mqtt-device-protocol.md sections 6, 11 and 12.
+ */
+import { Buffer } from 'node:buffer';
+import { LIMITS, type Limits } from '../lib/limits.ts';
+
+export const TIMESTAMP_KEY = 'timestamp';
+export const ALERTS_KEY = 'alerts';
+export const ALERT_DETAILS_KEY = 'alert_details';
+
+export type TelemetryType =
+  | 'string'
+  | 'integer'
+  | 'float'
+  | 'boolean'
+  | 'array_of_strings'
+  | 'json'
+  | 'alerts'
+  | 'object';
+
+/** A value as it is kept in memory: exact. Integers beyond 2^53 are `bigint`. */
+export type TelemetryValue = JsonValue;
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+export type TimestampProblem = 'future' | 'late';
+
+/** 2020-01-01: a device that says an earlier time has no clock. */
+const CLOCK_FROM_S = 1_577_836_800;
+/** Numbers above this are milliseconds. */
+const MILLISECONDS_FROM = 1e11;
+
+/**
+ * Time of measurement in Unix seconds. `future`: the device is ahead, receipt time is used. `late`: the
+ * message is too old to be stored.
+ */
+export function measurementTime(
+  raw: unknown,
+  receivedAtMs: number,
+  limits: Pick<Limits['telemetry'], 'futureToleranceMs' | 'lateMs'> = LIMITS.telemetry,
+): { timestampS: number; problem?: TimestampProblem } {
+  const receivedAtS = Math.floor(receivedAtMs / 1_000);
+  if (typeof raw !== 'number' || !Number.isFinite(raw)) return { timestampS: receivedAtS };
+  const seconds = Math.floor(raw > MILLISECONDS_FROM ? raw / 1_000 : raw);
+  if (seconds < CLOCK_FROM_S) return { timestampS: receivedAtS };
+  if (seconds * 1_000 > receivedAtMs + limits.futureToleranceMs)
+    return { timestampS: receivedAtS, problem: 'future' };
+  if (seconds * 1_000 < receivedAtMs - limits.lateMs) return { timestampS: seconds, problem: 'late' };
+  return { timestampS: seconds };
+}
+
+/** Why a value was dropped, with a sentence for the device's log. */
+export interface Rejection {
+  reason: 'wrong_type' | 'not_in_enum' | 'too_large' | 'not_exact' | 'schema_mismatch';
+  message: string;
+}
+
+export function isRejection(value: unknown): value is Rejection {
+  return typeof value === 'object' && value !== null && REJECTION in value;
+}
+
+const REJECTION = Symbol('rejection');
+
+function reject(reason: Rejection['reason'], message: string): Rejection {
+  return { reason, message, [REJECTION]: true } as Rejection;
+}
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** The value as it is stored, or why it is not. `null` is no value and must be handled before. */
+export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | Rejection {
+  switch (type) {
+    case 'float':
+      return checkFloat(raw);
+    case 'integer':
+      return checkInteger(raw);
+    case 'boolean':
+      return typeof raw === 'boolean' ? raw : wrongType(type, raw);
+    case 'string':
+      if (typeof raw !== 'string') return wrongType(type, raw);
+      return fits(raw, LIMITS.telemetry.stringBytes) ? raw : tooLarge(LIMITS.telemetry.stringBytes);
+    case 'array_of_strings':
+    case 'alerts':
+      return checkStrings(type, raw);
+    case 'json':
+    case 'object':
+      return checkJson(raw);
+  }
+}
+
+function checkFloat(raw: unknown): number | Rejection {
+  if (typeof raw === 'bigint') return Number(raw);
+  if (typeof raw !== 'number') return wrongType('float', raw);
+  return Number.isFinite(raw) ? raw : reject('wrong_type', 'The number is not finite.');
+}
+
+/**
+ * Numbers beyond 2^53 that JSON.parse made are already rounded: an inexact value is not stored. The decoder
+ * of device messages gives them as `bigint` (see `parseExactJson`).
+ */
+function checkInteger(raw: unknown): number | bigint | Rejection {
+  if (typeof raw === 'bigint') {
+    if (raw < INT64_MIN || raw > INT64_MAX)
+      return reject('too_large', 'The integer does not fit into 64 bits.');
+    const small = Number(raw);
+    return Number.isSafeInteger(small) ? small : raw;
+  }
+  if (typeof raw !== 'number') return wrongType('integer', raw);
+  // Adding zero turns -0 into 0: an integer has one zero.
+  if (Number.isSafeInteger(raw)) return raw + 0;
+  return Number.isInteger(raw)
+    ? reject('not_exact', 'The integer is beyond 2^53 and was rounded on its way.')
+    : wrongType('integer', raw);
+}
+
+function checkStrings(type: 'array_of_strings' | 'alerts', raw: unknown): readonly string[] | Rejection {
+  if (!Array.isArray(raw)) return wrongType(type, raw);
+  const { arrayItems, stringBytes, jsonBytes } = LIMITS.telemetry;
+  if (raw.length > arrayItems) return reject('too_large', `The array has more than ${arrayItems} items.`);
+  let sizeBytes = 0;
+  for (const item of raw as unknown[]) {
+    if (typeof item !== 'string') return wrongType(type, raw);
+    if (!fits(item, stringBytes)) return tooLarge(stringBytes);
+    sizeBytes += item.length;
+  }
+  return sizeBytes > jsonBytes * 4 ? tooLarge(jsonBytes * 4) : (raw as string[]);
+}
+
+function checkJson(raw: unknown): JsonValue | Rejection {
+  if (raw === undefined) return wrongType('json', raw);
+  return fits(exactJson(raw), LIMITS.telemetry.jsonBytes)
+    ? (raw as JsonValue)
+    : tooLarge(LIMITS.telemetry.jsonBytes);
+}
+
+function wrongType(type: TelemetryType, raw: unknown): Rejection {
+  return reject('wrong_type', `The value must be of type ${type}, not ${nameOf(raw)}.`);
+}
+
+function tooLarge(limitBytes: number): Rejection {
+  return reject('too_large', `The value has more than ${limitBytes} bytes.`);
+}
+
+export function notInEnum(raw: unknown): Rejection {
+  return reject('not_in_enum', `The value ${exactJson(raw).slice(0, 100)} is not in the declared enum.`);
+}
+
+export function schemaMismatch(message: string): Rejection {
+  return reject('schema_mismatch', message);
+}
+
+function nameOf(raw: unknown): string {
+  if (raw === null) return 'null';
+  return Array.isArray(raw) ? 'array' : typeof raw;
+}
+
+/** UTF-16 length bounds UTF-8 length from both sides, so that most texts need no counting. */
+function fits(text: string, limitBytes: number): boolean {
+  if (text.length * 3 <= limitBytes) return true;
+  return text.length <= limitBytes && Buffer.byteLength(text) <= limitBytes;
+}
+
+interface RawJson {
+  rawJSON(text: string): unknown;
+}
+
+/** JSON text with integers beyond 2^53 written exactly. */
+export function exactJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? exactNumber(item) : item)) ??
+    'null'
+  );
+}
+
+/** A number that JSON.stringify writes exactly, for values that may be `bigint`. */
+export function exactNumber(value: bigint): unknown {
+  return (JSON as unknown as RawJson).rawJSON(value.toString());
+}
+
+const LONG_INTEGER = /\d{16}/;
+const INTEGER_LITERAL = /^-?\d+$/;
+
+/**
+ * JSON.parse, except that integer literals beyond 2^53 come as `bigint` instead of rounded. Texts without a
+ * run of 16 digits, nearly all, cost one scan more.
+ * @throws SyntaxError
+ */
+export function parseExactJson(text: string): unknown {
+  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
+  const reviver = (_key: string, value: unknown, context: { source?: string }): unknown =>
+    typeof value === 'number' &&
+    !Number.isSafeInteger(value) &&
+    context.source !== undefined &&
+    INTEGER_LITERAL.test(context.source)
+      ? BigInt(context.source)
+      : value;
+  return JSON.parse(text, reviver as (this: unknown, key: string, value: unknown) => unknown);
+}

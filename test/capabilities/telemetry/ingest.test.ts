@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { attribute, manifestOf, startTelemetry } from './support.ts';
+
+const MANIFEST = manifestOf({
+  voltage: attribute('float', { aliases: ['u'] }),
+  cycles: attribute('integer'),
+  on: attribute('boolean'),
+  mode: attribute('string', { enum: ['auto', 'manual'] }),
+  tags: attribute('array_of_strings'),
+  detail: attribute('json'),
+  conn_alerts: attribute('alerts'),
+  secret: attribute('float', { access_level: 'installer' }),
+});
+
+const MINUTE = { granularity: '1s', aggregation: 'last' };
+const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
+
+function rows(csv: string): string[] {
+  return csv.trimEnd().split('\n').slice(1);
+}
+
+describe('taking telemetry in', () => {
+  test('drops an undeclared attribute, keeps the others and tells once an hour', async (t) => {
+    const { devices, send, telemetry, rejected, clock } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { voltage: 48.1, unknown: 1 });
+    await send(device, { voltage: 48.2, unknown: 2 });
+    assert.equal(telemetry.latest(device, 'voltage')?.value, 48.2);
+    assert.equal(telemetry.latest(device, 'unknown'), undefined);
+    assert.deepEqual(
+      rejected.map(({ attribute: name, reason }) => [name, reason]),
+      [['unknown', 'undeclared']],
+    );
+    await clock.advance(3_600_000);
+    await send(device, { unknown: 3 });
+    assert.equal(rejected.length, 2);
+  });
+
+  const wrong: [string, unknown, string][] = [
+    ['voltage', '48', 'wrong_type'],
+    ['voltage', true, 'wrong_type'],
+    ['voltage', Number.NaN, 'wrong_type'],
+    ['voltage', Number.POSITIVE_INFINITY, 'wrong_type'],
+    ['cycles', 1.5, 'wrong_type'],
+    ['cycles', 2 ** 60, 'not_exact'],
+    ['cycles', 2n ** 63n, 'too_large'],
+    ['on', 1, 'wrong_type'],
+    ['on', 'true', 'wrong_type'],
+    ['mode', 5, 'wrong_type'],
+    ['mode', 'boost', 'not_in_enum'],
+    ['tags', 'a', 'wrong_type'],
+    ['tags', ['a', 1], 'wrong_type'],
+    ['tags', Array.from({ length: 257 }, () => 'x'), 'too_large'],
+    ['detail', { text: 'x'.repeat(16_384) }, 'too_large'],
+    ['alerts', 'low', 'wrong_type'],
+    ['conn_alerts', [5], 'wrong_type'],
+  ];
+  for (const [name, value, reason] of wrong)
+    test(`drops ${name} = ${shown(value)} as ${reason}`, async (t) => {
+      const { devices, send, telemetry, rejected } = await startTelemetry(t);
+      const device = devices.add('battery', MANIFEST);
+      await send(device, { [name]: value });
+      assert.equal(telemetry.latest(device, name), undefined);
+      assert.deepEqual(
+        rejected.map((event) => [event.attribute, event.reason]),
+        [[name, reason]],
+      );
+      assert.match(rejected[0]?.message ?? '', /^The .*\.$/);
+    });
+
+  test('stores every type, and null as nothing', async (t) => {
+    const { devices, send, query, rejected } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, {
+      voltage: 48,
+      cycles: 9_007_199_254_740_993n,
+      on: false,
+      mode: 'auto',
+      tags: ['a', 'b "c"'],
+      detail: { deep: [1, null] },
+      alerts: ['low'],
+      conn_alerts: null,
+    });
+    const csv = await query({
+      ...MINUTE,
+      from: NOW_S,
+      to: NOW_S + 60,
+      telemetry: ['voltage', 'cycles', 'on', 'mode', 'tags', 'detail', 'alerts', 'conn_alerts'].map(
+        (name) => ({
+          device: device.id,
+          attribute: name,
+        }),
+      ),
+    });
+    assert.deepEqual(rows(csv), [
+      `${NOW_S},48,9007199254740993,false,auto,"[""a"",""b \\""c\\""""]","{""deep"":[1,null]}","[""low""]",`,
+    ]);
+    assert.deepEqual(rejected, []);
+  });
+
+  test('stores an alias under the declared name', async (t) => {
+    const { devices, send, telemetry, received } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { u: 47.5 });
+    assert.equal(telemetry.latest(device, 'voltage')?.value, 47.5);
+    assert.deepEqual([...(received[0]?.values ?? [])], [['voltage', { value: 47.5, isLatest: true }]]);
+  });
+
+  test('takes names such as __proto__ as plain names', async (t) => {
+    const { devices, telemetry, rejected, clock } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    const body = Object.create(null) as Record<string, unknown>;
+    Object.defineProperty(body, '__proto__', { value: { voltage: 1 }, enumerable: true });
+    body['constructor'] = 1;
+    await telemetry.handle({ device, body, receivedAtMs: clock.wallMs() });
+    assert.deepEqual(
+      rejected.map((event) => event.attribute),
+      ['__proto__', 'constructor'],
+    );
+    assert.equal(telemetry.latest(device, 'voltage'), undefined);
+  });
+
+  test('takes 1 000 attributes of a message and drops the rest', async (t) => {
+    const { devices, send, rejected, received } = await startTelemetry(t);
+    const names = Array.from({ length: 1_005 }, (_, index) => `a${index}`);
+    const device = devices.add(
+      'wide',
+      manifestOf(Object.fromEntries(names.map((name) => [name, attribute('integer')]))),
+    );
+    await send(device, Object.fromEntries(names.map((name, index) => [name, index])));
+    assert.equal(received[0]?.values.size, 1_000);
+    assert.deepEqual(
+      rejected.map((event) => event.reason),
+      ['too_many'],
+    );
+  });
+
+  test('keeps the last raw message of a device that declares nothing', async (t) => {
+    const { devices, send, telemetry, rejected } = await startTelemetry(t);
+    const device = devices.add('blank', manifestOf({}));
+    await send(device, { anything: 5 });
+    assert.deepEqual({ ...telemetry.lastRawMessage(device.id)?.body }, { anything: 5 });
+    assert.deepEqual(rejected, []);
+  });
+
+  test('is silent about unknown names when the manifest says so', async (t) => {
+    const { devices, send, rejected } = await startTelemetry(t);
+    const manifest = manifestOf(
+      { voltage: attribute('float') },
+      { '.platform': { silently_drop_unknown_telemetry: true } },
+    );
+    await send(devices.add('quiet', manifest), { voltage: 1, other: 2 });
+    assert.deepEqual(rejected, []);
+  });
+});
+
+describe('time of measurement', () => {
+  const cases: [string, unknown, number | undefined, string?][] = [
+    ['the given second', NOW_S - 5, NOW_S - 5],
+    ['the second of a fraction', NOW_S - 4.25, NOW_S - 5],
+    ['milliseconds', (NOW_S - 5) * 1_000 + 250, NOW_S - 5],
+    ['receipt when absent', undefined, NOW_S],
+    ['receipt when null', null, NOW_S],
+    ['receipt when it is text', '2026-03-01T08:00:00Z', NOW_S],
+    ['receipt before 2020', 1_500_000_000, NOW_S],
+    ['up to 60 s ahead', NOW_S + 60, NOW_S + 60],
+    ['receipt when further ahead', NOW_S + 61, NOW_S, 'future'],
+    ['7 days ago', NOW_S - 7 * 86_400, NOW_S - 7 * 86_400],
+    ['nothing when older', NOW_S - 7 * 86_400 - 1, undefined, 'late'],
+  ];
+  for (const [title, timestamp, expected, reason] of cases)
+    test(`is ${title}`, async (t) => {
+      const { devices, telemetry, rejected, clock } = await startTelemetry(t);
+      const device = devices.add('battery', MANIFEST);
+      const body = Object.assign(Object.create(null) as Record<string, unknown>, { timestamp, voltage: 1 });
+      void telemetry.handle({ device, body, receivedAtMs: clock.wallMs() });
+      assert.equal(telemetry.latest(device, 'voltage')?.timestampS, expected);
+      assert.deepEqual(
+        rejected.map((event) => event.reason),
+        reason ? [reason] : [],
+      );
+    });
+
+  test('waits for a clock that was never set, and is then the time of receipt', async (t) => {
+    const { TestClock } = await import('../../support/test-clock.ts');
+    const clock = new TestClock(0);
+    const { devices, telemetry, received } = await startTelemetry(t, { clock });
+    const device = devices.add('battery', MANIFEST);
+    const body = Object.assign(Object.create(null) as Record<string, unknown>, { voltage: 1 });
+    const stored = telemetry.handle({ device, body, receivedAtMs: clock.wallMs() });
+    await clock.advance(10_000);
+    assert.equal(received.length, 0);
+    clock.step(NOW_S * 1_000);
+    assert.equal(telemetry.latest(device, 'voltage')?.timestampS, NOW_S);
+    const { acknowledged } = await import('./support.ts');
+    await acknowledged(clock, stored);
+  });
+
+  test('of a device is believed while the gateway has no clock', async (t) => {
+    const { TestClock } = await import('../../support/test-clock.ts');
+    const { devices, send, telemetry } = await startTelemetry(t, { clock: new TestClock(0) });
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { voltage: 1, timestamp: NOW_S });
+    assert.equal(telemetry.latest(device, 'voltage')?.timestampS, NOW_S);
+  });
+});
+
+describe('samples', () => {
+  test('of one instant: the later message wins, in memory, in history and after a restart', async (t) => {
+    const { devices, send, telemetry, query, restart } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { voltage: 1, timestamp: NOW_S });
+    await send(device, { voltage: 2, timestamp: NOW_S });
+    assert.equal(telemetry.latest(device, 'voltage')?.value, 2);
+    const asked = {
+      ...MINUTE,
+      from: NOW_S,
+      to: NOW_S + 1,
+      telemetry: [{ device: 'battery', attribute: 'voltage' }],
+    };
+    assert.deepEqual(rows(await query(asked)), [`${NOW_S},2`]);
+    await restart();
+    assert.deepEqual(rows(await query(asked)), [`${NOW_S},2`]);
+  });
+
+  test('that are late go into history and do not replace the latest value', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send, query, received } = started;
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { voltage: 2, timestamp: NOW_S });
+    await send(device, { voltage: 1, timestamp: NOW_S - 100 });
+    assert.deepEqual(started.telemetry.latest(device, 'voltage'), { value: 2, timestampS: NOW_S });
+    assert.deepEqual(
+      received.map((event) => event.values.get('voltage')?.isLatest),
+      [true, false],
+    );
+    await started.restart();
+    assert.deepEqual(started.telemetry.latest(device, 'voltage'), { value: 2, timestampS: NOW_S });
+    const asked = { ...MINUTE, from: NOW_S - 200, to: NOW_S + 1, telemetry: [{ attribute: 'voltage' }] };
+    assert.deepEqual(rows(await query(asked)), [`${NOW_S - 100},1`, `${NOW_S},2`]);
+  });
+
+  test('of every type survive a restart', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send } = started;
+    const device = devices.add('battery', MANIFEST);
+    const values = {
+      voltage: 0.1,
+      cycles: -(2n ** 63n),
+      on: true,
+      mode: 'manual',
+      tags: [],
+      detail: { a: 2n ** 60n },
+      alerts: ['x'],
+    };
+    await send(device, values);
+    await started.restart();
+    for (const [name, value] of Object.entries(values))
+      assert.deepEqual(plain(started.telemetry.latest(device, name)?.value), plain(value), name);
+  });
+
+  test('of a deleted device are gone, also after a restart', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send, query, clock } = started;
+    const gone = devices.add('gone', MANIFEST);
+    const stays = devices.add('stays', MANIFEST);
+    await send(gone, { voltage: 1 });
+    await send(stays, { voltage: 2 });
+    devices.remove(gone);
+    await clock.advance(2_000);
+    const asked = { ...MINUTE, from: NOW_S - 200, to: NOW_S + 100, telemetry: [{ attribute: 'voltage' }] };
+    assert.equal(rows(await query(asked)).length, 1);
+    await started.restart();
+    assert.equal(rows(await query(asked)).length, 1);
+  });
+
+  test('begin a new series when the type of the attribute changes, and the old one comes back with it', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send, query } = started;
+    const device = devices.add('battery', MANIFEST);
+    const asked = { ...MINUTE, from: NOW_S - 200, to: NOW_S + 100, telemetry: [{ attribute: 'voltage' }] };
+    await send(device, { voltage: 1.5, timestamp: NOW_S - 10 });
+    devices.assign(device, manifestOf({ voltage: attribute('string') }));
+    assert.equal(started.telemetry.latest(device, 'voltage'), undefined);
+    await send(device, { voltage: 'high', timestamp: NOW_S - 5 });
+    assert.deepEqual(rows(await query(asked)), [`${NOW_S - 5},high`]);
+    devices.assign(device, MANIFEST);
+    assert.deepEqual(rows(await query(asked)), [`${NOW_S - 10},1.5`]);
+    assert.equal(started.telemetry.latest(device, 'voltage')?.value, 1.5);
+  });
+});
+
+describe('raised alerts', () => {
+  test('are those of all alert attributes together, each from its latest message', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send } = started;
+    const device = devices.add('battery', MANIFEST);
+    assert.deepEqual(devices.raisedAlerts(device), []);
+    await send(device, { alerts: ['low', 'hot'], conn_alerts: ['lost', 'low'], timestamp: NOW_S - 10 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'lost', 'low']);
+    await send(device, { alerts: null, conn_alerts: [], timestamp: NOW_S - 9 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low']);
+    await send(device, { alerts: [], timestamp: NOW_S - 20 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low'], 'a late message changes nothing');
+    await started.restart();
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low']);
+  });
+});
+
+function shown(value: unknown): string {
+  if (typeof value === 'number') return value.toString();
+  return JSON.stringify(plain(value)).slice(0, 40);
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value ?? null, (_key, item: unknown) => (typeof item === 'bigint' ? `${item}` : item)),
+  );
+}

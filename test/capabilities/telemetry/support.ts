@@ -1,0 +1,199 @@
+/** A telemetry capability with real journal files and store, and devices made of a manifest. */
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Emitter } from '../../../src/lib/emitter.ts';
+import type { CompiledAttribute, CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
+import type { DeviceMessageHandler } from '../../../src/capabilities/connectivity/index.ts';
+import type { Device, DeviceEvents, Devices } from '../../../src/capabilities/devices/index.ts';
+import {
+  createMemoryHistory,
+  createTelemetry,
+  type Telemetry,
+  type TelemetryEvents,
+} from '../../../src/capabilities/telemetry/index.ts';
+import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
+import type { JournalFiles } from '../../../src/platform/journal/index.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { parse } from 'valibot';
+import { settle, TestClock } from '../../support/test-clock.ts';
+import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+export function attribute(type: CompiledAttribute['type'], more: Partial<CompiledAttribute> = {}) {
+  return {
+    type,
+    display_name: type,
+    access_level: 'readonly',
+    implements: [],
+    aliases: [],
+    ...more,
+  } as CompiledAttribute;
+}
+
+export function manifestOf(
+  telemetry: Record<string, CompiledAttribute>,
+  more: object = {},
+): CompiledManifest {
+  return {
+    blueprint_spec: 'device_compiled/3.0',
+    display_name: 'Test',
+    implements: [],
+    properties: {},
+    telemetry,
+    alerts: {},
+    commands: {},
+    configuration: {},
+    ...more,
+  };
+}
+
+export interface TestDevices extends Devices {
+  add(slug: string, manifest: CompiledManifest, more?: Partial<Device>): Device;
+  assign(device: Device, manifest: CompiledManifest): void;
+  remove(device: Device): void;
+  raisedAlerts(device: Device): string[];
+}
+
+/** The part of device records that telemetry asks for, in memory. */
+export function createTestDevices(): TestDevices {
+  const events = new Emitter<DeviceEvents>((owner, event, error) => {
+    throw new Error(`${owner} failed on ${event}`, { cause: error });
+  });
+  const all: Device[] = [];
+  const manifests = new Map<string, CompiledManifest>();
+  let raised: (device: Device) => string[] = () => [];
+  const find = (idOrSlug: string): Device | undefined =>
+    all.find((device) => device.id === idOrSlug || device.slug === idOrSlug);
+  const refuse = (): never => {
+    throw new Error('not part of these tests');
+  };
+  return {
+    events,
+    get: find,
+    find,
+    require: (idOrSlug) => find(idOrSlug) ?? refuse(),
+    all: () => [...all].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    atAddress: refuse,
+    manifest: (device) => manifests.get(device.id) ?? refuse(),
+    connectivity: refuse,
+    setConnectivity: refuse,
+    properties: refuse,
+    setRaisedAlerts: (source) => {
+      raised = source;
+    },
+    raisedAlerts: (device) => raised(device),
+    add: (slug, manifest, more = {}) => {
+      const device: Device = {
+        id: `00000000-0000-4000-8000-${String(all.length + 1).padStart(12, '0')}`,
+        slug,
+        name: slug,
+        type: 'STANDALONE',
+        blueprintId: '11111111-0000-4000-8000-000000000000',
+        communication: { type: 'MQTT_V1_PLAINTEXT' },
+        createdAtMs: 0,
+        updatedAtMs: 0,
+        ...more,
+      };
+      all.push(device);
+      manifests.set(device.id, manifest);
+      return device;
+    },
+    assign: (device, manifest) => {
+      manifests.set(device.id, manifest);
+      events.emit('blueprint_assigned', { device, previousBlueprintId: device.blueprintId });
+    },
+    remove: (device) => {
+      all.splice(all.indexOf(device), 1);
+      events.emit('device_deleted', { device });
+    },
+  };
+}
+
+export interface TestTelemetry {
+  telemetry: Telemetry;
+  devices: TestDevices;
+  clock: TestClock;
+  lines: LogLine[];
+  received: TelemetryEvents['telemetry_received'][];
+  rejected: TelemetryEvents['attribute_rejected'][];
+  folder: string;
+  /** Sends one message as of now and waits for its acknowledgement. */
+  send: (device: Device, body: object) => Promise<void>;
+  /** Stops and starts again on the same files. */
+  restart: () => Promise<void>;
+  /** The CSV answer of a query. */
+  query: (query: object) => Promise<string>;
+}
+
+export async function startTelemetry(
+  test: Pick<TestContext, 'after'>,
+  options: { devices?: TestDevices; clock?: TestClock; journalFiles?: JournalFiles } = {},
+): Promise<TestTelemetry> {
+  const clock = options.clock ?? new TestClock();
+  const devices = options.devices ?? createTestDevices();
+  const folder = temporaryFolder(test);
+  const { log, lines } = recordingLog(clock);
+  const started: TestTelemetry = {
+    devices,
+    clock,
+    lines,
+    folder,
+    received: [],
+    rejected: [],
+    telemetry: undefined as never,
+    send: async (device, body) => {
+      const message = { device, body: withoutPrototype(body), receivedAtMs: clock.wallMs() };
+      await acknowledged(clock, started.telemetry.handle(message));
+    },
+    restart: async () => {
+      await started.telemetry.stop();
+      await start();
+    },
+    query: async (query) => {
+      const asked = parse(TimeSeriesQuery, query);
+      const { text } = started.telemetry.queryTimeSeries(asked, 'SYSTEM', new AbortController().signal);
+      let csv = '';
+      for await (const piece of text) csv += piece;
+      return csv;
+    },
+  };
+
+  async function start(): Promise<void> {
+    const journalFolder = join(folder, 'journal');
+    const telemetry = createTelemetry({
+      history: createMemoryHistory({ journalFolder, log, pause: settle }),
+      journalFolder,
+      clock,
+      log,
+      metrics: createMetrics(),
+      devices,
+      connectivity: { handle: (_kind: string, _handler: DeviceMessageHandler) => undefined },
+      site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot' }),
+      ...(options.journalFiles && { journalFiles: options.journalFiles }),
+    });
+    telemetry.events.on('telemetry_received', 'test', (event) => void started.received.push(event));
+    telemetry.events.on('attribute_rejected', 'test', (event) => void started.rejected.push(event));
+    await telemetry.start();
+    started.telemetry = telemetry;
+  }
+
+  await start();
+  test.after(() => started.telemetry.stop());
+  return started;
+}
+
+/** As the decoder of device messages gives it. */
+export function withoutPrototype(body: object): Record<string, unknown> {
+  return Object.assign(Object.create(null) as Record<string, unknown>, body);
+}
+
+/** Moves the clock until the promise settles: group commits wait for it. */
+export async function acknowledged(clock: TestClock, promise: Promise<void> | void): Promise<void> {
+  const state = { isSettled: promise === undefined };
+  const settled = promise?.finally(() => {
+    state.isSettled = true;
+  });
+  // The rejection reaches the caller below.
+  settled?.catch(() => undefined);
+  for (let turn = 0; !state.isSettled && turn < 10_000; turn++) await clock.advance(5);
+  await settled;
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createCommitGroup, type CommitGroup } from '../../../src/platform/commit/index.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { settle, TestClock } from '../../support/test-clock.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+function createGroup(commit: () => Promise<void> | void = () => undefined) {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog(clock);
+  const commits: number[] = [];
+  const group = createCommitGroup({
+    name: 'test',
+    target: 'nowhere',
+    clock,
+    log,
+    metrics: createMetrics(),
+    commit: () => {
+      commits.push(clock.monotonicMs());
+      return commit();
+    },
+  });
+  return { clock, lines, commits, group };
+}
+
+/** Milliseconds until the request is durable. */
+async function waited(clock: TestClock, group: CommitGroup): Promise<number> {
+  const fromMs = clock.monotonicMs();
+  const done: { atMs?: number } = {};
+  void group.request(1).then(() => {
+    done.atMs = clock.monotonicMs();
+  });
+  while (done.atMs === undefined) await clock.advance(1);
+  return done.atMs - fromMs;
+}
+
+const { commits: limits } = LIMITS;
+
+describe('a commit group', () => {
+  test('refuses what the buffers cannot hold, and takes it again when they are empty', async () => {
+    const { clock, group } = createGroup();
+    const first = group.request(limits.bufferedBytes);
+    assert.equal(group.isFull(1), true);
+    await assert.rejects(group.request(1), { code: 'unavailable' });
+    await clock.advance(10);
+    await first;
+    assert.equal(group.isFull(1), false);
+  });
+
+  test('acknowledges nothing while the disk refuses, tries again, and recovers by itself', async () => {
+    let isBroken = true;
+    const { clock, group, lines } = createGroup(() => {
+      if (isBroken) throw new Error('disk is full');
+    });
+    let isDone = false;
+    void group.request(1).then(() => {
+      isDone = true;
+    });
+    await clock.advance(5_000);
+    assert.equal(isDone, false);
+    assert.equal(group.failure?.message, 'disk is full');
+    await assert.rejects(group.flush(), /disk is full/);
+    isBroken = false;
+    await clock.advance(limits.retryMs);
+    assert.equal(isDone, true);
+    assert.equal(group.failure, undefined);
+    assert.deepEqual(
+      lines.map((line) => line.message),
+      ['commit failed, will be tried again', 'disk takes data again'],
+    );
+  });
+
+  test('acknowledges a rare request after the short window', async () => {
+    const { clock, group } = createGroup();
+    for (let second = 0; second < 10; second++) {
+      assert.equal(await waited(clock, group), limits.windowMinMs);
+      await clock.advance(1_000);
+    }
+  });
+
+  test('spends about one sync a second on steady traffic, and never waits longer than the window', async () => {
+    const { clock, group, commits } = createGroup();
+    let longestMs = 0;
+    for (let step = 0; step < 500; step++) {
+      const fromMs = clock.monotonicMs();
+      void group.request(100).then(() => {
+        longestMs = Math.max(longestMs, clock.monotonicMs() - fromMs);
+      });
+      await clock.advance(20);
+    }
+    assert.ok(commits.length <= 10 + limits.shortWindows + 1, `${commits.length} commits in 10 s`);
+    assert.ok(longestMs <= limits.windowMaxMs - limits.syncAllowanceMs, `${longestMs} ms`);
+  });
+
+  test('commits a burst as soon as it pauses', async () => {
+    const { clock, group } = createGroup();
+    for (let spent = 0; spent < limits.shortWindows; spent++) await waited(clock, group);
+    const burst = Array.from({ length: limits.busyRequests }, () => group.request(1));
+    const fromMs = clock.monotonicMs();
+    let untilMs = 0;
+    void Promise.all(burst).then(() => {
+      untilMs = clock.monotonicMs();
+    });
+    await clock.advance(50);
+    assert.ok(untilMs - fromMs <= limits.quietMs * 2, `${untilMs - fromMs} ms`);
+  });
+
+  test('commits load that never pauses at least every busy window', async () => {
+    const { clock, group, commits } = createGroup();
+    for (let step = 0; step < 500; step++) {
+      for (let index = 0; index < 20; index++) void group.request(1);
+      await clock.advance(1);
+    }
+    const pauses = commits.slice(1).map((at, index) => at - (commits[index] ?? 0));
+    assert.ok(Math.max(...pauses) <= limits.busyWindowMs + limits.quietMs * 2, String(Math.max(...pauses)));
+  });
+
+  test('commits a large buffer at once', async () => {
+    const { group, commits } = createGroup();
+    await group.request(limits.largeBytes);
+    assert.equal(commits.length, 1);
+  });
+
+  test('never runs two commits at once; what arrives meanwhile is in the next one', async () => {
+    const pending: (() => void)[] = [];
+    const { clock, group, commits } = createGroup(() => new Promise((resolve) => pending.push(resolve)));
+    const order: string[] = [];
+    void group.request(1).then(() => order.push('first'));
+    await clock.advance(10);
+    void group.request(1).then(() => order.push('second'));
+    await clock.advance(3_000);
+    assert.equal(commits.length, 1);
+    pending.shift()?.();
+    await settle();
+    assert.deepEqual(order, ['first']);
+    await clock.advance(1_000);
+    pending.shift()?.();
+    await settle();
+    assert.deepEqual(order, ['first', 'second']);
+  });
+
+  test('commits once more when it stops, and refuses afterwards', async () => {
+    const { group, commits } = createGroup();
+    const last = group.request(1);
+    await group.stop();
+    await last;
+    assert.equal(commits.length, 1);
+    await assert.rejects(group.request(1), { code: 'unavailable' });
+  });
+
+  test('rejects who still waits when it stops on a broken disk', async () => {
+    const { group, clock } = createGroup(() => {
+      throw new Error('broken');
+    });
+    const last = group.request(1);
+    await group.stop();
+    await assert.rejects(last, /broken/);
+    assert.equal(clock.waiting, 0);
+  });
+});
