@@ -21,6 +21,7 @@ import {
   createGatewayClient,
   provisionDevice,
 } from '../support/gateway-client.ts';
+import type { Benchmark, Report } from '../support/benchmark.ts';
 import { createRandom } from '../support/random.ts';
 
 export interface StartParameters {
@@ -30,21 +31,19 @@ export interface StartParameters {
   idleS: number;
 }
 
-/** One result with its unit. */
-export type Report = (label: string, value: number | string, unit?: string) => void;
-
 const SEED = 1;
 const MEBIBYTE = 1_048_576;
 
-export const benchmark = {
+export const benchmark: Benchmark<StartParameters> = {
   name: 'start',
   describe: 'time from process start to /healthz, resident memory while idle with one device at 1 Hz',
-  small: { starts: 2, idleS: 3 } satisfies StartParameters,
-  large: { starts: 10, idleS: 120 } satisfies StartParameters,
+  small: { starts: 2, idleS: 3 },
+  large: { starts: 10, idleS: 120 },
+  seed: SEED,
   run: runStartBenchmark,
 };
 
-export async function runStartBenchmark(parameters: StartParameters, report: Report): Promise<void> {
+async function runStartBenchmark(parameters: StartParameters, report: Report): Promise<undefined> {
   const clock = createSystemClock();
   const home = await createGatewayHome();
   try {

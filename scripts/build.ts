@@ -1,0 +1,62 @@
+/** `npm run build`: bundles each program into one file below `dist/`, at the same path as its source. */
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/**
+ * Every program and worker thread: path of its entry below `src/` without ending, as `programEntry` takes it.
+ * A test compares this table with the sources.
+ */
+export const PROGRAMS: readonly string[] = ['main', 'admin'];
+
+/** Packages with native or WebAssembly files of their own; they are found in `node_modules` at run time. */
+const EXTERNAL = ['better-sqlite3', 'wasmoon'];
+
+const HELP = `Usage: npm run build [-- --out <folder>]
+
+Bundles the programs (${PROGRAMS.join(', ')}) with their packages. Start the result with
+scripts/gwnode dist/main.js from the installed package: migrations, built-in
+blueprints and native packages are read from beside it.
+
+  --out <folder>  where to write (default dist)
+  --help          this text`;
+
+/** Bundles all programs; resolves with path and size of each file. Maps for readable stacks lie beside. */
+export async function bundle(folder: string): Promise<{ path: string; sizeBytes: number }[]> {
+  rmSync(folder, { recursive: true, force: true });
+  const result = await build({
+    absWorkingDir: ROOT,
+    entryPoints: PROGRAMS.map((name) => `src/${name}.ts`),
+    outbase: 'src',
+    outdir: folder,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node26',
+    external: EXTERNAL,
+    sourcemap: true,
+    metafile: true,
+    legalComments: 'linked',
+    logLevel: 'warning',
+    // Packages of the older module form ask for `require` even in a bundle of the newer form.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+  });
+  return Object.entries(result.metafile.outputs)
+    .filter(([path]) => path.endsWith('.js'))
+    .map(([path, { bytes }]) => ({ path, sizeBytes: bytes }));
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { out: { type: 'string', default: 'dist' }, help: { type: 'boolean', default: false } },
+  });
+  if (values.help) console.log(HELP);
+  else
+    for (const { path, sizeBytes } of await bundle(resolve(ROOT, values.out)))
+      console.log(`${path}  ${Math.ceil(sizeBytes / 1_024)} KiB`);
+}
