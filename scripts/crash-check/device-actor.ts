@@ -76,7 +76,7 @@ export class DeviceActor {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopping.abort(new Error('the crash check ends'));
-    await this.#link.close(true);
+    await this.#link.close(0);
   }
 
   #armSample(): void {

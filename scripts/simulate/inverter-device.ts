@@ -217,9 +217,7 @@ export function startInverterDevice(options: InverterDeviceOptions): InverterDev
       timer.cancel();
       repeated.cancel();
       stopping.abort(new Error('the simulated device stops'));
-      const force = clock.setTimer(GOODBYE_MS, () => void link.close(true));
-      await link.close();
-      force.cancel();
+      await link.close(GOODBYE_MS);
     },
   };
 }

@@ -52,8 +52,8 @@ export interface DeviceLink {
   readonly isConnected: boolean;
   /** Resolves when acknowledged (QoS 0: when written). @throws LinkLost */
   publish(channel: Channel, body: Record<string, unknown>): Promise<void>;
-  /** Ends the connection for good; `abruptly` without saying goodbye. */
-  close(abruptly?: boolean): Promise<void>;
+  /** Ends the connection for good, waiting so long for acknowledgements; 0 ends it without a goodbye. */
+  close(withinMs: number): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -74,9 +74,6 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
     const lost = client;
     client = undefined;
     isConnected = false;
-    lost?.removeAllListeners();
-    // A socket error after the connection is given up has nobody left to tell.
-    lost?.on('error', () => undefined);
     lost?.end(true);
     rejectWaiting(waiting);
     options.onLost(reason);
@@ -84,6 +81,7 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
   };
 
   const open = (): void => {
+    // A client that was given up keeps its listeners: its own clean-up hangs on some, ours look at `client`.
     const opening = mqtt.connect(clientOptions(config));
     client = opening;
     let reason = 'connection closed';
@@ -94,7 +92,9 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
     opening.on('close', () => {
       if (client === opening) lose(reason);
     });
-    opening.on('message', (topic, payload) => receive(topic, payload));
+    opening.on('message', (topic, payload) => {
+      if (client === opening) receive(topic, payload);
+    });
     opening.on('connect', () => {
       const topics = options.onConfiguration ? [requestTopic, configurationTopic] : [requestTopic];
       opening.subscribe(topics, { qos: 1 }, (error, granted) => {
@@ -145,18 +145,30 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
           },
         );
       }),
-    close: async (abruptly = false) => {
+    close: async (withinMs) => {
       closed = true;
       retry?.cancel();
       isConnected = false;
       const last = client;
       client = undefined;
-      last?.removeAllListeners();
-      last?.on('error', () => undefined);
-      await last?.endAsync(abruptly);
+      if (last) await endWithin(last, withinMs, clock);
       rejectWaiting(waiting);
     },
   };
+}
+
+/** A goodbye waits for acknowledgements; a broker that is away never sends them. */
+function endWithin(client: MqttClient, withinMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const force = clock.setTimer(withinMs, () => {
+      client.stream.destroy();
+      resolve();
+    });
+    client.end(withinMs === 0, () => {
+      force.cancel();
+      resolve();
+    });
+  });
 }
 
 function rejectWaiting(waiting: Set<() => void>): void {
