@@ -16,6 +16,7 @@ const HELP = `Kills the gateway at random moments and checks that nothing acknow
   --attributes N    telemetry attributes per message (default 20)
   --seconds S       longest time between a verification and the next kill (default 6)
   --sigterm         stop it gracefully instead: within 10 s, exit code 0, nothing lost
+  --bundle          run what npm run build has made instead of the sources
   --seed N          repeat the moments of a run (default: a new seed, printed)
 
 Devices send telemetry, logs and properties and answer commands; callers rename devices and run commands. A
@@ -45,6 +46,7 @@ async function main(): Promise<number> {
       serveMsMax: 1_000 * (decimal('seconds', values.seconds, 0.1, 3_600) ?? 6),
       seed,
       signal,
+      program: values.bundle ? 'bundle' : 'source',
       clock,
       say: (text) => void process.stdout.write(`${text}\n`),
       onKill: (report) => {
@@ -76,6 +78,7 @@ function parse() {
         seconds: text,
         seed: text,
         sigterm: { type: 'boolean' },
+        bundle: { type: 'boolean' },
       },
     }).values;
   } catch (error) {

@@ -10,8 +10,8 @@ import { createStatistics } from '../simulate/statistics.ts';
 import {
   createGatewayHome,
   createTokens,
-  gatewayEntry,
   type GatewayHome,
+  hasBundle,
   residentBytes,
   startGateway,
 } from '../support/gateway-process.ts';
@@ -45,9 +45,9 @@ export const benchmark: Benchmark<StartParameters> = {
 
 async function runStartBenchmark(parameters: StartParameters, report: Report): Promise<undefined> {
   const clock = createSystemClock();
-  const home = await createGatewayHome();
+  const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
   try {
-    report('program', relative('.', gatewayEntry()));
+    report('program', relative('.', home.entries.main));
     report('start, first', await timedStart(home, clock), 'ms');
     const startsMs: number[] = [];
     for (let count = 0; count < parameters.starts; count += 1) startsMs.push(await timedStart(home, clock));

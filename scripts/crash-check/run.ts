@@ -34,6 +34,7 @@ export interface CrashCheckOptions {
   seed: number;
   /** SIGKILL, or SIGTERM for the graceful stop. */
   signal: 'SIGKILL' | 'SIGTERM';
+  program: 'source' | 'bundle';
   clock: Clock;
   /** Called after every kill and its verification. */
   onKill: (report: KillReport) => void;
@@ -65,7 +66,7 @@ const WARM_UP_MS = 1_500;
 
 /** @returns every problem found, empty when nothing acknowledged was lost or doubled */
 export async function crashCheck(options: CrashCheckOptions): Promise<Problem[]> {
-  const home = await createGatewayHome();
+  const home = await createGatewayHome(options.program);
   const check = new CrashCheck(options, home);
   try {
     return await check.run();

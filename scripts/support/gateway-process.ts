@@ -18,6 +18,8 @@ export interface GatewayHome {
   readonly baseUrl: string;
   readonly mqttPort: number;
   readonly logFile: string;
+  /** Files of the gateway and of its local commands. */
+  readonly entries: { main: string; admin: string };
   readonly environment: Readonly<Record<string, string>>;
   remove(): void;
 }
@@ -39,8 +41,15 @@ export interface GatewayProcess {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<GatewayExit>;
 }
 
-/** A new temporary folder and ports that are free now. */
-export async function createGatewayHome(): Promise<GatewayHome> {
+/** True when `npm run build` has made the production bundle. */
+export function hasBundle(): boolean {
+  return existsSync(join(PROJECT_ROOT, 'dist', 'main.js'));
+}
+
+/** A new temporary folder and ports that are free now, for the sources or for the bundle of `npm run build`. */
+export async function createGatewayHome(program: 'source' | 'bundle' = 'source'): Promise<GatewayHome> {
+  const entry = (name: string): string =>
+    program === 'bundle' ? join(PROJECT_ROOT, 'dist', `${name}.js`) : join(PROJECT_ROOT, 'src', `${name}.ts`);
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
   const [httpPort, mqttPort] = await freePorts(2);
   return {
@@ -48,6 +57,7 @@ export async function createGatewayHome(): Promise<GatewayHome> {
     baseUrl: `http://127.0.0.1:${httpPort}`,
     mqttPort: mqttPort ?? 0,
     logFile: join(folder, 'gateway.log'),
+    entries: { main: entry('main'), admin: entry('admin') },
     environment: {
       GATEWAY_DATA_DIR: join(folder, 'data'),
       GATEWAY_HTTP_HOST: '127.0.0.1',
@@ -61,18 +71,12 @@ export async function createGatewayHome(): Promise<GatewayHome> {
   };
 }
 
-/** The production bundle when `npm run build` has made one, else the sources. */
-export function gatewayEntry(name: 'main' | 'admin' = 'main'): string {
-  const bundled = join(PROJECT_ROOT, 'dist', `${name}.js`);
-  return existsSync(bundled) ? bundled : join(PROJECT_ROOT, 'src', `${name}.ts`);
-}
-
 /** Starts the gateway, without a shell or a wrapper in between: the pid is its own. */
-export function startGateway(home: GatewayHome, clock: Clock, entry = gatewayEntry()): GatewayProcess {
+export function startGateway(home: GatewayHome, clock: Clock): GatewayProcess {
   const log = openSync(home.logFile, 'a');
   const startedMs = clock.monotonicMs();
   const startedAtMs = clock.wallMs();
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [home.entries.main], {
     cwd: PROJECT_ROOT,
     env: home.environment,
     stdio: ['ignore', log, log],
@@ -112,7 +116,7 @@ export function startGateway(home: GatewayHome, clock: Clock, entry = gatewayEnt
 export async function createTokens(home: GatewayHome, role: string, count: number): Promise<string[]> {
   const tokens: string[] = [];
   for (let index = 0; index < count; index += 1) {
-    const child = spawn(process.execPath, [gatewayEntry('admin'), 'create-token', '--role', role], {
+    const child = spawn(process.execPath, [home.entries.admin, 'create-token', '--role', role], {
       cwd: PROJECT_ROOT,
       env: home.environment,
       stdio: ['ignore', 'pipe', 'pipe'],
