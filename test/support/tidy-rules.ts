@@ -10,8 +10,8 @@ export interface TidyRule {
   holdsIn: (path: string) => boolean;
   /** Index and message of each offence. */
   check: (file: SourceFile) => Iterable<{ index: number; message: string }>;
-  /** An offence: where it stands, its text, the message expected; and the same made right. */
-  planted: { path: string; text: string; message: string; right: string };
+  /** An offence: where it stands, its text, the message expected; and the same made right (at its own path). */
+  planted: { path: string; text: string; message: string; right: string; rightPath?: string };
 }
 
 const FILE_LINES_MAX = 400;
@@ -186,6 +186,27 @@ const WORDS_AND_TEXTS: TidyRule[] = [
     },
   },
   {
+    name: 'operations of the API are declared in routes.ts only',
+    holdsIn: except(inSource, /^src\/platform\/http\//, /(?:^|[/-])routes\.ts$/),
+    *check(file) {
+      for (const match of file.code.matchAll(/\bimport\s*\{([^}]*)\}\s*from\b/g))
+        if (/(?:^|,)\s*(?:route|stream)\s*(?:,|$)/.test((match[1] ?? '').trimEnd()))
+          if (
+            file.imports.some(
+              ({ index, specifier }) => index === match.index && /platform\/http\//.test(specifier),
+            )
+          )
+            yield { index: match.index, message: 'an operation is refused here: declare it in routes.ts' };
+    },
+    planted: {
+      path: 'src/capabilities/devices/service.ts',
+      text: "import { type Call, route } from '../../platform/http/index.ts';",
+      message: 'an operation is refused here: declare it in routes.ts',
+      right:
+        "import { roleIncludes } from '../../platform/http/index.ts';\nimport { route } from './map.ts';",
+    },
+  },
+  {
     name: 'limits that others use stand in lib/limits.ts',
     holdsIn: except(inSource, /^src\/lib\/limits\.ts$/),
     *check(file) {
@@ -300,6 +321,7 @@ const FILES: TidyRule[] = [
       text: '',
       message: 'ringBuffer.ts is not kebab-case',
       right: '',
+      rightPath: 'src/lib/ring-buffer.ts',
     },
   },
   {

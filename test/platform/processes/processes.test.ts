@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { LIMITS } from '../../../src/lib/limits.ts';
+import { type Limits, LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import {
   connectToParent,
@@ -18,15 +18,19 @@ import { until } from '../../support/until.ts';
 import { PROJECT_ROOT, recordingLog } from '../../support/workspace.ts';
 
 const CHILDREN = join(PROJECT_ROOT, 'test/support/children');
-const limits = { ...LIMITS.processes, messageBytes: 1_000_000, queuedBytes: 4_000_000 };
+const limits: Limits['processes'] = {
+  ...LIMITS.processes,
+  messageBytes: 1_000_000,
+  queuedBytes: 4_000_000,
+};
 
-function world(t: TestContext, options: Partial<ProgramOptions> = {}) {
+function world(t: TestContext, options: Partial<ProgramOptions> = {}, bounds: Limits['processes'] = limits) {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const metrics = createMetrics();
   const received: Payload[] = [];
   let hellos = 0;
-  const program = createProcesses({ clock, log, metrics, limits }).program({
+  const program = createProcesses({ clock, log, metrics, limits: bounds }).program({
     name: 'obedient',
     entry: join(CHILDREN, 'obedient.ts'),
     protocolVersion: 1,
@@ -153,6 +157,17 @@ describe('a child program', () => {
       [500, 1_000, 2_000, 500],
     );
     assert.equal(hellos(), 4);
+  });
+
+  test('waits no longer than the longest pause', async (t) => {
+    const tight = { ...limits, restartFirstMs: 1, restartMaxMs: 3 };
+    const { clock, program, ends, lines } = world(t, { entry: '/nonexistent/main.ts' }, tight);
+    program.start();
+    for (const pauseMs of [1, 2, 3, 3]) {
+      await ends();
+      assert.equal(lines.at(-1)?.['pause_ms'], pauseMs);
+      await clock.advance(pauseMs);
+    }
   });
 
   test('knows its settings and nothing of the environment', async (t) => {
