@@ -46,7 +46,17 @@ CREATE TABLE blueprint (
   -- compiled manifest as JSON
   manifest      TEXT NOT NULL,
   -- compiled Lua file; NULL without a script
-  script        TEXT
+  script        BLOB,
+  -- since when no device has it; NULL while one has it or before that was looked at
+  unused_since_ms INTEGER
+) STRICT;
+
+-- Uploaded device profiles; the built-in ones are files of the program.
+CREATE TABLE device_profile (
+  -- below the profile tree: energy/battery.yml
+  path           TEXT PRIMARY KEY,
+  content        TEXT NOT NULL,
+  uploaded_at_ms INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE device (

@@ -161,6 +161,15 @@ export const LIMITS = {
     manifestNodes: 200_000,
     /** G: nesting of YAML and JSON Schema values; published manifests reach 8. */
     manifestDepth: 64,
+    /** G: one profile file; the largest of ours has 1 KiB. */
+    profileBytes: 65_536,
+    /** G: all profile files of one upload together. */
+    profileTreeBytes: 4 * 1_048_576,
+    /** G: uploaded blueprints without a device; of more, those unused the longest are removed. */
+    unused: 100,
+    /** G: an uploaded blueprint that no device had for this long is removed. */
+    unusedLifetimeMs: 30 * 86_400_000,
+    cleaningIntervalMs: 86_400_000,
   },
   commits: {
     /** C decision 2: adaptive window of the group commit. */

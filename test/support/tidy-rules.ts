@@ -306,7 +306,11 @@ const FILES: TidyRule[] = [
   },
   {
     name: 'file and folder names are kebab-case and say what they are',
-    holdsIn: (path) => /^(?:src|test|scripts)\//.test(path) && !path.endsWith('/FORMAT.md'),
+    // Paths of device profiles are their ids, which are given.
+    holdsIn: (path) =>
+      /^(?:src|test|scripts)\//.test(path) &&
+      !path.endsWith('/FORMAT.md') &&
+      !path.startsWith('src/capabilities/blueprints/built-in/profiles'),
     *check({ path }) {
       const parts = path.split('/').slice(1);
       for (const part of parts)

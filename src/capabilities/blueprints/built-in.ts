@@ -1,10 +1,10 @@
-/** Blueprints that come with the gateway, compiled from their sources under `built-in/`. */
+/** Blueprints and profiles that come with the gateway, from their sources under `built-in/`. */
 import { packagePath, readTree } from '../../platform/files/index.ts';
-import { compileManifest } from './compiler/compile.ts';
+import { compileFiles } from './compile-archive.ts';
 import type { CompiledManifest } from './manifest.ts';
 import { BUILT_IN_BLUEPRINTS, type BuiltInBlueprint } from './model.ts';
-import { ProfileCatalogue } from './profiles/catalogue.ts';
-import { parseYaml } from './source/yaml.ts';
+import { ProfileCatalogue, type Profile } from './profiles/catalogue.ts';
+import { parseProfiles, type ProfileFiles } from './profiles/files.ts';
 
 const BUILT_IN_DIR = ['src', 'capabilities', 'blueprints', 'built-in'] as const;
 
@@ -17,14 +17,57 @@ export function builtInFiles(name: string): Map<string, Buffer> {
   return readTree(packagePath(...BUILT_IN_DIR, 'blueprints', name));
 }
 
-/** Reads and compiles all. A fault in one is our own and stops the start. */
+/**
+ * Compiles all with the compiler of uploads and the built-in profiles only, so that an upload cannot break them.
+ * A fault in one is our own and stops the start.
+ */
 export function loadBuiltInBlueprints(): LoadedBlueprint[] {
-  const profiles = new ProfileCatalogue([]);
+  const profiles = catalogueOf(new Map());
   return BUILT_IN_BLUEPRINTS.map((blueprint) => {
-    const source = builtInFiles(blueprint.name).get('manifest.yml')?.toString('utf8') ?? '';
-    const { value, problems } = parseYaml(source, 'manifest.yml');
-    if (problems.length > 0 || !(value instanceof Map))
+    const { manifest, problems } = compileFiles(builtInFiles(blueprint.name), profiles);
+    if (manifest === undefined)
       throw new Error(`the built-in blueprint ${blueprint.name} is invalid: ${problems.join('; ')}`);
-    return { ...blueprint, manifest: compileManifest(value, { profiles, schemaOf: () => undefined }) };
+    return { ...blueprint, manifest };
   });
+}
+
+export interface BuiltInProfiles {
+  /** The texts as they are downloaded. */
+  files: ProfileFiles;
+  profiles: ReadonlyMap<string, Profile>;
+  /** Profiles whose content was another one before the incompatible change of 2026 (section 14.6). */
+  earlier: ReadonlyMap<string, Profile>;
+}
+
+let builtInProfiles: BuiltInProfiles | undefined;
+
+/** Reads the profile trees once per process. */
+export function loadBuiltInProfiles(): BuiltInProfiles {
+  if (builtInProfiles !== undefined) return builtInProfiles;
+  const files = textsBelow('profiles');
+  const profiles = profilesOf(files, new Map());
+  builtInProfiles = { files, profiles, earlier: profilesOf(textsBelow('profiles-2025-08'), profiles) };
+  return builtInProfiles;
+}
+
+/** Built-in profiles with uploaded ones added or in their place; an uploaded one has no earlier revision. */
+export function catalogueOf(uploaded: ReadonlyMap<string, Profile>): ProfileCatalogue {
+  const { profiles, earlier } = loadBuiltInProfiles();
+  const present = new Map([...profiles, ...uploaded]);
+  const before = new Map([...present, ...[...earlier].filter(([id]) => !uploaded.has(id))]);
+  return new ProfileCatalogue(present.values(), new ProfileCatalogue(before.values()));
+}
+
+function textsBelow(folder: string): ProfileFiles {
+  const tree = readTree(packagePath(...BUILT_IN_DIR, folder));
+  return new Map([...tree].map(([path, content]) => [path, content.toString('utf8')]));
+}
+
+function profilesOf(
+  files: ProfileFiles,
+  present: ReadonlyMap<string, Profile>,
+): ReadonlyMap<string, Profile> {
+  const { profiles, problems } = parseProfiles(files, present);
+  if (problems.length > 0) throw new Error(`built-in profiles are invalid: ${problems.join('; ')}`);
+  return new Map(profiles.map((profile) => [profile.id, profile]));
 }

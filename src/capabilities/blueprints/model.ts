@@ -38,7 +38,7 @@ export interface Blueprints {
   /** The compiled manifest, shared and frozen: the same object as long as the blueprint exists. @throws blueprint_not_found */
   manifest(id: string): CompiledManifest;
   /** The compiled Lua file of a blueprint with a script; undefined for one without. @throws blueprint_not_found */
-  script(id: string): string | undefined;
+  script(id: string): Uint8Array | undefined;
   /** Ids of the built-in blueprints. */
   readonly builtIn: typeof BUILT_IN_IDS;
 }

@@ -1,9 +1,11 @@
-/** The use cases of blueprints. */
-import { notFound } from '../../lib/errors.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+/** The use cases of blueprints and device profiles. */
+import { errorOfProblems, invalidBody, notFound } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { loadBuiltInBlueprints } from './built-in.ts';
+import { builtInFiles, catalogueOf, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
+import { compileArchive, type CompiledBlueprint } from './compile-archive.ts';
 import type { CompiledManifest } from './manifest.ts';
 import {
   BUILT_IN_BLUEPRINTS,
@@ -13,7 +15,11 @@ import {
   type Blueprint,
   type Blueprints,
 } from './model.ts';
-import { createBlueprintStore } from './store.ts';
+import type { Profile, ProfileCatalogue } from './profiles/catalogue.ts';
+import { parseProfiles, profileIdOf, readProfileArchive } from './profiles/files.ts';
+import { compiledFiles } from './compiler/zip.ts';
+import { writeArchive } from './source/archive.ts';
+import { createBlueprintStore, type BlueprintStore } from './store.ts';
 
 export interface BlueprintOptions {
   /** state.db */
@@ -23,65 +29,226 @@ export interface BlueprintOptions {
   newId: () => string;
 }
 
+export type BlueprintView = 'COMPILED' | 'ORIGINAL';
+
 export interface BlueprintService extends Blueprints {
   /** Writes the built-in blueprints, or replaces those that this version of the program changed. Call at start. */
   ensureBuiltIn(): void;
   /** @throws GatewayError blueprint_not_found (404) */
   requireByName(namespace: string, name: string, tag: string): Blueprint;
+  /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
+  validate(zip: Uint8Array): Promise<string[]>;
+  /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
+  upload(zip: Uint8Array): Promise<Blueprint>;
+  /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
+  zip(id: string, view: BlueprintView): Promise<Uint8Array>;
+  /** All device profiles as a tree of files. */
+  profilesZip(): Promise<Uint8Array>;
+  /** Adds profiles and replaces those of the same path, all or none. @throws invalid_body, invalid_profiles */
+  uploadProfiles(zip: Uint8Array): Promise<void>;
+  /** Deletes uploaded blueprints that nothing uses by the rule of `LIMITS.blueprints`; returns how many. */
+  removeUnused(): number;
+  /** Removes unused blueprints once a day from now on. */
+  start(): void;
+  stop(): void;
 }
 
 export function createBlueprints(options: BlueprintOptions): BlueprintService {
-  const { database, clock, log } = options;
-  const store = createBlueprintStore(database);
-  const manifests = new Map<string, CompiledManifest>();
+  return new Service(options);
+}
 
-  function require(id: string): Blueprint {
-    const blueprint = store.get(id);
+class Service implements BlueprintService {
+  readonly builtIn = BUILT_IN_IDS;
+  readonly #options: BlueprintOptions;
+  readonly #store: BlueprintStore;
+  readonly #manifests = new Map<string, CompiledManifest>();
+  #uploadedProfiles: ReadonlyMap<string, Profile>;
+  #catalogue: ProfileCatalogue;
+  #cleaning: Timer | undefined;
+
+  constructor(options: BlueprintOptions) {
+    this.#options = options;
+    this.#store = createBlueprintStore(options.database);
+    this.#uploadedProfiles = this.#storedProfiles();
+    this.#catalogue = catalogueOf(this.#uploadedProfiles);
+  }
+
+  get(id: string): Blueprint | undefined {
+    return this.#store.get(id);
+  }
+
+  require(id: string): Blueprint {
+    const blueprint = this.#store.get(id);
     if (blueprint === undefined) throw notFound('blueprint_not_found', `There is no blueprint "${id}".`);
     return blueprint;
   }
 
-  return {
-    builtIn: BUILT_IN_IDS,
-    get: (id) => store.get(id),
-    require,
-    manifest(id) {
-      let manifest = manifests.get(id);
-      if (manifest === undefined) {
-        manifest = store.manifest(require(id).id);
-        if (manifest === undefined) throw new Error(`the blueprint ${id} vanished while it was read`);
-        manifests.set(id, manifest);
-      }
-      return manifest;
-    },
-    script: (id) => store.script(require(id).id) ?? undefined,
-    ensureBuiltIn() {
-      const compiled = loadBuiltInBlueprints();
-      const changed = database.transaction(() =>
-        compiled.filter(({ id, manifest }) =>
-          store.put({
-            id,
-            source: 'built_in',
-            createdAtMs: clock.wallMs(),
-            original: null,
-            manifest: JSON.stringify(manifest),
-            script: null,
-          }),
-        ),
-      );
-      for (const { id, name } of changed) {
-        manifests.delete(id);
-        log.info('built-in blueprint written', { blueprint_id: id, name });
-      }
-    },
-    requireByName(namespace, name, tag) {
-      const found =
-        namespace === BUILT_IN_NAMESPACE && tag === BUILT_IN_TAG
-          ? BUILT_IN_BLUEPRINTS.find((blueprint) => blueprint.name === name)
-          : undefined;
-      if (found === undefined)
-        throw notFound('blueprint_not_found', `There is no blueprint "${namespace}/${name}:${tag}".`);
-      return require(found.id);
-    },
-  };
+  requireByName(namespace: string, name: string, tag: string): Blueprint {
+    const found =
+      namespace === BUILT_IN_NAMESPACE && tag === BUILT_IN_TAG
+        ? BUILT_IN_BLUEPRINTS.find((blueprint) => blueprint.name === name)
+        : undefined;
+    if (found === undefined)
+      throw notFound('blueprint_not_found', `There is no blueprint "${namespace}/${name}:${tag}".`);
+    return this.require(found.id);
+  }
+
+  manifest(id: string): CompiledManifest {
+    const known = this.#manifests.get(id);
+    if (known !== undefined) return known;
+    const manifest = this.#store.manifest(this.require(id).id);
+    if (manifest === undefined) throw new Error(`the blueprint ${id} vanished while it was read`);
+    this.#manifests.set(id, manifest);
+    return manifest;
+  }
+
+  script(id: string): Uint8Array | undefined {
+    return this.#store.script(this.require(id).id) ?? undefined;
+  }
+
+  ensureBuiltIn(): void {
+    const { database, clock, log } = this.#options;
+    const loaded = loadBuiltInBlueprints();
+    const changed = database.transaction(() =>
+      loaded.filter(({ id, manifest }) =>
+        this.#store.put({
+          id,
+          source: 'built_in',
+          createdAtMs: clock.wallMs(),
+          original: null,
+          manifest: JSON.stringify(manifest),
+          script: null,
+          unusedSinceMs: null,
+        }),
+      ),
+    );
+    for (const { id, name } of changed) {
+      this.#manifests.delete(id);
+      log.info('built-in blueprint written', { blueprint_id: id, name });
+    }
+  }
+
+  async validate(zip: Uint8Array): Promise<string[]> {
+    return (await this.#compile(zip)).problems ?? [];
+  }
+
+  async upload(zip: Uint8Array): Promise<Blueprint> {
+    const { database, clock, log, newId } = this.#options;
+    const { manifest, script, problems } = await this.#compile(zip);
+    if (manifest === undefined) throw refusal('invalid_blueprint', problems);
+    const blueprint = { id: newId(), createdAtMs: clock.wallMs() };
+    database.transaction(() =>
+      this.#store.put({
+        ...blueprint,
+        source: 'uploaded',
+        original: zip,
+        manifest: JSON.stringify(manifest),
+        script: script ?? null,
+        unusedSinceMs: clock.isSet() ? blueprint.createdAtMs : null,
+      }),
+    );
+    log.info('blueprint uploaded', {
+      blueprint_id: blueprint.id,
+      display_name: manifest.display_name,
+      size_bytes: zip.length,
+    });
+    this.removeUnused();
+    return blueprint;
+  }
+
+  async zip(id: string, view: BlueprintView): Promise<Uint8Array> {
+    this.require(id);
+    if (view === 'COMPILED')
+      return writeArchive(compiledFiles(this.manifest(id), this.#store.script(id) ?? undefined));
+    const original = this.#store.original(id);
+    if (original) return original;
+    const builtIn = BUILT_IN_BLUEPRINTS.find((blueprint) => blueprint.id === id);
+    if (builtIn === undefined) throw new Error(`the blueprint ${id} has lost its original`);
+    return writeArchive(builtInFiles(builtIn.name));
+  }
+
+  async profilesZip(): Promise<Uint8Array> {
+    const texts = new Map([...loadBuiltInProfiles().files, ...this.#store.profiles()]);
+    return writeArchive(new Map([...texts].map(([path, text]) => [path, Buffer.from(text)])));
+  }
+
+  async uploadProfiles(zip: Uint8Array): Promise<void> {
+    const { database, clock, log } = this.#options;
+    const { files, problems: unreadable, isZip } = await readProfileArchive(zip);
+    if (!isZip) throw invalidBody('data', 'The body must be a zip archive.');
+    if (files === undefined) throw refusal('invalid_profiles', unreadable);
+    const { profiles } = loadBuiltInProfiles();
+    const { profiles: parsed, problems } = parseProfiles(
+      files,
+      new Map([...profiles, ...this.#uploadedProfiles]),
+    );
+    if (problems.length > 0) throw refusal('invalid_profiles', problems);
+    database.transaction(() => {
+      for (const [path, text] of files) this.#store.putProfile(path, text, clock.wallMs());
+    });
+    this.#uploadedProfiles = new Map([
+      ...this.#uploadedProfiles,
+      ...parsed.map((profile) => [profile.id, profile] as const),
+    ]);
+    this.#catalogue = catalogueOf(this.#uploadedProfiles);
+    log.info('device profiles uploaded', { profiles: files.size });
+  }
+
+  removeUnused(): number {
+    const { database, clock, log } = this.#options;
+    // Without the time nobody can say how long a blueprint has been unused.
+    if (!clock.isSet()) return 0;
+    const nowMs = clock.wallMs();
+    const removed = database.transaction(() => {
+      this.#store.markUnused(nowMs);
+      const { unusedLifetimeMs, unused } = LIMITS.blueprints;
+      const due = this.#store
+        .unused()
+        .filter((entry, index) => index >= unused || entry.unusedSinceMs < nowMs - unusedLifetimeMs);
+      for (const { id } of due) this.#store.remove(id);
+      return due;
+    });
+    for (const { id } of removed) {
+      this.#manifests.delete(id);
+      log.info('unused blueprint removed', { blueprint_id: id });
+    }
+    return removed.length;
+  }
+
+  start(): void {
+    this.#cleaning ??= this.#options.clock.setRepeating(
+      LIMITS.blueprints.cleaningIntervalMs,
+      () => void this.removeUnused(),
+    );
+  }
+
+  stop(): void {
+    this.#cleaning?.cancel();
+    this.#cleaning = undefined;
+  }
+
+  async #compile(zip: Uint8Array): Promise<CompiledBlueprint> {
+    const compiled = await compileArchive(zip, this.#catalogue);
+    if (!compiled.isZip) throw invalidBody('data', 'The body must be a zip archive.');
+    return compiled;
+  }
+
+  #storedProfiles(): ReadonlyMap<string, Profile> {
+    const { profiles } = loadBuiltInProfiles();
+    const stored = this.#store.profiles();
+    const { profiles: parsed, problems } = parseProfiles(stored, profiles);
+    // They were valid when they were stored; a newer program may be stricter and must still start.
+    if (problems.length > 0)
+      this.#options.log.warn('uploaded device profiles are not valid any more', { problems });
+    const uploaded = new Set([...stored.keys()].map(profileIdOf));
+    return new Map(parsed.filter(({ id }) => uploaded.has(id)).map((profile) => [profile.id, profile]));
+  }
+}
+
+function refusal(code: string, texts: readonly string[] | undefined): Error {
+  const error = errorOfProblems(
+    'unprocessable',
+    (texts ?? []).map((message) => ({ code, message })),
+  );
+  return error ?? new Error(`refused as ${code} without a problem`);
 }

@@ -1,4 +1,4 @@
-/** Rows of blueprints: table `blueprint` of state.db. */
+/** Rows of blueprints and uploaded profiles: tables `blueprint` and `device_profile` of state.db. */
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { Blueprint } from './model.ts';
@@ -11,7 +11,9 @@ export interface StoredBlueprint extends Blueprint {
   /** Compiled manifest as JSON. */
   manifest: string;
   /** Compiled Lua file; null without a script. */
-  script: string | null;
+  script: Uint8Array | null;
+  /** Since when no device has it; null while that is not known. */
+  unusedSinceMs: number | null;
 }
 
 export type BlueprintStore = ReturnType<typeof createBlueprintStore>;
@@ -24,11 +26,14 @@ export function createBlueprintStore(database: Database) {
     .prepare<[string], string>('SELECT manifest FROM blueprint WHERE id = ?')
     .pluck();
   const selectScript = database
-    .prepare<[string], string | null>('SELECT script FROM blueprint WHERE id = ?')
+    .prepare<[string], Uint8Array | null>('SELECT script FROM blueprint WHERE id = ?')
+    .pluck();
+  const selectOriginal = database
+    .prepare<[string], Uint8Array | null>('SELECT original FROM blueprint WHERE id = ?')
     .pluck();
   const upsert = database.prepare(
-    `INSERT INTO blueprint (id, source, created_at_ms, original, manifest, script)
-     VALUES (:id, :source, :createdAtMs, :original, :manifest, :script)
+    `INSERT INTO blueprint (id, source, created_at_ms, original, manifest, script, unused_since_ms)
+     VALUES (:id, :source, :createdAtMs, :original, :manifest, :script, :unusedSinceMs)
      ON CONFLICT (id) DO UPDATE SET manifest = excluded.manifest, script = excluded.script
      WHERE manifest <> excluded.manifest OR script IS NOT excluded.script`,
   );
@@ -43,9 +48,59 @@ export function createBlueprintStore(database: Database) {
       return text === undefined ? undefined : manifestOf(text);
     },
     /** Null: no script; undefined: no blueprint. */
-    script: (id: string): string | null | undefined => selectScript.get(id),
+    script: (id: string): Uint8Array | null | undefined => selectScript.get(id),
+    /** Null: built in; undefined: no blueprint. */
+    original: (id: string): Uint8Array | null | undefined => selectOriginal.get(id),
     /** Adds the row; for one that exists, replaces manifest and script. True when anything changed. */
     put: (blueprint: StoredBlueprint): boolean => upsert.run(blueprint).changes > 0,
+    ...unusedStatements(database),
+    ...profileStatements(database),
+  };
+}
+
+/** Uploaded blueprints that no device has. */
+function unusedStatements(database: Database) {
+  const isUsed = 'EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = blueprint.id)';
+  const clearUsed = database.prepare<[]>(
+    `UPDATE blueprint SET unused_since_ms = NULL WHERE unused_since_ms IS NOT NULL AND ${isUsed}`,
+  );
+  const markUnused = database.prepare<[number]>(
+    `UPDATE blueprint SET unused_since_ms = ?
+     WHERE unused_since_ms IS NULL AND source = 'uploaded' AND NOT ${isUsed}`,
+  );
+  const selectUnused = database.prepare<[], { id: string; unused_since_ms: number }>(
+    `SELECT id, unused_since_ms FROM blueprint
+     WHERE source = 'uploaded' AND unused_since_ms IS NOT NULL AND NOT ${isUsed}
+     ORDER BY unused_since_ms DESC, id`,
+  );
+  const remove = database.prepare<[string]>(`DELETE FROM blueprint WHERE id = ? AND source = 'uploaded'`);
+
+  return {
+    /** Notes since when which blueprints are unused. */
+    markUnused(nowMs: number): void {
+      clearUsed.run();
+      markUnused.run(nowMs);
+    },
+    /** Latest first. */
+    unused: (): { id: string; unusedSinceMs: number }[] =>
+      selectUnused.all().map((row) => ({ id: row.id, unusedSinceMs: row.unused_since_ms })),
+    remove: (id: string): void => void remove.run(id),
+  };
+}
+
+function profileStatements(database: Database) {
+  const select = database.prepare<[], { path: string; content: string }>(
+    'SELECT path, content FROM device_profile ORDER BY path',
+  );
+  const put = database.prepare<[string, string, number]>(
+    `INSERT INTO device_profile (path, content, uploaded_at_ms) VALUES (?, ?, ?)
+     ON CONFLICT (path) DO UPDATE SET content = excluded.content, uploaded_at_ms = excluded.uploaded_at_ms`,
+  );
+  return {
+    /** Path below the profile tree → text. */
+    profiles: (): Map<string, string> => new Map(select.all().map((row) => [row.path, row.content])),
+    putProfile: (path: string, content: string, uploadedAtMs: number): void =>
+      void put.run(path, content, uploadedAtMs),
   };
 }
 

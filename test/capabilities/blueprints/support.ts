@@ -2,7 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createBlueprints, type BlueprintService } from '../../../src/capabilities/blueprints/index.ts';
+import { catalogueOf } from '../../../src/capabilities/blueprints/built-in.ts';
+import { compileFiles } from '../../../src/capabilities/blueprints/compile-archive.ts';
+import {
+  createBlueprints,
+  type BlueprintService,
+  type CompiledManifest,
+} from '../../../src/capabilities/blueprints/index.ts';
+import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { openDatabase, type Database } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder, type LogLine } from '../../support/workspace.ts';
@@ -32,4 +39,44 @@ export function startBlueprints(test: Pick<TestContext, 'after'>): BlueprintSetu
     return service;
   };
   return { blueprints: restart(), database, clock, lines, restart };
+}
+
+/** Problems of a blueprint given as its manifest's text and other files; empty when it compiles. */
+export function problemsOf(manifest: string, files: Record<string, string> = {}): string[] {
+  return compileFiles(filesOf({ 'manifest.yml': manifest, ...files }), catalogueOf(new Map())).problems ?? [];
+}
+
+/** The compiled blueprint; fails with its problems. */
+export function compiled(
+  manifest: string,
+  files: Record<string, string> = {},
+): { manifest: CompiledManifest; script: string | undefined } {
+  const result = compileFiles(filesOf({ 'manifest.yml': manifest, ...files }), catalogueOf(new Map()));
+  if (result.manifest === undefined) throw new Error(result.problems.join('\n'));
+  return {
+    // As a reader gets it: plain objects.
+    manifest: JSON.parse(JSON.stringify(result.manifest)) as CompiledManifest,
+    script: result.script && Buffer.from(result.script).toString('utf8'),
+  };
+}
+
+export function filesOf(files: Record<string, string | Uint8Array>): Map<string, Buffer> {
+  return new Map(Object.entries(files).map(([path, content]) => [path, Buffer.from(content)]));
+}
+
+export function zipOf(files: Record<string, string | Uint8Array>): Promise<Buffer> {
+  return writeArchive(filesOf(files));
+}
+
+/** A small valid manifest; `sections` are further top-level lines. */
+export function manifestWith(sections: string): string {
+  return `blueprint_spec: device/3.0\ndisplay_name: Sample\nruntime:\n  type: embedded\n${sections}`;
+}
+
+/** A small valid manifest of the older spec, driven by `main.lua`. */
+export function oldManifestWith(sections: string): string {
+  return (
+    'blueprint_spec: device/1.0\ndisplay_name: Sample\n' +
+    `communication_module:\n  product: ENP-VIRTUAL\n  lua_file: main.lua\n${sections}`
+  );
 }

@@ -1,15 +1,22 @@
 /** Properties and telemetry attributes of a compiled manifest (blueprint-manifest.md section 15). */
 import { bothEnumForms, enumItems, withColors } from './enums.ts';
 import type { AccessLevel, CompiledAttribute } from '../manifest.ts';
-import { satisfyingEntries, type MemberSection, type ProfileCatalogue } from '../profiles/catalogue.ts';
+import type { MemberSection, ProfileCatalogue } from '../profiles/catalogue.ts';
+import { conformance, satisfyingEntries, type ProfileEntry } from '../profiles/conformance.ts';
 import { listOf, mapOf, recordOf, textOf } from '../source/tree.ts';
 import { parseUnit } from './units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
+/** A profile that the manifest lists, and the revision of the profiles that it keeps. */
+export interface ListedProfile {
+  id: string;
+  catalogue: ProfileCatalogue;
+}
+
 export interface SectionContext {
-  profiles: ProfileCatalogue;
-  /** Profile ids the manifest lists, drafts included. */
-  listed: string[];
+  /** Drafts included. */
+  listed: ListedProfile[];
+  entries: ProfileEntry[];
   schemaOf: (reference: string) => unknown;
   isOld: boolean;
 }
@@ -53,6 +60,18 @@ function canonical(code: string): string {
   return parseUnit(code)?.code ?? code;
 }
 
+/** What the manifest lists, each with the revision it conforms to. */
+export function listedProfiles(
+  catalogue: ProfileCatalogue,
+  ids: readonly string[],
+  entries: readonly ProfileEntry[],
+): ListedProfile[] {
+  return [...new Set(ids)].map((id) => ({
+    id,
+    catalogue: conformance(catalogue, id, '', entries).catalogue,
+  }));
+}
+
 /**
  * `implements` and `aliases` of every entry of a section, with what the listed profiles add (changes 10 to
  * 12): references to each member the entry stands for, and the member's name as alias where it is free.
@@ -60,33 +79,36 @@ function canonical(code: string): string {
 export function fillProfiles(
   section: MemberSection,
   source: YamlMap,
-  context: Pick<SectionContext, 'profiles' | 'listed'>,
+  context: Pick<SectionContext, 'listed' | 'entries'>,
 ): Map<string, { implements: string[]; aliases: string[] }> {
-  const entries = [...source].map(([key, value]) => ({
-    name: String(key),
-    implements: listOf(mapOf(value).get('implements')),
-    aliases: listOf(mapOf(value).get('aliases')),
-    added: new Set<string>(),
-  }));
-  const taken = new Set(entries.flatMap((entry) => [entry.name, ...entry.aliases]));
-  for (const listed of context.listed) {
-    for (const member of context.profiles.members(listed)) {
+  const entries = context.entries.filter((entry) => entry.section === section);
+  const added = new Map(entries.map((entry) => [entry.name, new Set<string>()]));
+  const aliases = new Map(entries.map((entry) => [entry.name, listOf(entry.source.get('aliases'))]));
+  const taken = new Set([...[...source.keys()].map(String), ...[...aliases.values()].flat()]);
+  for (const { id, catalogue } of context.listed) {
+    for (const member of catalogue.members(id)) {
       if (member.section !== section) continue;
-      for (const entry of satisfyingEntries(context.profiles, listed, member, entries)) {
-        entry.added.add(`${member.declaredBy}.${member.name}`);
-        for (const other of context.listed)
-          if (context.profiles.closure(other).includes(member.declaredBy))
-            entry.added.add(`${other}.${member.name}`);
+      const references = [
+        `${member.declaredBy}.${member.name}`,
+        ...context.listed
+          .filter((other) => other.catalogue.closure(other.id).includes(member.declaredBy))
+          .map((other) => `${other.id}.${member.name}`),
+      ];
+      for (const entry of satisfyingEntries(catalogue, id, member, entries)) {
+        for (const reference of references) added.get(entry.name)?.add(reference);
         if (taken.has(member.name)) continue;
         taken.add(member.name);
-        entry.aliases.push(member.name);
+        aliases.get(entry.name)?.push(member.name);
       }
     }
   }
   return new Map(
-    entries.map(({ name, added, aliases, ...entry }) => [
-      name,
-      { implements: [...new Set([...entry.implements, ...[...added].sort()])], aliases },
+    entries.map((entry) => [
+      entry.name,
+      {
+        implements: [...new Set([...entry.implements, ...[...(added.get(entry.name) ?? [])].sort()])],
+        aliases: aliases.get(entry.name) ?? [],
+      },
     ]),
   );
 }

@@ -2,10 +2,11 @@
  * Authored manifest → compiled manifest (blueprint-manifest.md sections 15 and 16). The manifest must have
  * passed validation; compiling itself never fails. Keys keep their order, dot fields are copied as they are.
  */
-import { compileAttributes } from './attributes.ts';
+import { compileAttributes, listedProfiles } from './attributes.ts';
 import { compileCommands, compileConfiguration } from './commands.ts';
 import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
+import { entriesOf } from '../profiles/conformance.ts';
 import { listOf, mapOf, recordOf } from '../source/tree.ts';
 import { parseUnit } from './units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
@@ -22,9 +23,11 @@ export interface CompileContext {
 /** Compiles a manifest of spec `device/3.0` or `device/1.0`. */
 export function compileManifest(source: YamlMap, context: CompileContext): CompiledManifest {
   const isOld = source.get('blueprint_spec') === 'device/1.0';
-  const listed = [...listOf(source.get('implements')), ...listOf(source.get('implements_draft'))];
-  const profiles = new Set([...listed, ...listed.flatMap((id) => context.profiles.closure(id))]);
-  const shared = { ...context, listed, isOld };
+  const ids = [...listOf(source.get('implements')), ...listOf(source.get('implements_draft'))];
+  const entries = entriesOf(source);
+  const listed = listedProfiles(context.profiles, ids, entries);
+  const profiles = new Set([...ids, ...listed.flatMap(({ id, catalogue }) => catalogue.closure(id))]);
+  const shared = { schemaOf: context.schemaOf, listed, entries, isOld };
   const compiled: Record<string, unknown> = {};
   for (const [key, value] of source) compiled[String(key)] = plainOf(value);
   const telemetry = compileAttributes('telemetry', mapOf(source.get('telemetry')), shared);

@@ -35,19 +35,22 @@ export interface DeclaredMember extends ProfileMember {
 
 /** All profiles of the gateway, resolved on demand. */
 export class ProfileCatalogue {
+  /**
+   * The same ids with the content they had before an incompatible change. Published blueprints were written
+   * for either, so conforming to one of the two is enough.
+   */
+  readonly earlier: ProfileCatalogue | undefined;
   readonly #profiles: ReadonlyMap<string, Profile>;
   readonly #closures = new Map<string, string[]>();
+  readonly #members = new Map<string, DeclaredMember[]>();
 
-  constructor(profiles: Iterable<Profile>) {
+  constructor(profiles: Iterable<Profile>, earlier?: ProfileCatalogue) {
     this.#profiles = new Map([...profiles].map((profile) => [profile.id, profile]));
+    this.earlier = earlier;
   }
 
   get(id: string): Profile | undefined {
     return this.#profiles.get(id);
-  }
-
-  ids(): string[] {
-    return [...this.#profiles.keys()].sort();
   }
 
   /** The profile and everything it implements, directly or not; unknown ids and repetitions left out. */
@@ -69,42 +72,22 @@ export class ProfileCatalogue {
 
   /** Every member of the profile's closure. */
   members(id: string): DeclaredMember[] {
-    return this.closure(id).flatMap((declaredBy) =>
+    const known = this.#members.get(id);
+    if (known) return known;
+    const members = this.closure(id).flatMap((declaredBy) =>
       (this.#profiles.get(declaredBy)?.members ?? []).map((member) => ({ ...member, declaredBy })),
     );
+    this.#members.set(id, members);
+    return members;
   }
 
-  /** Splits `profile.id.member` at its last dot; `undefined` when no such profile or member exists. */
+  /** Splits `profile.id.member` at its last dot; undefined when no such profile or member exists. */
   resolveReference(reference: string): { profile: string; member: string } | undefined {
     const dot = reference.lastIndexOf('.');
     if (dot <= 0) return undefined;
     const profile = reference.slice(0, dot);
     const member = reference.slice(dot + 1);
-    return this.members(profile).some((candidate) => candidate.name === member)
-      ? { profile, member }
-      : undefined;
+    const exists = this.members(profile).some((candidate) => candidate.name === member);
+    return exists ? { profile, member } : this.earlier?.resolveReference(reference);
   }
-}
-
-/** An entry of a manifest as far as profiles care. */
-export interface ProfileEntry {
-  name: string;
-  /** References `profile.member` the author wrote on it. */
-  implements: string[];
-}
-
-/**
- * The entry that stands for a member of the listed profile: of the same name, or one that refers to the
- * member through a profile of the closure (section 14.3, rule 4). A reference wins over the name.
- */
-export function satisfyingEntries<Entry extends ProfileEntry>(
-  catalogue: ProfileCatalogue,
-  listed: string,
-  member: DeclaredMember,
-  entries: readonly Entry[],
-): Entry[] {
-  const references = new Set(catalogue.closure(listed).map((profile) => `${profile}.${member.name}`));
-  const referring = entries.filter((entry) => entry.implements.some((name) => references.has(name)));
-  if (referring.length > 0) return referring;
-  return entries.filter((entry) => entry.name === member.name);
 }

@@ -1,0 +1,73 @@
+/** From the files of an upload to a compiled blueprint, or to all of its problems. */
+import { LIMITS } from '../../lib/limits.ts';
+import { compileManifest } from './compiler/compile.ts';
+import { compileScript, scriptOf } from './compiler/script.ts';
+import type { CompiledManifest } from './manifest.ts';
+import type { ProfileCatalogue } from './profiles/catalogue.ts';
+import { readArchive, type ArchiveFiles } from './source/archive.ts';
+import { resolveSchema } from './source/schemas.ts';
+import { textOfUtf8 } from './source/text.ts';
+import { parseYaml, type YamlMap } from './source/yaml.ts';
+import { createContext } from './validation/context.ts';
+import { checkManifest, checkSpec } from './validation/manifest.ts';
+import { Problems } from './validation/problems.ts';
+import { checkProfiles } from './validation/profiles.ts';
+
+export type CompiledBlueprint =
+  | { manifest: CompiledManifest; script: Uint8Array | undefined; problems?: undefined; isZip: true }
+  | {
+      manifest?: undefined;
+      script?: undefined;
+      /** Texts of blueprint-manifest.md section 17, never empty. */
+      problems: string[];
+      isZip: boolean;
+    };
+
+const MANIFEST = 'manifest.yml';
+
+/** Judges and compiles a zip. Never throws on content. */
+export async function compileArchive(
+  bytes: Uint8Array,
+  profiles: ProfileCatalogue,
+): Promise<CompiledBlueprint> {
+  const archive = await readArchive(bytes);
+  if (archive.files === undefined) return { problems: [archive.problem], isZip: archive.isZip };
+  return compileFiles(archive.files, profiles);
+}
+
+/** The same for files that are unpacked already. */
+export function compileFiles(files: ArchiveFiles, profiles: ProfileCatalogue): CompiledBlueprint {
+  const { manifest, problems: unreadable } = readManifest(files);
+  if (manifest === undefined) return { problems: unreadable, isZip: true };
+  const problems = new Problems();
+  const context = createContext(manifest, files, problems);
+  if (!checkSpec(manifest, context)) return { problems: problems.list(), isZip: true };
+  checkManifest(context);
+  if (!context.isOld) checkProfiles(context, profiles);
+  const source = scriptOf(manifest);
+  const { script, problems: faults } = source
+    ? compileScript(source, files)
+    : { script: undefined, problems: [] };
+  problems.addAll(faults);
+  if (!problems.isEmpty) return { problems: problems.list(), isZip: true };
+  const compiled = compileManifest(manifest, {
+    profiles,
+    schemaOf: (reference) => resolveSchema(files, reference).schema,
+  });
+  return { manifest: compiled, script, isZip: true };
+}
+
+function readManifest(
+  files: ArchiveFiles,
+): { manifest: YamlMap; problems: string[] } | { manifest?: undefined; problems: string[] } {
+  const content = files.get(MANIFEST);
+  if (content === undefined) return { problems: [`missed file ${MANIFEST}`] };
+  if (content === null || content.length > LIMITS.blueprints.manifestBytes)
+    return { problems: [`${MANIFEST}: larger than ${LIMITS.blueprints.manifestBytes / 1_048_576} MiB`] };
+  const text = textOfUtf8(content);
+  if (text === undefined) return { problems: [`${MANIFEST}: not valid UTF-8`] };
+  const { value, problems } = parseYaml(text, MANIFEST);
+  if (problems.length > 0) return { problems };
+  if (!(value instanceof Map)) return { problems: [`${MANIFEST}: must be a mapping`] };
+  return { manifest: value, problems: [] };
+}

@@ -1,0 +1,152 @@
+/**
+ * Whether a manifest keeps what the profiles it lists promise, and which of its entries stand for which members
+ * (blueprint-manifest.md sections 14.3 and 17).
+ */
+import { enumItems } from '../compiler/enums.ts';
+import { parseUnit } from '../compiler/units.ts';
+import type { EnumValue } from '../manifest.ts';
+import { listOf, mapOf, textOf } from '../source/tree.ts';
+import type { YamlMap } from '../source/yaml.ts';
+import type { DeclaredMember, MemberSection, ProfileCatalogue } from './catalogue.ts';
+
+/** An entry of a manifest as far as profiles care. */
+export interface ProfileEntry {
+  section: MemberSection;
+  name: string;
+  /** References `profile.member` that the author wrote on it. */
+  implements: string[];
+  source: YamlMap;
+}
+
+export function entriesOf(manifest: YamlMap): ProfileEntry[] {
+  return (['properties', 'telemetry', 'commands'] as const).flatMap((section) =>
+    [...mapOf(manifest.get(section))].map(([key, value]) => ({
+      section,
+      name: String(key),
+      implements: listOf(mapOf(value).get('implements')),
+      source: mapOf(value),
+    })),
+  );
+}
+
+/**
+ * The entries that stand for a member of the listed profile: those that refer to it through a profile of the
+ * closure, else the one of its name (section 14.3, rule 4).
+ */
+export function satisfyingEntries(
+  catalogue: ProfileCatalogue,
+  listed: string,
+  member: DeclaredMember,
+  entries: readonly ProfileEntry[],
+): ProfileEntry[] {
+  const references = new Set(catalogue.closure(listed).map((profile) => `${profile}.${member.name}`));
+  const candidates = entries.filter((entry) => entry.section === member.section);
+  const referring = candidates.filter((entry) => entry.implements.some((name) => references.has(name)));
+  return referring.length > 0 ? referring : candidates.filter((entry) => entry.name === member.name);
+}
+
+export interface Conformance {
+  /** The revision of the profiles that the manifest was judged by. */
+  catalogue: ProfileCatalogue;
+  problems: string[];
+}
+
+/** Judges one listed profile; `path` is where the manifest lists it. */
+export function conformance(
+  catalogue: ProfileCatalogue,
+  listed: string,
+  path: string,
+  entries: readonly ProfileEntry[],
+): Conformance {
+  const problems = membersProblems(catalogue, listed, path, entries);
+  if (problems.length === 0 || catalogue.earlier === undefined) return { catalogue, problems };
+  const { earlier } = catalogue;
+  if (membersProblems(earlier, listed, path, entries).length === 0)
+    return { catalogue: earlier, problems: [] };
+  return { catalogue, problems };
+}
+
+const NOUN: Record<MemberSection, string> = {
+  properties: 'property',
+  telemetry: 'telemetry',
+  commands: 'command',
+};
+
+function membersProblems(
+  catalogue: ProfileCatalogue,
+  listed: string,
+  path: string,
+  entries: readonly ProfileEntry[],
+): string[] {
+  return catalogue.members(listed).flatMap((member) => {
+    const satisfying = satisfyingEntries(catalogue, listed, member, entries);
+    if (satisfying.length > 0) return satisfying.flatMap((entry) => mismatches(entry, member));
+    const origin = member.declaredBy === listed ? '' : ` (from ${member.declaredBy})`;
+    return [`${path}: profile "${listed}" requires ${NOUN[member.section]} "${member.name}"${origin}`];
+  });
+}
+
+function mismatches(entry: ProfileEntry, member: DeclaredMember): string[] {
+  const path = `${entry.section}.${entry.name}`;
+  if (member.section === 'commands') return argumentMismatches(path, entry.source, member);
+  const problems: string[] = [];
+  const type = textOf(entry.source.get('type'));
+  const unit = unitOf(entry.source);
+  // An entry without a readable type has its own problem.
+  if (type === undefined) return [];
+  if (type !== member.type)
+    problems.push(
+      `${path}: type ${type} does not match ${member.type ?? 'none'} required by ${member.declaredBy}`,
+    );
+  if (unit !== member.unit)
+    problems.push(
+      `${path}: unit ${unit ?? 'none'} does not match ${member.unit ?? 'none'} required by ${member.declaredBy}`,
+    );
+  const difference = enumDifference(
+    member.enum ?? [],
+    enumItems(entry.source.get('enum') ?? null, type).map((item) => item.value),
+  );
+  if (difference !== '')
+    problems.push(`${path}: enum values differ from ${member.declaredBy}: ${difference}`);
+  return problems;
+}
+
+function argumentMismatches(path: string, command: YamlMap, member: DeclaredMember): string[] {
+  const own = mapOf(command.get('arguments'));
+  const wanted = member.arguments ?? {};
+  const problems: string[] = [];
+  for (const [name, argument] of Object.entries(wanted)) {
+    const entry = own.get(name);
+    const here = `${path}.arguments.${name}`;
+    if (!(entry instanceof Map)) problems.push(`${here}: required by ${member.declaredBy}`);
+    else {
+      const type = textOf(entry.get('type')) ?? 'none';
+      if (type !== argument.type)
+        problems.push(
+          `${here}: type ${type} does not match ${argument.type} required by ${member.declaredBy}`,
+        );
+      if (argument.required && entry.get('required') !== true)
+        problems.push(`${here}: must be required as in ${member.declaredBy}`);
+    }
+  }
+  for (const [key, entry] of own)
+    if (!Object.hasOwn(wanted, String(key)) && mapOf(entry).get('required') === true)
+      problems.push(
+        `${path}.arguments.${String(key)}: must not be required, ${member.declaredBy} has no such argument`,
+      );
+  return problems;
+}
+
+function unitOf(source: YamlMap): string | undefined {
+  const unit = textOf(source.get('unit'));
+  return unit === undefined ? undefined : (parseUnit(unit)?.code ?? unit);
+}
+
+function enumDifference(wanted: EnumValue[], given: EnumValue[]): string {
+  const missing = wanted.filter((value) => !given.includes(value));
+  const extra = given.filter((value) => !wanted.includes(value));
+  return [
+    ...(missing.length > 0 ? [`missing ${missing.join(', ')}`] : []),
+    ...(extra.length > 0 ? [`extra ${extra.join(', ')}`] : []),
+  ].join('; ');
+}

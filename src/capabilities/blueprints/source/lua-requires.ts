@@ -1,0 +1,109 @@
+/**
+ * Finds `require "name"` in Lua text without running it: strings and comments are skipped, names that are not
+ * literal are not seen. Source: lua-device-api.md section 4.
+ */
+
+export interface LuaRequire {
+  module: string;
+  /** Within a `pcall` or `xpcall`: the script is prepared for its absence. */
+  isOptional: boolean;
+}
+
+interface Token {
+  kind: 'name' | 'string' | 'symbol';
+  text: string;
+}
+
+/** Every literal require of the text, in order; the text need not be valid Lua. */
+export function findRequires(source: string): LuaRequire[] {
+  const found: LuaRequire[] = [];
+  // For every open parenthesis: is the code within it protected?
+  const protectedDepths: boolean[] = [];
+  let beforePrevious: Token | undefined;
+  let previous: Token | undefined;
+  let isRequire = false;
+  for (const token of tokens(source)) {
+    if (token.text === '(' && token.kind === 'symbol')
+      protectedDepths.push((protectedDepths.at(-1) ?? false) || isProtector(previous, beforePrevious));
+    else if (token.text === ')' && token.kind === 'symbol') protectedDepths.pop();
+    else if (token.kind === 'string' && isRequire)
+      found.push({ module: token.text, isOptional: protectedDepths.at(-1) ?? false });
+    // `require "x"`, `require("x")` and `pcall(require, "x")`.
+    const continues: boolean =
+      isRequire &&
+      token.kind === 'symbol' &&
+      (token.text === '(' || token.text === ',') &&
+      previous?.text === 'require';
+    isRequire = continues || (token.kind === 'name' && token.text === 'require' && !isField(previous));
+    beforePrevious = previous;
+    previous = token;
+  }
+  return found;
+}
+
+function isProtector(token: Token | undefined, before: Token | undefined): boolean {
+  return token?.kind === 'name' && (token.text === 'pcall' || token.text === 'xpcall') && !isField(before);
+}
+
+/** `a.require` and `a:require` are other functions. */
+function isField(before: Token | undefined): boolean {
+  return before?.kind === 'symbol' && (before.text === '.' || before.text === ':');
+}
+
+const SPACE = /\s+/y;
+const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+const NUMBER = /0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|\d[\d.]*(?:[eE][+-]?\d+)?/y;
+const LONG_OPENING = /\[(=*)\[/y;
+const COMMENT = /--/y;
+const SHORT_STRING = /(["'])((?:\\[^]|(?!\1)[^\\\n])*)\1/y;
+
+function* tokens(source: string): Generator<Token> {
+  let at = 0;
+  const match = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    return pattern.exec(source);
+  };
+  while (at < source.length) {
+    const space = match(SPACE);
+    if (space) {
+      at += space[0].length;
+      continue;
+    }
+    if (match(COMMENT)) {
+      at += 2;
+      const long = match(LONG_OPENING);
+      at = long ? endOfLong(source, at, long) : endOfLine(source, at);
+      continue;
+    }
+    const long = match(LONG_OPENING);
+    if (long) {
+      const end = endOfLong(source, at, long);
+      yield { kind: 'string', text: source.slice(at + long[0].length, end - long[0].length) };
+      at = end;
+      continue;
+    }
+    const name = match(NAME);
+    const string = name ? null : match(SHORT_STRING);
+    const number = name || string ? null : match(NUMBER);
+    if (name) yield { kind: 'name', text: name[0] };
+    else if (string) yield { kind: 'string', text: unescaped(string[2] ?? '') };
+    else if (!number) yield { kind: 'symbol', text: source[at] ?? '' };
+    at += (name ?? string ?? number)?.[0].length ?? 1;
+  }
+}
+
+function endOfLine(source: string, from: number): number {
+  const end = source.indexOf('\n', from);
+  return end === -1 ? source.length : end;
+}
+
+function endOfLong(source: string, from: number, opening: RegExpExecArray): number {
+  const closing = `]${opening[1] ?? ''}]`;
+  const end = source.indexOf(closing, from + opening[0].length);
+  return end === -1 ? source.length : end + closing.length;
+}
+
+/** Module names need no escapes beyond these. */
+function unescaped(text: string): string {
+  return text.replace(/\\(["'\\/])/g, '$1');
+}

@@ -1,0 +1,151 @@
+/** JSON Schemas that a manifest names: inline text, or a file of the archive (blueprint-manifest.md section 5). */
+import { LIMITS } from '../../../lib/limits.ts';
+import type { ArchiveFiles } from './archive.ts';
+import { resolvePath } from './paths.ts';
+
+export type ResolvedSchema =
+  | { schema: unknown; problem?: undefined }
+  | { schema?: undefined; problem: string };
+
+/** Parses the schema behind a `json_schema` value and checks that it is one. */
+export function resolveSchema(files: ArchiveFiles, reference: string): ResolvedSchema {
+  const inline = reference.trimStart().startsWith('{');
+  let text = reference;
+  if (!inline) {
+    const path = resolvePath(reference);
+    if (path === undefined) return { problem: 'path leaves the blueprint' };
+    const content = files.get(path);
+    if (content === undefined) return { problem: `missed file ${reference}` };
+    if (content === null) return { problem: `invalid JSON schema: file is too large` };
+    text = content.toString('utf8');
+  }
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { problem: 'invalid JSON schema: not valid JSON' };
+  }
+  const fault = schemaFault(schema, '', 0);
+  return fault === undefined ? { schema } : { problem: `invalid JSON schema: ${fault}` };
+}
+
+const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+
+type KeywordCheck = (value: unknown, path: string, depth: number) => string | undefined;
+
+const aSchema: KeywordCheck = (value, path, depth) => schemaFault(value, path, depth + 1);
+
+const schemas: KeywordCheck = (value, path, depth) =>
+  Array.isArray(value) && value.length > 0
+    ? first(
+        value.map((item, index) => [`${path}/${index}`, item]),
+        depth,
+      )
+    : `${path} must be a list of schemas`;
+
+const schemaMap: KeywordCheck = (value, path, depth) =>
+  isObject(value)
+    ? first(
+        Object.entries(value).map(([name, item]) => [`${path}/${name}`, item]),
+        depth,
+      )
+    : `${path} must be an object`;
+
+const schemaOrSchemas: KeywordCheck = (value, path, depth) =>
+  (Array.isArray(value) ? schemas : aSchema)(value, path, depth);
+
+const count: KeywordCheck = (value, path) =>
+  Number.isInteger(value) && (value as number) >= 0 ? undefined : `${path} must be a whole number, 0 or more`;
+
+const aNumber: KeywordCheck = (value, path) =>
+  typeof value === 'number' ? undefined : `${path} must be a number`;
+
+const aText: KeywordCheck = (value, path) =>
+  typeof value === 'string' ? undefined : `${path} must be a string`;
+
+const aPattern: KeywordCheck = (value, path) =>
+  typeof value === 'string' && isPattern(value) ? undefined : `${path} must be a regular expression`;
+
+const KEYWORDS: Record<string, KeywordCheck> = {
+  type: (value, path) =>
+    (Array.isArray(value) ? value : [value]).every((item) => TYPES.includes(item as string))
+      ? undefined
+      : `${path} must be of: ${TYPES.join(', ')}`,
+  enum: (value, path) => (Array.isArray(value) ? undefined : `${path} must be a list`),
+  required: (value, path) =>
+    Array.isArray(value) && value.every((item) => typeof item === 'string')
+      ? undefined
+      : `${path} must be a list of strings`,
+  properties: schemaMap,
+  definitions: schemaMap,
+  patternProperties: (value, path, depth) => {
+    const bad = isObject(value) ? Object.keys(value).find((pattern) => !isPattern(pattern)) : undefined;
+    return bad === undefined ? schemaMap(value, path, depth) : `${path}/${bad} must be a regular expression`;
+  },
+  additionalProperties: aSchema,
+  propertyNames: aSchema,
+  items: schemaOrSchemas,
+  additionalItems: aSchema,
+  contains: aSchema,
+  allOf: schemas,
+  anyOf: schemas,
+  oneOf: schemas,
+  not: aSchema,
+  minimum: aNumber,
+  maximum: aNumber,
+  exclusiveMinimum: aNumber,
+  exclusiveMaximum: aNumber,
+  multipleOf: (value, path) =>
+    typeof value === 'number' && value > 0 ? undefined : `${path} must be a number above 0`,
+  minLength: count,
+  maxLength: count,
+  minItems: count,
+  maxItems: count,
+  minProperties: count,
+  maxProperties: count,
+  pattern: aPattern,
+  format: aText,
+  $ref: (value, path) =>
+    typeof value === 'string' && value.startsWith('#')
+      ? undefined
+      : `${path} must refer into the same schema`,
+};
+
+/** Keywords that hold one schema each; a property named `then` would make an object look like a promise. */
+const SCHEMA_KEYWORDS = new Set(['if', 'then', 'else']);
+
+/** The first keyword that is not as draft-07 wants it. */
+function schemaFault(schema: unknown, path: string, depth: number): string | undefined {
+  if (typeof schema === 'boolean') return undefined;
+  if (!isObject(schema)) return `${path === '' ? 'the schema' : path} must be an object or a boolean`;
+  if (depth > LIMITS.blueprints.manifestDepth) return `${path} is nested too deeply`;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const own = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined;
+    const check = SCHEMA_KEYWORDS.has(keyword) ? aSchema : own;
+    const fault = check?.(value, `${path}/${keyword}`, depth);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function first(items: [path: string, schema: unknown][], depth: number): string | undefined {
+  for (const [path, schema] of items) {
+    const fault = schemaFault(schema, path, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

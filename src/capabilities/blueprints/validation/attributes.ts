@@ -1,0 +1,132 @@
+/** Properties and telemetry attributes of a manifest (blueprint-manifest.md sections 4 to 8, 13). */
+import { parseUnit, type Unit } from '../compiler/units.ts';
+import { mapOf, textOf } from '../source/tree.ts';
+import type { YamlMap, YamlValue } from '../source/yaml.ts';
+import { checkAliases, takenNames } from './aliases.ts';
+import { checkSchemaField, type ManifestContext } from './context.ts';
+import { checkEnum } from './enums.ts';
+import {
+  anything,
+  checkNamed,
+  checkObject,
+  choice,
+  filledText,
+  flag,
+  listed,
+  text,
+  texts,
+  textOrTexts,
+  type Shape,
+} from './shape.ts';
+
+export const ACCESS_LEVELS = ['readonly', 'user', 'owner', 'installer', 'vendor', 'system'];
+export const NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
+
+type Section = 'properties' | 'telemetry';
+
+const RESERVED: Record<Section, readonly string[]> = {
+  properties: ['timestamp'],
+  telemetry: ['alerts', 'alert_details', 'timestamp'],
+};
+
+const PROPERTY_TYPES = ['boolean', 'string', 'integer', 'float', 'array_of_strings'];
+const TYPES: Record<Section, readonly string[]> = {
+  properties: PROPERTY_TYPES,
+  telemetry: [...PROPERTY_TYPES, 'json', 'alerts'],
+};
+const NUMERIC = ['integer', 'float'];
+
+function shapeOf(section: Section): Shape<ManifestContext> {
+  return {
+    fields: {
+      display_name: { check: filledText, required: true },
+      type: { check: (context, path, value) => checkType(context, path, value, section), required: true },
+      description: { check: text },
+      enum: { check: anything },
+      unit: { check: text },
+      auto_scale: { check: texts },
+      allow_unit_c: { check: flag },
+      allow_unit_f: { check: flag },
+      implements: { check: textOrTexts },
+      aliases: { check: textOrTexts },
+      access_level: { check: choice(ACCESS_LEVELS) },
+      json_schema: { check: text },
+    },
+  };
+}
+
+const SHAPES: Record<Section, Shape<ManifestContext>> = {
+  properties: shapeOf('properties'),
+  telemetry: shapeOf('telemetry'),
+};
+
+export function checkAttributes(context: ManifestContext, section: Section, value: YamlValue): void {
+  const taken = takenNames(mapOf(value), RESERVED[section]);
+  checkNamed(context, section, value, NAME, (_, path, entry, name) => {
+    if (!context.isOld && RESERVED[section].includes(name)) {
+      context.problems.add(path, 'reserved, must not be declared');
+      return;
+    }
+    if (!checkObject(context, path, entry, SHAPES[section])) return;
+    if (TYPES[section].includes(textOf(entry.get('type')) ?? ''))
+      checkEnum(context, `${path}.enum`, entry, true);
+    if (context.isOld) return;
+    checkUnits(context, path, entry);
+    checkSchemaField(context, path, entry);
+    if (section === 'telemetry' && name === 'status') checkStatus(context, path, entry);
+    checkAliases(context, path, entry, taken);
+  });
+}
+
+function checkType(context: ManifestContext, path: string, value: YamlValue, section: Section): void {
+  if (section === 'properties' && value === 'json' && !context.isOld)
+    context.problems.add(path, 'json is not allowed for properties');
+  else choice(context.isOld ? PROPERTY_TYPES : TYPES[section])(context, path, value);
+}
+
+/** The one attribute that is shown next to the device's name. */
+function checkStatus(context: ManifestContext, path: string, entry: YamlMap): void {
+  if (entry.has('type') && entry.get('type') !== 'string')
+    context.problems.add(`${path}.type`, 'must be string');
+  if (!entry.has('enum')) context.problems.add(`${path}.enum`, 'required');
+}
+
+function checkUnits(context: ManifestContext, path: string, entry: YamlMap): void {
+  const type = entry.get('type');
+  const unit = entry.get('unit');
+  if (
+    unit !== undefined &&
+    typeof type === 'string' &&
+    TYPES.telemetry.includes(type) &&
+    !NUMERIC.includes(type)
+  )
+    context.problems.add(`${path}.unit`, `not allowed for type ${type}`);
+  const base = typeof unit === 'string' ? checkUnit(context, `${path}.unit`, unit, entry) : undefined;
+  const scales = listed(`${path}.auto_scale`, entry.get('auto_scale'));
+  if (scales.length > 0 && unit === undefined) context.problems.add(`${path}.auto_scale`, 'requires unit');
+  for (const [here, code] of scales) {
+    const scale = checkUnit(context, here, code, entry);
+    if (scale !== undefined && base !== undefined && scale.dimension !== base.dimension)
+      context.problems.add(here, `"${code}" is not compatible with unit "${base.code}"`);
+  }
+}
+
+const AMBIGUOUS: Record<string, { meaning: string; better: string; permission: string }> = {
+  C: { meaning: 'coulomb', better: 'Cel', permission: 'allow_unit_c' },
+  F: { meaning: 'farad', better: '[degF]', permission: 'allow_unit_f' },
+};
+
+/** The unit of a code; undefined for one of the author's own, which scales into nothing, and for a wrong one. */
+function checkUnit(context: ManifestContext, path: string, code: string, entry: YamlMap): Unit | undefined {
+  if (context.ownUnits.has(code)) return undefined;
+  const ambiguous = Object.hasOwn(AMBIGUOUS, code) ? AMBIGUOUS[code] : undefined;
+  if (ambiguous !== undefined && entry.get(ambiguous.permission) !== true) {
+    const { meaning, better, permission } = ambiguous;
+    context.problems.add(path, `"${code}" means ${meaning}; use "${better}" or set ${permission}`);
+    return undefined;
+  }
+  const unit = parseUnit(code);
+  if (unit === undefined)
+    context.problems.add(path, `unknown unit "${code}"; use a UCUM code or declare it in units`);
+  return unit;
+}

@@ -1,0 +1,42 @@
+/** What a manifest says about profiles, against the profiles there are (blueprint-manifest.md section 17). */
+import type { ProfileCatalogue } from '../profiles/catalogue.ts';
+import { conformance, entriesOf } from '../profiles/conformance.ts';
+import { listOf, mapOf } from '../source/tree.ts';
+import type { ManifestContext } from './context.ts';
+import { listed } from './shape.ts';
+
+/** Checks listed profiles and references of a 3.0 manifest. */
+export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalogue): void {
+  const { manifest, problems } = context;
+  const entries = entriesOf(manifest);
+  const known: string[] = [];
+  for (const field of ['implements', 'implements_draft']) {
+    for (const [path, id] of listed(field, manifest.get(field))) {
+      const profile = catalogue.get(id) ?? catalogue.earlier?.get(id);
+      if (profile === undefined) problems.add(path, `unknown profile "${id}"`);
+      else if (profile.draft && field === 'implements')
+        problems.add(path, `profile "${id}" is a draft; list it in implements_draft`);
+      else problems.addAll(conformance(catalogue, id, path, entries).problems);
+      if (profile !== undefined) known.push(id);
+    }
+  }
+  checkReferences(context, catalogue, known);
+}
+
+function checkReferences(context: ManifestContext, catalogue: ProfileCatalogue, known: string[]): void {
+  const covered = new Set(
+    known.flatMap((id) => [...catalogue.closure(id), ...(catalogue.earlier?.closure(id) ?? [])]),
+  );
+  for (const section of ['properties', 'telemetry', 'commands']) {
+    for (const [key, value] of mapOf(context.manifest.get(section))) {
+      const source = mapOf(value).get('implements');
+      if (listOf(source).length === 0) continue;
+      for (const [path, reference] of listed(`${section}.${String(key)}.implements`, source)) {
+        const resolved = catalogue.resolveReference(reference);
+        if (resolved === undefined) context.problems.add(path, `unknown profile attribute "${reference}"`);
+        else if (!covered.has(resolved.profile))
+          context.problems.add(path, `profile "${resolved.profile}" is not listed in implements`);
+      }
+    }
+  }
+}

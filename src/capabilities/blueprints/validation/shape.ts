@@ -1,0 +1,183 @@
+/**
+ * The form of authored objects as data: which fields, which kind of value, which are needed. Wording of the
+ * problems: blueprint-manifest.md section 17. Old specs (`device/1.0`) ignore unknown fields and nulls.
+ */
+import type { YamlMap, YamlValue } from '../source/yaml.ts';
+import type { Problems } from './problems.ts';
+
+export interface Scope {
+  problems: Problems;
+  /** Spec `device/1.0`: structure is checked leniently. */
+  isOld: boolean;
+}
+
+export type Check<Context extends Scope> = (context: Context, path: string, value: YamlValue) => void;
+
+export interface Field<Context extends Scope> {
+  check: Check<Context>;
+  required?: boolean;
+}
+
+export interface Shape<Context extends Scope> {
+  fields: Record<string, Field<Context>>;
+  /** Fields that existed in an earlier spec. */
+  removed?: readonly string[];
+  spec?: string;
+}
+
+const KEY_LENGTH_MAX = 128;
+const DOT_FIELD = /^\.\w*$/;
+
+/** True when the value is a map, whose fields have then been checked in document order. */
+export function checkObject<Context extends Scope>(
+  context: Context,
+  path: string,
+  value: YamlValue,
+  shape: Shape<Context>,
+): value is YamlMap {
+  if (!(value instanceof Map)) {
+    context.problems.add(path, 'must be an object');
+    return false;
+  }
+  for (const [key, item] of value) {
+    const name = String(key);
+    const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined;
+    if (field !== undefined) {
+      if (!(context.isOld && item === null)) field.check(context, join(path, name), item);
+    } else if (!context.isOld && !DOT_FIELD.test(name)) reportUnknown(context, join(path, name), name, shape);
+  }
+  for (const [name, field] of Object.entries(shape.fields))
+    if (field.required && (!value.has(name) || (context.isOld && value.get(name) === null)))
+      context.problems.add(join(path, name), 'required');
+  return true;
+}
+
+function reportUnknown<Context extends Scope>(
+  context: Context,
+  path: string,
+  name: string,
+  shape: Shape<Context>,
+): void {
+  if (shape.removed?.includes(name))
+    context.problems.add(path, `not supported in ${shape.spec ?? 'this spec'}`);
+  else context.problems.add(path, `unknown field${hint(name, Object.keys(shape.fields))}`);
+}
+
+/** Checks a map from names to entries; names must match the pattern. */
+export function checkNamed<Context extends Scope>(
+  context: Context,
+  path: string,
+  value: YamlValue,
+  pattern: RegExp | undefined,
+  check: (context: Context, path: string, value: YamlValue, name: string) => void,
+): void {
+  if (!(value instanceof Map)) {
+    context.problems.add(path, 'must be an object');
+    return;
+  }
+  for (const [key, item] of value) {
+    const name = String(key);
+    if (DOT_FIELD.test(name)) continue;
+    const here = join(path, name);
+    if (name.length > KEY_LENGTH_MAX)
+      context.problems.add(
+        join(path, `${name.slice(0, KEY_LENGTH_MAX)}…`),
+        `name longer than ${KEY_LENGTH_MAX} characters`,
+      );
+    else if (pattern !== undefined && !pattern.test(name))
+      context.problems.add(here, `invalid name, must match ${pattern.source}`);
+    check(context, here, item, name);
+  }
+}
+
+export function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+/** `, did you mean "unit"?` when a known name is at most two edits away. */
+function hint(name: string, known: readonly string[]): string {
+  let best: string | undefined;
+  let bestDistance = 3;
+  for (const candidate of known) {
+    const distance = editDistance(name, candidate, bestDistance);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best === undefined ? '' : `, did you mean "${best}"?`;
+}
+
+/** Insertions, deletions and replacements from one text to the other; `limit` when there are as many or more. */
+function editDistance(from: string, to: string, limit: number): number {
+  if (Math.abs(from.length - to.length) >= limit) return limit;
+  let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return Math.min(previous[to.length] ?? limit, limit);
+}
+
+/** What a value is, for a message. */
+export function kindOf(value: YamlValue): string {
+  if (value === null) return 'null';
+  if (value instanceof Map) return 'object';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float';
+  return typeof value;
+}
+
+/** A value in a message, short. */
+export function shown(value: YamlValue): string {
+  const text = value instanceof Map ? '{…}' : Array.isArray(value) ? '[…]' : JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…"` : text;
+}
+
+export const text = (context: Scope, path: string, value: YamlValue): void => {
+  if (typeof value !== 'string') context.problems.add(path, 'must be a string');
+};
+
+export const filledText = (context: Scope, path: string, value: YamlValue): void => {
+  if (typeof value !== 'string') context.problems.add(path, 'must be a string');
+  else if (value.trim() === '') context.problems.add(path, 'must not be empty');
+};
+
+export const flag = (context: Scope, path: string, value: YamlValue): void => {
+  if (typeof value !== 'boolean') context.problems.add(path, 'must be a boolean');
+};
+
+export const number = (context: Scope, path: string, value: YamlValue): void => {
+  if (typeof value !== 'number' || !Number.isFinite(value)) context.problems.add(path, 'must be a number');
+};
+
+export const anything = (): void => undefined;
+
+export const texts = (context: Scope, path: string, value: YamlValue): void => {
+  if (!Array.isArray(value)) context.problems.add(path, 'must be an array');
+  else for (const [index, item] of value.entries()) text(context, `${path}[${index}]`, item);
+};
+
+/** One text or a list of them. */
+export const textOrTexts = (context: Scope, path: string, value: YamlValue): void => {
+  if (Array.isArray(value)) texts(context, path, value);
+  else if (typeof value !== 'string') context.problems.add(path, 'must be a string or an array');
+};
+
+export const choice =
+  (names: readonly string[]) =>
+  (context: Scope, path: string, value: YamlValue): void => {
+    if (typeof value !== 'string') context.problems.add(path, 'must be a string');
+    else if (!names.includes(value))
+      context.problems.add(path, `unsupported value ${shown(value)}, expected one of: ${names.join(', ')}`);
+  };
+
+/** Every text of a field that may be one text or a list, with the path of each. */
+export function listed(path: string, value: YamlValue | undefined): [path: string, item: string][] {
+  if (typeof value === 'string') return [[path, value]];
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item, index) =>
+    typeof item === 'string' ? [[`${path}[${index}]`, item] as [string, string]] : [],
+  );
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
+import { readArchive, writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { filesOf, zipOf } from './support.ts';
+
+const LOCAL = Buffer.from('PK\u0003\u0004');
+const CENTRAL = Buffer.from('PK\u0001\u0002');
+
+/** Overwrites bytes of the first header of a kind. */
+function patched(zip: Buffer, header: Buffer, offset: number, bytes: number[]): Buffer {
+  const copy = Buffer.from(zip);
+  copy.set(bytes, copy.indexOf(header) + offset);
+  return copy;
+}
+
+/** A zip with one file whose name is replaced, byte by byte, by another of the same length. */
+async function named(name: Buffer | string): Promise<Buffer> {
+  const bytes = Buffer.from(name);
+  const zip = await zipOf({ ['x'.repeat(bytes.length)]: 'content' });
+  return patched(patched(zip, LOCAL, 30, [...bytes]), CENTRAL, 46, [...bytes]);
+}
+
+async function problem(zip: Uint8Array): Promise<string | undefined> {
+  return (await readArchive(zip)).problem;
+}
+
+describe('an archive is refused', () => {
+  for (const name of [
+    '../x',
+    '/abs',
+    'a/../b',
+    'a//b',
+    'a\\b',
+    'C:x',
+    './../x',
+    'a\u0000b',
+    'a\nb',
+    '..',
+    '.',
+  ])
+    test(`for the file name ${JSON.stringify(name)}`, async () =>
+      assert.equal(await problem(await named(name)), `archive: invalid file name ${JSON.stringify(name)}`));
+
+  test('for a file name that is no text', async () =>
+    assert.equal(
+      await problem(await named(Buffer.from([0x61, 0xff, 0xfe]))),
+      'archive: file name "aÿþ" is not valid UTF-8',
+    ));
+
+  test('when it is none', async () => {
+    for (const bytes of [Buffer.alloc(0), Buffer.from('manifest'), Buffer.from('PK'), Buffer.alloc(1_000)])
+      assert.deepEqual(await readArchive(bytes), { problem: 'file is not a zip archive', isZip: false });
+  });
+
+  test('for a link', async () => {
+    const zip = await zipOf({ 'manifest.yml': '/etc/passwd' });
+    const mode = 0o120777 << 16;
+    const link = patched(zip, CENTRAL, 38, [0, 0, (mode >>> 16) & 0xff, (mode >>> 24) & 0xff]);
+    assert.equal(await problem(link), 'archive: "manifest.yml" is a link');
+  });
+
+  test('for an encrypted file', async () => {
+    const zip = await zipOf({ 'manifest.yml': 'a' });
+    assert.equal(await problem(patched(zip, CENTRAL, 8, [1, 8])), 'archive: "manifest.yml" is encrypted');
+  });
+
+  test('for an unknown compression', async () => {
+    const zip = await zipOf({ 'manifest.yml': 'a' });
+    assert.equal(
+      await problem(patched(zip, CENTRAL, 10, [99])),
+      'archive: "manifest.yml" uses an unsupported compression',
+    );
+  });
+
+  test('for two files of one name, also when only their spelling differs', async () => {
+    const zip = await zipOf({ 'a\u0301.lua': '1', 'xx.lua': '2' });
+    const same = Buffer.from('\u00e1.lua');
+    const copy = Buffer.from(zip);
+    for (const header of [LOCAL, CENTRAL]) {
+      const at = copy.lastIndexOf(header);
+      copy.set(same, at + (header === LOCAL ? 30 : 46));
+    }
+    assert.equal(await problem(copy), 'archive: duplicate file name "á.lua"');
+  });
+
+  test('for more entries than allowed', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: LIMITS.blueprints.entries + 1 }, (_, index) => [`f${index}`, '']),
+    );
+    assert.equal(await problem(await zipOf(files)), 'archive: more than 2000 entries');
+  });
+
+  test('for a size that unpacking would exceed, before anything is unpacked', async () => {
+    const zeros = Buffer.alloc(30 * 1_048_576);
+    const zip = await zipOf({ a: zeros, b: zeros, c: zeros, d: zeros });
+    assert.ok(zip.length < 200_000);
+    assert.equal(await problem(zip), 'archive: unpacked size exceeds 100 MiB');
+  });
+
+  test('for a file that is larger than it says', async () => {
+    const zip = await zipOf({ 'manifest.yml': 'a'.repeat(5_000) });
+    assert.match(
+      (await problem(patched(zip, CENTRAL, 24, [10, 0, 0, 0]))) ?? '',
+      /^archive: "manifest.yml" is damaged: /,
+    );
+  });
+
+  test('for a wrong checksum', async () => {
+    const zip = await zipOf({ 'manifest.yml': 'a' });
+    assert.equal(
+      await problem(patched(zip, CENTRAL, 16, [1, 2, 3, 4])),
+      'archive: "manifest.yml" is damaged: wrong checksum',
+    );
+  });
+
+  test('when it is cut off anywhere', async () => {
+    const zip = await zipOf({ 'manifest.yml': 'a: 1\n'.repeat(50), 'main.lua': 'return 1' });
+    for (let length = 0; length < zip.length; length += 7)
+      assert.notEqual(await problem(zip.subarray(0, length)), undefined, `${length} bytes`);
+  });
+});
+
+describe('an archive is read', () => {
+  const paths = async (zip: Uint8Array): Promise<string[]> => [
+    ...((await readArchive(zip)).files?.keys() ?? []),
+  ];
+
+  test('with its files as they are', async () => {
+    const bytes = Buffer.from([0, 255, 10, 13]);
+    const { files } = await readArchive(await zipOf({ 'a/b.bin': bytes, 'manifest.yml': 'x' }));
+    assert.deepEqual(files?.get('a/b.bin'), bytes);
+  });
+
+  test('without what other tools add', async () => {
+    const zip = await zipOf({
+      'manifest.yml': '',
+      '__MACOSX/manifest.yml': '',
+      'a/.DS_Store': '',
+      './b.lua': '',
+    });
+    assert.deepEqual(await paths(zip), ['b.lua', 'manifest.yml']);
+  });
+
+  test('without one common top folder', async () => {
+    assert.deepEqual(await paths(await zipOf({ 'top/manifest.yml': '', 'top/a/b.lua': '' })), [
+      'a/b.lua',
+      'manifest.yml',
+    ]);
+    assert.deepEqual(await paths(await zipOf({ 'top/manifest.yml': '', 'readme.md': '' })), [
+      'readme.md',
+      'top/manifest.yml',
+    ]);
+    assert.deepEqual(await paths(await zipOf({ 'lib/energy/pv.yml': '' })), ['lib/energy/pv.yml']);
+    assert.deepEqual(await paths(await zipOf({ 'lib/manifest.yml': '' })), ['manifest.yml']);
+  });
+
+  test('keeping the name of a file that is too large to be used, but not its content', async () => {
+    const { files } = await readArchive(
+      await zipOf({ 'manifest.yml': '', 'movie.mp4': Buffer.alloc(3_000_000, 1) }),
+    );
+    assert.equal(files?.get('movie.mp4'), null);
+  });
+
+  test('when its entries are stored without compression', async () => {
+    // A stored entry is what deflate makes of bytes that do not compress: both must come back.
+    const noise = deflateRawSync(Buffer.from('abc'.repeat(10)));
+    const { files } = await readArchive(await zipOf({ 'a.bin': noise }));
+    assert.deepEqual(files?.get('a.bin'), noise);
+  });
+});
+
+test('the same files give the same bytes, in whatever order they come', async () => {
+  const files = filesOf({ 'b.lua': 'return 2', 'a.yml': 'a: 1' });
+  const zip = await writeArchive(files);
+  assert.deepEqual(await writeArchive(new Map([...files].reverse())), zip);
+});

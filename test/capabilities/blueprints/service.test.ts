@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BUILT_IN_IDS } from '../../../src/capabilities/blueprints/index.ts';
+import { readArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { manifestWith, startBlueprints, zipOf, type BlueprintSetup } from './support.ts';
+
+const NOT_THERE = '6d1f0e52-3a57-4c1b-9f0e-000000000000';
+const DAY_MS = 86_400_000;
+
+const withScript = (): Promise<Buffer> =>
+  zipOf({
+    'manifest.yml':
+      'blueprint_spec: device/3.0\ndisplay_name: Scripted\nruntime: {type: lua, options: {dir: src}}\n' +
+      'telemetry: {j: {display_name: J, type: json, json_schema: j.json}}\n',
+    'j.json': '{"type": "array"}',
+    'src/main.lua': 'local m = require("m")\nreturn m',
+    'src/m.lua': 'return "m"',
+    'README.md': 'unused',
+  });
+
+async function codesOf(promise: Promise<unknown>): Promise<[string, string][]> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof GatewayError);
+  return error.problems.map(({ code, message }) => [code, message]);
+}
+
+async function filesIn(zip: Uint8Array): Promise<Record<string, string>> {
+  const { files } = await readArchive(zip);
+  return Object.fromEntries([...(files ?? [])].map(([path, content]) => [path, String(content)]));
+}
+
+/** A device row with the blueprint, as the registry of devices writes it. */
+function addDevice({ database }: BlueprintSetup, id: string, blueprintId: string): void {
+  database
+    .prepare(
+      `INSERT INTO device (id, slug, name, type, blueprint_id, communication_type, created_at_ms, updated_at_ms)
+       VALUES (?, ?, 'Device', 'LUA', ?, 'UCM_LUA', 0, 0)`,
+    )
+    .run(id, id, blueprintId);
+}
+
+describe('upload', () => {
+  test('refuses bytes that are no zip, and stores nothing', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const expected = [['invalid_body', 'The body must be a zip archive.']];
+    assert.deepEqual(await codesOf(blueprints.upload(Buffer.from('no zip'))), expected);
+    assert.deepEqual(await codesOf(blueprints.validate(Buffer.from('no zip'))), expected);
+  });
+
+  test('refuses an invalid blueprint with the texts of validate, one entry each', async (t) => {
+    const { blueprints, database } = startBlueprints(t);
+    const zip = await zipOf({ 'manifest.yml': manifestWith('icon: 1\nfoo: 2\n') });
+    const texts = ['icon: must be a string', 'foo: unknown field'];
+    assert.deepEqual(await blueprints.validate(zip), texts);
+    assert.deepEqual(
+      await codesOf(blueprints.upload(zip)),
+      texts.map((text) => ['invalid_blueprint', text]),
+    );
+    const rows = database.prepare("SELECT count(*) AS n FROM blueprint WHERE source = 'uploaded'").get();
+    assert.deepEqual(rows, { n: 0 });
+  });
+
+  test('names a missing manifest', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    assert.deepEqual(await blueprints.validate(await zipOf({ 'other.yml': '' })), [
+      'missed file manifest.yml',
+    ]);
+  });
+
+  test('stores the same content under a new id each time, and keeps it over a restart', async (t) => {
+    const { blueprints, restart } = startBlueprints(t);
+    const zip = await withScript();
+    assert.deepEqual(await blueprints.validate(zip), []);
+    const first = await blueprints.upload(zip);
+    const second = await blueprints.upload(zip);
+    assert.notEqual(first.id, second.id);
+    const again = restart();
+    assert.deepEqual(again.require(first.id), first);
+    assert.deepEqual(again.manifest(first.id), blueprints.manifest(second.id));
+  });
+});
+
+describe('the zip of a blueprint', () => {
+  test('is refused for an unknown id', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    assert.deepEqual(await codesOf(blueprints.zip(NOT_THERE, 'COMPILED')), [
+      ['blueprint_not_found', `There is no blueprint "${NOT_THERE}".`],
+    ]);
+  });
+
+  test('ORIGINAL is the uploaded bytes', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const zip = await withScript();
+    const { id } = await blueprints.upload(zip);
+    assert.deepEqual(Buffer.from(await blueprints.zip(id, 'ORIGINAL')), zip);
+  });
+
+  test('COMPILED holds the manifest and one Lua file, and is the same every time', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const [a, b] = [await blueprints.upload(await withScript()), await blueprints.upload(await withScript())];
+    const zip = await blueprints.zip(a.id, 'COMPILED');
+    assert.deepEqual(await blueprints.zip(b.id, 'COMPILED'), zip);
+    const files = await filesIn(zip);
+    assert.deepEqual(Object.keys(files), ['main.lua', 'manifest.yml']);
+    assert.match(files['manifest.yml'] ?? '', /^blueprint_spec: device_compiled\/3\.0\n/);
+    assert.match(files['manifest.yml'] ?? '', /json_schema:\n {6}type: array\n/);
+    assert.equal(files['main.lua'], Buffer.from(blueprints.script(a.id) ?? []).toString());
+  });
+
+  test('of a built-in blueprint comes in both views', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    for (const id of Object.values(BUILT_IN_IDS)) {
+      const original = await filesIn(await blueprints.zip(id, 'ORIGINAL'));
+      assert.match(original['manifest.yml'] ?? '', /^blueprint_spec: device\/3\.0\n/);
+      const compiled = await filesIn(await blueprints.zip(id, 'COMPILED'));
+      assert.match(compiled['manifest.yml'] ?? '', /^blueprint_spec: device_compiled\/3\.0\n/);
+      assert.equal(blueprints.script(id), undefined);
+    }
+  });
+
+  test('COMPILED is refused as an upload', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    assert.deepEqual(await blueprints.validate(await blueprints.zip(BUILT_IN_IDS.gateway, 'COMPILED')), [
+      'blueprint_spec: unsupported value "device_compiled/3.0", expected one of: device/1.0, device/3.0',
+    ]);
+  });
+});
+
+describe('unused blueprints', () => {
+  const upload = async ({ blueprints }: BlueprintSetup): Promise<string> =>
+    (await blueprints.upload(await zipOf({ 'manifest.yml': manifestWith('') }))).id;
+
+  test('stay while a device has them, and built-in ones always', async (t) => {
+    const setup = startBlueprints(t);
+    const id = await upload(setup);
+    addDevice(setup, 'a', id);
+    setup.clock.step(400 * DAY_MS);
+    assert.equal(setup.blueprints.removeUnused(), 0);
+    assert.ok(setup.blueprints.get(id));
+    assert.ok(setup.blueprints.get(BUILT_IN_IDS.empty));
+  });
+
+  test('go thirty days after the last device gave them up, not before', async (t) => {
+    const setup = startBlueprints(t);
+    const id = await upload(setup);
+    addDevice(setup, 'a', id);
+    setup.blueprints.start();
+    await setup.clock.advance(100 * DAY_MS);
+    setup.database.prepare('DELETE FROM device').run();
+    await setup.clock.advance(LIMITS.blueprints.unusedLifetimeMs);
+    assert.ok(setup.blueprints.get(id));
+    await setup.clock.advance(2 * DAY_MS);
+    assert.equal(setup.blueprints.get(id), undefined);
+    assert.throws(() => setup.blueprints.manifest(id), GatewayError);
+    setup.blueprints.stop();
+    assert.equal(setup.clock.waiting, 0);
+  });
+
+  test('beyond the newest hundred go at the next upload', async (t) => {
+    const setup = startBlueprints(t);
+    const ids: string[] = [];
+    for (let index = 0; index <= LIMITS.blueprints.unused; index++) {
+      setup.clock.step(1_000);
+      ids.push(await upload(setup));
+    }
+    assert.equal(setup.blueprints.get(ids[0] ?? ''), undefined);
+    assert.ok(setup.blueprints.get(ids[1] ?? ''));
+  });
+
+  test('stay while the clock is not set, and count from when it is', async (t) => {
+    const setup = startBlueprints(t);
+    const nowMs = setup.clock.wallMs();
+    setup.clock.step(-nowMs);
+    const id = await upload(setup);
+    setup.clock.step(nowMs);
+    assert.equal(setup.blueprints.removeUnused(), 0);
+    setup.clock.step(LIMITS.blueprints.unusedLifetimeMs + 1);
+    assert.equal(setup.blueprints.removeUnused(), 1);
+    assert.equal(setup.blueprints.get(id), undefined);
+  });
+});
