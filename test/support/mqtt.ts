@@ -12,7 +12,8 @@ import {
   type MqttSession,
 } from '../../src/platform/mqtt/index.ts';
 import { streamPair } from './stream-pair.ts';
-import { TestClock } from './test-clock.ts';
+import { connectBytes } from './mqtt-bytes.ts';
+import { settle, TestClock } from './test-clock.ts';
 import { type LogLine, recordingLog } from './workspace.ts';
 
 export interface TestBroker {
@@ -67,7 +68,11 @@ export async function startTestBroker(
   const clients: MqttClient[] = [];
   test.after(async () => {
     for (const client of clients) client.end(true);
-    await broker.stop();
+    const stopped = broker.stop();
+    // Past every limit of the stop: messages that the test left pending, peers that never close.
+    await turns();
+    await clock.advance(60_000);
+    await stopped;
   });
   return {
     broker,
@@ -115,23 +120,53 @@ export function connected(client: MqttClient): Promise<boolean> {
   });
 }
 
+/** Connects raw bytes and answers with CONNACK as hexadecimal text. */
+export async function login(
+  b: TestBroker,
+  options: Parameters<typeof connectBytes>[0] = {},
+  remoteAddress?: string,
+): Promise<{ client: RawClient; connack: string }> {
+  const client = b.raw(remoteAddress);
+  client.send(connectBytes(options));
+  return { client, connack: await client.takeHex(4) };
+}
+
+/** Lets everything that is ready run, several turns deep. */
+export async function turns(count = 10): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await settle();
+}
+
+/** Value of one line of the metrics page, without the prefix; `undefined` when it is not there. */
+export async function metric(b: TestBroker, name: string): Promise<string | undefined> {
+  const found = (await b.metrics.text()).split('\n').find((line) => line.startsWith(`gateway_${name} `));
+  return found?.split(' ')[1];
+}
+
+/** Turns of the event loop after which a wait has failed: far beyond any test, well below a second. */
+const TURNS_MAX = 50_000;
+
+/** Lets things run until the condition holds; fails instead of waiting for ever. */
+export async function until(isDone: () => boolean, waitingFor: () => string): Promise<void> {
+  for (let turn = 0; !isDone(); turn++) {
+    if (turn === TURNS_MAX) throw new Error(`waited in vain: ${waitingFor()}`);
+    await settle();
+  }
+}
+
 /** A client that sends exactly the bytes it is told and keeps all it gets. */
 export class RawClient {
   readonly stream: Duplex;
   received: Buffer = Buffer.alloc(0);
   isClosed = false;
-  #waiting: { isDone: () => boolean; resolve: () => void }[] = [];
 
   constructor(stream: Duplex) {
     this.stream = stream;
     stream.on('data', (chunk: Buffer) => {
       this.received = Buffer.concat([this.received, chunk]);
-      this.#look();
     });
     stream.on('error', () => undefined);
     stream.on('close', () => {
       this.isClosed = true;
-      this.#look();
     });
   }
 
@@ -141,31 +176,24 @@ export class RawClient {
 
   /** Resolves when that many bytes have arrived, and takes them; rejects when the connection closes first. */
   async take(sizeBytes: number): Promise<Buffer> {
-    await this.#until(() => this.received.length >= sizeBytes || this.isClosed);
-    if (this.received.length < sizeBytes)
-      throw new Error(`closed after ${this.received.length} of ${sizeBytes} bytes`);
+    const state = (): string => `${sizeBytes} bytes, have ${this.received.toString('hex')}`;
+    await until(() => this.received.length >= sizeBytes || this.isClosed, state);
+    if (this.received.length < sizeBytes) throw new Error(`closed before ${state()}`);
     const taken = this.received.subarray(0, sizeBytes);
     this.received = this.received.subarray(sizeBytes);
     return taken;
   }
 
+  /** The same as hexadecimal text. */
+  async takeHex(sizeBytes: number): Promise<string> {
+    return (await this.take(sizeBytes)).toString('hex');
+  }
+
   /** Resolves when the broker has closed the connection. */
   closed(): Promise<void> {
-    return this.#until(() => this.isClosed);
-  }
-
-  #until(isDone: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push({ isDone, resolve });
-      this.#look();
-    });
-  }
-
-  #look(): void {
-    this.#waiting = this.#waiting.filter(({ isDone, resolve }) => {
-      if (!isDone()) return true;
-      resolve();
-      return false;
-    });
+    return until(
+      () => this.isClosed,
+      () => 'the end of the connection',
+    );
   }
 }

@@ -15,7 +15,7 @@ import {
   tuple,
   uint8Array,
 } from 'fast-check';
-import { startTestBroker } from '../../support/mqtt.ts';
+import { startTestBroker, turns } from '../../support/mqtt.ts';
 import {
   connectBytes,
   DISCONNECT,
@@ -97,7 +97,7 @@ describe('the broker under attack', () => {
         const bytes = Buffer.concat(login ? [login, ...parts] : parts);
         for (let offset = 0; offset < bytes.length; offset += chunkBytes)
           hostile.send(bytes.subarray(offset, offset + chunkBytes));
-        for (let turn = 0; turn < 12; turn++) await settle();
+        await turns(12);
         if (leavesAbruptly) hostile.stream.destroy();
         else hostile.stream.end();
         await hostile.closed();

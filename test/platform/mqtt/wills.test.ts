@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { login, type RawClient, startTestBroker, type TestBroker, turns } from '../../support/mqtt.ts';
+
+describe('a will', () => {
+  const will = { topic: 'from/a/will', payload: 'gone', qos: 1 };
+
+  test('outside the permission is ignored, and the client is let in', async (t) => {
+    const b = await startTestBroker(t);
+    const { client, connack } = await login(b, { will: { topic: 'from/b/will', payload: 'gone' } });
+    assert.equal(connack, '20020000');
+    client.stream.destroy();
+    await client.closed();
+    assert.deepEqual(b.messages, []);
+  });
+
+  test('[MQTT-3.14.4-3] is discarded by DISCONNECT', async (t) => {
+    const b = await startTestBroker(t);
+    const { client } = await login(b, { will });
+    client.send([0xe0, 0]);
+    await client.closed();
+    assert.deepEqual(b.messages, []);
+  });
+
+  test('of a login that is refused is not delivered', async (t) => {
+    const b = await startTestBroker(t);
+    const { client } = await login(b, { will, password: 'wrong' });
+    await client.closed();
+    assert.deepEqual(b.messages, []);
+  });
+
+  test('is not delivered when the gateway itself stops', async (t) => {
+    const b = await startTestBroker(t);
+    const { client } = await login(b, { will });
+    await b.broker.stop();
+    assert.equal(client.isClosed, true);
+    assert.deepEqual(b.messages, []);
+  });
+
+  for (const [title, end] of [
+    ['a lost connection', (_b: TestBroker, client: RawClient) => client.stream.destroy()],
+    ['silence', (b: TestBroker) => b.clock.advance(90_000)],
+    ['a take-over', (b: TestBroker) => login(b, { clientId: 'meter' })],
+  ] as const)
+    test(`[MQTT-3.1.2-8] is delivered once after ${title}, before the session is closed`, async (t) => {
+      const order: string[] = [];
+      const b = await startTestBroker(t, {
+        hook: {
+          onMessage: ({ topic, payload, qos, receivedAtMs }) =>
+            void order.push(`${topic} ${payload.toString()} ${qos} ${receivedAtMs === b.clock.wallMs()}`),
+          onSessionClosed: () => void order.push('closed'),
+        },
+      });
+      const { client } = await login(b, { clientId: 'meter', will });
+      await end(b, client);
+      await client.closed();
+      assert.deepEqual(order, ['from/a/will gone 1 true', 'closed']);
+    });
+
+  test('that is not taken is logged and disturbs nobody', async (t) => {
+    const b = await startTestBroker(t, { hook: { onMessage: () => Promise.reject(new Error('full')) } });
+    const { client } = await login(b, { will });
+    client.stream.destroy();
+    await client.closed();
+    await turns();
+    assert.equal(b.lines.filter(({ message }) => message === 'will was not taken').length, 1);
+  });
+});
