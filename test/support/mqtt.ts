@@ -25,9 +25,9 @@ export interface TestBroker {
   opened: MqttSession[];
   closed: MqttSession[];
   /** Connects raw bytes. */
-  raw(remoteAddress?: string): RawClient;
+  raw: (remoteAddress?: string) => RawClient;
   /** Connects the real client over an in-memory pair; user name = identity, password `secret`. */
-  client(identity: string, options?: IClientOptions): Promise<MqttClient>;
+  client: (identity: string, options?: IClientOptions) => Promise<MqttClient>;
 }
 
 /**
