@@ -121,7 +121,7 @@ describe('the real client over TCP', () => {
     );
     assert.equal(b.broker.subscribers('to/a/x'), 1);
     const delivered = new Promise((resolve) =>
-      second.once('message', (_topic, payload) => resolve(`${payload}`)),
+      second.once('message', (_topic, payload) => resolve(payload.toString())),
     );
     assert.equal(await b.broker.publish('to/a/x', 'hello'), 1);
     assert.equal(await delivered, 'hello');

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { RawClient, startTestBroker } from '../../support/mqtt.ts';
+import { type RawClient, startTestBroker } from '../../support/mqtt.ts';
 import {
   CONNACK_ACCEPTED,
   connectBytes,
