@@ -68,6 +68,8 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   };
 
   function accept(stream: Duplex & { remoteAddress?: string | undefined }): void {
+    // Its `close` has been and would never be seen.
+    if (stream.destroyed) return;
     const address = stream.remoteAddress ?? NO_ADDRESS;
     const fromAddress = perAddress.get(address) ?? 0;
     const limit =

@@ -18,6 +18,7 @@ import {
   subscribeBytes,
   text,
 } from '../../support/mqtt-bytes.ts';
+import { streamPair } from '../../support/stream-pair.ts';
 
 describe('a login', () => {
   test('with a wrong password gets CONNACK 4 and the end', async (t) => {
@@ -174,6 +175,14 @@ describe('the number of sessions', () => {
     first?.stream.destroy();
     await turns();
     assert.equal((await login(b, {}, '10.0.0.1')).connack, CONNACK_ACCEPTED);
+  });
+
+  test('does not count a stream that was closed before it was handed over', async (t) => {
+    const b = await startTestBroker(t, { limits: { connections: 1 } });
+    const { server } = streamPair();
+    server.destroy();
+    b.broker.accept(server);
+    assert.equal((await login(b)).connack, CONNACK_ACCEPTED);
   });
 
   test('and of connections in all is limited before a byte is read', async (t) => {
