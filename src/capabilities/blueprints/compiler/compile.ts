@@ -7,7 +7,7 @@ import { compileCommands, compileConfiguration } from './commands.ts';
 import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { entriesOf } from '../profiles/conformance.ts';
-import { listOf, mapOf, recordOf } from '../source/tree.ts';
+import { listOf, mapOf, recordOf, withoutNulls } from '../source/tree.ts';
 import { parseUnit } from './units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
@@ -21,8 +21,9 @@ export interface CompileContext {
 }
 
 /** Compiles a manifest of spec `device/3.0` or `device/1.0`. */
-export function compileManifest(source: YamlMap, context: CompileContext): CompiledManifest {
-  const isOld = source.get('blueprint_spec') === 'device/1.0';
+export function compileManifest(authored: YamlMap, context: CompileContext): CompiledManifest {
+  const isOld = authored.get('blueprint_spec') === 'device/1.0';
+  const source = isOld ? withoutNulls(authored) : authored;
   const ids = [...listOf(source.get('implements')), ...listOf(source.get('implements_draft'))];
   const entries = entriesOf(source);
   const listed = listedProfiles(context.profiles, ids, entries);

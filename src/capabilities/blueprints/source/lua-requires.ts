@@ -55,6 +55,8 @@ const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 const NUMBER = /0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|\d[\d.]*(?:[eE][+-]?\d+)?/y;
 const LONG_OPENING = /\[(=*)\[/y;
 const COMMENT = /--/y;
+/** `..` and `::` are no access to a field. */
+const SYMBOL = /\.{2,3}|::|[^]/y;
 const SHORT_STRING = /(["'])((?:\\[^]|(?!\1)[^\\\n])*)\1/y;
 
 function* tokens(source: string): Generator<Token> {
@@ -87,8 +89,8 @@ function* tokens(source: string): Generator<Token> {
     const number = name || string ? null : match(NUMBER);
     if (name) yield { kind: 'name', text: name[0] };
     else if (string) yield { kind: 'string', text: unescaped(string[2] ?? '') };
-    else if (!number) yield { kind: 'symbol', text: source[at] ?? '' };
-    at += (name ?? string ?? number)?.[0].length ?? 1;
+    else if (!number) yield { kind: 'symbol', text: match(SYMBOL)?.[0] ?? '' };
+    at += (name ?? string ?? number ?? match(SYMBOL))?.[0].length ?? 1;
   }
 }
 

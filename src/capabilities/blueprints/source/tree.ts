@@ -12,6 +12,16 @@ export function listOf(value: YamlValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
+/** The map without fields whose value is null, in depth; values of enums are kept, their texts may be absent. */
+export function withoutNulls(map: YamlMap): YamlMap {
+  return new Map(
+    [...map].flatMap(([key, value]) => {
+      if (value === null) return [];
+      return [[key, value instanceof Map && key !== 'enum' ? withoutNulls(value) : value] as const];
+    }),
+  );
+}
+
 export function textOf(value: YamlValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

@@ -49,6 +49,9 @@ export function parseYaml(text: string, fileName: string): ParsedYaml {
   return { value, problems: converter.problems };
 }
 
+/** Not YAML 1.2, but authors use it and other readers know it. */
+const MERGE_KEY = '<<';
+
 class Converter {
   readonly problems: string[] = [];
   readonly #fileName: string;
@@ -88,6 +91,7 @@ class Converter {
   #map(items: { key: unknown; value: unknown }[], depth: number): YamlMap {
     const map: YamlMap = new Map();
     const names = new Set<string>();
+    const merged: YamlValue[] = [];
     for (const item of items) {
       const keyNode = item.key as Node | null;
       const key = this.convert(keyNode, depth + 1);
@@ -104,9 +108,20 @@ class Converter {
       names.add(name);
       // Would change the prototype of the object that is made of the map in the end.
       if (name === '__proto__') this.#fail(keyNode, 'key "__proto__" is not allowed');
+      else if (name === MERGE_KEY) merged.push(this.convert(item.value as Node | null, depth + 1));
       else map.set(key, this.convert(item.value as Node | null, depth + 1));
     }
+    for (const source of merged.flat()) if (source instanceof Map) this.#merge(map, names, source);
     return map;
+  }
+
+  /** Adds entries that the map does not have itself. */
+  #merge(map: YamlMap, names: Set<string>, source: YamlMap): void {
+    for (const [key, value] of source) {
+      if (names.has(String(key))) continue;
+      names.add(String(key));
+      map.set(key, value);
+    }
   }
 
   #fail(node: Node | null, problem: string): null {

@@ -1,0 +1,130 @@
+/** Lua files joined into one, run by the machine that runs them later (lua-device-api.md section 4). */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LuaFactory } from 'wasmoon';
+import { findRequires } from '../../../src/capabilities/blueprints/source/lua-requires.ts';
+import { compiled } from './support.ts';
+
+const manifest = (options: string): string =>
+  `blueprint_spec: device/3.0\ndisplay_name: S\nruntime: {type: lua, options: {${options}}}\n`;
+
+function scriptOf(options: string, files: Record<string, string>): string {
+  return compiled(manifest(options), files).script ?? '';
+}
+
+/** What the script returns, or its error's text. */
+async function run(script: string): Promise<unknown> {
+  const engine = await new LuaFactory().createEngine();
+  try {
+    engine.global.set('script', script);
+    const [isOk, value] = (await engine.doString(
+      'return {pcall(function() return assert(load(script, "@main.lua"))() end)}',
+    )) as [boolean, unknown];
+    return isOk ? value : String(value);
+  } finally {
+    engine.global.close();
+  }
+}
+
+describe('a joined script', () => {
+  test('of one file is that file, byte for byte', () => {
+    const source = 'local s = "ü\\255"\nreturn s\n';
+    assert.equal(scriptOf('file: fw.lua', { 'fw.lua': source }), source);
+  });
+
+  test('finds modules of its folder, in folders below, and as init files', async () => {
+    const script = scriptOf('dir: src', {
+      'src/main.lua': 'local a = require("lib.a")\nreturn a.name .. require "b" .. require("./c")',
+      'src/lib/a.lua': 'return { name = "a" }',
+      'src/b/init.lua': 'return "b"',
+      'src/c.lua': '-- a comment at the end\nreturn "c" --',
+    });
+    assert.equal(await run(script), 'abc');
+  });
+
+  test('loads a module once, under whatever name, and hands over what is there in a ring', async () => {
+    const script = scriptOf('dir: .', {
+      'main.lua': 'count = 0\nlocal a = require("a")\nassert(require("./a") == a)\nreturn count .. a.b.seen',
+      'a.lua': 'count = count + 1\nlocal a = {}\npackage.loaded["a"] = a\na.b = require("b")\nreturn a',
+      'b.lua': 'return { seen = type(require("a")) }',
+    });
+    assert.equal(await run(script), '1table');
+  });
+
+  test('keeps every byte of a module', async () => {
+    const script = scriptOf('dir: .', {
+      'main.lua': 'return require("m")',
+      'm.lua':
+        'local t = [[\n"quoted" \\n \u0001 é]]\nreturn t == "\\"quoted\\" \\\\n \\1 \\195\\169" and "same" or t',
+    });
+    assert.equal(await run(script), 'same');
+  });
+
+  test('names file and line of an error, in modules and in the entry', async () => {
+    const files = {
+      'main.lua': 'local m = require("m")\n\nif m.fail then m.fail() end\nerror("entry")',
+      'm.lua': 'local m = {}\n\nfunction m.fail() error("module") end\nreturn m',
+    };
+    assert.match(String(await run(scriptOf('dir: .', files))), /^\.\/m\.lua:3: module/);
+    assert.match(
+      String(await run(scriptOf('dir: .', { ...files, 'm.lua': 'return {}' }))),
+      /^main\.lua:4: entry/,
+    );
+    assert.match(String(await run(scriptOf('dir: ., amalg_mode: nodebug', files))), /^\?:3: module/);
+  });
+
+  test('holds what is required, and with isolate all of the folder', () => {
+    const files = {
+      'src/main.lua': 'require("used")\nlocal name = "un" .. "used"\nreturn pcall(require, name)',
+      'src/used.lua': 'return 1',
+      'src/unused.lua': 'return 2',
+      'other.lua': 'return 3',
+    };
+    assert.ok(!scriptOf('dir: src', files).includes('unused.lua'));
+    const all = scriptOf('dir: src, amalg_mode: [isolate]', files);
+    assert.ok(all.includes('./unused.lua'));
+    assert.ok(!all.includes('other.lua'));
+  });
+});
+
+describe('requires', () => {
+  const cases: [source: string, found: [module: string, isOptional: boolean][]][] = [
+    [
+      'require "a"; require\'b\'; require[[c]]; require("d")',
+      [
+        ['a', false],
+        ['b', false],
+        ['c', false],
+        ['d', false],
+      ],
+    ],
+    ['require(name) require("a" .. b)', [['a', false]]],
+    ['-- require "a"\n--[==[ require "b" ]==] require "c"', [['c', false]]],
+    ['local s = "require \\"a\\"" .. [[require "b"]]', []],
+    ['x.require("a") x:require("b") x = require', []],
+    [
+      'pcall(require, "a") local ok = pcall(function() require("b") end) require("c")',
+      [
+        ['a', true],
+        ['b', true],
+        ['c', false],
+      ],
+    ],
+    ['xpcall(function() return require "a" end, print)', [['a', true]]],
+    ['return require', []],
+    [
+      "return a .. require 'b' ::label:: require 'c'",
+      [
+        ['b', false],
+        ['c', false],
+      ],
+    ],
+  ];
+  for (const [source, found] of cases)
+    test(JSON.stringify(source), () =>
+      assert.deepEqual(
+        findRequires(source).map(({ module, isOptional }) => [module, isOptional]),
+        found,
+      ),
+    );
+});
