@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseProfiles } from '../../../src/capabilities/blueprints/profiles/files.ts';
+import { loadBuiltInProfiles } from '../../../src/capabilities/blueprints/built-in.ts';
+import { readArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { manifestWith, startBlueprints, zipOf } from './support.ts';
+
+const HEAD = 'blueprint_spec: profile/1.0\ndisplay_name: P\n';
+
+function problemsOf(files: Record<string, string>): string[] {
+  return parseProfiles(new Map(Object.entries(files)), loadBuiltInProfiles().profiles).problems;
+}
+
+describe('profiles are refused for', () => {
+  const cases: [title: string, files: Record<string, string>, problems: string[]][] = [
+    [
+      'an unknown profile',
+      { 'energy/battery.yml': `${HEAD}implements: [lib.device.nameplate, lib.energy.pv.power, lib.x]\n` },
+      ['energy/battery.yml: implements[2]: unknown profile "lib.x"'],
+    ],
+    [
+      'a ring',
+      { 'lib/a.yml': `${HEAD}implements: lib.b\n`, 'lib/b.yml': `${HEAD}implements: [lib.a]\n` },
+      [
+        'lib/a.yml: implements: cycle lib.a -> lib.b -> lib.a',
+        'lib/b.yml: implements: cycle lib.b -> lib.a -> lib.b',
+      ],
+    ],
+    [
+      'a ring of one',
+      { 'lib/a.yml': `${HEAD}implements: lib.a\n` },
+      ['lib/a.yml: implements: cycle lib.a -> lib.a'],
+    ],
+    [
+      'a draft in one that is none',
+      { 'lib/a.yml': `${HEAD}implements: [lib.b]\n`, 'lib/b.yml': `${HEAD}draft: true\n` },
+      ['lib/a.yml: implements[0]: non-draft profile implements draft "lib.b"'],
+    ],
+    [
+      'another spec',
+      { 'lib/a.yml': 'blueprint_spec: device/3.0\ndisplay_name: P\n' },
+      ['lib/a.yml: blueprint_spec: must be profile/1.0'],
+    ],
+    [
+      'their form',
+      { 'lib/a.yml': 'blueprint_spec: profile/1.0\ntelemetry: {x: {type: number, unit: watt, color: 1}}\n' },
+      [
+        'lib/a.yml: telemetry.x.type: unsupported value "number", expected one of: boolean, string, integer, float, array_of_strings, json, alerts',
+        'lib/a.yml: telemetry.x.unit: unknown unit "watt"; use a UCUM code',
+        'lib/a.yml: telemetry.x.color: unknown field',
+        'lib/a.yml: telemetry.x.display_name: required',
+        'lib/a.yml: display_name: required',
+      ],
+    ],
+    [
+      'YAML',
+      { 'lib/a.yml': 'a: [' },
+      [
+        'lib/a.yml: line 1, column 5: Flow sequence in block collection must be sufficiently indented and end with a ]',
+      ],
+    ],
+    ['no map', { 'lib/a.yml': '- 1' }, ['lib/a.yml: must be a mapping']],
+    [
+      'a file name',
+      { 'lib/My-File.yml': HEAD },
+      ['lib/My-File.yml: invalid file name, folders and names are snake_case'],
+    ],
+    [
+      'two members of one name that differ',
+      {
+        'lib/a.yml': `${HEAD}implements: [lib.b, lib.c]\n`,
+        'lib/b.yml': `${HEAD}telemetry: {x: {display_name: X, type: float, unit: V}}\n`,
+        'lib/c.yml': `${HEAD}telemetry: {x: {display_name: X, type: float, unit: A}}\n`,
+      },
+      ['lib/a.yml: telemetry.x: differs between lib.b and lib.c'],
+    ],
+  ];
+  for (const [title, files, problems] of cases)
+    test(title, () => assert.deepEqual(problemsOf(files), problems));
+});
+
+test('profiles may share a member through two ways, and a file may stand beside a folder', () => {
+  assert.deepEqual(
+    problemsOf({
+      'lib/a.yml': `${HEAD}implements: [lib.a.b, lib.a.c]\n`,
+      'lib/a/b.yml': `${HEAD}implements: [lib.d]\n`,
+      'lib/a/c.yml': `${HEAD}implements: [lib.d]\n`,
+      'lib/d.yml': `${HEAD}telemetry: {x: {display_name: X, type: string, enum: [a, b]}}\n`,
+    }),
+    [],
+  );
+});
+
+describe('the profiles of the gateway', () => {
+  const codes = async (promise: Promise<unknown>): Promise<string[]> => {
+    const error = await promise.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    assert.ok(error instanceof GatewayError);
+    return error.problems.map(({ code, message }) => `${code}: ${message}`);
+  };
+  const usesNew = manifestWith(
+    'implements: [energy.flywheel]\ntelemetry: {spin: {display_name: S, type: float, unit: rpm}}\n',
+  );
+  const flywheel = {
+    'energy/flywheel.yml': `${HEAD}telemetry: {spin: {display_name: S, type: float, unit: rpm}}\n`,
+  };
+
+  test('do not take what is no zip, holds no profile or a wrong one, and then change nothing', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const before = await blueprints.profilesZip();
+    assert.deepEqual(await codes(blueprints.uploadProfiles(Buffer.from('x'))), [
+      'invalid_body: The body must be a zip archive.',
+    ]);
+    assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf({ 'README.md': '' }))), [
+      'invalid_profiles: archive: no profile files',
+    ]);
+    assert.deepEqual(
+      await codes(
+        blueprints.uploadProfiles(await zipOf({ ...flywheel, 'lib/b.yml': HEAD.replace('profile', 'x') })),
+      ),
+      ['invalid_profiles: lib/b.yml: blueprint_spec: must be profile/1.0'],
+    );
+    const large = `${HEAD}description: ${'x'.repeat(LIMITS.blueprints.profileBytes)}\n`;
+    assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf({ 'lib/a.yml': large }))), [
+      'invalid_profiles: lib/a.yml: larger than 64 KiB',
+    ]);
+    const many = Object.fromEntries(
+      Array.from({ length: 70 }, (_, index) => [
+        `lib/a${index}.yml`,
+        Buffer.alloc(LIMITS.blueprints.profileBytes),
+      ]),
+    );
+    assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf(many))), [
+      'invalid_profiles: archive: unpacked size exceeds 4 MiB',
+    ]);
+    assert.deepEqual(await blueprints.profilesZip(), before);
+  });
+
+  test('come as one tree of files, which can be uploaded again', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const zip = await blueprints.profilesZip();
+    const { files } = await readArchive(zip);
+    assert.equal(files?.size, 90);
+    assert.ok(files?.has('energy/battery_inverter/1_phase.yml'));
+    await blueprints.uploadProfiles(zip);
+    assert.deepEqual(await blueprints.profilesZip(), zip);
+  });
+
+  test('can be used by blueprints once uploaded, also after a restart', async (t) => {
+    const { blueprints, restart } = startBlueprints(t);
+    const zip = await zipOf({ 'manifest.yml': usesNew });
+    assert.deepEqual(await blueprints.validate(zip), ['implements[0]: unknown profile "energy.flywheel"']);
+    await blueprints.uploadProfiles(await zipOf(flywheel));
+    for (const service of [blueprints, restart()]) {
+      const { id } = await service.upload(zip);
+      assert.deepEqual(service.manifest(id).implements, ['energy.flywheel']);
+      assert.deepEqual(service.manifest(id).telemetry['spin']?.implements, ['energy.flywheel.spin']);
+    }
+  });
+
+  test('replace those of the same path and leave the others', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    await blueprints.uploadProfiles(
+      await zipOf({
+        'lib/energy/battery/soc.yml': `${HEAD}telemetry: {soc: {display_name: S, type: float, unit: '%'}}\n`,
+      }),
+    );
+    const lists = async (name: string): Promise<string[]> =>
+      blueprints.validate(
+        await zipOf({
+          'manifest.yml': manifestWith(
+            `implements: [lib.energy.battery.soc]\ntelemetry: {${name}: {display_name: S, type: float, unit: '%'}}\n`,
+          ),
+        }),
+      );
+    assert.deepEqual(await lists('battery_soc'), [
+      'implements[0]: profile "lib.energy.battery.soc" requires telemetry "soc"',
+    ]);
+    assert.deepEqual(await lists('soc'), []);
+    assert.equal((await readArchive(await blueprints.profilesZip())).files?.size, 90);
+  });
+
+  test('that a newer program finds invalid are named in the log and left out', async (t) => {
+    const { database, lines, restart } = startBlueprints(t);
+    database
+      .prepare("INSERT INTO device_profile (path, content, uploaded_at_ms) VALUES ('lib/old.yml', 'x: 1', 0)")
+      .run();
+    const service = restart();
+    assert.ok(lines.some((line) => line.message === 'uploaded device profiles are not valid any more'));
+    assert.deepEqual(
+      await service.validate(await zipOf({ 'manifest.yml': manifestWith('implements: lib.old\n') })),
+      ['implements: unknown profile "lib.old"'],
+    );
+  });
+});
