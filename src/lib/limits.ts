@@ -124,6 +124,14 @@ export const LIMITS = {
     persistentEntries: 50_000,
     ephemeralHours: 24,
     ephemeralEntries: 5_000,
+    /** G: at most one summary of dropped entries per device in this time. */
+    summaryIntervalMs: 10_000,
+    retentionIntervalMs: 600_000,
+    /** G: time one bite of a deletion may keep the event loop. */
+    retentionBiteMs: 20,
+    /** G: rows deleted in one transaction. */
+    deletedAtOnce: 500,
+    retentionPauseMs: 50,
   },
   commands: {
     /** C http-contract 9.6. */
@@ -139,6 +147,23 @@ export const LIMITS = {
     /** G: executions in flight per device. */
     inFlightPerDevice: 64,
     responsePayloadBytes: 65_536,
+    /** G: all responses of one execution; beyond, progress is counted, not stored. */
+    responseBytesPerExecution: 1_048_576,
+    /** G: arguments as JSON; far below what one MQTT message may carry. */
+    argumentsBytes: 65_536,
+    /** G: responses waiting for a disk that takes no data; beyond, they are not acknowledged. */
+    bufferedResponseBytes: 8 * 1_048_576,
+    /** M: counting the matches of a site-wide list over so many took 10 ms on an x64 board. */
+    executions: 100_000,
+    /** G: executions deleted at once, each with up to `responsesPerExecution` rows. */
+    deletedAtOnce: 20,
+    retentionIntervalMs: 60_000,
+    /** G: pause between two bites of a larger deletion. */
+    retentionPauseMs: 50,
+  },
+  age: {
+    /** G: without a jump of the wall clock for so long, ages by it are believed. */
+    settleMs: 3_600_000,
   },
   connectivity: {
     /** C mqtt-device-protocol 10. */
@@ -248,6 +273,11 @@ export function contradictions(limits: Limits): string[] {
       'the broker stops within the total',
     ],
     [limits.connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
+    [
+      limits.commands.bufferedResponseBytes < limits.commits.bufferedBytes,
+      'responses waiting for the disk do not fill the whole buffer of the group commit',
+    ],
+    [limits.commands.argumentsBytes + 1_024 < limits.mqtt.payloadBytes, 'a command request fits one message'],
     [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],
     [limits.processes.stopMs < limits.stop.totalMs, 'children stop before the gateway has to'],
     [

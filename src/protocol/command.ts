@@ -1,0 +1,77 @@
+/**
+ * Command requests and responses between gateway and device. Source: mqtt-device-protocol.md section 7.
+ * Pure: nothing here knows an execution.
+ */
+import { cutToBytes } from '../lib/text.ts';
+
+export type ResponseState = 'STARTED' | 'IN_PROGRESS' | 'SUCCEEDED' | 'ERROR';
+
+export interface CommandResponseMessage {
+  /** Id of the execution that the device answers. */
+  id: string;
+  state: ResponseState;
+  payload: Record<string, unknown>;
+  /** `payload` as JSON, at most `payloadBytes` long. */
+  payloadText: string;
+}
+
+/** Words of devices, in lower case; every other word means progress and is kept in the payload. */
+const STATE_OF_WORD: ReadonlyMap<string, ResponseState> = new Map([
+  ['started', 'STARTED'],
+  ['log', 'IN_PROGRESS'],
+  ['in_progress', 'IN_PROGRESS'],
+  ['completed', 'SUCCEEDED'],
+  ['success', 'SUCCEEDED'],
+  ['succeeded', 'SUCCEEDED'],
+  ['error', 'ERROR'],
+]);
+
+/** Where older devices put the text of an error. */
+const MESSAGE_KEYS = ['reason', 'error', 'traceback'] as const;
+const NO_MESSAGE = 'The device reported an error without a message.';
+/** What is kept of the message when a payload is too large. */
+const KEPT_MESSAGE_BYTES = 4_096;
+
+/**
+ * Reads a response. The payload comes out as an object, whatever the device sent, with a text `message`
+ * when the state is ERROR, because clients show it. Undefined: no id or no state, so nobody's answer.
+ */
+export function decodeCommandResponse(
+  body: Record<string, unknown>,
+  payloadBytes: number,
+): CommandResponseMessage | undefined {
+  const { id, state: word } = body;
+  if (typeof id !== 'string' || typeof word !== 'string') return undefined;
+  const known = STATE_OF_WORD.get(word.toLowerCase());
+  const state = known ?? 'IN_PROGRESS';
+  let payload = objectOf(body.payload);
+  if (known === undefined) payload = { ...payload, state: cutToBytes(word, KEPT_MESSAGE_BYTES) };
+  if (state === 'ERROR') payload = { ...payload, message: errorMessageOf(payload) };
+  const payloadText = JSON.stringify(payload);
+  const sizeBytes = Buffer.byteLength(payloadText);
+  if (sizeBytes <= payloadBytes) return { id, state, payload, payloadText };
+  const summary = { message: oversizeMessage(payload.message, sizeBytes) };
+  return { id, state, payload: summary, payloadText: JSON.stringify(summary) };
+}
+
+function objectOf(payload: unknown): Record<string, unknown> {
+  if (payload === undefined || payload === null) return {};
+  if (typeof payload === 'object' && !Array.isArray(payload)) return payload as Record<string, unknown>;
+  return { message: textOf(payload) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function errorMessageOf(payload: Record<string, unknown>): string {
+  const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+  if (isGiven(payload.message)) return textOf(payload.message);
+  const key = MESSAGE_KEYS.find((name) => isGiven(payload[name]));
+  return key === undefined ? NO_MESSAGE : textOf(payload[key]);
+}
+
+function oversizeMessage(message: unknown, sizeBytes: number): string {
+  const kept = typeof message === 'string' ? `${cutToBytes(message, KEPT_MESSAGE_BYTES)} ` : '';
+  return `${kept}(The payload of ${sizeBytes} bytes was too large and was left out.)`;
+}

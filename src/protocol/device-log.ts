@@ -1,0 +1,38 @@
+/** Log entries of devices. Source: mqtt-device-protocol.md section 6, "Log entry". */
+import { cutToBytes } from '../lib/text.ts';
+
+/** Lowest first; the place in the list is the number under which it is stored. */
+export const LOG_SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
+export type LogSeverity = (typeof LOG_SEVERITIES)[number];
+
+export interface DeviceLogMessage {
+  message: string;
+  severity: LogSeverity;
+  persist: boolean;
+  /** The device's own time in whole Unix seconds, as it says; shown, never used for order. */
+  deviceTimeS: number | undefined;
+}
+
+/** Larger numbers are milliseconds (mqtt-device-protocol.md section 11). */
+const MILLISECONDS_ABOVE = 1e11;
+
+/** Reads an entry; undefined when it has no text. Everything else has a default. */
+export function decodeDeviceLog(
+  body: Record<string, unknown>,
+  messageBytes: number,
+): DeviceLogMessage | undefined {
+  if (typeof body.message !== 'string') return undefined;
+  const word = typeof body.severity === 'string' ? body.severity.toLowerCase() : '';
+  return {
+    message: cutToBytes(body.message.toWellFormed(), messageBytes),
+    severity: LOG_SEVERITIES.find((severity) => severity === word) ?? 'info',
+    persist: body.persist === true,
+    deviceTimeS: deviceTimeOf(body.timestamp),
+  };
+}
+
+function deviceTimeOf(timestamp: unknown): number | undefined {
+  if (typeof timestamp !== 'number' || !(timestamp >= 0)) return undefined;
+  const seconds = Math.floor(timestamp > MILLISECONDS_ABOVE ? timestamp / 1_000 : timestamp);
+  return seconds <= MILLISECONDS_ABOVE ? seconds : undefined;
+}
