@@ -199,8 +199,6 @@ const TABLE: ImportTable = {
     'capabilities/auth',
     'capabilities/provisioning',
     'capabilities/device-configuration',
-    'capabilities/commands',
-    'capabilities/device-logs',
     'capabilities/monitor',
     'capabilities/rules',
     'capabilities/appliance',

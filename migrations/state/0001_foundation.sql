@@ -92,27 +92,33 @@ CREATE TABLE device_credential (
 ) STRICT;
 CREATE INDEX device_credential_by_device ON device_credential (device_id);
 
+-- One command sent to one device. `number` grows with every command, whatever the wall clock says.
 CREATE TABLE execution (
-  id             TEXT PRIMARY KEY,
-  device_id      TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
-  state          TEXT NOT NULL,
-  ephemeral      INTEGER NOT NULL,
-  created_at_ms  INTEGER NOT NULL,
-  requested_name TEXT NOT NULL,
-  manifest_name  TEXT NOT NULL,
+  number            INTEGER PRIMARY KEY,
+  id                TEXT NOT NULL UNIQUE,
+  device_id         TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  state             TEXT NOT NULL,
+  ephemeral         INTEGER NOT NULL,
+  created_at_ms     INTEGER NOT NULL,
+  requested_name    TEXT NOT NULL,
+  manifest_name     TEXT NOT NULL,
   -- JSON object, sensitive values masked
-  arguments      TEXT NOT NULL,
+  arguments         TEXT NOT NULL,
   -- who asked: kind, id and name of the principal, JSON
-  origin         TEXT NOT NULL
+  origin            TEXT NOT NULL,
+  -- the newest response that took part in the state; later ones stand in the log only
+  response_sequence INTEGER
 ) STRICT;
-CREATE INDEX execution_by_device ON execution (device_id, created_at_ms, id);
-CREATE INDEX execution_by_creation ON execution (created_at_ms, id);
+CREATE INDEX execution_by_device ON execution (device_id, ephemeral, created_at_ms, id);
+CREATE INDEX execution_by_creation ON execution (ephemeral, created_at_ms, id);
+CREATE INDEX execution_unfinished ON execution (state) WHERE state IN ('NEW', 'IN_PROGRESS');
 
 CREATE TABLE execution_response (
-  execution_id   TEXT NOT NULL REFERENCES execution (id) ON DELETE CASCADE,
-  sequence       INTEGER NOT NULL,
-  state          TEXT NOT NULL,
-  payload        TEXT NOT NULL,
-  received_at_ms INTEGER NOT NULL,
-  PRIMARY KEY (execution_id, sequence)
+  execution_number INTEGER NOT NULL REFERENCES execution (number) ON DELETE CASCADE,
+  sequence         INTEGER NOT NULL,
+  state            TEXT NOT NULL,
+  -- JSON object
+  payload          TEXT NOT NULL,
+  received_at_ms   INTEGER NOT NULL,
+  PRIMARY KEY (execution_number, sequence)
 ) STRICT, WITHOUT ROWID;

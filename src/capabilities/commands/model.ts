@@ -1,0 +1,198 @@
+/**
+ * Executions of commands and their state machine. Source: http-contract.md 8 "Execution" and 9.6,
+ * mqtt-device-protocol.md section 7.
+ *
+ *            published            SUCCEEDED
+ *     NEW ──────────────▶ IN_PROGRESS ──────▶ SUCCESS
+ *      │                    │  ▲  │  ERROR
+ *      │ nobody reached     │  └──┘ ────────▶ ERROR
+ *      ▼                    │ STARTED, IN_PROGRESS
+ *   (removed)               └───────────────▶ TIMEOUT     silence, restart of the gateway
+ */
+import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
+import type { Principal, Role } from '../../platform/http/index.ts';
+import type { ResponseState } from '../../protocol/command.ts';
+
+export const EXECUTION_STATES = ['NEW', 'IN_PROGRESS', 'SUCCESS', 'ERROR', 'TIMEOUT', 'UNSYNC'] as const;
+/** UNSYNC belongs to the interface but is never produced here: a gateway always knows its executions. */
+export type ExecutionState = (typeof EXECUTION_STATES)[number];
+/** The states that an execution can really have. */
+export type OwnState = Exclude<ExecutionState, 'UNSYNC'>;
+
+export interface CommandResponse {
+  state: ResponseState;
+  payload: Record<string, unknown>;
+  receivedAtMs: number;
+}
+
+export interface Execution {
+  readonly id: string;
+  readonly deviceId: string;
+  readonly state: OwnState;
+  readonly ephemeral: boolean;
+  readonly createdAtMs: number;
+  readonly request: {
+    /** As the caller wrote it: the command's name or one of its aliases. */
+    readonly name: string;
+    readonly manifestName: string;
+    /** Sensitive values are masked. */
+    readonly arguments: Record<string, unknown>;
+  };
+  /** The newest response that took part in the state; a response after the end stands in the log only. */
+  readonly response?: CommandResponse;
+  readonly origin: Principal['origin'];
+}
+
+/** Who asks: decides what is allowed and is recorded with the execution. */
+export interface Caller {
+  role: Role;
+  origin: Principal['origin'];
+}
+
+/** What can happen to an execution: the device answers, or one of the other inputs. */
+export type Input =
+  | ResponseState
+  /** The request was written to at least one session of the device. */
+  | 'published'
+  /** No session was there any more when the request was published: nothing was sent. */
+  | 'unreached'
+  /** Publishing failed; whether the device got the request is not known. */
+  | 'send_failed'
+  /** Nothing was heard for the timeout. */
+  | 'silence'
+  /** The gateway starts and finds the execution unfinished. */
+  | 'restart'
+  | 'device_deleted';
+
+export const INPUTS: readonly Input[] = [
+  'published',
+  'unreached',
+  'send_failed',
+  'STARTED',
+  'IN_PROGRESS',
+  'SUCCEEDED',
+  'ERROR',
+  'silence',
+  'restart',
+  'device_deleted',
+];
+
+/**
+ * What a step adds to the log: `started` a STARTED response made by the gateway, `given` the device's
+ * response, `late` the device's response without effect on state and newest response, `failure` an ERROR
+ * response made by the gateway.
+ */
+export type Addition = 'started' | 'given' | 'late' | 'failure';
+
+export interface Step {
+  /** `removed`: the execution never was; its caller gets an error instead. */
+  readonly next: OwnState | 'removed';
+  readonly add: readonly Addition[];
+}
+
+const step = (next: Step['next'], ...add: Addition[]): Step => ({ next, add });
+
+/** An answer proves that the request arrived, so it starts an execution whose publishing is not yet reported. */
+const FROM_NEW: Record<Input, Step> = {
+  published: step('IN_PROGRESS', 'started'),
+  unreached: step('removed'),
+  send_failed: step('ERROR', 'failure'),
+  STARTED: step('IN_PROGRESS', 'given'),
+  IN_PROGRESS: step('IN_PROGRESS', 'started', 'given'),
+  SUCCEEDED: step('SUCCESS', 'started', 'given'),
+  ERROR: step('ERROR', 'started', 'given'),
+  silence: step('TIMEOUT', 'failure'),
+  restart: step('TIMEOUT', 'failure'),
+  device_deleted: step('ERROR', 'failure'),
+};
+
+const FROM_IN_PROGRESS: Record<Input, Step> = {
+  published: step('IN_PROGRESS'),
+  unreached: step('IN_PROGRESS'),
+  send_failed: step('IN_PROGRESS'),
+  STARTED: step('IN_PROGRESS', 'given'),
+  IN_PROGRESS: step('IN_PROGRESS', 'given'),
+  SUCCEEDED: step('SUCCESS', 'given'),
+  ERROR: step('ERROR', 'given'),
+  silence: step('TIMEOUT', 'failure'),
+  restart: step('TIMEOUT', 'failure'),
+  device_deleted: step('ERROR', 'failure'),
+};
+
+/** The first end counts; whatever comes later from the device is kept for a person to read. */
+function fromEnd(state: OwnState): Record<Input, Step> {
+  const stay = step(state);
+  const late = step(state, 'late');
+  return {
+    published: stay,
+    unreached: stay,
+    send_failed: stay,
+    STARTED: late,
+    IN_PROGRESS: late,
+    SUCCEEDED: late,
+    ERROR: late,
+    silence: stay,
+    restart: stay,
+    device_deleted: stay,
+  };
+}
+
+export const TRANSITIONS: Readonly<Record<OwnState, Readonly<Record<Input, Step>>>> = {
+  NEW: FROM_NEW,
+  IN_PROGRESS: FROM_IN_PROGRESS,
+  SUCCESS: fromEnd('SUCCESS'),
+  ERROR: fromEnd('ERROR'),
+  TIMEOUT: fromEnd('TIMEOUT'),
+};
+
+export function isFinished(state: OwnState): boolean {
+  return state !== 'NEW' && state !== 'IN_PROGRESS';
+}
+
+/** `message` of the ERROR response that the gateway writes when the device does not. */
+export function failureMessage(input: Input, timeoutMs: number): string {
+  switch (input) {
+    case 'silence':
+      return `The device did not answer within ${timeoutMs / 1_000} s.`;
+    case 'restart':
+      return 'The gateway was restarted before the device answered.';
+    case 'device_deleted':
+      return 'The device was deleted.';
+    default:
+      return 'The request could not be sent to the device.';
+  }
+}
+
+/** A command by its name or an alias; the name in the manifest comes along. */
+export function findCommand(
+  manifest: CompiledManifest,
+  name: string,
+): { manifestName: string; command: CompiledCommand } | undefined {
+  const command = Object.hasOwn(manifest.commands, name) ? manifest.commands[name] : undefined;
+  if (command) return { manifestName: name, command };
+  const byAlias = Object.entries(manifest.commands).find(([, { aliases }]) => aliases.includes(name));
+  return byAlias && { manifestName: byAlias[0], command: byAlias[1] };
+}
+
+/** Role that sees executions of a command (blueprint-manifest.md section 10, `read_access_level`). */
+export function readAccessLevel(command: CompiledCommand): string {
+  return typeof command.read_access_level === 'string' ? command.read_access_level : 'readonly';
+}
+
+export const RETENTIONS = ['PERSISTENT', 'EPHEMERAL', 'ALL'] as const;
+export type Retention = (typeof RETENTIONS)[number];
+
+export const ORDERS = ['CREATED_AT_ASC', 'CREATED_AT_DESC'] as const;
+
+/** Filters of a list; an absent one does not restrict. */
+export interface ExecutionFilter {
+  deviceIds?: readonly string[] | undefined;
+  /** `deviceId/manifestName` that the caller must not see. */
+  hidden: readonly string[];
+  retention: Retention;
+  createdFromMs?: number | undefined;
+  createdBeforeMs?: number | undefined;
+  states?: readonly ExecutionState[] | undefined;
+  /** Names as requested or as in the manifest. */
+  names?: readonly string[] | undefined;
+}

@@ -1,0 +1,327 @@
+/**
+ * Commands to devices: check, record, send, follow until the end. Source: http-contract.md 9.6,
+ * mqtt-device-protocol.md section 7.
+ *
+ * An execution is on disk as NEW before its request is published, and a request is published once: one that
+ * was lost ends as TIMEOUT, because sending it again could do harm.
+ */
+import { randomUUID } from 'node:crypto';
+import { errorOfProblems, GatewayError, gatewayError } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { type Role, roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import { checkArguments, type CompiledCommand, maskSensitive } from '../blueprints/index.ts';
+import type { Connectivity } from '../connectivity/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { createInFlight, type InFlight, type Live } from './in-flight.ts';
+import {
+  type Caller,
+  type CommandResponse,
+  type Execution,
+  type ExecutionFilter,
+  findCommand,
+  readAccessLevel,
+} from './model.ts';
+import { createResponseHandler } from './mqtt.ts';
+import { createResponseBuffer, type ResponseBuffer } from './response-buffer.ts';
+import { createRetention } from './retention.ts';
+import { type CommandStore, createCommandStore } from './store.ts';
+
+/** What the caller wants done. */
+export interface CommandRequest {
+  /** Name of a command or one of its aliases. */
+  name: string;
+  arguments: Record<string, unknown>;
+  ephemeral: boolean;
+}
+
+/** An execution that was sent. */
+export interface Running {
+  readonly id: string;
+  /** Resolves when the end is on disk, or with the state so far when the gateway stops. Never rejects. */
+  readonly ended: Promise<Execution>;
+  /** As far as known. */
+  current(): Execution;
+}
+
+export interface ListQuery extends Omit<ExecutionFilter, 'hidden'> {
+  descending: boolean;
+  limit: number;
+  offset: number;
+}
+
+export interface Commands {
+  readonly events: InFlight['events'];
+  /**
+   * Sends a command. Resolves when the request was written to the device.
+   * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,
+   *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
+   */
+  execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running>;
+  /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */
+  get(device: Device, executionId: string, role: Role): Execution;
+  /** All responses, newest first. */
+  log(executionId: string): CommandResponse[];
+  /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
+  list(query: ListQuery, role: Role): { ids: string[]; totalCount: number };
+  /** One execution of a page; undefined when it was deleted meanwhile. */
+  find(executionId: string): Execution | undefined;
+  /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface CommandsOptions {
+  /** state.db */
+  database: Database;
+  /** Group commit of state.db. */
+  commits: GroupCommit;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits?: Limits;
+  devices: Devices;
+  connectivity: Connectivity;
+  /** Silence after which an execution ends as TIMEOUT; default `limits.commands.timeoutMs`. */
+  timeoutMs?: number;
+  newId?: () => string;
+}
+
+interface Parts {
+  options: CommandsOptions;
+  store: CommandStore;
+  buffer: ResponseBuffer;
+  inFlight: InFlight;
+  limits: Limits['commands'];
+  newId: () => string;
+}
+
+export function createCommands(options: CommandsOptions): Commands {
+  const { database, commits, clock, metrics, devices, connectivity } = options;
+  const log = options.log.child({ component: 'commands' });
+  const limits = (options.limits ?? LIMITS).commands;
+  const settleMs = (options.limits ?? LIMITS).age.settleMs;
+  const store = createCommandStore(database);
+  const buffer = createResponseBuffer({
+    store,
+    commits,
+    log,
+    metrics,
+    bufferedBytes: limits.bufferedResponseBytes,
+  });
+  const inFlight = createInFlight({
+    buffer,
+    clock,
+    log,
+    metrics,
+    limits,
+    timeoutMs: options.timeoutMs ?? limits.timeoutMs,
+  });
+  const retention = createRetention({ database, store, clock, log, metrics, limits, settleMs });
+  const parts = { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
+  connectivity.handle(
+    'command_responses',
+    createResponseHandler({ inFlight, buffer, store, log, metrics, limits }),
+  );
+  const stopListening = devices.events.on('device_deleted', 'commands', ({ device }) => {
+    const affected = inFlight.ofDevice(device.id);
+    for (const live of affected) inFlight.apply(live, 'device_deleted');
+    if (affected.length > 0) buffer.storeSoon();
+  });
+
+  return {
+    events: inFlight.events,
+    execute: (device, request, caller) => execute(parts, device, request, caller),
+    get: (device, executionId, role) => getVisible(parts, device, executionId, role),
+    log: (executionId) => store.log(executionId),
+    find: (executionId) => store.get(executionId),
+    list: (query, role) => {
+      const filter = { ...query, hidden: hiddenFrom(devices, role, query.deviceIds) };
+      return {
+        ids: query.limit === 0 ? [] : store.pageIds(filter, query.descending, query.limit, query.offset),
+        totalCount: store.count(filter),
+      };
+    },
+    start: async () => {
+      endUnfinished(parts);
+      try {
+        await commits.flush();
+      } catch (error) {
+        log.warn('unfinished executions are ended as soon as the disk takes data', { error });
+      }
+      retention.start();
+    },
+    stop: async () => {
+      stopListening();
+      retention.stop();
+      try {
+        await commits.flush();
+      } catch (error) {
+        log.warn('the last responses could not be stored', { error });
+      }
+      inFlight.stop();
+    },
+  };
+}
+
+async function execute(
+  parts: Parts,
+  device: Device,
+  request: CommandRequest,
+  caller: Caller,
+): Promise<Running> {
+  const { options, inFlight, newId } = parts;
+  const { devices, connectivity } = options;
+  const found = findCommand(devices.manifest(device), request.name);
+  if (!found) throw commandNotFound(request.name);
+  const { command, manifestName } = found;
+  requireAccess(command.access_level, caller.role);
+  const checked = checkedArguments(command, request.arguments, parts.limits);
+  if (!connectivity.canReceiveCommands(device)) throw deviceOffline(devices, device);
+  requireRoomFor(parts, device);
+
+  const execution: Execution = {
+    id: newId(),
+    deviceId: device.id,
+    state: 'NEW',
+    ephemeral: request.ephemeral,
+    createdAtMs: options.clock.wallMs(),
+    request: { name: request.name, manifestName, arguments: maskSensitive(command, checked) },
+    origin: caller.origin,
+  };
+  recordNew(parts, execution);
+  const live = inFlight.watch(execution);
+  const sent = send(parts, device, live, { id: execution.id, name: manifestName, arguments: checked });
+  // A device that was deleted while the request was under way ends the execution first.
+  await Promise.race([sent, live.ended]);
+  if (!inFlight.find(execution.id) && live.execution.state === 'NEW') {
+    // The same answer as a moment before: nothing was sent, so nothing is recorded.
+    removeUnsent(parts, execution);
+    throw deviceOffline(devices, device);
+  }
+  return { id: execution.id, ended: live.ended, current: () => live.execution };
+}
+
+function removeUnsent({ options, store, inFlight, buffer }: Parts, execution: Execution): void {
+  try {
+    options.database.transaction(() => store.remove(execution.id));
+  } catch (error) {
+    options.log.warn('an unsent execution stays as an error', { execution_id: execution.id, error });
+    inFlight.apply(inFlight.watch(execution), 'send_failed');
+    buffer.storeSoon();
+  }
+}
+
+/** Publishes and tells the state machine what came of it. Never rejects. */
+async function send(
+  { inFlight, buffer, options }: Parts,
+  device: Device,
+  live: Live,
+  request: { id: string; name: string; arguments: Record<string, unknown> },
+): Promise<void> {
+  let sessions: number | undefined;
+  try {
+    sessions = await options.connectivity.sendCommandRequest(device, request);
+  } catch (error) {
+    options.log.warn('command request could not be published', { execution_id: request.id, error });
+  }
+  if (!inFlight.find(request.id)) return;
+  inFlight.apply(live, sessions === undefined ? 'send_failed' : sessions > 0 ? 'published' : 'unreached');
+  buffer.storeSoon();
+}
+
+/** On disk when it returns. */
+function recordNew({ options, store, limits }: Parts, execution: Execution): void {
+  const { deviceId, ephemeral } = execution;
+  try {
+    options.database.transaction(() => {
+      store.insert(execution);
+      const surplus = store.countOf(deviceId, ephemeral) - limits.persistentPerDevice;
+      if (surplus > 0) store.trim(deviceId, ephemeral, surplus);
+    });
+  } catch (error) {
+    throw gatewayError(
+      'unavailable',
+      'unavailable',
+      'The execution could not be stored, so the command was not sent.',
+      undefined,
+      error,
+    );
+  }
+}
+
+function checkedArguments(
+  command: CompiledCommand,
+  given: Record<string, unknown>,
+  limits: Limits['commands'],
+): Record<string, unknown> {
+  const checked = checkArguments(command, given);
+  const fault = errorOfProblems('unprocessable', checked.problems ?? []);
+  if (fault) throw fault;
+  const values = checked.arguments ?? {};
+  if (Buffer.byteLength(JSON.stringify(values)) > limits.argumentsBytes)
+    throw gatewayError('too_large', 'payload_too_large', 'The arguments are too large.', {
+      limit: limits.argumentsBytes,
+    });
+  return values;
+}
+
+function requireRoomFor({ inFlight, limits }: Parts, device: Device): void {
+  if (inFlight.countOf(device.id) < limits.inFlightPerDevice) return;
+  const message = `The device has ${limits.inFlightPerDevice} commands in progress; wait for one to end.`;
+  throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }], { retryAfterS: 1 });
+}
+
+function requireAccess(accessLevel: string, role: Role): void {
+  const required = roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
+  if (roleIncludes(role, required)) return;
+  throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${required}.`, {
+    required,
+    actual: role,
+  });
+}
+
+function commandNotFound(name: string): Error {
+  const message = `The device's blueprint has no command "${name}".`;
+  return gatewayError('unprocessable', 'command_not_found', message, { name });
+}
+
+function deviceOffline(devices: Devices, device: Device): Error {
+  const online = devices.connectivity(device.id) === 'ONLINE';
+  const lua = device.communication.type === 'UCM_LUA';
+  const reason = online
+    ? 'is connected but does not listen for commands'
+    : lua
+      ? 'is offline: its script is not running'
+      : 'is offline';
+  return gatewayError('unprocessable', 'device_offline', `The device "${device.name}" ${reason}.`);
+}
+
+function getVisible({ store, options }: Parts, device: Device, executionId: string, role: Role): Execution {
+  const execution = store.get(executionId);
+  if (!execution || execution.deviceId !== device.id)
+    throw gatewayError('not_found', 'execution_not_found', 'The device has no execution of this id.');
+  const found = findCommand(options.devices.manifest(device), execution.request.manifestName);
+  if (found) requireAccess(readAccessLevel(found.command), role);
+  return execution;
+}
+
+/** `deviceId/manifestName` of commands whose executions the role must not see. */
+function hiddenFrom(devices: Devices, role: Role, deviceIds: readonly string[] | undefined): string[] {
+  const asked = deviceIds ? deviceIds.flatMap((id) => devices.get(id) ?? []) : devices.all();
+  return asked.flatMap((device) =>
+    Object.entries(devices.manifest(device).commands)
+      .filter(([, command]) => !roleIncludes(role, roleOfAccessLevel(readAccessLevel(command)) ?? 'SYSTEM'))
+      .map(([name]) => `${device.id}/${name}`),
+  );
+}
+
+/** A request of an earlier run is never sent again, and its answer can only be late. */
+function endUnfinished({ store, inFlight, buffer }: Parts): void {
+  const unfinished = store.unfinishedIds().flatMap((id) => store.get(id) ?? []);
+  for (const execution of unfinished) inFlight.apply(inFlight.watch(execution), 'restart');
+  if (unfinished.length > 0) buffer.storeSoon();
+}

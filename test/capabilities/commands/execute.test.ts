@@ -1,0 +1,336 @@
+/** Sending a command: what is refused and leaves no trace, what is on disk before what. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { CompiledCommand } from '../../../src/capabilities/blueprints/index.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { settle } from '../../support/test-clock.ts';
+import { ORIGIN, startBench, type RunOptions } from './support.ts';
+
+const SET_LIMIT: Partial<CompiledCommand> = {
+  aliases: ['energy.limit'],
+  arguments: {
+    value: { display_name: 'Value', type: 'float', required: true, min: 0, max: 10 },
+    mode: { display_name: 'Mode', type: 'string', default: 'slow' },
+    pin: { display_name: 'PIN', type: 'string', sensitive: true },
+  },
+};
+const COMMANDS = {
+  ping: {},
+  look: { access_level: 'readonly' as const },
+  erase: { access_level: 'installer' as const },
+  set_limit: SET_LIMIT,
+};
+
+async function refusal(promise: Promise<unknown>): Promise<{ kind: string; problems: unknown }> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error));
+    return { kind: error.kind, problems: error.problems };
+  }
+  return assert.fail('it was not refused');
+}
+
+describe('a command that is refused is neither recorded nor sent', () => {
+  const rows: [title: string, name: string, options: RunOptions, kind: string, problems: unknown[]][] = [
+    [
+      'it is not in the blueprint',
+      'sett_limit',
+      {},
+      'unprocessable',
+      [
+        {
+          code: 'command_not_found',
+          message: 'The device\'s blueprint has no command "sett_limit".',
+          details: { name: 'sett_limit' },
+        },
+      ],
+    ],
+    [
+      'the role is below its access level',
+      'erase',
+      { role: 'OWNER' },
+      'permission_denied',
+      [
+        {
+          code: 'insufficient_role',
+          message: 'This needs the role INSTALLER.',
+          details: { required: 'INSTALLER', actual: 'OWNER' },
+        },
+      ],
+    ],
+    [
+      'a read-only caller asks for a command of the default level',
+      'ping',
+      { role: 'READONLY' },
+      'permission_denied',
+      [
+        {
+          code: 'insufficient_role',
+          message: 'This needs the role USER.',
+          details: { required: 'USER', actual: 'READONLY' },
+        },
+      ],
+    ],
+    [
+      'an argument is too large for a request',
+      'set_limit',
+      { arguments: { value: 1, mode: 'x'.repeat(65_536) } },
+      'too_large',
+      [{ code: 'payload_too_large', message: 'The arguments are too large.', details: { limit: 65_536 } }],
+    ],
+  ];
+  for (const [title, name, options, kind, problems] of rows)
+    test(title, async (t) => {
+      const bench = await startBench(t);
+      const device = bench.addDevice({ commands: COMMANDS });
+      assert.deepEqual(await refusal(bench.run(device, name, options)), { kind, problems });
+      assert.deepEqual(bench.sent, []);
+      assert.equal(bench.commands.list({ ...EVERYTHING }, 'SYSTEM').totalCount, 0);
+    });
+
+  test('each wrong argument is named', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const wrong = { value: 11, mode: 7, extra: 1 };
+    const { kind, problems } = await refusal(bench.run(device, 'set_limit', { arguments: wrong }));
+    assert.equal(kind, 'unprocessable');
+    const named = (problems as { code: string; details: { argument: string } }[]).map(
+      ({ code, details }) => `${code} ${details.argument}`,
+    );
+    assert.deepEqual(named.sort(), [
+      'invalid_command_arguments extra',
+      'invalid_command_arguments mode',
+      'invalid_command_arguments value',
+    ]);
+    assert.deepEqual(bench.sent, []);
+  });
+
+  test('nobody listens for commands', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    bench.setListening(device, 0);
+    assert.deepEqual(await refusal(bench.run(device, 'ping')), {
+      kind: 'unprocessable',
+      problems: [{ code: 'device_offline', message: 'The device "Device 1" is offline.' }],
+    });
+    bench.devices.setConnectivity(device.id, 'ONLINE');
+    assert.deepEqual(await refusal(bench.run(device, 'ping')), {
+      kind: 'unprocessable',
+      problems: [
+        {
+          code: 'device_offline',
+          message: 'The device "Device 1" is connected but does not listen for commands.',
+        },
+      ],
+    });
+    assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
+  });
+
+  test('the script of a Lua device does not run', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({
+      commands: COMMANDS,
+      type: 'LUA',
+      communication: { type: 'UCM_LUA', upstreamId: 'runtime' },
+    });
+    bench.setListening(device, 0);
+    assert.deepEqual(await refusal(bench.run(device, 'ping')), {
+      kind: 'unprocessable',
+      problems: [
+        {
+          code: 'device_offline',
+          message: 'The device "Device 1" is offline: its script is not running.',
+        },
+      ],
+    });
+  });
+
+  test('the last session went away between the check and the publication', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    bench.publish = () => {
+      assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 1, 'recorded before it is sent');
+      return Promise.resolve(0);
+    };
+    const { problems } = await refusal(bench.run(device, 'ping'));
+    assert.equal((problems as { code: string }[])[0]?.code, 'device_offline');
+    assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
+    await bench.clock.advance(120_000);
+    assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
+  });
+
+  test('the device has its full number of commands in progress', async (t) => {
+    const bench = await startBench(t, { limits: { inFlightPerDevice: 2 } });
+    const device = bench.addDevice({ commands: COMMANDS });
+    const other = bench.addDevice({ commands: COMMANDS });
+    const first = await bench.run(device, 'ping');
+    await bench.run(device, 'ping');
+    assert.deepEqual(await refusal(bench.run(device, 'ping')), {
+      kind: 'rate_limited',
+      problems: [
+        {
+          code: 'too_many_requests',
+          message: 'The device has 2 commands in progress; wait for one to end.',
+        },
+      ],
+    });
+    await bench.run(other, 'ping');
+    await bench.answer(device, first, 'completed');
+    await bench.run(device, 'ping');
+    assert.equal(bench.sent.length, 4);
+  });
+
+  test('the disk does not take the record', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    bench.state.prepare('DROP TABLE execution_response').run();
+    bench.state.prepare('DROP TABLE execution').run();
+    assert.deepEqual(await refusal(bench.run(device, 'ping')), {
+      kind: 'unavailable',
+      problems: [
+        {
+          code: 'unavailable',
+          message: 'The execution could not be stored, so the command was not sent.',
+        },
+      ],
+    });
+    assert.deepEqual(bench.sent, []);
+  });
+});
+
+const EVERYTHING = {
+  retention: 'ALL',
+  descending: false,
+  limit: 1_000,
+  offset: 0,
+} as const;
+
+describe('a command that is sent', () => {
+  test('is on disk as NEW before it is published, then IN_PROGRESS with a STARTED response', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const before: unknown[] = [];
+    bench.publish = ({ id }) => {
+      before.push(bench.stored({ id }));
+      return Promise.resolve(1);
+    };
+    const running = await bench.run(device, 'ping');
+    const created = {
+      id: running.id,
+      deviceId: device.id,
+      ephemeral: false,
+      createdAtMs: Date.UTC(2026, 2, 1, 8),
+      request: { name: 'ping', manifestName: 'ping', arguments: {} },
+      origin: ORIGIN,
+    };
+    assert.deepEqual(before, [{ ...created, state: 'NEW' }]);
+    await bench.clock.advance(100);
+    const started = { state: 'STARTED', payload: {}, receivedAtMs: Date.UTC(2026, 2, 1, 8) };
+    assert.deepEqual(bench.stored(running), { ...created, state: 'IN_PROGRESS', response: started });
+    assert.deepEqual(bench.commands.log(running.id), [started]);
+  });
+
+  test('carries the manifest name, defaults filled in, and the true value of a sensitive argument', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const running = await bench.run(device, 'energy.limit', { arguments: { value: 5, pin: '1234' } });
+    assert.deepEqual(bench.sent, [
+      {
+        deviceId: device.id,
+        id: running.id,
+        name: 'set_limit',
+        arguments: { value: 5, mode: 'slow', pin: '1234' },
+      },
+    ]);
+    const stored = bench.stored(running);
+    assert.deepEqual(stored?.request, {
+      name: 'energy.limit',
+      manifestName: 'set_limit',
+      arguments: { value: 5, mode: 'slow', pin: '***' },
+    });
+    assert.ok(!JSON.stringify(running.current()).includes('1234'));
+  });
+
+  test('may be of access level readonly for a read-only caller', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    await bench.run(device, 'look', { role: 'READONLY' });
+    assert.equal(bench.sent.length, 1);
+  });
+
+  test('ends as ERROR when publishing failed', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    bench.publish = () => Promise.reject(new Error('broken'));
+    const running = await bench.run(device, 'ping');
+    await bench.clock.advance(100);
+    const ended = await running.ended;
+    assert.equal(ended.state, 'ERROR');
+    assert.deepEqual(ended.response?.payload, { message: 'The request could not be sent to the device.' });
+    assert.deepEqual(bench.stored(running), ended);
+  });
+
+  test('may be answered before its publication is reported', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const { promise, resolve } = Promise.withResolvers<number>();
+    bench.publish = () => promise;
+    const running = bench.run(device, 'ping');
+    await settle();
+    const [sent] = bench.sent;
+    assert.ok(sent);
+    await bench.answer(device, sent, 'completed', { result: 1 });
+    resolve(1);
+    await bench.clock.advance(100);
+    const { ended, id } = await running;
+    assert.equal((await ended).state, 'SUCCESS');
+    assert.deepEqual(
+      bench.commands.log(id).map(({ state }) => state),
+      ['SUCCEEDED', 'STARTED'],
+    );
+  });
+
+  test('ends as TIMEOUT when the publication is never reported', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    bench.publish = () => new Promise(() => undefined);
+    const running = bench.run(device, 'ping');
+    await bench.clock.advance(60_100);
+    assert.equal((await (await running).ended).state, 'TIMEOUT');
+    assert.equal(bench.sent.length, 1, 'it is never sent again');
+  });
+
+  test('is matched by id when several are in progress', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const first = await bench.run(device, 'ping');
+    const second = await bench.run(device, 'ping');
+    await bench.answer(device, second, 'completed', { n: 2 });
+    await bench.answer(device, first, 'error', { message: 'no' });
+    assert.equal((await first.ended).state, 'ERROR');
+    assert.equal((await second.ended).state, 'SUCCESS');
+  });
+
+  test('ends as ERROR when its device is deleted', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const running = await bench.run(device, 'ping');
+    bench.deleteDevice(device);
+    await bench.clock.advance(100);
+    const ended = await running.ended;
+    assert.equal(ended.state, 'ERROR');
+    assert.deepEqual(ended.response?.payload, { message: 'The device was deleted.' });
+    assert.equal(bench.stored(running), undefined);
+    assert.equal(bench.commits.failure, undefined);
+  });
+
+  test('ends its wait with the state so far when the gateway stops', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const running = await bench.run(device, 'ping');
+    await bench.restart();
+    assert.equal((await running.ended).state, 'IN_PROGRESS');
+    assert.equal(bench.stored(running)?.state, 'TIMEOUT');
+  });
+});
