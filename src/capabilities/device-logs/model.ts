@@ -1,0 +1,28 @@
+/** Device log entries. Source: http-contract.md 8 "Device log entry", 9.8; mqtt-device-protocol.md section 6. */
+import type { LogSeverity } from '../../protocol/device-log.ts';
+
+export interface LogEntry {
+  readonly deviceId: string;
+  /** Receipt at the broker, the sort key; never decreases per device within one run. */
+  readonly receivedAtMs: number;
+  /** The device's own time in Unix seconds, when it told one. */
+  readonly deviceTimeS: number | undefined;
+  readonly severity: LogSeverity;
+  readonly message: string;
+  /** True: kept for long; false: temporary. */
+  readonly persist: boolean;
+}
+
+/** Which entries of a device are asked for; an absent member does not restrict. */
+export interface LogFilter {
+  persist?: boolean | undefined;
+  severities?: readonly LogSeverity[] | undefined;
+  receivedFromMs?: number | undefined;
+  receivedBeforeMs?: number | undefined;
+}
+
+/** Whether a live entry passes; instants do not apply to it. */
+export function passes(entry: LogEntry, { persist, severities }: LogFilter): boolean {
+  if (persist !== undefined && entry.persist !== persist) return false;
+  return severities === undefined || severities.includes(entry.severity);
+}

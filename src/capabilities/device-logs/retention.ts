@@ -1,0 +1,158 @@
+/**
+ * Deletes entries that are too old, too many, or of devices that are gone, in bites of bounded size and
+ * time; and gives a time to entries that were stamped before the clock was set. Source: http-contract.md
+ * 9.8: persistent 90 days or 50 000 per device, ephemeral 24 hours or 5 000.
+ */
+import type { Limits } from '../../lib/limits.ts';
+import { type Clock, createAgeJudge, createStampCorrector, type Timer } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Devices } from '../devices/index.ts';
+import type { LogEntry } from './model.ts';
+import type { DeviceLogStore, LogDevice } from './store.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface LogRetention {
+  /** Entries that were stored. */
+  added(entries: readonly LogEntry[]): void;
+  /** There is something to delete now. */
+  hurry(): void;
+  start(): void;
+  stop(): void;
+}
+
+export function createLogRetention(options: {
+  history: Database;
+  store: DeviceLogStore;
+  devices: Devices;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits: Limits['deviceLogs'];
+  settleMs: number;
+}): LogRetention {
+  const { history, store, devices, clock, log, limits, settleMs } = options;
+  const deleted = options.metrics.counter('device_logs_deleted_total', 'Entries deleted by retention.');
+  const failures = options.metrics.counter(
+    'device_log_retention_failures_total',
+    'Retention bites that failed.',
+  );
+  const judge = (lifetimeMs: number) =>
+    createAgeJudge({ clock, lifetimeMs, settleMs, newestNumber: store.newestId() });
+  const kinds = [
+    { persist: false, most: limits.ephemeralEntries, age: judge(limits.ephemeralHours * HOUR_MS) },
+    { persist: true, most: limits.persistentEntries, age: judge(limits.persistentDays * 24 * HOUR_MS) },
+  ];
+  /** Entries per device and kind, counted once and followed from there. */
+  const counts = new Map<string, number>();
+  const keyOf = (deviceId: string, persist: boolean): string => `${deviceId}/${persist ? 1 : 0}`;
+  let queue: LogDevice[] = [];
+  let timer: Timer | undefined;
+  let running = false;
+  const corrector = createStampCorrector(clock, hurry);
+
+  function countOf({ number, deviceId }: LogDevice, persist: boolean): number {
+    const key = keyOf(deviceId, persist);
+    let count = counts.get(key);
+    if (count === undefined) counts.set(key, (count = store.countOf(number, persist)));
+    return count;
+  }
+
+  function uncount(deviceId: string, persist: boolean, removedCount: number): number {
+    const key = keyOf(deviceId, persist);
+    const count = counts.get(key);
+    if (count !== undefined) counts.set(key, count - removedCount);
+    return removedCount;
+  }
+
+  /** Deletes of one device; the number of rows touched, at most `most`. */
+  function clean(device: LogDevice, most: number): number {
+    if (!devices.get(device.deviceId)) {
+      for (const { persist } of kinds) counts.delete(keyOf(device.deviceId, persist));
+      return store.purge(device.number, most);
+    }
+    const correction = corrector.correction();
+    let touched = correction ? store.restamp(device.number, correction, most) : 0;
+    for (const kind of kinds) {
+      const old = kind.age.old();
+      if (old && touched < most)
+        touched += uncount(
+          device.deviceId,
+          kind.persist,
+          store.removeOld(device.number, kind.persist, old, most - touched),
+        );
+      // While the clock is not set, the newest entries look like the oldest.
+      const surplus = clock.isSet() ? countOf(device, kind.persist) - kind.most : 0;
+      if (surplus > 0 && touched < most)
+        touched += uncount(
+          device.deviceId,
+          kind.persist,
+          store.removeOldest(device.number, kind.persist, Math.min(surplus, most - touched)),
+        );
+    }
+    return touched;
+  }
+
+  /** One bite: devices of the queue until rows or time are used up. */
+  function bite(): void {
+    const untilMs = clock.monotonicMs() + limits.retentionBiteMs;
+    let left = limits.deletedAtOnce;
+    for (;;) {
+      const device = queue[0];
+      if (!device || left <= 0 || clock.monotonicMs() > untilMs) return;
+      const touched = clean(device, left);
+      deleted.inc(touched);
+      if (touched < left) queue.shift();
+      left -= touched;
+    }
+  }
+
+  function run(): void {
+    timer?.cancel();
+    try {
+      if (queue.length === 0) queue = store.devices();
+      const newestId = store.newestId();
+      for (const { age } of kinds) age.note(newestId);
+      history.transaction(bite);
+    } catch (error) {
+      failures.inc();
+      counts.clear();
+      queue = [];
+      log.warnLimited('retention', HOUR_MS, 'old device logs could not be deleted', { error });
+    }
+    schedule(queue.length > 0 ? limits.retentionPauseMs : limits.retentionIntervalMs);
+  }
+
+  function schedule(durationMs: number): void {
+    timer?.cancel();
+    timer = running ? clock.setTimer(durationMs, run) : undefined;
+  }
+
+  function hurry(): void {
+    queue = [];
+    schedule(limits.retentionPauseMs);
+  }
+
+  return {
+    added: (entries) => {
+      for (const { deviceId, persist } of entries) {
+        const key = keyOf(deviceId, persist);
+        const count = counts.get(key);
+        if (count !== undefined) counts.set(key, count + 1);
+      }
+    },
+    hurry,
+    start: () => {
+      running = true;
+      schedule(limits.retentionPauseMs);
+    },
+    stop: () => {
+      running = false;
+      timer?.cancel();
+      corrector.stop();
+      for (const { age } of kinds) age.stop();
+    },
+  };
+}
