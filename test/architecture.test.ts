@@ -160,6 +160,11 @@ const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/files'],
       node: 'all',
     },
+    {
+      place: 'platform/workers',
+      mayImport: ['platform/clock', 'platform/log'],
+      node: 'all',
+    },
     { place: 'platform/systemd', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
     { place: 'platform/mdns', mayImport: ['platform/log', 'platform/config'], node: 'all' },
 

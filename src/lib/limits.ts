@@ -195,6 +195,12 @@ export const LIMITS = {
     /** G: an uploaded blueprint that no device had for this long is removed. */
     unusedLifetimeMs: 30 * 86_400_000,
     cleaningIntervalMs: 86_400_000,
+    /** M: a large blueprint (400 attributes, 30 Lua files) takes 0.13 s and 36 MiB on a desktop core. */
+    compileTimeoutMs: 30_000,
+    compileHeapBytes: 256 * 1_048_576,
+    /** G: uploads that wait for the compiling thread. */
+    compileWaiting: 8,
+    compileIdleMs: 30_000,
   },
   commits: {
     /** C decision 2: adaptive window of the group commit. */

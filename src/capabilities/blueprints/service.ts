@@ -4,8 +4,9 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { builtInFiles, catalogueOf, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
-import { compileArchive, type CompiledBlueprint } from './compile-archive.ts';
+import { builtInFiles, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
+import type { CompiledBlueprint } from './compile-archive.ts';
+import { createWorkerCompiler, type BlueprintCompiler } from './compile-worker.ts';
 import type { CompiledManifest } from './manifest.ts';
 import {
   BUILT_IN_BLUEPRINTS,
@@ -15,7 +16,7 @@ import {
   type Blueprint,
   type Blueprints,
 } from './model.ts';
-import type { Profile, ProfileCatalogue } from './profiles/catalogue.ts';
+import type { Profile } from './profiles/catalogue.ts';
 import { parseProfiles, profileIdOf, readProfileArchive } from './profiles/files.ts';
 import { compiledFiles } from './compiler/zip.ts';
 import { writeArchive } from './source/archive.ts';
@@ -27,6 +28,8 @@ export interface BlueprintOptions {
   clock: Clock;
   log: Log;
   newId: () => string;
+  /** Default: a thread of its own. */
+  compiler?: BlueprintCompiler;
 }
 
 export type BlueprintView = 'COMPILED' | 'ORIGINAL';
@@ -50,7 +53,8 @@ export interface BlueprintService extends Blueprints {
   removeUnused(): number;
   /** Removes unused blueprints once a day from now on. */
   start(): void;
-  stop(): void;
+  /** Ends the compiling thread too. */
+  stop(): Promise<void>;
 }
 
 export function createBlueprints(options: BlueprintOptions): BlueprintService {
@@ -63,14 +67,14 @@ class Service implements BlueprintService {
   readonly #store: BlueprintStore;
   readonly #manifests = new Map<string, CompiledManifest>();
   #uploadedProfiles: ReadonlyMap<string, Profile>;
-  #catalogue: ProfileCatalogue;
+  readonly #compiler: BlueprintCompiler;
   #cleaning: Timer | undefined;
 
   constructor(options: BlueprintOptions) {
     this.#options = options;
     this.#store = createBlueprintStore(options.database);
+    this.#compiler = options.compiler ?? createWorkerCompiler(options);
     this.#uploadedProfiles = this.#storedProfiles();
-    this.#catalogue = catalogueOf(this.#uploadedProfiles);
   }
 
   get(id: string): Blueprint | undefined {
@@ -190,7 +194,6 @@ class Service implements BlueprintService {
       ...this.#uploadedProfiles,
       ...parsed.map((profile) => [profile.id, profile] as const),
     ]);
-    this.#catalogue = catalogueOf(this.#uploadedProfiles);
     log.info('device profiles uploaded', { profiles: files.size });
   }
 
@@ -222,13 +225,14 @@ class Service implements BlueprintService {
     );
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#cleaning?.cancel();
     this.#cleaning = undefined;
+    await this.#compiler.stop();
   }
 
   async #compile(zip: Uint8Array): Promise<CompiledBlueprint> {
-    const compiled = await compileArchive(zip, this.#catalogue);
+    const compiled = await this.#compiler.compile({ zip, profiles: this.#uploadedProfiles });
     if (!compiled.isZip) throw invalidBody('data', 'The body must be a zip archive.');
     return compiled;
   }

@@ -157,7 +157,7 @@ describe('unused blueprints', () => {
     await setup.clock.advance(2 * DAY_MS);
     assert.equal(setup.blueprints.get(id), undefined);
     assert.throws(() => setup.blueprints.manifest(id), GatewayError);
-    setup.blueprints.stop();
+    await setup.blueprints.stop();
     assert.equal(setup.clock.waiting, 0);
   });
 

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { catalogueOf } from '../../../src/capabilities/blueprints/built-in.ts';
-import { compileFiles } from '../../../src/capabilities/blueprints/compile-archive.ts';
+import { compileArchive, compileFiles } from '../../../src/capabilities/blueprints/compile-archive.ts';
+import type { CompileTask } from '../../../src/capabilities/blueprints/compile-worker.ts';
 import {
   createBlueprints,
   type BlueprintService,
@@ -33,8 +34,13 @@ export function startBlueprints(test: Pick<TestContext, 'after'>): BlueprintSetu
     log,
   });
   test.after(() => database.close());
+  // Without the thread: the same work, and each test starts faster.
+  const compiler = {
+    compile: ({ zip, profiles }: CompileTask) => compileArchive(zip, catalogueOf(profiles)),
+    stop: () => Promise.resolve(),
+  };
   const restart = (): BlueprintService => {
-    const service = createBlueprints({ database, clock, log, newId: randomUUID });
+    const service = createBlueprints({ database, clock, log, newId: randomUUID, compiler });
     service.ensureBuiltIn();
     return service;
   };

@@ -4,7 +4,17 @@
  * library's own duplicate check and conversion are not used: the first takes quadratic time, the second
  * loses the order of numeric keys.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type ErrorCode,
+  type Node,
+} from 'yaml';
 import { LIMITS } from '../../../lib/limits.ts';
 
 export type YamlKey = string | number | boolean | null;
@@ -16,6 +26,12 @@ export interface ParsedYaml {
   /** Texts `<file>: line 12, column 3: …`; the value is usable only when there are none. */
   problems: string[];
 }
+
+/** Where the parser's own text would not help an author. */
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  MULTIPLE_DOCS: 'more than one document',
+  RESOURCE_EXHAUSTION: 'nested too deeply',
+};
 
 /** Parses one document. Problems are prefixed with `fileName`. */
 export function parseYaml(text: string, fileName: string): ParsedYaml {
@@ -37,10 +53,7 @@ export function parseYaml(text: string, fileName: string): ParsedYaml {
   }
   const problems = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    const message =
-      error.code === 'MULTIPLE_DOCS'
-        ? 'more than one document'
-        : (error.message.split('\n')[0] ?? error.code);
+    const message = MESSAGES[error.code] ?? error.message.split('\n')[0] ?? error.code;
     return `${fileName}: line ${line}, column ${col}: ${message}`;
   });
   if (problems.length > 0) return { value: null, problems };

@@ -1,0 +1,7 @@
+/** Entry of the thread that judges and compiles uploads. */
+import { serveTasks } from '../../platform/workers/index.ts';
+import { catalogueOf } from './built-in.ts';
+import { compileArchive } from './compile-archive.ts';
+import type { CompileTask } from './compile-worker.ts';
+
+serveTasks(({ zip, profiles }: CompileTask) => compileArchive(zip, catalogueOf(profiles)));

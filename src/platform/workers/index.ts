@@ -1,0 +1,2 @@
+export { createTaskWorker, TaskFailure, type TaskWorker, type TaskWorkerOptions } from './task-worker.ts';
+export { serveTasks } from './serve.ts';

@@ -1,0 +1,182 @@
+/**
+ * Work that may take long or much memory, in a thread of its own: the event loop goes on, and a task that
+ * exceeds its time or memory ends with its thread, not with the program. One task at a time, others wait in
+ * order; the thread starts with the first task and ends when none has come for a while.
+ */
+import { Worker } from 'node:worker_threads';
+import { GatewayError } from '../../lib/errors.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+
+export interface TaskWorkerOptions {
+  /** Absolute path of the thread's entry, which calls `serveTasks`. */
+  entry: string;
+  /** Longest duration of one task. */
+  timeoutMs: number;
+  /** Largest heap of the thread. */
+  heapBytes: number;
+  /** Tasks that wait at most; one more is refused. */
+  waiting: number;
+  /** An idle thread ends after this. */
+  idleMs: number;
+  clock: Clock;
+  log: Log;
+}
+
+export interface TaskWorker<Input, Output> {
+  /**
+   * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails; GatewayError
+   * unavailable when too many tasks wait
+   */
+  run(input: Input): Promise<Output>;
+  /** Ends the thread; tasks in hand fail. */
+  stop(): Promise<void>;
+}
+
+export class TaskFailure extends Error {
+  readonly reason: 'timeout' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
+
+  constructor(reason: TaskFailure['reason'], message: string) {
+    super(message);
+    this.name = 'TaskFailure';
+    this.reason = reason;
+  }
+}
+
+export interface Question<Input> {
+  number: number;
+  input: Input;
+}
+
+export type Answer<Output> =
+  | { number: number; output: Output; failure?: undefined }
+  | { number: number; output?: undefined; failure: string };
+
+interface Task<Input, Output> {
+  input: Input;
+  resolve: (output: Output) => void;
+  reject: (failure: TaskFailure) => void;
+}
+
+const RETRY_AFTER_S = 5;
+const MIB = 1_048_576;
+
+export function createTaskWorker<Input, Output>(options: TaskWorkerOptions): TaskWorker<Input, Output> {
+  return new Tasks<Input, Output>(options);
+}
+
+class Tasks<Input, Output> implements TaskWorker<Input, Output> {
+  readonly #options: TaskWorkerOptions;
+  readonly #waiting: Task<Input, Output>[] = [];
+  #current: (Task<Input, Output> & { number: number; timer: Timer }) | undefined;
+  #worker: Worker | undefined;
+  #idle: Timer | undefined;
+  #number = 0;
+
+  constructor(options: TaskWorkerOptions) {
+    this.#options = options;
+  }
+
+  run(input: Input): Promise<Output> {
+    if (this.#current !== undefined && this.#waiting.length >= this.#options.waiting)
+      return Promise.reject(
+        new GatewayError(
+          'unavailable',
+          [{ code: 'unavailable', message: 'Too many requests of this kind are waiting; try again later.' }],
+          { retryAfterS: RETRY_AFTER_S },
+        ),
+      );
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ input, resolve, reject });
+      this.#next();
+    });
+  }
+
+  async stop(): Promise<void> {
+    const worker = this.#worker;
+    for (const task of this.#waiting.splice(0)) task.reject(new TaskFailure('stopped', 'stopped'));
+    this.#end(new TaskFailure('stopped', 'stopped'));
+    await worker?.terminate();
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    const task = this.#waiting.shift();
+    if (task === undefined) {
+      this.#rest();
+      return;
+    }
+    this.#idle?.cancel();
+    this.#idle = undefined;
+    const { clock, timeoutMs } = this.#options;
+    const number = ++this.#number;
+    const timer = clock.setTimer(timeoutMs, () =>
+      this.#end(new TaskFailure('timeout', `took longer than ${timeoutMs / 1_000} s`)),
+    );
+    this.#current = { ...task, number, timer };
+    this.#worker ??= this.#start();
+    this.#worker.postMessage({ number, input: task.input } satisfies Question<Input>);
+  }
+
+  /** Ends an idle thread after a while. */
+  #rest(): void {
+    if (this.#worker === undefined) return;
+    this.#idle ??= this.#options.clock.setTimer(this.#options.idleMs, () => {
+      this.#idle = undefined;
+      this.#end(new TaskFailure('stopped', 'idle'));
+    });
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#options.entry, {
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(this.#options.heapBytes / MIB) },
+    });
+    // A task in hand keeps the program alive by its caller; an idle thread must not.
+    worker.unref();
+    worker.on('message', (answer: Answer<Output>) => this.#answered(worker, answer));
+    worker.on('error', (error: Error & { code?: string }) => {
+      const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#options.log.warn('worker thread failed', { entry: this.#options.entry, error });
+      if (this.#worker === worker)
+        this.#end(
+          isMemory
+            ? new TaskFailure(
+                'out_of_memory',
+                `took more than ${this.#options.heapBytes / MIB} MiB of memory`,
+              )
+            : new TaskFailure('crashed', error.message),
+        );
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#end(new TaskFailure('crashed', 'the thread ended'));
+    });
+    return worker;
+  }
+
+  #answered(worker: Worker, answer: Answer<Output>): void {
+    const task = this.#current;
+    if (this.#worker !== worker || task === undefined || task.number !== answer.number) return;
+    task.timer.cancel();
+    this.#current = undefined;
+    if (answer.failure === undefined) task.resolve(answer.output);
+    else task.reject(new TaskFailure('failed', answer.failure));
+    this.#next();
+  }
+
+  /** Gives the thread up and fails the task in hand; the others get a new thread. */
+  #end(failure: TaskFailure): void {
+    const worker = this.#worker;
+    const task = this.#current;
+    this.#worker = undefined;
+    this.#current = undefined;
+    this.#idle?.cancel();
+    this.#idle = undefined;
+    task?.timer.cancel();
+    task?.reject(failure);
+    if (worker !== undefined)
+      void worker.terminate().catch((error: unknown) => {
+        this.#options.log.warn('worker thread did not end', { error });
+      });
+    this.#next();
+  }
+}

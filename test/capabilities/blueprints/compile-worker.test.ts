@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import {
+  createWorkerCompiler,
+  type BlueprintCompiler,
+} from '../../../src/capabilities/blueprints/compile-worker.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { recordingLog } from '../../support/workspace.ts';
+import { compiled, manifestWith, zipOf } from './support.ts';
+
+function start(test: Pick<TestContext, 'after'>): BlueprintCompiler {
+  const clock = new TestClock();
+  const compiler = createWorkerCompiler({ clock, log: recordingLog(clock).log });
+  test.after(() => compiler.stop());
+  return compiler;
+}
+
+test('a manifest that would take a gigabyte is refused, and the next one is judged', async (t) => {
+  const compiler = start(t);
+  const hostile = manifestWith(`.x: [${'1,'.repeat(1_048_000)}]\n`);
+  const { problems } = await compiler.compile({
+    zip: await zipOf({ 'manifest.yml': hostile }),
+    profiles: new Map(),
+  });
+  assert.deepEqual(problems, ['archive: judging it took more than 256 MiB of memory']);
+  const next = await compiler.compile({ zip: await zipOf({ 'manifest.yml': 'a: 1' }), profiles: new Map() });
+  assert.deepEqual(next.problems, ['blueprint_spec: required']);
+});
+
+test('the thread compiles what the program itself would', async (t) => {
+  const compiler = start(t);
+  const manifest =
+    'blueprint_spec: device/3.0\ndisplay_name: S\nruntime: {type: lua, options: {file: main.lua}}\n' +
+    'implements: energy.flywheel\ntelemetry: {spin: {display_name: S, type: float}}\n';
+  const profiles = new Map([
+    [
+      'energy.flywheel',
+      {
+        id: 'energy.flywheel',
+        draft: false,
+        implements: [],
+        members: [{ section: 'telemetry' as const, name: 'spin', type: 'float' }],
+      },
+    ],
+  ]);
+  const result = await compiler.compile({
+    zip: await zipOf({ 'manifest.yml': manifest, 'main.lua': 'return 1' }),
+    profiles,
+  });
+  assert.deepEqual(result.manifest?.telemetry['spin']?.implements, ['energy.flywheel.spin']);
+  const plain = compiled(manifest.replace('implements: energy.flywheel\n', ''), { 'main.lua': 'return 1' });
+  assert.equal(Buffer.from(result.script ?? []).toString(), plain.script);
+});

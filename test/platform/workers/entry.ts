@@ -1,0 +1,22 @@
+/** A thread that does what it is asked: answer, fail, loop, fill its memory, end. */
+import { serveTasks } from '../../../src/platform/workers/index.ts';
+
+const kept: unknown[] = [];
+
+serveTasks((input: { kind: string; value?: unknown }) => {
+  switch (input.kind) {
+    case 'fail':
+      throw new Error('as asked');
+    case 'loop':
+      for (;;);
+    case 'fill':
+      for (;;) kept.push(Array.from({ length: 1_000 }, (_, index) => ({ index })));
+    case 'crash':
+      setImmediate(() => {
+        throw new Error('boom');
+      });
+      return new Promise(() => {});
+    default:
+      return input.value;
+  }
+});

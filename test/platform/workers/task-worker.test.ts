@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { createTaskWorker, TaskFailure, type TaskWorker } from '../../../src/platform/workers/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+interface Input {
+  kind: string;
+  value?: unknown;
+}
+
+function start(test: Pick<TestContext, 'after'>): { worker: TaskWorker<Input, unknown>; clock: TestClock } {
+  const clock = new TestClock();
+  const worker = createTaskWorker<Input, unknown>({
+    entry: join(import.meta.dirname, 'entry.ts'),
+    timeoutMs: 5_000,
+    heapBytes: 32 * 1_048_576,
+    waiting: 2,
+    idleMs: 10_000,
+    clock,
+    log: recordingLog(clock).log,
+  });
+  test.after(() => worker.stop());
+  return { worker, clock };
+}
+
+const failsWith = (reason: TaskFailure['reason'], message: RegExp) => (error: unknown) =>
+  error instanceof TaskFailure && error.reason === reason && message.test(error.message);
+
+test('a task beyond the waiting ones is refused', async (t) => {
+  const { worker } = start(t);
+  const tasks = [1, 2, 3].map((value) => worker.run({ kind: 'echo', value }));
+  await assert.rejects(
+    worker.run({ kind: 'echo' }),
+    (error) => error instanceof GatewayError && error.code === 'unavailable' && error.retryAfterS === 5,
+  );
+  assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
+});
+
+test('a task that fails says why, and the thread goes on', async (t) => {
+  const { worker } = start(t);
+  await assert.rejects(worker.run({ kind: 'fail' }), failsWith('failed', /^as asked$/));
+  assert.equal(await worker.run({ kind: 'echo', value: 'x' }), 'x');
+});
+
+test('a task that takes too long ends with its thread; those behind it run in a new one', async (t) => {
+  const { worker, clock } = start(t);
+  const looping = worker.run({ kind: 'loop' });
+  const behind = worker.run({ kind: 'echo', value: 'behind' });
+  const refused = assert.rejects(looping, failsWith('timeout', /^took longer than 5 s$/));
+  await clock.advance(5_000);
+  await refused;
+  assert.equal(await behind, 'behind');
+});
+
+test('a task that takes too much memory ends with its thread', async (t) => {
+  const { worker } = start(t);
+  await assert.rejects(worker.run({ kind: 'fill' }), failsWith('out_of_memory', /^took more than 32 MiB/));
+  assert.equal(await worker.run({ kind: 'echo', value: 'next' }), 'next');
+});
+
+test('a thread that crashes fails its task only', async (t) => {
+  const { worker } = start(t);
+  await assert.rejects(worker.run({ kind: 'crash' }), failsWith('crashed', /^boom$/));
+  assert.equal(await worker.run({ kind: 'echo', value: 'next' }), 'next');
+});
+
+test('an idle thread ends, and a later task gets a new one', async (t) => {
+  const { worker, clock } = start(t);
+  assert.equal(await worker.run({ kind: 'echo', value: 1 }), 1);
+  assert.equal(clock.waiting, 1);
+  await clock.advance(10_000);
+  assert.equal(clock.waiting, 0);
+  assert.equal(await worker.run({ kind: 'echo', value: 2 }), 2);
+});
+
+test('stopping fails what is in hand', async (t) => {
+  const { worker } = start(t);
+  const looping = assert.rejects(worker.run({ kind: 'loop' }), failsWith('stopped', /stopped/));
+  const waiting = assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
+  await worker.stop();
+  await Promise.all([looping, waiting]);
+});
