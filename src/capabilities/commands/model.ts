@@ -179,6 +179,22 @@ export function readAccessLevel(command: CompiledCommand): string {
   return typeof command.read_access_level === 'string' ? command.read_access_level : 'readonly';
 }
 
+const guarded = new WeakMap<CompiledManifest, readonly (readonly [name: string, accessLevel: string])[]>();
+
+/** Commands whose executions not everybody may see; kept per manifest, because most have none. */
+export function guardedCommands(
+  manifest: CompiledManifest,
+): readonly (readonly [name: string, accessLevel: string])[] {
+  let commands = guarded.get(manifest);
+  if (!commands) {
+    commands = Object.entries(manifest.commands)
+      .map(([name, command]) => [name, readAccessLevel(command)] as const)
+      .filter(([, accessLevel]) => accessLevel !== 'readonly');
+    guarded.set(manifest, commands);
+  }
+  return commands;
+}
+
 export const RETENTIONS = ['PERSISTENT', 'EPHEMERAL', 'ALL'] as const;
 export type Retention = (typeof RETENTIONS)[number];
 

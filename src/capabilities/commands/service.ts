@@ -23,6 +23,7 @@ import {
   type Execution,
   type ExecutionFilter,
   findCommand,
+  guardedCommands,
   readAccessLevel,
 } from './model.ts';
 import { createResponseHandler } from './mqtt.ts';
@@ -275,10 +276,19 @@ function requireRoomFor({ inFlight, limits }: Parts, device: Device): void {
   throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }], { retryAfterS: 1 });
 }
 
+/** An access level that is no role is nobody's. */
+function requiredRole(accessLevel: string): Role {
+  return roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
+}
+
+function mayAccess(role: Role, accessLevel: string): boolean {
+  return roleIncludes(role, requiredRole(accessLevel));
+}
+
 function requireAccess(accessLevel: string, role: Role): void {
-  const required = roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
-  if (roleIncludes(role, required)) return;
-  throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${required}.`, {
+  if (mayAccess(role, accessLevel)) return;
+  const required = requiredRole(accessLevel);
+  throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${required} or higher.`, {
     required,
     actual: role,
   });
@@ -313,8 +323,8 @@ function getVisible({ store, options }: Parts, device: Device, executionId: stri
 function hiddenFrom(devices: Devices, role: Role, deviceIds: readonly string[] | undefined): string[] {
   const asked = deviceIds ? deviceIds.flatMap((id) => devices.get(id) ?? []) : devices.all();
   return asked.flatMap((device) =>
-    Object.entries(devices.manifest(device).commands)
-      .filter(([, command]) => !roleIncludes(role, roleOfAccessLevel(readAccessLevel(command)) ?? 'SYSTEM'))
+    guardedCommands(devices.manifest(device))
+      .filter(([, accessLevel]) => !mayAccess(role, accessLevel))
       .map(([name]) => `${device.id}/${name}`),
   );
 }

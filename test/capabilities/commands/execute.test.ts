@@ -54,7 +54,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
       [
         {
           code: 'insufficient_role',
-          message: 'This needs the role INSTALLER.',
+          message: 'This needs the role INSTALLER or higher.',
           details: { required: 'INSTALLER', actual: 'OWNER' },
         },
       ],
@@ -67,7 +67,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
       [
         {
           code: 'insufficient_role',
-          message: 'This needs the role USER.',
+          message: 'This needs the role USER or higher.',
           details: { required: 'USER', actual: 'READONLY' },
         },
       ],
