@@ -169,7 +169,7 @@ export function createInFlight(options: {
         timer: undefined,
         responseCount: 0,
         responseSizeBytes: 0,
-        newestReceivedAtMs: execution.createdAtMs,
+        newestReceivedAtMs: execution.response?.receivedAtMs ?? execution.createdAtMs,
       };
       entries.set(execution.id, entry);
       restartTimer(entry);

@@ -71,13 +71,17 @@ export function createResponseHandler(options: {
     const summary = store.summary(response.id);
     if (!summary || !isFinished(summary.state)) return ignore(message, 'unknown execution');
     if (summary.deviceId !== message.device.id) return ignore(message, 'another device');
+    const waiting = buffer.waiting(response.id);
     if (
-      summary.count + buffer.countOf(response.id) >= limits.responsesPerExecution ||
-      summary.sizeBytes >= limits.responseBytesPerExecution
+      summary.count + waiting.count >= limits.responsesPerExecution ||
+      summary.sizeBytes + waiting.sizeBytes >= limits.responseBytesPerExecution
     )
       return ignore(message, 'log full');
     buffer.requireRoom(response.payloadText);
-    const given = givenBy(response, Math.max(message.receivedAtMs, summary.newestReceivedAtMs));
+    const given = givenBy(
+      response,
+      Math.max(message.receivedAtMs, summary.newestReceivedAtMs, waiting.newestMs),
+    );
     buffer.add(
       {
         executionId: response.id,

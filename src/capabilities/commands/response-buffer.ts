@@ -19,8 +19,8 @@ export interface ResponseBuffer {
   storeSoon(): void;
   /** True when an equal response of this execution waits for the disk. */
   holds(response: Pick<NewResponse, 'executionId' | 'state' | 'payload'>): boolean;
-  /** Responses of an execution that wait for the disk. */
-  countOf(executionId: string): number;
+  /** What of an execution waits for the disk; `newestMs` is 0 when nothing does. */
+  waiting(executionId: string): { count: number; sizeBytes: number; newestMs: number };
 }
 
 interface Item {
@@ -104,6 +104,13 @@ export function createResponseBuffer(options: {
         ({ response }) =>
           response.executionId === executionId && response.state === state && response.payload === payload,
       ),
-    countOf: (executionId) => items.filter(({ response }) => response.executionId === executionId).length,
+    waiting: (executionId) => {
+      const own = items.filter(({ response }) => response.executionId === executionId);
+      return {
+        count: own.length,
+        sizeBytes: own.reduce((sum, item) => sum + item.sizeBytes, 0),
+        newestMs: own.at(-1)?.response.receivedAtMs ?? 0,
+      };
+    },
   };
 }

@@ -162,6 +162,12 @@ describe('responses of the device', () => {
     await bench.answer(device, running, 'log', 'a');
     bench.clock.step(-3_600_000);
     await bench.answer(device, running, 'completed');
+    bench.clock.step(7_200_000);
+    const late = [bench.deliver(device, 'command_responses', { id: running.id, state: 'log' })];
+    bench.clock.step(-7_200_000);
+    late.push(bench.deliver(device, 'command_responses', { id: running.id, state: 'log' }));
+    await bench.clock.advance(1_000);
+    await Promise.all(late);
     const times = bench.commands.log(running.id).map(({ receivedAtMs }) => receivedAtMs);
     assert.deepEqual(
       times,
