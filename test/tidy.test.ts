@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { PROGRAMS } from '../scripts/build.ts';
 import { optionTable } from '../src/platform/config/index.ts';
 import { errorCodeFaults, type ListedCode, listedCodes, usedCodes } from './support/error-codes.ts';
 import { parseSource, projectFiles, readSource } from './support/source-files.ts';
 import { offences, TIDY_RULES } from './support/tidy-rules.ts';
-import { orphans } from './support/orphans.ts';
+import { entryNames, orphans } from './support/orphans.ts';
 import { PROJECT_ROOT } from './support/workspace.ts';
 
 const TEXT = /(?:\.(?:ts|tsx|md|json|sql|ya?ml|lua|service|conf|css|html|sh|txt)|\/[a-z.-]+|^[.A-Za-z]+)$/;
@@ -28,6 +29,11 @@ describe('the house', () => {
 
   test('every source file is used by another one', () => {
     assert.deepEqual(orphans(sources, existsSync(join(PROJECT_ROOT, 'src/gateway.ts'))), []);
+  });
+
+  test('every program and worker thread is built, and nothing else', () => {
+    const started = sources.flatMap((file) => entryNames(file));
+    assert.deepEqual([...new Set(['admin', 'main', ...started])].sort(), [...PROGRAMS].sort());
   });
 
   test('docs/errors.md lists exactly the codes in use', () => {

@@ -15,10 +15,15 @@ export function orphans(sources: readonly SourceFile[], wired: boolean): string[
   for (const file of sources) {
     for (const { specifier } of file.imports)
       if (specifier.startsWith('.')) used.add(posix.join(posix.dirname(file.path), specifier));
-    for (const match of file.text.matchAll(ENTRY_CALL)) used.add(`src/${match[1]}.ts`);
+    for (const name of entryNames(file)) used.add(`src/${name}.ts`);
   }
   return sources
     .map(({ path }) => path)
     .filter((path) => !used.has(path) && !ENTRY.test(path) && (wired || !MAY_WAIT.test(path)))
     .map((path) => `${path}: used by nobody, remove it`);
+}
+
+/** The programs and worker threads a file starts: arguments of `programEntry`. */
+export function entryNames(file: SourceFile): string[] {
+  return [...file.text.matchAll(ENTRY_CALL)].map((match) => match[1] ?? '');
 }

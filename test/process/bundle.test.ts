@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { bundle, PROGRAMS } from '../../scripts/build.ts';
+import {
+  createGatewayHome,
+  createTokens,
+  type GatewayHome,
+  startGateway,
+} from '../../scripts/support/gateway-process.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+
+/** What an installed package has beside the bundle; the programs' sources are not among it. */
+const INSTALLED = ['package.json', 'migrations', 'src/capabilities/blueprints/built-in'];
+
+const noGateway = !existsSync(join(PROJECT_ROOT, 'src/main.ts')) && 'there is no src/main.ts yet';
+
+describe('the production bundle', { skip: noGateway }, () => {
+  const clock = createSystemClock();
+  let home: GatewayHome;
+  let written: { path: string; sizeBytes: number }[];
+
+  before(async () => {
+    const fresh = await createGatewayHome();
+    const root = join(fresh.folder, 'installed');
+    mkdirSync(root);
+    for (const path of INSTALLED) cpSync(join(PROJECT_ROOT, path), join(root, path), { recursive: true });
+    symlinkSync(join(PROJECT_ROOT, 'node_modules'), join(root, 'node_modules'));
+    written = await bundle(join(root, 'dist'));
+    const entries = { main: join(root, 'dist/main.js'), admin: join(root, 'dist/admin.js') };
+    home = { ...fresh, entries };
+  });
+
+  after(() => {
+    clock.close();
+    home.remove();
+  });
+
+  test('has one file per program, with a map for readable stacks beside it', () => {
+    assert.equal(written.length, PROGRAMS.length);
+    for (const name of PROGRAMS) {
+      const path = join(home.folder, 'installed/dist', `${name}.js`);
+      assert.ok(statSync(path).size > 0 && statSync(`${path}.map`).size > 0);
+    }
+  });
+
+  test('starts without the sources, serves, takes a token of the local command, and ends on SIGTERM', async () => {
+    const gateway = startGateway(home, clock);
+    try {
+      await gateway.healthy();
+      const [token = ''] = await createTokens(home, 'OWNER', 1);
+      const answer = await fetch(`${home.baseUrl}/v3/site`, { headers: { 'X-Service-Auth-Token': token } });
+      assert.equal(answer.status, 200);
+      assert.equal(typeof ((await answer.json()) as { site: { id: string } }).site.id, 'string');
+    } finally {
+      const { code } = await gateway.end('SIGTERM');
+      assert.equal(code, 0);
+    }
+  });
+});
