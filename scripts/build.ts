@@ -10,7 +10,12 @@ const ROOT = join(import.meta.dirname, '..');
  * Every program and worker thread: path of its entry below `src/` without ending, as `programEntry` takes it.
  * A test compares this table with the sources.
  */
-export const PROGRAMS: readonly string[] = ['main', 'admin', 'capabilities/blueprints/worker'];
+export const PROGRAMS: readonly string[] = [
+  'main',
+  'admin',
+  'capabilities/blueprints/worker',
+  'capabilities/telemetry/engine-thread',
+];
 
 /** Packages with native or WebAssembly files of their own; they are found in `node_modules` at run time. */
 const EXTERNAL = ['better-sqlite3', 'wasmoon'];

@@ -139,6 +139,7 @@ const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
       node: 'all',
     },
+    { place: 'platform/threads', mayImport: [], node: 'all' },
     {
       place: 'platform/sqlite',
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],

@@ -110,6 +110,16 @@ export const LIMITS = {
     queriesWaiting: 64,
     /** G: journal records between two that can be read alone; a damaged record costs that much at most. */
     recordsPerKey: 60,
+    /** M: samples held uncompressed before they are sealed; 12 to 18 bytes each. */
+    openSamples: 1_000_000,
+    /** G: further samples are refused until the store has caught up. */
+    openSamplesMax: 4_000_000,
+    /** G: journal records on their way to the store before acknowledgements wait for it. */
+    storeBacklogBytes: 8 * 1_048_576,
+    /** G: JavaScript memory of the store's thread; a large query and a sealing together stay below half of it. */
+    storeHeapMib: 256,
+    /** G: a quiet site seals this often. */
+    sealIntervalMs: 2 * 3_600_000,
     /** G: messages without a time of their own that wait for a clock that was never set. */
     messagesBeforeClock: 10_000,
   },

@@ -16,6 +16,8 @@ const SAMPLES = 4;
 const LOOSE = 5;
 const DROP = 6;
 
+const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
+
 const DOUBLE = 10;
 const INT64 = 11;
 
@@ -58,8 +60,8 @@ export interface BatchWriter {
   readonly sizeBytes: number;
   /** Declares a series; repeated in every key record until `settled` was called for it. */
   define(series: Series): void;
-  /** The series is stored elsewhere too. */
-  settled(seriesId: number): void;
+  /** Series with lower ids are stored elsewhere too. */
+  settledBefore(seriesId: number): void;
   /** All data of these series is void. */
   drop(seriesIds: readonly number[]): void;
   /** One message; `values[i]` belongs to `shape.codings[i]`. */
@@ -113,7 +115,9 @@ export function createBatchWriter(options: { recordsPerKey: number }): BatchWrit
       start();
       if (!isKey) writeDefine(series);
     },
-    settled: (seriesId) => void unsettled.delete(seriesId),
+    settledBefore: (seriesId) => {
+      for (const id of unsettled.keys()) if (id < seriesId) unsettled.delete(id);
+    },
     drop: (seriesIds) => {
       start();
       for (const id of seriesIds) {
@@ -129,7 +133,7 @@ export function createBatchWriter(options: { recordsPerKey: number }): BatchWrit
         shape.id = shapes++;
         out.byte(SHAPE);
         out.unsigned(shape.codings.length);
-        for (const coding of shape.codings) out.unsigned(coding.id);
+        for (const coding of shape.codings) writeReference(out, coding);
       }
       out.byte(SAMPLES);
       out.unsigned(shape.id);
@@ -141,7 +145,7 @@ export function createBatchWriter(options: { recordsPerKey: number }): BatchWrit
     sample: (coding, atS, value) => {
       start();
       out.byte(LOOSE);
-      out.unsigned(coding.id);
+      writeReference(out, coding);
       time(atS);
       writeValue(out, epoch, coding, value);
     },
@@ -153,6 +157,11 @@ export function createBatchWriter(options: { recordsPerKey: number }): BatchWrit
       return record;
     },
   };
+}
+
+/** Number and kind: what a reader needs to go through the values, whether or not it knows the series. */
+function writeReference(out: ByteWriter, coding: SeriesCoding): void {
+  out.unsigned(coding.id * KINDS.length + KINDS.indexOf(coding.kind));
 }
 
 function writeValue(out: ByteWriter, epoch: number, coding: SeriesCoding, value: StoredValue): void {
@@ -217,27 +226,25 @@ export interface BatchSink {
 
 export interface BatchReader {
   /**
-   * Reads one record into `sink`. False when it needs a key record that was not seen, after `interrupt` or
-   * at the very start. @throws RangeError, when the record is not what a writer writes
+   * Reads one record into `sink`. Not understood when it needs a key record that was not seen, after
+   * `interrupt` or at the very start. @throws RangeError, when the record is not what a writer writes
    */
-  read(record: Uint8Array, sink: BatchSink): boolean;
+  read(record: Uint8Array, sink: BatchSink): { isKey: boolean; isUnderstood: boolean };
   /** A record is missing: nothing is understood until the next key record. */
   interrupt(): void;
 }
 
-/** `kind` tells what the reader cannot know from the records: series defined long ago. */
-export function createBatchReader(kind: (seriesId: number) => SeriesKind | undefined): BatchReader {
+export function createBatchReader(): BatchReader {
   const codings = new Map<number, SeriesCoding>();
   let shapes: SeriesCoding[][] = [];
   let epoch = 0;
   let understood = false;
 
-  function codingOf(seriesId: number): SeriesCoding {
+  function codingOf(reference: number): SeriesCoding {
+    const seriesId = Math.floor(reference / KINDS.length);
     const known = codings.get(seriesId);
     if (known) return known;
-    const seriesKind = kind(seriesId);
-    if (seriesKind === undefined) throw new RangeError(`series ${seriesId} was never defined`);
-    const coding = createCoding(seriesId, seriesKind);
+    const coding = createCoding(seriesId, KINDS[reference % KINDS.length] as SeriesKind);
     codings.set(seriesId, coding);
     return coding;
   }
@@ -270,15 +277,15 @@ export function createBatchReader(kind: (seriesId: number) => SeriesKind | undef
       const reader = new ByteReader(record);
       const version = reader.byte();
       if (version !== BATCH_VERSION) throw new RangeError(`record of version ${version}`);
-      if (record[1] === KEY) {
+      const isKey = record[1] === KEY;
+      if (isKey) {
         reader.byte();
         epoch++;
         shapes = [];
         understood = true;
       }
-      if (!understood) return false;
-      readEntries(reader, sink);
-      return true;
+      if (understood) readEntries(reader, sink);
+      return { isKey, isUnderstood: understood };
     },
     interrupt: () => {
       understood = false;

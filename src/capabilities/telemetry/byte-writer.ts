@@ -67,9 +67,11 @@ export class ByteWriter {
     this.length += value.length;
   }
 
-  /** A copy of what was written. */
+  /** A copy of what was written, in memory of its own: it may be sent to another thread. */
   take(): Buffer {
-    return Buffer.from(this.bytes.subarray(0, this.length));
+    const copy = Buffer.allocUnsafeSlow(this.length);
+    this.bytes.copy(copy, 0, 0, this.length);
+    return copy;
   }
 }
 

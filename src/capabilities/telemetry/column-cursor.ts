@@ -6,8 +6,6 @@ import type { Samples } from './samples.ts';
 
 /** Where a query reads from. */
 export interface SampleSource {
-  /** Samples of [fromS, toS) in order of time; valid until the next call. */
-  samples(seriesId: number, fromS: number, toS: number): Samples;
   /** The last sample of [fromS, toS). */
   last(seriesId: number, fromS: number, toS: number): PlacedValue | undefined;
   /** The first sample of [fromS, toS). */
@@ -32,10 +30,16 @@ export interface PlacedValue {
 }
 
 const DAY_S = 86_400;
-/** Buckets worked out ahead; bounds the memory of a column. */
-const BUCKETS_AHEAD = 4_096;
+/** Buckets worked out ahead by all columns of a query together; bounds its memory. */
+const BUCKETS_AHEAD = 200_000;
+/** But by each column at least. */
+const BUCKETS_AHEAD_LEAST = 512;
 
 export interface ColumnCursor {
+  /** False while `advance` must be called before the cursor says anything. */
+  isReady: () => boolean;
+  /** Reads one piece further; a few milliseconds of work at most. */
+  advance: () => void;
   /** Start of the next bucket with a value of its own; infinite at the end. */
   next: () => number;
   /** The value of a bucket, filled or not; buckets must be asked for in ascending order. */
@@ -48,11 +52,11 @@ export function createColumnCursor(
   source: SampleSource,
 ): ColumnCursor {
   const { seriesId } = column;
-  if (seriesId === undefined) return { next: () => Number.POSITIVE_INFINITY, cell: () => undefined };
+  if (seriesId === undefined) return NOTHING;
   const buckets = createBuckets(plan, column, seriesId, source);
   if (column.gapMethod === 'none')
     return {
-      next: buckets.next,
+      ...buckets,
       cell: (startS) => (buckets.next() === startS ? buckets.take() : undefined),
     };
   let before: PlacedValue | undefined;
@@ -83,7 +87,7 @@ export function createColumnCursor(
   }
   let after: { found: PlacedValue | undefined } | undefined;
 
-  return { next: buckets.next, cell };
+  return { ...buckets, cell };
 }
 
 /** Linear between two neighbours; undefined without the second one. */
@@ -99,7 +103,16 @@ function interpolate(
   return from + (Number(after.value) - from) * share;
 }
 
+const NOTHING: ColumnCursor = {
+  isReady: () => true,
+  advance: () => undefined,
+  next: () => Number.POSITIVE_INFINITY,
+  cell: () => undefined,
+};
+
 interface Buckets {
+  isReady: () => boolean;
+  advance: () => void;
   next: () => number;
   /** Value of the next bucket; undefined at the end. */
   peek: () => StoredValue | undefined;
@@ -117,39 +130,33 @@ function createBuckets(
   const aggregator: Aggregator = createAggregator(granularityS, column.aggregation, points);
   const visitor: Visitor = { samples: aggregator.addSamples, summary: aggregator.addSummary };
   // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
-  const sliceS = Math.max(granularityS, Math.min(DAY_S, BUCKETS_AHEAD * granularityS));
+  const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
+  const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
   let position = 0;
   let readToS = plan.fromS;
   let isFinished = false;
 
-  function fill(): void {
-    while (position >= points.starts.length && !isFinished) {
-      points.starts.length = 0;
-      points.values.length = 0;
-      position = 0;
-      readToS = source.nextData(seriesId, readToS, toS);
-      if (readToS >= toS) {
-        isFinished = true;
-        aggregator.finish();
-        return;
-      }
-      const sliceEndS = Math.min(toS, readToS - (readToS % sliceS) + sliceS);
-      source.visit(seriesId, readToS, sliceEndS, granularityS, visitor);
-      readToS = sliceEndS;
+  function advance(): void {
+    points.starts.length = 0;
+    points.values.length = 0;
+    position = 0;
+    readToS = source.nextData(seriesId, readToS, toS);
+    if (readToS >= toS) {
+      isFinished = true;
+      aggregator.finish();
+      return;
     }
+    const sliceEndS = Math.min(toS, readToS - (readToS % sliceS) + sliceS);
+    source.visit(seriesId, readToS, sliceEndS, granularityS, visitor);
+    readToS = sliceEndS;
   }
 
   return {
-    next: () => {
-      fill();
-      return points.starts[position] ?? Number.POSITIVE_INFINITY;
-    },
-    peek: () => {
-      fill();
-      return points.values[position];
-    },
+    isReady: () => isFinished || position < points.starts.length,
+    advance,
+    next: () => points.starts[position] ?? Number.POSITIVE_INFINITY,
+    peek: () => points.values[position],
     take: () => {
-      fill();
       const value = points.values[position++];
       if (value === undefined) throw new RangeError('no bucket left');
       return value;

@@ -5,8 +5,8 @@ import type { ColumnType, QueryPlan } from './query-plan.ts';
 
 /** Text is handed over in pieces of about this size. */
 const PIECE_LENGTH = 32_768;
-/** Buckets gone through between two pauses, rows or not. */
-const BUCKETS_PER_TURN = 2_048;
+/** Cells gone through between two pauses, with or without a value. */
+const CELLS_PER_TURN = 8_192;
 
 /**
  * The rows, in pieces. An empty piece is a pause: the caller may do something else before it asks for the
@@ -18,19 +18,24 @@ export function* csvRows(plan: QueryPlan, source: SampleSource): Generator<strin
   const { granularityS } = plan;
   const isFilled = plan.columns.some((column) => column.gapMethod !== 'none');
   let text = '';
-  let turns = 0;
+  let cells = 0;
   let startS = plan.fromS - (plan.fromS % granularityS);
   for (;;) {
+    for (const cursor of cursors)
+      while (!cursor.isReady()) {
+        cursor.advance();
+        yield '';
+      }
     if (!isFilled) startS = nextStart(cursors);
     if (startS >= plan.toS) break;
     const row = rowAt(startS, cursors, types);
     if (row !== undefined) text += row;
     startS += granularityS;
-    if (text.length >= PIECE_LENGTH || ++turns >= BUCKETS_PER_TURN) {
-      yield text;
-      text = '';
-      turns = 0;
-    }
+    cells += cursors.length;
+    if (text.length < PIECE_LENGTH && cells < CELLS_PER_TURN) continue;
+    yield text;
+    text = '';
+    cells = 0;
   }
   if (text !== '') yield text;
 }

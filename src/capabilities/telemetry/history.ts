@@ -1,21 +1,25 @@
 /** What telemetry asks of the store of its samples, wherever that runs. */
-import type { KnownSeries } from './series-registry.ts';
+import type { EngineContent, EngineStatus } from './engine.ts';
 import type { QueryPlan } from './query-plan.ts';
 
-export interface HistoryState {
-  known: KnownSeries[];
-  /** No series was ever given an id from here on. */
-  nextSeriesId: number;
-  /** Last journal record that the store holds, synced. */
-  lastSequence: number;
+export interface HistoryEvents {
+  /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are known. */
+  onSealed: (fromSequence: number, nextSeriesId: number) => void;
 }
 
 export interface History {
   /** Opens the store and takes in the journal. */
-  start(): Promise<HistoryState>;
-  /** A journal record that is on disk now. */
-  apply(sequence: number, record: Uint8Array): void;
-  /** Rows of the answer as CSV text; ends early, with the signal's reason, when aborted. */
+  start(events: HistoryEvents): Promise<EngineContent>;
+  /** A journal record that is on disk now. A promise asks to wait before the next one. */
+  apply(sequence: number, record: Uint8Array): Promise<void> | void;
+  /**
+   * Rows of the answer as CSV text; ends early, with the signal's reason, when aborted.
+   * @throws GatewayError unavailable, when too many queries wait or the store is down
+   */
   rows(plan: QueryPlan, signal: AbortSignal): AsyncGenerator<string>;
+  /** Seals everything now, for a backup. @throws when the disk refuses */
+  seal(): Promise<void>;
+  /** As of a few seconds ago; undefined before the first report. */
+  status(): EngineStatus | undefined;
   stop(): Promise<void>;
 }

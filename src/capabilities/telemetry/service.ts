@@ -18,10 +18,12 @@ import type { Device, Devices } from '../devices/index.ts';
 import { measurementTime, TIMESTAMP_KEY } from '../../protocol/telemetry.ts';
 import { type BatchWriter, createBatchWriter } from './batch.ts';
 import { createBeforeClock } from './before-clock.ts';
+import type { PlacedValue } from './column-cursor.ts';
+import type { EngineStatus } from './engine.ts';
 import type { History } from './history.ts';
 import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
 import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
-import type { Latest, TelemetryEvents } from './model.ts';
+import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
 import type { ColumnType } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
@@ -80,8 +82,17 @@ export interface Telemetry {
   ): Map<string, Map<string, LatestAnswer>>;
   /** @throws GatewayError as http-contract.md section 10.2 */
   queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
+  /** State of the store of samples, as of a few seconds ago; undefined while it starts. */
+  status(): TelemetryStatus | undefined;
+  /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */
+  seal(): Promise<void>;
   /** The last message of a device whose blueprint declares no telemetry, for diagnosis. */
   lastRawMessage(deviceId: string): { body: Record<string, unknown>; receivedAtMs: number } | undefined;
+}
+
+/** Sizes and troubles, for the gateway's own device and its status page. */
+export interface TelemetryStatus extends EngineStatus {
+  journalBytes: number;
 }
 
 /** Everything that exists once the history is known. */
@@ -114,9 +125,16 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   });
 
   async function start(): Promise<void> {
-    const state = await history.start();
+    const state = await history.start({ onSealed: (...sealed) => release(...sealed) });
     const batch = createBatchWriter({ recordsPerKey: limits.telemetry.recordsPerKey });
-    const registry = createSeriesRegistry({ known: state.known, nextId: state.nextSeriesId, batch });
+    const registry = createSeriesRegistry({
+      known: state.series.map(({ series, latest }) => ({
+        series,
+        latest: latest && inMemory(series, latest),
+      })),
+      nextId: state.nextSeriesId,
+      batch,
+    });
     const journal = await createJournal({
       folder: options.journalFolder,
       name: 'telemetry',
@@ -153,6 +171,13 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     const { latest } = running;
     devices.setRaisedAlerts((device) => latest.raisedAlerts(device));
     options.connectivity.handle('telemetry', (message: DeviceMessage) => handle(message));
+  }
+
+  function release(fromSequence: number, nextSeriesId: number): void {
+    running?.batch.settledBefore(nextSeriesId);
+    running?.journal.release(fromSequence - 1).catch((error: unknown) => {
+      log.warnLimited('telemetry-release', 60_000, 'journal segments could not be removed', { error });
+    });
   }
 
   /** Devices that were deleted while the journal could not be told. */
@@ -227,8 +252,23 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       const { plan, header, types } = requireRunning().resolver.resolve(query, role);
       return { types, text: withHeader(header, history.rows(plan, signal)) };
     },
+    status: () => {
+      const status = history.status();
+      if (!status || !running) return undefined;
+      const { journal } = running;
+      const degraded = journal.failure ? journal.failure.message : status.degraded;
+      return { ...status, degraded, journalBytes: journal.sizeBytes() };
+    },
+    seal: async () => {
+      await requireRunning().journal.flush();
+      await history.seal();
+    },
     lastRawMessage: (deviceId) => rawMessages.get(deviceId),
   };
+}
+
+function inMemory(series: Series, { timestampS, value }: PlacedValue): Latest {
+  return { timestampS, value: fromStored(series.type, value) };
 }
 
 function hasTime({ body }: IncomingMessage): boolean {

@@ -92,6 +92,13 @@ export function createStepDetector(offsetMs: () => number): () => number | undef
   };
 }
 
+/** Lets everything that is waiting for the event loop have its turn: long work calls it between its pieces. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** A wait that an abort signal ends; shared with simulated clocks. */
 export function sleepOn<Handle>(
   start: (fn: () => void) => Handle,

@@ -25,8 +25,11 @@ export interface JournalOptions {
   metrics: Metrics;
   /** Hands over everything buffered as one record; `undefined` when there is nothing. */
   encode: () => Uint8Array | undefined;
-  /** The record is on disk. Called in order, before the promises of its group resolve. */
-  synced: (sequence: number, payload: Uint8Array) => void;
+  /**
+   * The record is on disk. Called in order, before the promises of its group resolve, which wait for the
+   * returned one too: so a slow consumer slows the producers.
+   */
+  synced: (sequence: number, payload: Uint8Array) => Promise<void> | void;
   /** Sequences up to here are taken, whatever the folder holds: a lost journal never reuses them. */
   lastKnownSequence?: number;
   limits?: { commits: Limits['commits']; journal: Limits['journal'] };
@@ -72,7 +75,7 @@ export async function createJournal(options: JournalOptions): Promise<Journal> {
         const sequence = await writer.append(pending);
         const written = pending;
         pending = undefined;
-        options.synced(sequence, written);
+        await options.synced(sequence, written);
       }
     },
   });

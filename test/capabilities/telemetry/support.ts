@@ -6,17 +6,21 @@ import type { CompiledAttribute, CompiledManifest } from '../../../src/capabilit
 import type { DeviceMessageHandler } from '../../../src/capabilities/connectivity/index.ts';
 import type { Device, DeviceEvents, Devices } from '../../../src/capabilities/devices/index.ts';
 import {
-  createMemoryHistory,
   createTelemetry,
+  createThreadedHistory,
+  type RetentionPolicy,
   type Telemetry,
   type TelemetryEvents,
 } from '../../../src/capabilities/telemetry/index.ts';
 import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
 import type { JournalFiles } from '../../../src/platform/journal/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { programEntry } from '../../../src/platform/processes/index.ts';
 import { parse } from 'valibot';
-import { settle, TestClock } from '../../support/test-clock.ts';
-import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 export function attribute(type: CompiledAttribute['type'], more: Partial<CompiledAttribute> = {}) {
   return {
@@ -52,6 +56,14 @@ export interface TestDevices extends Devices {
   remove(device: Device): void;
   raisedAlerts(device: Device): string[];
 }
+
+export const TEST_POLICY: RetentionPolicy = {
+  sampleDays: 4_000,
+  minuteDays: 4_000,
+  quarterDays: 4_000,
+  sampleDaysOf: {},
+  sizeMaxBytes: 64 * 1_048_576,
+};
 
 /** The part of device records that telemetry asks for, in memory. */
 export function createTestDevices(): TestDevices {
@@ -126,7 +138,12 @@ export interface TestTelemetry {
 
 export async function startTelemetry(
   test: Pick<TestContext, 'after'>,
-  options: { devices?: TestDevices; clock?: TestClock; journalFiles?: JournalFiles } = {},
+  options: {
+    devices?: TestDevices;
+    clock?: TestClock;
+    journalFiles?: JournalFiles;
+    policy?: Partial<RetentionPolicy>;
+  } = {},
 ): Promise<TestTelemetry> {
   const clock = options.clock ?? new TestClock();
   const devices = options.devices ?? createTestDevices();
@@ -159,12 +176,26 @@ export async function startTelemetry(
 
   async function start(): Promise<void> {
     const journalFolder = join(folder, 'journal');
+    const metrics = createMetrics();
+    const databasePath = join(folder, 'history.db');
+    const migrationsDir = join(MIGRATIONS_DIR, 'history');
+    openDatabase({ path: databasePath, migrationsDir, clock, log }).close();
     const telemetry = createTelemetry({
-      history: createMemoryHistory({ journalFolder, log, pause: settle }),
+      history: createThreadedHistory({
+        entry: programEntry('capabilities/telemetry/engine-thread'),
+        databasePath,
+        migrationsDir,
+        journalFolder,
+        policy: { ...TEST_POLICY, ...options.policy },
+        clock,
+        log,
+        metrics,
+        limits: LIMITS.telemetry,
+      }),
       journalFolder,
       clock,
       log,
-      metrics: createMetrics(),
+      metrics,
       devices,
       connectivity: { handle: (_kind: string, _handler: DeviceMessageHandler) => undefined },
       site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot' }),

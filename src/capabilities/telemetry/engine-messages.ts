@@ -1,0 +1,33 @@
+/** What the gateway and the thread of the store say to each other. Never leaves the process. */
+import type { LogFields, LogLevel } from '../../platform/log/index.ts';
+import type { EngineContent, EngineStatus } from './engine.ts';
+import type { QueryPlan } from './query-plan.ts';
+import type { RetentionPolicy } from './retention.ts';
+
+/** Handed to the thread at its start. */
+export interface EngineThreadData {
+  databasePath: string;
+  migrationsDir: string;
+  journalFolder: string;
+  policy: RetentionPolicy;
+}
+
+export type ToEngine =
+  | { kind: 'record'; sequence: number; record: Uint8Array }
+  | { kind: 'query'; id: number; plan: QueryPlan }
+  /** One piece of an answer was taken. */
+  | { kind: 'more'; id: number }
+  | { kind: 'cancel'; id: number }
+  | { kind: 'seal'; id: number }
+  | { kind: 'stop' };
+
+export type FromEngine =
+  | { kind: 'ready'; content: EngineContent }
+  /** Everything up to this record can be read. */
+  | { kind: 'applied'; sequence: number }
+  | { kind: 'rows'; id: number; text: string }
+  | { kind: 'done'; id: number; error?: string }
+  | { kind: 'sealed'; fromSequence: number; nextSeriesId: number }
+  | { kind: 'status'; status: EngineStatus }
+  | { kind: 'log'; level: LogLevel; message: string; fields: LogFields }
+  | { kind: 'stopped' };

@@ -1,0 +1,177 @@
+/**
+ * The thread of the telemetry store. It alone writes the telemetry tables of history.db; the gateway's thread
+ * keeps the journal and asks by messages.
+ */
+import { LIMITS } from '../../lib/limits.ts';
+import { createSystemClock, nextTurn } from '../../platform/clock/index.ts';
+import { readJournal } from '../../platform/journal/index.ts';
+import type { Log, LogFields, LogLevel } from '../../platform/log/index.ts';
+import { openDatabase } from '../../platform/sqlite/index.ts';
+import { connectThread } from '../../platform/threads/index.ts';
+import { createBlockStore } from './block-store.ts';
+import { csvRows } from './csv.ts';
+import { createEngine } from './engine.ts';
+import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
+
+const HOUSE_INTERVAL_MS = 1_000;
+const STATUS_INTERVAL_MS = 10_000;
+/** G: pieces of an answer that may be on their way to a slow reader. */
+const PIECES_AHEAD = 4;
+
+const { data, post, onMessage, close } = connectThread<EngineThreadData, ToEngine, FromEngine>();
+const clock = createSystemClock();
+const log = createThreadLog();
+const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
+const store = createBlockStore(database);
+store.limitSize(data.policy.sizeMaxBytes);
+const engine = createEngine({
+  store,
+  readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage),
+  onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
+  policy: data.policy,
+  clock,
+  log,
+  limits: LIMITS.telemetry,
+  pause: nextTurn,
+});
+const queries = new Map<number, { credit: number; wake: (() => void) | undefined; isCancelled: boolean }>();
+/** Housekeeping and sealing, one after the other. */
+let house: Promise<unknown> = Promise.resolve();
+let isHouseWaiting = false;
+let appliedSequence = 0;
+
+function keepHouse(): void {
+  if (isHouseWaiting) return;
+  isHouseWaiting = true;
+  house = house.then(async () => {
+    isHouseWaiting = false;
+    await engine.keepHouse();
+    acknowledge();
+  });
+}
+
+/** An overloaded store says nothing, so that no further records come. */
+function acknowledge(): void {
+  if (!engine.isOverloaded) post({ kind: 'applied', sequence: appliedSequence });
+}
+
+function apply(sequence: number, record: Uint8Array): void {
+  engine.apply(sequence, record);
+  appliedSequence = sequence;
+  acknowledge();
+  if (engine.isSealDue) keepHouse();
+}
+
+async function answer(message: Extract<ToEngine, { kind: 'query' }>): Promise<void> {
+  const query = { credit: PIECES_AHEAD, wake: undefined as (() => void) | undefined, isCancelled: false };
+  queries.set(message.id, query);
+  try {
+    for (const text of csvRows(message.plan, engine.source)) {
+      if (text !== '') {
+        post({ kind: 'rows', id: message.id, text });
+        query.credit--;
+      }
+      while (query.credit <= 0 && !query.isCancelled)
+        await new Promise<void>((resolve) => {
+          query.wake = resolve;
+        });
+      if (query.isCancelled) return;
+      await nextTurn();
+    }
+    post({ kind: 'done', id: message.id });
+  } catch (error) {
+    log.error('query failed', { error });
+    post({ kind: 'done', id: message.id, error: String(error) });
+  } finally {
+    queries.delete(message.id);
+  }
+}
+
+async function seal(id: number): Promise<void> {
+  const sealed = house.then(() => engine.seal());
+  // The next one in line waits for its end, whatever it is.
+  house = sealed.then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    await sealed;
+    store.checkpoint();
+    post({ kind: 'done', id });
+  } catch (error) {
+    post({ kind: 'done', id, error: String(error) });
+  }
+}
+
+async function stop(): Promise<void> {
+  houseTimer.cancel();
+  statusTimer.cancel();
+  for (const query of queries.values()) {
+    query.isCancelled = true;
+    query.wake?.();
+  }
+  await house;
+  store.close();
+  clock.close();
+  post({ kind: 'stopped' });
+  close();
+}
+
+onMessage((message) => {
+  switch (message.kind) {
+    case 'record':
+      apply(message.sequence, message.record);
+      break;
+    case 'query':
+      void answer(message);
+      break;
+    case 'more':
+    case 'cancel': {
+      const query = queries.get(message.id);
+      if (!query) break;
+      if (message.kind === 'more') query.credit++;
+      else query.isCancelled = true;
+      query.wake?.();
+      break;
+    }
+    case 'seal':
+      void seal(message.id);
+      break;
+    case 'stop':
+      void stop();
+      break;
+  }
+});
+
+const content = engine.load();
+appliedSequence = content.lastSequence;
+post({ kind: 'ready', content });
+post({ kind: 'status', status: engine.status() });
+const houseTimer = clock.setRepeating(HOUSE_INTERVAL_MS, keepHouse);
+const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, () =>
+  post({ kind: 'status', status: engine.status() }),
+);
+
+/** Lines go to the log of the gateway. */
+function createThreadLog(): Log {
+  const limitedUntilMs = new Map<string, number>();
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void =>
+      post({ kind: 'log', level, message, fields });
+  const own: Log = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    fatal: at('fatal'),
+    warnLimited: (key, intervalMs, message, fields) => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs < (limitedUntilMs.get(key) ?? 0)) return;
+      limitedUntilMs.set(key, nowMs + intervalMs);
+      own.warn(message, fields);
+    },
+    child: () => own,
+  };
+  return own;
+}

@@ -1,0 +1,301 @@
+/**
+ * The store of telemetry: journal records become open samples, parts, day blocks and roll-ups, and all of
+ * it can be read at any time. Synchronous at heart and without a thread of its own; whoever runs it calls
+ * `keepHouse` regularly.
+ *
+ *   record ─▶ open ─seal─▶ parts ─compact─▶ day block + 15 min ─expire─▶ 1 min + 15 min ─▶ 15 min ─▶ gone
+ */
+import type { Clock } from '../../platform/clock/index.ts';
+import type { JournalDamage, JournalRecord } from '../../platform/journal/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { type BatchSink, createBatchReader } from './batch.ts';
+import { createBlockSource, type BlockSource } from './block-source.ts';
+import type { BlockStore } from './block-store.ts';
+import { compactDays } from './compaction.ts';
+import { dayOf, type EngineState, reportDamage } from './engine-state.ts';
+import { decodeLatest } from './latest-blob.ts';
+import type { PlacedValue } from './column-cursor.ts';
+import type { Series } from './model.ts';
+import { createOpenData, type OpenData } from './open-data.ts';
+import { decodeDirectory, PartDirectory } from './part-directory.ts';
+import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
+import { sealSamples } from './sealing.ts';
+
+export interface EngineOptions {
+  store: BlockStore;
+  /** Records of the journal above a sequence, oldest first. */
+  readJournal: (afterSequence: number, onDamage: (damage: JournalDamage) => void) => Iterable<JournalRecord>;
+  /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are stored. */
+  onSealed: (fromSequence: number, nextSeriesId: number) => void;
+  policy: RetentionPolicy;
+  clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  log: Log;
+  limits: Limits['telemetry'];
+  pause: () => Promise<void>;
+}
+
+export interface EngineStatus {
+  usedBytes: number;
+  fileBytes: number;
+  sizeMaxBytes: number;
+  /** Days until the oldest is removed to make room, at the rate of the days so far; undefined: unknown. */
+  forecastDays: number | undefined;
+  seriesCount: number;
+  /** Samples that are in the journal only. */
+  openSamples: number;
+  /** Blocks and records that could not be read since the start. */
+  damaged: number;
+  /** Why the store takes no data now; undefined when all is well. */
+  degraded: string | undefined;
+}
+
+export interface EngineContent {
+  series: { series: Series; latest: PlacedValue | undefined }[];
+  nextSeriesId: number;
+  lastSequence: number;
+}
+
+export interface Engine {
+  readonly source: BlockSource;
+  /** Takes in what the disk holds. */
+  load(): EngineContent;
+  apply(sequence: number, record: Uint8Array): void;
+  /** True when `keepHouse` should not wait for its time. */
+  readonly isSealDue: boolean;
+  /** True when it should get no further records for now. */
+  readonly isOverloaded: boolean;
+  /** Whatever is due: sealing, compaction, retention, room. Never throws for a full disk: it is reported. */
+  keepHouse(): Promise<void>;
+  /** Seals everything that is open. @throws when the disk refuses */
+  seal(): Promise<void>;
+  status(): EngineStatus;
+}
+
+const HOUR_MS = 3_600_000;
+/** G: devices may send a little late around midnight. */
+const DAY_SETTLE_MS = 600_000;
+
+export function createEngine(options: EngineOptions): Engine {
+  const { store, clock, limits, policy, log } = options;
+  const reader = createBatchReader();
+  const state: EngineState = {
+    store,
+    log,
+    definitions: new Map(),
+    parts: new PartDirectory(),
+    latest: new Map(),
+    open: newOpenData(),
+    sealing: undefined,
+    damaged: 0,
+    pause: options.pause,
+  };
+  const source = createBlockSource(state);
+  const due = createDueTimes(clock, limits);
+  let lastSequence = 0;
+  /** Key record of the epoch that the last record belongs to. */
+  let keySequence = 1;
+  let nextSeriesId = 1;
+  let sealingUpTo = { sequence: 0, fromSequence: 1, nextSeriesId: 1 };
+  let degraded: string | undefined;
+  const compactedAtMs = new Map<number, number>();
+
+  function newOpenData(): OpenData {
+    return createOpenData({
+      lookUp: (seriesId) => state.definitions.get(seriesId),
+      onDefine: (series) => {
+        state.definitions.set(series.id, series);
+        nextSeriesId = Math.max(nextSeriesId, series.id + 1);
+      },
+      onDrop: (seriesId) => {
+        state.definitions.delete(seriesId);
+        state.latest.delete(seriesId);
+      },
+    });
+  }
+
+  function load(): EngineContent {
+    const sealed = store.number('journal_sequence');
+    store.transaction(false, () => void store.removePartsFrom(store.number('next_part_id')));
+    for (const series of store.allSeries()) state.definitions.set(series.id, series);
+    nextSeriesId = Math.max(1, store.number('next_series_id'));
+    loadDirectories();
+    loadLatest();
+    lastSequence = sealed;
+    keySequence = Math.max(1, store.number('journal_from'));
+    const onDamage = (damage: JournalDamage): void =>
+      reportDamage(state, 'journal', 0, new Error(`record ${damage.sequence} of ${damage.segment}`));
+    for (const { sequence, payload } of options.readJournal(keySequence - 1, onDamage))
+      read(sequence, payload, sequence > sealed ? state.open : NOTHING);
+    const latest = new Map(state.latest);
+    for (const [seriesId, samples] of state.open.series) {
+      if (samples.count === 0) continue;
+      samples.normalize();
+      const known = latest.get(seriesId);
+      if (known && known.timestampS > samples.lastS) continue;
+      latest.set(seriesId, { timestampS: samples.lastS, value: samples.valueAt(samples.count - 1) });
+    }
+    return {
+      series: [...state.definitions.values()].map((series) => ({ series, latest: latest.get(series.id) })),
+      nextSeriesId,
+      lastSequence,
+    };
+  }
+
+  function loadDirectories(): void {
+    for (const { id, directory } of store.generations())
+      try {
+        for (const ref of decodeDirectory(directory)) state.parts.add(ref);
+      } catch (error) {
+        reportDamage(state, 'directory', id, error);
+      }
+  }
+
+  function loadLatest(): void {
+    const bytes = store.latest();
+    if (!bytes) return;
+    try {
+      for (const [seriesId, value] of decodeLatest(bytes))
+        if (state.definitions.has(seriesId)) state.latest.set(seriesId, value);
+    } catch (error) {
+      reportDamage(state, 'latest', 0, error);
+    }
+  }
+
+  function read(sequence: number, record: Uint8Array, sink: BatchSink): void {
+    if (sequence !== lastSequence + 1 && sink === state.open) reader.interrupt();
+    lastSequence = Math.max(lastSequence, sequence);
+    try {
+      const { isKey, isUnderstood } = reader.read(record, sink);
+      if (isKey) keySequence = sequence;
+      if (!isUnderstood && sink === state.open) throw new RangeError('its key record is missing');
+    } catch (error) {
+      reader.interrupt();
+      reportDamage(state, 'record', 0, error);
+    }
+  }
+
+  async function seal(): Promise<void> {
+    if (!state.sealing) {
+      state.sealing = state.open.series;
+      sealingUpTo = { sequence: lastSequence, fromSequence: keySequence, nextSeriesId };
+      state.open = newOpenData();
+      due.sealed();
+    }
+    await sealSamples(state, state.sealing, sealingUpTo);
+    state.sealing = undefined;
+    options.onSealed(sealingUpTo.fromSequence, sealingUpTo.nextSeriesId);
+  }
+
+  async function keepHouse(): Promise<void> {
+    try {
+      await keepHouseOnce();
+      if (degraded !== undefined) log.info('telemetry store works again');
+      degraded = undefined;
+    } catch (error) {
+      degraded = error instanceof Error ? error.message : String(error);
+      log.warnLimited('telemetry-store', 60_000, 'telemetry store cannot write, will be tried again', {
+        error,
+      });
+      // A full file needs room before anything else; freeing pages needs none.
+      if ((error as { code?: unknown }).code === 'SQLITE_FULL')
+        await makeRoom(state, source, full(policy), today());
+    }
+  }
+
+  async function keepHouseOnce(): Promise<void> {
+    if (state.sealing || due.seal(state.open.sampleCount)) await seal();
+    const nowMs = clock.wallMs();
+    const closed = dayOf((nowMs - DAY_SETTLE_MS) / 1_000);
+    await compactDays(state, source, closed, (day) => {
+      if (nowMs - (compactedAtMs.get(day) ?? Number.NEGATIVE_INFINITY) < HOUR_MS) return false;
+      if (compactedAtMs.size > 1_000) compactedAtMs.clear();
+      compactedAtMs.set(day, nowMs);
+      return true;
+    });
+    if (due.expiry()) {
+      await removeDropped(state);
+      await expire(state, source, policy, today());
+    }
+    await makeRoom(state, source, policy, today());
+    await shrink(state);
+  }
+
+  const today = (): number => dayOf(clock.wallMs() / 1_000);
+
+  function forecastDays(usedBytes: number): number | undefined {
+    let first = Number.POSITIVE_INFINITY;
+    for (const seriesId of state.definitions.keys())
+      first = Math.min(first, store.firstDay(seriesId, 1, 0) ?? Number.POSITIVE_INFINITY);
+    const days = today() - first;
+    if (!(days > 0)) return undefined;
+    return Math.max(0, Math.floor((policy.sizeMaxBytes - usedBytes) / (usedBytes / days)));
+  }
+
+  return {
+    source,
+    load,
+    apply: (sequence, record) => read(sequence, record, state.open),
+    get isSealDue() {
+      return state.sealing === undefined && state.open.sampleCount >= limits.openSamples;
+    },
+    get isOverloaded() {
+      return state.open.sampleCount > limits.openSamplesMax;
+    },
+    keepHouse,
+    seal,
+    status: () => {
+      const { usedBytes, fileBytes } = store.size();
+      return {
+        usedBytes,
+        fileBytes,
+        sizeMaxBytes: policy.sizeMaxBytes,
+        forecastDays: forecastDays(usedBytes),
+        seriesCount: state.definitions.size,
+        openSamples: state.open.sampleCount,
+        damaged: state.damaged,
+        degraded,
+      };
+    },
+  };
+}
+
+/** As if the limit were a little lower, so that something is freed in any case. */
+function full(policy: RetentionPolicy): RetentionPolicy {
+  return { ...policy, sizeMaxBytes: policy.sizeMaxBytes * 0.95 };
+}
+
+interface DueTimes {
+  seal(openSamples: number): boolean;
+  sealed(): void;
+  /** True once an hour. */
+  expiry(): boolean;
+}
+
+function createDueTimes(clock: Pick<Clock, 'monotonicMs'>, limits: Limits['telemetry']): DueTimes {
+  let sealedAtMs = clock.monotonicMs();
+  let expiredAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    seal: (openSamples) =>
+      openSamples >= limits.openSamples ||
+      (openSamples > 0 && clock.monotonicMs() - sealedAtMs >= limits.sealIntervalMs),
+    sealed: () => {
+      sealedAtMs = clock.monotonicMs();
+    },
+    expiry: () => {
+      if (clock.monotonicMs() - expiredAtMs < HOUR_MS) return false;
+      expiredAtMs = clock.monotonicMs();
+      return true;
+    },
+  };
+}
+
+/** Takes records that are sealed already: the reader only needs to have seen them. */
+const NOTHING: BatchSink = {
+  define: () => undefined,
+  drop: () => undefined,
+  number: () => undefined,
+  integer: () => undefined,
+  boolean: () => undefined,
+  text: () => undefined,
+};

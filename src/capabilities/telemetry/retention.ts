@@ -1,0 +1,180 @@
+/**
+ * Retention: samples live for a while, one-minute cells longer, quarter-hour cells longest; and whatever the
+ * ages, the file stays below its limit. Deleting is freeing pages for the next blocks, never a rewrite.
+ */
+import type { BlockSource } from './block-source.ts';
+import type { Resolution } from './block-store.ts';
+import { removeParts } from './compaction.ts';
+import { type EngineState, kindOfSeries } from './engine-state.ts';
+import { encodeRollup, mergeRollups, rollUp } from './rollup.ts';
+import { Samples } from './samples.ts';
+
+export interface RetentionPolicy {
+  /** Days that samples, one-minute cells and quarter-hour cells are kept. */
+  sampleDays: number;
+  minuteDays: number;
+  quarterDays: number;
+  /** Days of samples of single attributes, by attribute name. */
+  sampleDaysOf: Readonly<Record<string, number>>;
+  /** Limit of the file. */
+  sizeMaxBytes: number;
+}
+
+/** G: share of the limit above which the oldest is removed, whatever its age. */
+const FULL_SHARE = 0.9;
+/** G: series gone through between two pauses when there is nothing to do. */
+const SERIES_PER_TURN = 64;
+
+/** Removes what is older than the policy says; resolves with the number of blocks removed. */
+export async function expire(
+  state: EngineState,
+  source: BlockSource,
+  policy: RetentionPolicy,
+  today: number,
+): Promise<number> {
+  const { store } = state;
+  let removed = 0;
+  let looked = 0;
+  for (const series of state.definitions.values()) {
+    const sampleDays = policy.sampleDaysOf[series.attribute] ?? policy.sampleDays;
+    const limits: [Resolution, number][] = [
+      [1, today - sampleDays],
+      [60, today - Math.max(policy.minuteDays, sampleDays)],
+      [900, today - Math.max(policy.quarterDays, policy.minuteDays, sampleDays)],
+    ];
+    for (const [resolution, beforeDay] of limits)
+      for (;;) {
+        const day = store.firstDay(series.id, resolution, 0);
+        if (day === undefined || day >= beforeDay) break;
+        removeDay(state, source, series.id, resolution, day, true);
+        removed++;
+        await state.pause();
+      }
+    if (++looked % SERIES_PER_TURN === 0) await state.pause();
+  }
+  return removed;
+}
+
+/** Samples leave one-minute cells behind, unless there is no room for them. */
+function removeDay(
+  state: EngineState,
+  source: BlockSource,
+  seriesId: number,
+  resolution: Resolution,
+  day: number,
+  keepsCells: boolean,
+): void {
+  const { store } = state;
+  const cells = resolution === 1 && keepsCells ? minuteCells(state, source, seriesId, day) : undefined;
+  store.transaction(false, () => {
+    store.removeBlock(seriesId, resolution, day);
+    if (cells) store.putBlock(seriesId, 60, day, cells);
+  });
+}
+
+const scratch = new Samples('number', 4_096);
+
+function minuteCells(
+  state: EngineState,
+  source: BlockSource,
+  seriesId: number,
+  day: number,
+): Buffer | undefined {
+  scratch.reset(kindOfSeries(state, seriesId));
+  source.readStored(seriesId, day, scratch);
+  if (scratch.count === 0) return undefined;
+  const cells = rollUp(scratch, 60);
+  const older = source.rollup(seriesId, 60, day);
+  return encodeRollup(seriesId, older ? mergeRollups(older, cells) : cells);
+}
+
+/**
+ * Makes room: removes the oldest day of samples, then of minutes, then of quarter hours, until the pages in
+ * use are below the limit with some room to spare. Resolves with the number of blocks removed.
+ */
+export async function makeRoom(
+  state: EngineState,
+  source: BlockSource,
+  policy: RetentionPolicy,
+  today: number,
+): Promise<number> {
+  const { store } = state;
+  let removed = 0;
+  while (store.size().usedBytes > policy.sizeMaxBytes * FULL_SHARE) {
+    const oldest = oldestDay(state, today);
+    if (!oldest) break;
+    // Cells need room themselves: the last tenth is not spent on them.
+    const keepsCells = store.size().usedBytes < policy.sizeMaxBytes * ((1 + FULL_SHARE) / 2);
+    for (const seriesId of state.definitions.keys()) {
+      if (store.firstDay(seriesId, oldest.resolution, 0) !== oldest.day) continue;
+      removeDay(state, source, seriesId, oldest.resolution, oldest.day, keepsCells);
+      removed++;
+      await state.pause();
+      if (store.size().usedBytes <= policy.sizeMaxBytes * FULL_SHARE) return removed;
+    }
+  }
+  return removed;
+}
+
+/** Samples of yesterday and today stay as long as there is anything else. */
+function oldestDay(state: EngineState, today: number): { resolution: Resolution; day: number } | undefined {
+  const newest: [Resolution, number][] = [
+    [1, today - 2],
+    [60, today],
+    [900, today],
+    [1, today],
+  ];
+  for (const [resolution, untilDay] of newest) {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const seriesId of state.definitions.keys())
+      oldest = Math.min(oldest, state.store.firstDay(seriesId, resolution, 0) ?? Number.POSITIVE_INFINITY);
+    if (oldest <= untilDay) return { resolution, day: oldest };
+  }
+  return undefined;
+}
+
+/** Blocks and parts of series that were dropped; resolves with the number removed. */
+export async function removeDropped(state: EngineState): Promise<number> {
+  const { store, parts, definitions } = state;
+  const dropped: number[] = [];
+  for (const seriesId of parts.seriesIds()) {
+    if (definitions.has(seriesId)) continue;
+    const ids = parts.ofSeries(seriesId).map((ref) => ref.id);
+    parts.remove(seriesId, new Set(ids));
+    dropped.push(...ids);
+  }
+  await removeParts(state, dropped);
+  let removed = dropped.length;
+  for (let id = store.nextSeriesWithBlocks(-1); id !== undefined; id = store.nextSeriesWithBlocks(id)) {
+    const seriesId = id;
+    while (!definitions.has(seriesId)) {
+      let count = 0;
+      store.transaction(false, () => {
+        count = store.removeSomeBlocks(seriesId, 8);
+      });
+      removed += count;
+      await state.pause();
+      if (count === 0) break;
+    }
+  }
+  return removed;
+}
+
+/** G: free pages that the file may keep before it is shortened: a day's parts come and go. */
+const FREE_SHARE = 0.1;
+const FREE_BYTES = 1_048_576;
+const PAGES_PER_TURN = 32;
+
+/** Shortens the file page by page when much of it is free; resolves with the bytes given back. */
+export async function shrink(state: EngineState): Promise<number> {
+  const { store } = state;
+  const before = store.size().fileBytes;
+  for (;;) {
+    const { usedBytes, fileBytes } = store.size();
+    const free = fileBytes - usedBytes;
+    if (free <= FREE_BYTES || free <= fileBytes * FREE_SHARE) return before - fileBytes;
+    store.shrink(PAGES_PER_TURN);
+    await state.pause();
+    if (store.size().fileBytes === fileBytes) return before - fileBytes;
+  }
+}

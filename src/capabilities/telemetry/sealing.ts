@@ -1,0 +1,101 @@
+/**
+ * Sealing: what stands in the journal becomes compressed parts. The parts are written in short transactions
+ * that do not wait for the disk; the last one does, makes them visible and frees the journal. Interrupted at
+ * any point, the journal still holds everything.
+ */
+import { encodeBlock } from './block.ts';
+import { dayOf, type EngineState } from './engine-state.ts';
+import { encodeLatest } from './latest-blob.ts';
+import { encodeDirectory, type PartRef } from './part-directory.ts';
+import type { Samples } from './samples.ts';
+
+const DAY_S = 86_400;
+/** M: about 5 ms of work between two pauses, 20 ms on a small board. */
+const SAMPLES_PER_TURN = 131_072;
+
+export interface SealedUpTo {
+  /** Last journal record whose samples are in parts now. */
+  sequence: number;
+  /** First journal record that a reader of the later ones needs. */
+  fromSequence: number;
+  nextSeriesId: number;
+}
+
+/** Seals `samples`, a snapshot that does not grow any more. Resolves with the number of parts. */
+export async function sealSamples(
+  state: EngineState,
+  samples: ReadonlyMap<number, Samples>,
+  upTo: SealedUpTo,
+): Promise<number> {
+  const refs: PartRef[] = [];
+  const { store } = state;
+  let nextId = store.number('next_part_id');
+  // What an attempt left behind that the disk refused to finish.
+  store.removePartsFrom(nextId);
+  let pending: { id: number; data: Buffer }[] = [];
+  let pendingSamples = 0;
+  const flush = async (): Promise<void> => {
+    const written = pending;
+    pending = [];
+    pendingSamples = 0;
+    store.transaction(false, () => {
+      for (const { id, data } of written) store.addPart(id, data);
+    });
+    await state.pause();
+  };
+  for (const [seriesId, column] of samples) {
+    column.normalize();
+    for (let from = 0; from < column.count;) {
+      const day = dayOf(column.times[from] as number);
+      const to = column.indexFrom((day + 1) * DAY_S);
+      const id = nextId++;
+      pending.push({ id, data: encodeBlock(seriesId, column, from, to) });
+      refs.push({
+        id,
+        seriesId,
+        day,
+        firstS: column.times[from] as number,
+        lastS: column.times[to - 1] as number,
+      });
+      pendingSamples += to - from;
+      from = to;
+      if (pendingSamples >= SAMPLES_PER_TURN) await flush();
+    }
+  }
+  await flush();
+  finish(state, samples, refs, nextId, upTo);
+  return refs.length;
+}
+
+function finish(
+  state: EngineState,
+  samples: ReadonlyMap<number, Samples>,
+  refs: readonly PartRef[],
+  nextId: number,
+  upTo: SealedUpTo,
+): void {
+  const { store } = state;
+  for (const [seriesId, column] of samples) noteLatest(state, seriesId, column);
+  store.transaction(true, () => {
+    const stored = new Set(store.allSeries().map((series) => series.id));
+    for (const series of state.definitions.values()) if (!stored.has(series.id)) store.addSeries(series);
+    for (const id of stored) if (!state.definitions.has(id)) store.removeSeries(id);
+    if (refs.length > 0) store.addGeneration(nextId - 1, encodeDirectory(refs));
+    store.setNumber('next_part_id', nextId);
+    store.setNumber('next_series_id', upTo.nextSeriesId);
+    store.setNumber('journal_sequence', upTo.sequence);
+    store.setNumber('journal_from', upTo.fromSequence);
+    store.setLatest(encodeLatest(state.latest));
+  });
+  // A series dropped while it was sealed has parts that nobody knows; housekeeping removes them.
+  for (const ref of refs) state.parts.add(ref);
+}
+
+/** The newest sample by time; of one instant the later one. */
+export function noteLatest(state: EngineState, seriesId: number, samples: Samples): void {
+  if (samples.count === 0 || !state.definitions.has(seriesId)) return;
+  samples.normalize();
+  const known = state.latest.get(seriesId);
+  if (known && known.timestampS > samples.lastS) return;
+  state.latest.set(seriesId, { timestampS: samples.lastS, value: samples.valueAt(samples.count - 1) });
+}

@@ -1,0 +1,168 @@
+/** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
+import { gatewayError } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import { startThread, type Thread } from '../../platform/threads/index.ts';
+import type { EngineContent, EngineStatus } from './engine.ts';
+import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
+import type { History, HistoryEvents } from './history.ts';
+import { createQueries } from './queries.ts';
+
+export interface ThreadedHistoryOptions extends EngineThreadData {
+  /** Absolute path of the thread's module: `programEntry('capabilities/telemetry/engine-thread')`. */
+  entry: string;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits: Limits['telemetry'];
+}
+
+export function createThreadedHistory(options: ThreadedHistoryOptions): History {
+  const { entry, clock, log, metrics, limits, ...data } = options;
+  const restarts = metrics.counter('telemetry_store_restarts_total', 'Restarts of the thread of the store.');
+  const queries = createQueries({ limits, metrics, post });
+  const backlog = createBacklog(limits.storeBacklogBytes);
+  metrics.gauge('telemetry_store_backlog_bytes', 'Journal records on their way to the store.', [], (gauge) =>
+    gauge.set(backlog.sizeBytes()),
+  );
+  let thread: Thread | undefined;
+  let events: HistoryEvents | undefined;
+  let status: EngineStatus | undefined;
+  let isReady = false;
+  let isStopping = false;
+  let restartTimer: Timer | undefined;
+  let failures = 0;
+  let started: PromiseWithResolvers<EngineContent> | undefined;
+  let stopped: PromiseWithResolvers<void> | undefined;
+
+  function post(message: ToEngine): void {
+    thread?.post(message);
+  }
+
+  function launch(): void {
+    isReady = false;
+    thread = startThread({
+      entry,
+      data,
+      heapMaxMib: limits.storeHeapMib,
+      onMessage: (message) => receive(message as FromEngine),
+      onExit: exited,
+    });
+  }
+
+  function exited(error: Error | undefined): void {
+    thread = undefined;
+    isReady = false;
+    stopped?.resolve();
+    queries.failAll();
+    if (isStopping) return;
+    started?.reject(error ?? new Error('the thread of the telemetry store ended'));
+    if (started) return;
+    log.error('thread of the telemetry store failed, starts again', { error });
+    restarts.inc();
+    restartTimer = clock.setTimer(Math.min(60_000, 500 * 2 ** failures++), launch);
+  }
+
+  function receive(message: FromEngine): void {
+    switch (message.kind) {
+      case 'ready':
+        becomeReady(message.content);
+        break;
+      case 'applied':
+        backlog.applied(message.sequence);
+        break;
+      case 'rows':
+      case 'done':
+        queries.receive(message);
+        break;
+      case 'sealed':
+        failures = 0;
+        events?.onSealed(message.fromSequence, message.nextSeriesId);
+        break;
+      case 'status':
+        status = message.status;
+        break;
+      case 'log':
+        log[message.level](message.message, message.fields);
+        break;
+      case 'stopped':
+        stopped?.resolve();
+        break;
+    }
+  }
+
+  function becomeReady(content: EngineContent): void {
+    isReady = true;
+    started?.resolve(content);
+    started = undefined;
+    // Records that came while it was away: it read those that were in the journal by then.
+    backlog.applied(content.lastSequence);
+    for (const { sequence, record } of backlog.records()) post({ kind: 'record', sequence, record });
+  }
+
+  return {
+    start: (given) => {
+      events = given;
+      started = Promise.withResolvers<EngineContent>();
+      const { promise } = started;
+      launch();
+      return promise;
+    },
+    apply: (sequence, record) => {
+      const wait = backlog.add(sequence, record);
+      if (isReady) post({ kind: 'record', sequence, record });
+      return wait;
+    },
+    rows: (plan, signal) => {
+      if (!isReady) throw gatewayError('unavailable', 'unavailable', 'The telemetry store is starting.');
+      return queries.run(plan, signal);
+    },
+    seal: () => queries.seal(),
+    status: () => status,
+    stop: async () => {
+      isStopping = true;
+      restartTimer?.cancel();
+      if (!thread) return;
+      stopped = Promise.withResolvers<void>();
+      post({ kind: 'stop' });
+      await stopped.promise;
+      await thread?.terminate();
+    },
+  };
+}
+
+interface Backlog {
+  /** A promise asks to wait until the store has caught up. */
+  add(sequence: number, record: Uint8Array): Promise<void> | undefined;
+  applied(sequence: number): void;
+  records(): readonly { sequence: number; record: Uint8Array }[];
+  sizeBytes(): number;
+}
+
+/** Records that the thread has not confirmed yet. */
+function createBacklog(sizeMaxBytes: number): Backlog {
+  let records: { sequence: number; record: Uint8Array }[] = [];
+  let sizeBytes = 0;
+  let room: PromiseWithResolvers<void> | undefined;
+  return {
+    add: (sequence, record) => {
+      records.push({ sequence, record });
+      sizeBytes += record.length;
+      if (sizeBytes <= sizeMaxBytes) return undefined;
+      room ??= Promise.withResolvers<void>();
+      return room.promise;
+    },
+    applied: (sequence) => {
+      const done = records.findIndex((record) => record.sequence > sequence);
+      for (const { record } of done < 0 ? records : records.slice(0, done)) sizeBytes -= record.length;
+      records = done < 0 ? [] : records.slice(done);
+      if (sizeBytes > sizeMaxBytes / 2) return;
+      room?.resolve();
+      room = undefined;
+    },
+    records: () => records,
+    sizeBytes: () => sizeBytes,
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * A worker thread of this process, for work that would keep the event loop from answering. It is started from
+ * the module that `programEntry` names, and speaks by messages only.
+ */
+import { Worker } from 'node:worker_threads';
+
+export interface Thread {
+  /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
+  post: (message: unknown, transfer?: readonly ArrayBuffer[]) => void;
+  /** Ends the thread where it stands; resolves when it is gone. */
+  terminate: () => Promise<void>;
+}
+
+export interface ThreadOptions {
+  /** Absolute path of the module. */
+  entry: string;
+  /** Handed to the thread at its start. */
+  data: unknown;
+  /** Memory of its JavaScript objects. */
+  heapMaxMib: number;
+  onMessage: (message: unknown) => void;
+  /** It ended, for whatever reason; `error` when by a failure of its own. Called once. */
+  onExit: (error: Error | undefined) => void;
+}
+
+export function startThread(options: ThreadOptions): Thread {
+  const worker = new Worker(options.entry, {
+    workerData: options.data,
+    resourceLimits: { maxOldGenerationSizeMb: options.heapMaxMib },
+    // Standard streams of the process belong to its log.
+    stdout: false,
+    stderr: false,
+  });
+  let failure: Error | undefined;
+  worker.on('message', options.onMessage);
+  worker.on('error', (error: Error) => {
+    failure = error;
+  });
+  worker.on('exit', () => options.onExit(failure));
+  return {
+    post: (message, transfer) => worker.postMessage(message, transfer),
+    terminate: async () => void (await worker.terminate()),
+  };
+}

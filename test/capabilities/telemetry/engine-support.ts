@@ -1,0 +1,246 @@
+/** The engine on a real file without its thread, and a model of it: all samples in plain maps. */
+import { join } from 'node:path';
+import {
+  createBatchWriter,
+  createCoding,
+  type SeriesCoding,
+} from '../../../src/capabilities/telemetry/batch.ts';
+import { type BlockStore, createBlockStore } from '../../../src/capabilities/telemetry/block-store.ts';
+import { csvRows } from '../../../src/capabilities/telemetry/csv.ts';
+import { createEngine, type Engine, type EngineContent } from '../../../src/capabilities/telemetry/engine.ts';
+import { kindOf, type Series, type StoredValue } from '../../../src/capabilities/telemetry/model.ts';
+import {
+  columnType,
+  type PlannedColumn,
+  type QueryPlan,
+} from '../../../src/capabilities/telemetry/query-plan.ts';
+import type { RetentionPolicy } from '../../../src/capabilities/telemetry/retention.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog } from '../../support/workspace.ts';
+import { TEST_POLICY } from './support.ts';
+
+export interface TestSeries {
+  series: Series;
+  coding: SeriesCoding;
+  /** The model: value by second. */
+  samples: Map<number, StoredValue>;
+}
+
+/** Stands for the end of the program at a point where other work would have had its turn. */
+export class Killed extends Error {}
+
+export interface TestEngine {
+  readonly clock: TestClock;
+  readonly lines: LogLine[];
+  readonly series: TestSeries[];
+  engine: Engine;
+  store: BlockStore;
+  database: Database;
+  content: EngineContent;
+  /** Records that the journal still holds. */
+  journal: { sequence: number; record: Uint8Array }[];
+  addSeries(type: TelemetryType, attribute?: string): TestSeries;
+  drop(series: TestSeries): void;
+  write(samples: readonly [TestSeries, number, StoredValue][]): void;
+  /** Runs `work`; `afterPauses` pauses later the program is killed and started again. */
+  killed(afterPauses: number, work: () => Promise<void>): Promise<void>;
+  restart(): void;
+  rows(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): string[];
+  close(): void;
+}
+
+export interface ColumnWish {
+  of: TestSeries;
+  aggregation: PlannedColumn['aggregation'];
+  gapMethod?: PlannedColumn['gapMethod'];
+  lookAroundS?: number;
+}
+
+export function startEngine(options: {
+  folder: string;
+  policy?: Partial<RetentionPolicy>;
+  wallMs?: number;
+  limits?: Partial<typeof LIMITS.telemetry>;
+}): TestEngine {
+  const clock = new TestClock(options.wallMs);
+  const { log, lines } = recordingLog(clock);
+  const writer = createBatchWriter({ recordsPerKey: 3 });
+  const series: TestSeries[] = [];
+  let sequence = 0;
+  let pausesLeft = Number.POSITIVE_INFINITY;
+
+  const self: TestEngine = {
+    clock,
+    lines,
+    series,
+    journal: [],
+    engine: undefined as never,
+    store: undefined as never,
+    database: undefined as never,
+    content: undefined as never,
+    addSeries: (type, attribute = `a${series.length + 1}`) => {
+      const id = series.length + 1;
+      const added = {
+        series: { id, deviceId: 'device', attribute, type },
+        coding: createCoding(id, kindOf(type)),
+        samples: new Map<number, StoredValue>(),
+      };
+      series.push(added);
+      writer.define(added.series);
+      return added;
+    },
+    drop: (dropped) => {
+      dropped.samples.clear();
+      writer.drop([dropped.series.id]);
+      append();
+    },
+    write: (samples) => {
+      for (const [to, timestampS, value] of samples) {
+        writer.sample(to.coding, timestampS, value);
+        to.samples.set(timestampS, value);
+      }
+      append();
+    },
+    killed: async (afterPauses, work) => {
+      pausesLeft = afterPauses;
+      try {
+        await work();
+      } catch (error) {
+        if (!(error instanceof Killed)) throw error;
+      }
+      self.restart();
+    },
+    restart: () => {
+      pausesLeft = Number.POSITIVE_INFINITY;
+      self.database.close();
+      open();
+    },
+    rows: (range, wishes) => {
+      const columns = wishes.map((wish) => planned(wish));
+      return [...csvRows({ ...range, columns }, self.engine.source)].join('').split('\n').slice(0, -1);
+    },
+    close: () => self.database.close(),
+  };
+
+  function append(): void {
+    const record = writer.take();
+    if (!record) return;
+    self.journal.push({ sequence: ++sequence, record });
+    self.engine.apply(sequence, record);
+  }
+
+  function open(): void {
+    const migrationsDir = join(MIGRATIONS_DIR, 'history');
+    self.database = openDatabase({ path: join(options.folder, 'history.db'), migrationsDir, clock, log });
+    self.store = createBlockStore(self.database);
+    const policy = { ...TEST_POLICY, ...options.policy };
+    self.store.limitSize(policy.sizeMaxBytes);
+    self.engine = createEngine({
+      store: self.store,
+      readJournal: (after) =>
+        self.journal
+          .filter((entry) => entry.sequence > after)
+          .map((entry) => ({ sequence: entry.sequence, payload: Buffer.from(entry.record) })),
+      onSealed: (fromSequence, nextSeriesId) => {
+        writer.settledBefore(nextSeriesId);
+        self.journal = self.journal.filter((entry) => entry.sequence >= fromSequence);
+      },
+      policy,
+      clock,
+      log,
+      limits: { ...LIMITS.telemetry, ...options.limits },
+      pause: async () => {
+        if (pausesLeft-- <= 0) throw new Killed('killed');
+      },
+    });
+    self.content = self.engine.load();
+  }
+
+  open();
+  return self;
+}
+
+function planned({ of, aggregation, gapMethod = 'none', lookAroundS = 0 }: ColumnWish): PlannedColumn {
+  const { type, id } = of.series;
+  const kind = kindOf(type);
+  const method = gapMethod === 'interpolation' && kind !== 'number' ? 'locf' : gapMethod;
+  return {
+    seriesId: id,
+    kind,
+    aggregation,
+    gapMethod: method,
+    lookAroundS,
+    type: columnType(type, aggregation, method),
+  };
+}
+
+/** The same rows out of the model, worked out the plain way; numbers as numbers. */
+export function modelRows(
+  range: Omit<QueryPlan, 'columns'>,
+  wishes: readonly ColumnWish[],
+): (number | StoredValue | undefined)[][] {
+  const { fromS, toS, granularityS } = range;
+  const columns = wishes.map((wish) => modelColumn(range, wish));
+  const rows: (StoredValue | undefined)[][] = [];
+  for (let start = fromS - (fromS % granularityS); start < toS; start += granularityS) {
+    const cells = columns.map((column) => column(start));
+    if (cells.some((cell) => cell !== undefined)) rows.push([start, ...cells]);
+  }
+  return rows;
+}
+
+function modelColumn(
+  { fromS, toS, granularityS }: Omit<QueryPlan, 'columns'>,
+  { of, aggregation, gapMethod = 'none', lookAroundS = 0 }: ColumnWish,
+): (start: number) => StoredValue | undefined {
+  const ordered = [...of.samples].sort(([a], [b]) => a - b);
+  const inRange = ordered.filter(([at]) => at >= fromS && at < toS);
+  const buckets = new Map<number, StoredValue[]>();
+  for (const [at, value] of inRange) {
+    const start = at - (at % granularityS);
+    const bucket = buckets.get(start);
+    if (bucket) bucket.push(value);
+    else buckets.set(start, [value]);
+  }
+  const values = new Map([...buckets].map(([start, bucket]) => [start, aggregated(bucket, aggregation)]));
+  if (gapMethod === 'none') return (start) => values.get(start);
+  const earlier = ordered.findLast(([at]) => at < fromS && at >= fromS - lookAroundS);
+  const later = ordered.find(([at]) => at >= toS && at < toS + lookAroundS);
+  const points = [...values];
+  if (earlier) points.unshift(earlier);
+  if (later) points.push(later);
+  return (start) => {
+    const own = values.get(start);
+    if (own !== undefined) return own;
+    const before =
+      points.findLast(([at]) => at <= start) ?? (earlier && earlier[0] > start ? earlier : undefined);
+    if (gapMethod === 'locf' || kindOf(of.series.type) !== 'number') {
+      // A value from beyond the end is never carried back.
+      return before?.[1];
+    }
+    const after = points.find(([at]) => at > start && (!before || at > before[0]));
+    if (!before || !after) return undefined;
+    if (before[0] >= start) return Number(before[1]);
+    const share = (start - before[0]) / (after[0] - before[0]);
+    return Number(before[1]) + (Number(after[1]) - Number(before[1])) * share;
+  };
+}
+
+function aggregated(bucket: readonly StoredValue[], aggregation: PlannedColumn['aggregation']): StoredValue {
+  switch (aggregation) {
+    case 'last':
+      return bucket.at(-1) as StoredValue;
+    case 'avg':
+      return bucket.reduce<number>((sum, value) => sum + Number(value), 0) / bucket.length;
+    case 'bool_or':
+      return bucket.includes(true);
+    default:
+      return bucket.reduce((best, value) => {
+        const isBetter = aggregation === 'min' ? value < best : value > best;
+        return isBetter ? value : best;
+      });
+  }
+}
