@@ -204,7 +204,6 @@ const TABLE: ImportTable = {
     'capabilities/site',
     'capabilities/auth',
     'capabilities/provisioning',
-    'capabilities/device-configuration',
     'capabilities/monitor',
     'capabilities/rules',
     'capabilities/appliance',

@@ -83,6 +83,20 @@ CREATE TABLE device_property (
   received_at_ms INTEGER NOT NULL
 ) STRICT;
 
+-- Values of configuration parameters that were set; defaults are in the manifest.
+CREATE TABLE device_configuration (
+  device_id     TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  group_name    TEXT NOT NULL,
+  parameter     TEXT NOT NULL,
+  -- JSON
+  value         TEXT NOT NULL,
+  -- what the manifest said when it was set
+  type          TEXT NOT NULL,
+  sensitive     INTEGER NOT NULL,
+  updated_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (device_id, group_name, parameter)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE device_credential (
   hardware_id     TEXT PRIMARY KEY,
   device_id       TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,

@@ -212,6 +212,10 @@ export const LIMITS = {
     compileWaiting: 8,
     compileIdleMs: 30_000,
   },
+  deviceConfiguration: {
+    /** G: one value as JSON; a certificate or a small table fits. */
+    valueBytes: 16_384,
+  },
   commits: {
     /** C decision 2: adaptive window of the group commit. */
     windowMinMs: 10,

@@ -36,6 +36,8 @@ export interface DeviceFaces {
   /** Adds a device that is connected and listens for commands. */
   addDevice(fields?: NewDevice): Device;
   deleteDevice(device: Device): void;
+  /** The device has another blueprint from now on. */
+  assignManifest(device: Device, manifest: CompiledManifest): void;
   /** Requests that were published, in order. */
   sent: SentRequest[];
   /** Sessions that listen for commands; 1 for a new device. */
@@ -57,6 +59,8 @@ export interface NewDevice {
   communication?: Communication;
   commands?: Record<string, Partial<CompiledCommand>>;
   profiles?: string[];
+  /** Instead of the two above. */
+  manifest?: CompiledManifest;
 }
 
 export function createDeviceFaces(options: { state: Database; clock: Clock }): DeviceFaces {
@@ -106,7 +110,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
       const device = deviceOf(fields, records.size + 1, clock.wallMs());
       insertRecord(state, device);
       records.set(device.id, device);
-      manifests.set(device.id, manifestOf(fields.commands ?? {}, fields.profiles ?? []));
+      manifests.set(device.id, fields.manifest ?? manifestOf(fields.commands ?? {}, fields.profiles ?? []));
       statuses.set(device.id, 'ONLINE');
       listening.set(device.id, 1);
       return device;
@@ -115,6 +119,10 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
       state.prepare('DELETE FROM device WHERE id = ?').run(device.id);
       records.delete(device.id);
       events.emit('device_deleted', { device });
+    },
+    assignManifest: (device, manifest) => {
+      manifests.set(device.id, manifest);
+      events.emit('blueprint_assigned', { device, previousBlueprintId: device.blueprintId });
     },
     setListening: (device, sessionCount) => {
       listening.set(device.id, sessionCount);

@@ -239,7 +239,8 @@ function bodyAfter(code: string, close: number, closing: Map<number, number>): n
     if (char === '{' || char === '(' || char === '[') i = closing.get(i) ?? code.length;
     else if (';,)]}'.includes(char)) return undefined;
     else if (char === '=' && code[i + 1] !== '>') return undefined;
-    before = char === '>' && before === '=' ? '=>' : char;
+    // After a jump the closing bracket counts: `): Route[] {` opens a body.
+    before = char === '>' && before === '=' ? '=>' : (code[i] ?? '');
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 /** The use cases of blueprints and device profiles. */
-import { errorOfProblems, invalidBody, notFound } from '../../lib/errors.ts';
+import { errorOfProblems, invalidBody, notFound, type Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -139,7 +139,7 @@ class Service implements BlueprintService {
   async upload(zip: Uint8Array): Promise<Blueprint> {
     const { database, clock, log, newId } = this.#options;
     const { manifest, script, problems } = await this.#compile(zip);
-    if (manifest === undefined) throw refusal('invalid_blueprint', problems);
+    if (manifest === undefined) throw refusal(problems.map(invalidBlueprint));
     const blueprint = { id: newId(), createdAtMs: clock.wallMs() };
     database.transaction(() =>
       this.#store.put({
@@ -180,13 +180,13 @@ class Service implements BlueprintService {
     const { database, clock, log } = this.#options;
     const { files, problems: unreadable, isZip } = await readProfileArchive(zip);
     if (!isZip) throw invalidBody('data', 'The body must be a zip archive.');
-    if (files === undefined) throw refusal('invalid_profiles', unreadable);
+    if (files === undefined) throw refusal(unreadable.map(invalidProfiles));
     const { profiles } = loadBuiltInProfiles();
     const { profiles: parsed, problems } = parseProfiles(
       files,
       new Map([...profiles, ...this.#uploadedProfiles]),
     );
-    if (problems.length > 0) throw refusal('invalid_profiles', problems);
+    if (problems.length > 0) throw refusal(problems.map(invalidProfiles));
     database.transaction(() => {
       for (const [path, text] of files) this.#store.putProfile(path, text, clock.wallMs());
     });
@@ -249,10 +249,14 @@ class Service implements BlueprintService {
   }
 }
 
-function refusal(code: string, texts: readonly string[] | undefined): Error {
-  const error = errorOfProblems(
-    'unprocessable',
-    (texts ?? []).map((message) => ({ code, message })),
-  );
-  return error ?? new Error(`refused as ${code} without a problem`);
+function refusal(problems: readonly Problem[]): Error {
+  return errorOfProblems('unprocessable', problems) ?? new Error('refused without a problem');
+}
+
+function invalidBlueprint(message: string): Problem {
+  return { code: 'invalid_blueprint', message };
+}
+
+function invalidProfiles(message: string): Problem {
+  return { code: 'invalid_profiles', message };
 }

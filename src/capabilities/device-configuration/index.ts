@@ -1,0 +1,8 @@
+export type { ConfigurationEvents, ConfigurationValues, DeviceConfiguration } from './model.ts';
+export { deviceConfigurationRoutes } from './routes.ts';
+export {
+  createDeviceConfiguration,
+  type ConfigurationChange,
+  type DeviceConfigurationOptions,
+  type DeviceConfigurationService,
+} from './service.ts';

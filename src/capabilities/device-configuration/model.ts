@@ -1,0 +1,103 @@
+/**
+ * Configuration of devices: named groups of parameters that the manifest declares and people set. Source: the
+ * interface's "Configuration group", http-contract.md 9.5, blueprint-manifest.md section 11.
+ */
+import { parseTimestampMs } from '../../lib/timestamp.ts';
+import type { Emitter } from '../../lib/emitter.ts';
+import type { Device } from '../devices/index.ts';
+import {
+  checkValue,
+  type CompiledArgument,
+  type CompiledConfigurationGroup,
+  type CompiledManifest,
+} from '../blueprints/index.ts';
+
+export type ConfigurationValues = Record<string, unknown>;
+
+/** Emitted after commit. */
+export interface ConfigurationEvents {
+  /** Values of the whole group as the device gets them: defaults applied, sensitive ones in clear. */
+  configuration_changed: { device: Device; group: string; values: ConfigurationValues };
+}
+
+/** What other capabilities ask of the configuration of devices. */
+export interface DeviceConfiguration {
+  readonly events: Emitter<ConfigurationEvents>;
+  /** All groups as the device gets them: defaults applied, sensitive values in clear, unset ones absent. */
+  valuesForDevice(device: Device): Record<string, ConfigurationValues>;
+  /** False while a required parameter of any group has neither value nor default. */
+  isConfigured(device: Device): boolean;
+}
+
+/** A stored value, with what the manifest said about its parameter when it was set. */
+export interface StoredValue {
+  group: string;
+  parameter: string;
+  value: unknown;
+  type: string;
+  isSensitive: boolean;
+}
+
+/** Values of a group that count under its present declaration, defaults filled in, in the order of the manifest. */
+export function effectiveValues(
+  group: CompiledConfigurationGroup,
+  stored: ReadonlyMap<string, StoredValue>,
+): ConfigurationValues {
+  const values: [string, unknown][] = [];
+  for (const [name, parameter] of Object.entries(group.parameters)) {
+    const own = stored.get(name);
+    if (own !== undefined && isKept(parameter, own)) values.push([name, own.value]);
+    else if (parameter.default !== undefined) values.push([name, parameter.default]);
+  }
+  return Object.fromEntries(values);
+}
+
+/** The values that a caller may see: sensitive ones are left out, whatever the role. */
+export function visibleValues(
+  group: CompiledConfigurationGroup,
+  values: ConfigurationValues,
+  names: readonly string[] | undefined,
+): ConfigurationValues {
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([name]) => !group.parameters[name]?.sensitive && (names === undefined || names.includes(name)),
+    ),
+  );
+}
+
+/**
+ * True when a value set under an earlier declaration counts under this one: same type, still allowed, and not
+ * brought into the open by a blueprint that does not call it sensitive.
+ */
+export function isKept(parameter: CompiledArgument | undefined, stored: StoredValue): boolean {
+  if (parameter === undefined || parameter.type !== stored.type) return false;
+  if (stored.isSensitive && !parameter.sensitive) return false;
+  return problemOf(parameter, stored.value) === undefined;
+}
+
+/** The stored value's declaration in a manifest; undefined when there is none. */
+export function parameterOf(manifest: CompiledManifest, stored: StoredValue): CompiledArgument | undefined {
+  return groupOf(manifest, stored.group)?.parameters[stored.parameter];
+}
+
+export function groupOf(manifest: CompiledManifest, name: string): CompiledConfigurationGroup | undefined {
+  return Object.hasOwn(manifest.configuration, name) ? manifest.configuration[name] : undefined;
+}
+
+/** What is wrong with a value, reading on from the parameter's name; undefined when it may be set. */
+export function problemOf(parameter: CompiledArgument, value: unknown): string | undefined {
+  const { problem } = checkValue(parameter, value);
+  if (problem !== undefined) return problem;
+  return typeof value === 'string' ? formatProblem(parameter.format, value) : undefined;
+}
+
+const URI = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#][^\s]*$/;
+
+/** Formats are hints; those whose form is known are checked (lua-device-api.md 3.8). */
+function formatProblem(format: string | undefined, value: string): string | undefined {
+  if (format === 'connection_uri' && !URI.test(value))
+    return 'must be a connection URI such as tcp://192.168.0.10:502';
+  if (format === 'datetime' && parseTimestampMs(value) === undefined)
+    return 'must be an RFC 3339 timestamp such as 2026-03-01T08:00:00Z';
+  return undefined;
+}

@@ -1,0 +1,61 @@
+/** Operations on the configuration of a device (http-contract.md 9.5). */
+import { route, type Call, type Route } from '../../platform/http/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { getQuery, updateBody } from './schema.ts';
+import type { DeviceConfigurationService } from './service.ts';
+
+/** Least role of all; each group has its own above that. */
+const ROLE = 'READONLY';
+const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configuration_group_not_found'];
+
+export function deviceConfigurationRoutes(service: DeviceConfigurationService, devices: Devices): Route[] {
+  const deviceOf = (call: Pick<Call, 'params'>): Device => devices.require(call.params['device_id'] ?? '');
+  return [
+    route({
+      operation: 'get_device_configuration',
+      method: 'GET',
+      paths: pathsOf(''),
+      role: ROLE,
+      query: getQuery,
+      errors: [...ERRORS, '400 invalid_query'],
+      handle: (call) => ({
+        configuration: service.get(
+          deviceOf(call),
+          groupOf(call),
+          call.principal.role,
+          call.query.param_names,
+        ),
+      }),
+    }),
+    route({
+      operation: 'update_device_configuration',
+      method: 'PATCH',
+      paths: pathsOf(''),
+      role: ROLE,
+      body: updateBody,
+      errors: [...ERRORS, '400 invalid_body', '422 invalid_configuration'],
+      handle: (call) => ({
+        configuration: service.update(deviceOf(call), groupOf(call), call.principal.role, call.body),
+      }),
+    }),
+    route({
+      operation: 'reset_device_configuration',
+      method: 'POST',
+      paths: pathsOf('/reset_all'),
+      role: ROLE,
+      errors: ERRORS,
+      handle: (call) => ({
+        configuration: service.resetAll(deviceOf(call), groupOf(call), call.principal.role),
+      }),
+    }),
+  ];
+}
+
+function pathsOf(end: string): [string, ...string[]] {
+  const path = `/devices/{device_id}/configuration/{group_name}${end}`;
+  return [`/v3${path}`, `/v3/sites/{site_id}${path}`, `/v3/site${path}`];
+}
+
+function groupOf(call: Pick<Call, 'params'>): string {
+  return call.params['group_name'] ?? '';
+}

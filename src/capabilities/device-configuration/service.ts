@@ -1,0 +1,220 @@
+/** The use cases of device configuration. */
+import { Emitter } from '../../lib/emitter.ts';
+import {
+  errorOfProblems,
+  gatewayError,
+  invalidBody,
+  invalidQuery,
+  notFound,
+  type Problem,
+} from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { roleIncludes, roleOfAccessLevel, type Role } from '../../platform/http/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { CompiledArgument, CompiledConfigurationGroup } from '../blueprints/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import {
+  effectiveValues,
+  groupOf,
+  isKept,
+  parameterOf,
+  problemOf,
+  visibleValues,
+  type ConfigurationEvents,
+  type ConfigurationValues,
+  type DeviceConfiguration,
+} from './model.ts';
+import { createConfigurationStore, type ConfigurationStore } from './store.ts';
+
+export interface DeviceConfigurationOptions {
+  /** state.db */
+  database: Database;
+  clock: Clock;
+  log: Log;
+  devices: Devices;
+}
+
+export interface ConfigurationChange {
+  /** Parameter → new value; null resets one that is not required. */
+  set: Record<string, unknown>;
+  reset: readonly string[];
+}
+
+export interface DeviceConfigurationService extends DeviceConfiguration {
+  /**
+   * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
+   * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have
+   */
+  get(device: Device, group: string, role: Role, names?: readonly string[]): ConfigurationValues;
+  /** Changes all or nothing; returns the visible values. @throws as get, invalid_body, invalid_configuration */
+  update(device: Device, group: string, role: Role, change: ConfigurationChange): ConfigurationValues;
+  /** Forgets every value of the group; returns what is visible then. @throws as get */
+  resetAll(device: Device, group: string, role: Role): ConfigurationValues;
+}
+
+export function createDeviceConfiguration(options: DeviceConfigurationOptions): DeviceConfigurationService {
+  return new Service(options);
+}
+
+class Service implements DeviceConfigurationService {
+  readonly events: Emitter<ConfigurationEvents>;
+  readonly #options: DeviceConfigurationOptions;
+  readonly #store: ConfigurationStore;
+
+  constructor(options: DeviceConfigurationOptions) {
+    const { database, devices, log } = options;
+    this.#options = options;
+    this.#store = createConfigurationStore(database);
+    this.events = new Emitter((owner, event, error) => log.error('listener failed', { owner, event, error }));
+    devices.events.on('blueprint_assigned', 'device-configuration', ({ device }) => this.#prune(device));
+  }
+
+  valuesForDevice(device: Device): Record<string, ConfigurationValues> {
+    const { configuration } = this.#options.devices.manifest(device);
+    return Object.fromEntries(
+      Object.entries(configuration).map(([name, group]) => [name, this.#values(device, name, group)]),
+    );
+  }
+
+  isConfigured(device: Device): boolean {
+    const { configuration } = this.#options.devices.manifest(device);
+    return Object.entries(configuration).every(([name, group]) => {
+      const values = this.#values(device, name, group);
+      return Object.entries(group.parameters).every(
+        ([parameter, { required }]) => !required || Object.hasOwn(values, parameter),
+      );
+    });
+  }
+
+  get(device: Device, name: string, role: Role, names?: readonly string[]): ConfigurationValues {
+    const group = this.#group(device, name, role);
+    const unknown = names?.find((parameter) => !Object.hasOwn(group.parameters, parameter));
+    if (unknown !== undefined)
+      throw invalidQuery('param_names', `Configuration group "${name}" has no parameter "${unknown}".`);
+    return visibleValues(group, this.#values(device, name, group), names);
+  }
+
+  update(device: Device, name: string, role: Role, change: ConfigurationChange): ConfigurationValues {
+    const group = this.#group(device, name, role);
+    const twice = change.reset.find((parameter) => Object.hasOwn(change.set, parameter));
+    if (twice !== undefined)
+      throw invalidBody('reset', `Parameter "${twice}" cannot be set and reset in one request.`);
+    const refused = errorOfProblems('unprocessable', problemsOf(group, change));
+    if (refused !== undefined) throw refused;
+    return this.#change(device, name, group, () => {
+      for (const parameter of change.reset) this.#store.remove(device.id, name, parameter);
+      for (const [parameter, value] of Object.entries(change.set)) {
+        const declared = group.parameters[parameter];
+        if (declared === undefined || isReset(declared, value))
+          this.#store.remove(device.id, name, parameter);
+        else
+          this.#store.put(
+            device.id,
+            storedOf(name, parameter, declared, value),
+            this.#options.clock.wallMs(),
+          );
+      }
+    });
+  }
+
+  resetAll(device: Device, name: string, role: Role): ConfigurationValues {
+    const group = this.#group(device, name, role);
+    return this.#change(device, name, group, () => this.#store.removeGroup(device.id, name));
+  }
+
+  /** Runs the change in one transaction and tells about it when it changed a value. */
+  #change(
+    device: Device,
+    name: string,
+    group: CompiledConfigurationGroup,
+    write: () => void,
+  ): ConfigurationValues {
+    const before = this.#values(device, name, group);
+    const values = this.#options.database.transaction(() => {
+      write();
+      return this.#values(device, name, group);
+    });
+    if (JSON.stringify(values) !== JSON.stringify(before)) {
+      this.#options.log.info('configuration changed', { device_id: device.id, group: name });
+      this.events.emit('configuration_changed', { device, group: name, values });
+    }
+    return visibleValues(group, values, undefined);
+  }
+
+  #values(device: Device, name: string, group: CompiledConfigurationGroup): ConfigurationValues {
+    return effectiveValues(group, this.#store.group(device.id, name));
+  }
+
+  #group(device: Device, name: string, role: Role): CompiledConfigurationGroup {
+    const group = groupOf(this.#options.devices.manifest(device), name);
+    if (group === undefined)
+      throw notFound('configuration_group_not_found', `The device has no configuration group "${name}".`);
+    const required = roleOfAccessLevel(group.access_level) ?? 'SYSTEM';
+    if (!roleIncludes(role, required))
+      throw gatewayError(
+        'permission_denied',
+        'insufficient_role',
+        `Configuration group "${name}" needs the role ${required}.`,
+        { required, actual: role },
+      );
+    return group;
+  }
+
+  /** Values that the new blueprint has no place for are forgotten; reading leaves them out in any case. */
+  #prune(device: Device): void {
+    const manifest = this.#options.devices.manifest(device);
+    const dropped = this.#store
+      .ofDevice(device.id)
+      .filter((stored) => !isKept(parameterOf(manifest, stored), stored));
+    if (dropped.length === 0) return;
+    this.#options.database.transaction(() => {
+      for (const { group, parameter } of dropped) this.#store.remove(device.id, group, parameter);
+    });
+    this.#options.log.info('configuration values dropped with the former blueprint', {
+      device_id: device.id,
+      parameters: dropped.map(({ group, parameter }) => `${group}.${parameter}`),
+    });
+  }
+}
+
+/** One problem `invalid_configuration` {parameter} for each name or value that the group does not allow. */
+function problemsOf(group: CompiledConfigurationGroup, change: ConfigurationChange): Problem[] {
+  const problems: Problem[] = [];
+  const report = (parameter: string, message: string): void =>
+    void problems.push({ code: 'invalid_configuration', message, details: { parameter } });
+  for (const name of [...Object.keys(change.set), ...change.reset]) {
+    const parameter = Object.hasOwn(group.parameters, name) ? group.parameters[name] : undefined;
+    if (parameter === undefined) {
+      report(
+        name,
+        `Unknown parameter "${name}"; the group has: ${Object.keys(group.parameters).join(', ')}.`,
+      );
+      continue;
+    }
+    if (!Object.hasOwn(change.set, name)) continue;
+    const value = change.set[name];
+    if (isReset(parameter, value)) continue;
+    const problem = valueProblem(parameter, value);
+    if (problem !== undefined) report(name, `Parameter "${name}" ${problem}.`);
+  }
+  return problems;
+}
+
+/** Null takes back the value of an optional parameter; where null is a value of its own, it is one. */
+function isReset(parameter: CompiledArgument, value: unknown): boolean {
+  return value === null && !parameter.required && parameter.type !== 'json';
+}
+
+function valueProblem(parameter: CompiledArgument, value: unknown): string | undefined {
+  if (value === null && parameter.required && parameter.type !== 'json')
+    return 'is required and cannot be null';
+  const { valueBytes } = LIMITS.deviceConfiguration;
+  if (Buffer.byteLength(JSON.stringify(value)) > valueBytes) return `is larger than ${valueBytes} bytes`;
+  return problemOf(parameter, value);
+}
+
+function storedOf(group: string, parameter: string, declared: CompiledArgument, value: unknown) {
+  return { group, parameter, value, type: declared.type, isSensitive: declared.sensitive === true };
+}
