@@ -65,6 +65,7 @@ export interface NewDevice {
 
 export function createDeviceFaces(options: { state: Database; clock: Clock }): DeviceFaces {
   const { state, clock } = options;
+  let addedCount = 0;
   const records = new Map<string, Device>();
   const manifests = new Map<string, CompiledManifest>();
   const statuses = new Map<string, ConnectivityStatus>();
@@ -107,7 +108,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     sent: [],
     publish: async ({ deviceId }) => listening.get(deviceId) ?? 0,
     addDevice: (fields = {}) => {
-      const device = deviceOf(fields, records.size + 1, clock.wallMs());
+      const device = deviceOf(fields, ++addedCount, clock.wallMs());
       insertRecord(state, device);
       records.set(device.id, device);
       manifests.set(device.id, fields.manifest ?? manifestOf(fields.commands ?? {}, fields.profiles ?? []));

@@ -101,6 +101,7 @@ export function createInFlight(options: {
 
   function apply(live: Live, input: Input, given?: GivenResponse): Step {
     const entry = entryOf(live);
+    const wasFinished = isFinished(entry.execution.state);
     const step = TRANSITIONS[entry.execution.state][input];
     if (step.next === 'removed') {
       entry.timer?.cancel();
@@ -115,6 +116,7 @@ export function createInFlight(options: {
         responseFor(addition, input, given),
       );
     if (step.add.length > 0) restartTimer(entry);
+    if (!wasFinished && isFinished(step.next)) buffer.hurry();
     return step;
   }
 

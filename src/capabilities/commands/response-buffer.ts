@@ -3,6 +3,7 @@
  * (acknowledgement, waiting callers, events) runs after the sync.
  */
 import { gatewayError } from '../../lib/errors.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
@@ -17,6 +18,11 @@ export interface ResponseBuffer {
   stored(): Promise<void>;
   /** As `stored`, for work that nobody waits for. */
   storeSoon(): void;
+  /**
+   * Somebody waits for an end: the next commit comes within `hurryMs`, not within the window that spares
+   * the card. A command has its own sync at its beginning anyway.
+   */
+  hurry(): void;
   /** True when an equal response of this execution waits for the disk. */
   holds(response: Pick<NewResponse, 'executionId' | 'state' | 'payload'>): boolean;
   /** What of an execution waits for the disk; `newestMs` is 0 when nothing does. */
@@ -37,13 +43,16 @@ export function createResponseBuffer(options: {
   commits: GroupCommit;
   log: Log;
   metrics: Metrics;
+  clock: Clock;
   bufferedBytes: number;
+  hurryMs: number;
 }): ResponseBuffer {
-  const { store, commits, log, bufferedBytes } = options;
+  const { store, commits, log, clock, bufferedBytes, hurryMs } = options;
   const items: Item[] = [];
   let sizeBytes = 0;
   let requestedBytes = 0;
   let writtenCount = 0;
+  let timer: Timer | undefined;
   const refused = options.metrics.counter(
     'command_responses_refused_total',
     'Responses not taken because the disk took no data.',
@@ -75,6 +84,10 @@ export function createResponseBuffer(options: {
     return commits.request(bytes);
   }
 
+  function reportWaiting(error: unknown): void {
+    log.warnLimited('responses', 60_000, 'responses wait for the next commit', { error });
+  }
+
   return {
     add: (response, onStored) => {
       const item = { response, sizeBytes: sizeOf(response.payload), onStored };
@@ -83,7 +96,8 @@ export function createResponseBuffer(options: {
       requestedBytes += item.sizeBytes;
     },
     requireRoom: (payload) => {
-      if (sizeBytes + sizeOf(payload) <= bufferedBytes) return;
+      const addedBytes = sizeOf(payload);
+      if (sizeBytes + addedBytes <= bufferedBytes && !commits.isFull(addedBytes)) return;
       refused.inc();
       throw gatewayError(
         'unavailable',
@@ -95,9 +109,13 @@ export function createResponseBuffer(options: {
     },
     stored,
     storeSoon: () => {
-      stored().catch((error: unknown) =>
-        log.warnLimited('responses', 60_000, 'responses wait for the next commit', { error }),
-      );
+      stored().catch(reportWaiting);
+    },
+    hurry: () => {
+      timer ??= clock.setTimer(hurryMs, () => {
+        timer = undefined;
+        commits.flush().catch(reportWaiting);
+      });
     },
     holds: ({ executionId, state, payload }) =>
       items.some(

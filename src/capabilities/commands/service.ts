@@ -103,15 +103,18 @@ interface Parts {
 export function createCommands(options: CommandsOptions): Commands {
   const { database, commits, clock, metrics, devices, connectivity } = options;
   const log = options.log.child({ component: 'commands' });
-  const limits = (options.limits ?? LIMITS).commands;
-  const settleMs = (options.limits ?? LIMITS).age.settleMs;
+  const allLimits = options.limits ?? LIMITS;
+  const limits = allLimits.commands;
+  const { settleMs } = allLimits.age;
   const store = createCommandStore(database);
   const buffer = createResponseBuffer({
     store,
     commits,
+    clock,
     log,
     metrics,
     bufferedBytes: limits.bufferedResponseBytes,
+    hurryMs: allLimits.commits.windowMinMs,
   });
   const inFlight = createInFlight({
     buffer,

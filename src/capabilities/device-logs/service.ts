@@ -89,16 +89,13 @@ export function createDeviceLogs(options: DeviceLogsOptions): DeviceLogs {
 
   /** Resolves when the entry is on disk; rejects when the disk takes nothing and the buffer is full. */
   async function add(entry: LogEntry): Promise<void> {
-    const receivedAtMs = Math.max(entry.receivedAtMs, newestMs.get(entry.deviceId) ?? 0);
-    newestMs.set(entry.deviceId, receivedAtMs);
-    const stamped = { ...entry, receivedAtMs };
-    pending.push(stamped);
-    try {
-      await commits.request(Buffer.byteLength(entry.message) + ROW_OVERHEAD_BYTES);
-    } catch (error) {
-      pending = pending.filter((other) => other !== stamped);
-      throw error;
+    const sizeBytes = Buffer.byteLength(entry.message) + ROW_OVERHEAD_BYTES;
+    if (!commits.isFull(sizeBytes)) {
+      const receivedAtMs = Math.max(entry.receivedAtMs, newestMs.get(entry.deviceId) ?? 0);
+      newestMs.set(entry.deviceId, receivedAtMs);
+      pending.push({ ...entry, receivedAtMs });
     }
+    await commits.request(sizeBytes);
   }
 
   const append: DeviceLogs['append'] = (device, { severity, message, persist }) => {

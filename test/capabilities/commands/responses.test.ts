@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import type { Running } from '../../../src/capabilities/commands/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { settle } from '../../support/test-clock.ts';
 import { type Bench, startBench } from './support.ts';
 
@@ -126,6 +127,17 @@ describe('responses of the device', () => {
       'IN_PROGRESS {"message":"b"}',
     ]);
     assert.match(await bench.metrics(), /command_responses_refused_total 2/);
+  });
+
+  test('that end an execution do not wait for the window that spares the card', async (t) => {
+    const { bench, device } = await started(t);
+    for (let i = 0; i < 50; i++) {
+      const running = await bench.run(device, 'ping');
+      const answered = bench.deliver(device, 'command_responses', { id: running.id, state: 'completed' });
+      await bench.clock.advance(LIMITS.commits.windowMinMs);
+      await answered;
+      assert.equal((await running.ended).state, 'SUCCESS');
+    }
   });
 
   test('after the end stand in the log and change nothing', async (t) => {

@@ -144,7 +144,6 @@ describe('a log message', () => {
     await assert.rejects(bench.deliver(device, 'logs', { message: 'c' }), { code: 'unavailable' });
     await bench.deliver(device, 'logs', { message: 'd' }, { qos: 0 });
     bench.deviceLogs.append(device, { severity: 'info', message: 'e', persist: true });
-    await settle();
     await bench.clock.advance(100);
     await Promise.all(kept);
     assert.deepEqual(bench.messages(device), ['a', 'b']);
