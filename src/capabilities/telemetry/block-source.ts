@@ -22,19 +22,20 @@ export function createBlockSource(state: EngineState): BlockSource {
   function readBlock(seriesId: number, day: number, into: Samples): boolean {
     const bytes = store.block(seriesId, 1, day);
     if (!bytes) return false;
-    decodeInto(seriesId, bytes, into, 'block');
-    return true;
+    return decodeInto(seriesId, bytes, into, 'block');
   }
 
-  /** A block that cannot be read leaves `into` as it was. */
-  function decodeInto(seriesId: number, bytes: Buffer, into: Samples, what: string): void {
+  /** False for a block that cannot be read; it leaves `into` as it was. */
+  function decodeInto(seriesId: number, bytes: Buffer, into: Samples, what: string): boolean {
     const { count, isOrdered } = into;
     try {
       decodeBlock(seriesId, bytes, into);
+      return true;
     } catch (error) {
       into.count = count;
       into.isOrdered = isOrdered;
       reportDamage(state, what, seriesId, error);
+      return false;
     }
   }
 
@@ -95,6 +96,7 @@ export function createBlockSource(state: EngineState): BlockSource {
       }
     }
     scratch.reset(kindOfSeries(state, seriesId));
+    // Of a day whose samples expired, or cannot be read, roll-ups are left.
     const hasSamplesOfDay = readBlock(seriesId, day, scratch);
     if (isRecent) {
       readParts(seriesId, day, scratch);

@@ -75,6 +75,8 @@ export interface Engine {
 const HOUR_MS = 3_600_000;
 /** G: devices may send a little late around midnight. */
 const DAY_SETTLE_MS = 600_000;
+/** G: a tenth of the file is freed each time. */
+const FULL_TRIES = 3;
 
 export function createEngine(options: EngineOptions): Engine {
   const { store, clock, limits, policy, log } = options;
@@ -188,20 +190,23 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   async function keepHouse(): Promise<void> {
-    try {
-      await keepHouseOnce();
-      if (degraded !== undefined) log.info('telemetry store works again');
-      degraded = undefined;
-    } catch (error) {
-      degraded = error instanceof Error ? error.message : String(error);
-      log.warnLimited('telemetry-store', 60_000, 'telemetry store cannot write, will be tried again', {
-        error,
-      });
-      // A full file needs room before anything else; freeing pages needs none.
-      if ((error as { code?: unknown }).code === 'SQLITE_FULL')
-        await makeRoom(state, source, full(policy), today());
+    let failure = await keepHouseOnce().then(() => undefined, asError);
+    // A full file needs room before anything else; freeing pages needs none.
+    for (let tries = 0; tries < FULL_TRIES && isFull(failure); tries++) {
+      const freed = await makeRoom(state, source, { ...policy, sizeMaxBytes: usedShare() }, today());
+      if (freed === 0) break;
+      failure = await keepHouseOnce().then(() => undefined, asError);
     }
+    if (failure)
+      log.warnLimited('telemetry-store', 60_000, 'telemetry store cannot write, will be tried again', {
+        error: failure,
+      });
+    else if (degraded !== undefined) log.info('telemetry store works again');
+    degraded = failure?.message;
   }
+
+  /** A limit that makes room for a good part of what is there. */
+  const usedShare = (): number => Math.min(policy.sizeMaxBytes, store.size().usedBytes);
 
   async function keepHouseOnce(): Promise<void> {
     if (state.sealing || due.seal(state.open.sampleCount)) await seal();
@@ -260,10 +265,9 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-/** As if the limit were a little lower, so that something is freed in any case. */
-function full(policy: RetentionPolicy): RetentionPolicy {
-  return { ...policy, sizeMaxBytes: policy.sizeMaxBytes * 0.95 };
-}
+const isFull = (error: Error | undefined): boolean => (error as { code?: unknown })?.code === 'SQLITE_FULL';
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 interface DueTimes {
   seal(openSamples: number): boolean;

@@ -98,7 +98,8 @@ export function latestToWire(answer: ReadonlyMap<string, LatestAnswer>): Record<
 
 const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.pipe(
-    v.union([schema, v.array(schema)]),
+    // Arrays first: an empty one would pass as an empty matcher.
+    v.union([v.array(schema), schema]),
     v.transform((value): v.InferOutput<Schema>[] => {
       if (Array.isArray(value)) return value;
       return [value];

@@ -15,7 +15,7 @@ import {
   type QueryPlan,
 } from '../../../src/capabilities/telemetry/query-plan.ts';
 import type { RetentionPolicy } from '../../../src/capabilities/telemetry/retention.ts';
-import { LIMITS } from '../../../src/lib/limits.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
 import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -63,7 +63,7 @@ export function startEngine(options: {
   folder: string;
   policy?: Partial<RetentionPolicy>;
   wallMs?: number;
-  limits?: Partial<typeof LIMITS.telemetry>;
+  limits?: Partial<Limits['telemetry']>;
 }): TestEngine {
   const clock = new TestClock(options.wallMs);
   const { log, lines } = recordingLog(clock);

@@ -1,0 +1,116 @@
+/**
+ * The telemetry store under workload W (50 devices with 20 attributes each at 1 Hz): how fast it takes values
+ * in, how much it writes and keeps, how fast it answers.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import type { Benchmark, Report } from '../support/benchmark.ts';
+import { openBenchStore } from '../support/telemetry-store.ts';
+import { createWorkload } from '../support/workload.ts';
+
+const SEED = 1;
+const DAY_S = 86_400;
+
+interface Parameters {
+  /** Replay for sizes and speed. */
+  devices: number;
+  seconds: number;
+  /** Days stored of the first five devices, for queries. */
+  queryDays: number;
+  /** How often each query is asked. */
+  repeats: number;
+  [name: string]: number;
+}
+
+export const benchmark: Benchmark<Parameters> = {
+  name: 'telemetry',
+  describe: 'The telemetry store under 50 devices with 20 attributes at 1 Hz: speed, bytes, queries.',
+  small: { devices: 2, seconds: 600, queryDays: 0.02, repeats: 2 },
+  large: { devices: 50, seconds: DAY_S, queryDays: 30, repeats: 15 },
+  seed: SEED,
+  run: async (parameters, report) => {
+    const hash = createHash('sha256');
+    await inFolder(async (folder) => hash.update(await measureIntake(folder, parameters, report)));
+    await inFolder(async (folder) => hash.update(await measureQueries(folder, parameters, report)));
+    return hash.digest('hex').slice(0, 16);
+  },
+};
+
+async function inFolder(work: (folder: string) => Promise<unknown>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-telemetry-'));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureIntake(folder: string, parameters: Parameters, report: Report): Promise<string> {
+  const store = await openBenchStore(folder);
+  const workload = createWorkload({ seed: SEED, devices: parameters.devices });
+  const run = await store.replay(workload, parameters.seconds);
+  report('values stored', run.values, 'values');
+  report(
+    'taken in on one core: journal record, blocks, roll-ups',
+    (run.values / run.busyMs) * 1_000,
+    'values/s',
+  );
+  report('longest piece of work between two pauses', run.longestMs, 'ms');
+  report('pages in use', run.usedBytes / run.values, 'bytes/value');
+  report('file', run.fileBytes / run.values, 'bytes/value');
+  report('journal records', run.journalBytes / run.values, 'bytes/value');
+  report('written to disk, one sync a second', run.writtenBytes / run.values, 'bytes/value');
+  report('memory of this process', process.memoryUsage().rss / 1_048_576, 'MiB');
+  await store.close();
+  return String(run.values);
+}
+
+async function measureQueries(folder: string, parameters: Parameters, report: Report): Promise<string> {
+  const store = await openBenchStore(folder);
+  const workload = createWorkload({ seed: SEED, devices: 5 });
+  const fromS = workload.nowS + 1;
+  const seconds = Math.round(parameters.queryDays * DAY_S);
+  await store.replay(workload, seconds);
+  const toS = fromS + seconds;
+  const numbers = numberSeries(workload);
+  const lengths: number[] = [];
+  const ask = (
+    label: string,
+    series: (round: number) => number[],
+    spanS: number,
+    granularityS: number,
+  ): void => {
+    const answers = Array.from({ length: parameters.repeats }, (_, round) =>
+      store.query(series(round), Math.max(fromS, toS - spanS), toS, granularityS),
+    );
+    lengths.push(answers[0]?.length ?? 0);
+    report(`${label}, first time`, answers[0]?.totalMs ?? 0, 'ms');
+    report(`${label}, median`, median(answers.map((answer) => answer.totalMs)), 'ms');
+    report(`${label}, slowest first piece`, Math.max(...answers.map((answer) => answer.firstMs)), 'ms');
+  };
+  // Another series each time, so that nothing but the program is warm.
+  const one = (round: number): number[] => [numbers[round % numbers.length] ?? 1];
+  const ten = (round: number): number[] =>
+    Array.from({ length: 10 }, (_, index) => numbers[(round * 10 + index) % numbers.length] ?? 1);
+  ask('one series, 24 h by 1 min', one, DAY_S, 60);
+  ask('one series, 30 days by 1 h', one, 30 * DAY_S, 3_600);
+  ask('ten series, 30 days by 1 h', ten, 30 * DAY_S, 3_600);
+  ask('one series, 30 days by 1 min', one, 30 * DAY_S, 60);
+  ask('ten series, 1 h by 1 s', ten, 3_600, 1);
+  await store.close();
+  return lengths.join(' ');
+}
+
+function numberSeries(workload: ReturnType<typeof createWorkload>): number[] {
+  return workload.devices.flatMap((device) =>
+    device.signals.flatMap((signal, offset) =>
+      signal.form === 'drift' || signal.form === 'power' ? [device.first + offset + 1] : [],
+    ),
+  );
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
