@@ -14,14 +14,28 @@ import { Problems } from './validation/problems.ts';
 import { checkProfiles } from './validation/profiles.ts';
 
 export type CompiledBlueprint =
-  | { manifest: CompiledManifest; script: Uint8Array | undefined; problems?: undefined; isZip: true }
+  | {
+      manifest: CompiledManifest;
+      script: Uint8Array | undefined;
+      /** Problems that the lenient check lets pass. */
+      warnings: string[];
+      problems?: undefined;
+      isZip: true;
+    }
   | {
       manifest?: undefined;
       script?: undefined;
+      warnings?: undefined;
       /** Texts of blueprint-manifest.md section 17, never empty. */
       problems: string[];
       isZip: boolean;
     };
+
+/**
+ * STRICT refuses, LENIENT only names: unknown profiles, members that are missing or differ, Lua packages and
+ * modules that are not there (blueprint-manifest.md section 14.4). Published blueprints have some of these.
+ */
+export type BlueprintChecks = 'STRICT' | 'LENIENT';
 
 const MANIFEST = 'manifest.yml';
 
@@ -29,32 +43,43 @@ const MANIFEST = 'manifest.yml';
 export async function compileArchive(
   bytes: Uint8Array,
   profiles: ProfileCatalogue,
+  checks: BlueprintChecks = 'STRICT',
 ): Promise<CompiledBlueprint> {
   const archive = await readArchive(bytes);
   if (archive.files === undefined) return { problems: [archive.problem], isZip: archive.isZip };
-  return compileFiles(archive.files, profiles);
+  return compileFiles(archive.files, profiles, checks);
 }
 
 /** The same for files that are unpacked already. */
-export function compileFiles(files: ArchiveFiles, profiles: ProfileCatalogue): CompiledBlueprint {
+export function compileFiles(
+  files: ArchiveFiles,
+  profiles: ProfileCatalogue,
+  checks: BlueprintChecks = 'STRICT',
+): CompiledBlueprint {
   const { manifest, problems: unreadable } = readManifest(files);
   if (manifest === undefined) return { problems: unreadable, isZip: true };
   const problems = new Problems();
-  const context = createContext(manifest, files, problems);
+  const warnings = new Problems();
+  const context = createContext(manifest, files, problems, checks === 'LENIENT' ? warnings : problems);
   if (!checkSpec(manifest, context)) return { problems: problems.list(), isZip: true };
   checkManifest(context);
   if (!context.isOld) checkProfiles(context, profiles);
   const source = scriptOf(manifest);
-  const { script, problems: faults } = source
-    ? compileScript(source, files)
-    : { script: undefined, problems: [] };
+  const {
+    script,
+    problems: faults,
+    missing,
+  } = source
+    ? compileScript(source, files, checks === 'LENIENT')
+    : { script: undefined, problems: [], missing: [] };
   problems.addAll(faults);
+  context.lenient.addAll(missing);
   if (!problems.isEmpty) return { problems: problems.list(), isZip: true };
   const compiled = compileManifest(manifest, {
     profiles,
     schemaOf: (reference) => resolveSchema(files, reference).schema,
   });
-  return { manifest: compiled, script, isZip: true };
+  return { manifest: compiled, script, warnings: warnings.list(), isZip: true };
 }
 
 function readManifest(

@@ -7,13 +7,14 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { programEntry } from '../../platform/processes/index.ts';
 import { createTaskWorker, TaskFailure } from '../../platform/workers/index.ts';
-import type { CompiledBlueprint } from './compile-archive.ts';
+import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import type { Profile } from './profiles/catalogue.ts';
 
 export interface CompileTask {
   zip: Uint8Array;
   /** Uploaded profiles by id. */
   profiles: ReadonlyMap<string, Profile>;
+  checks: BlueprintChecks;
 }
 
 export interface BlueprintCompiler {

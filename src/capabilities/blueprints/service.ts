@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { builtInFiles, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
-import type { CompiledBlueprint } from './compile-archive.ts';
+import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import { createWorkerCompiler, type BlueprintCompiler } from './compile-worker.ts';
 import type { CompiledManifest } from './manifest.ts';
 import {
@@ -28,6 +28,8 @@ export interface BlueprintOptions {
   clock: Clock;
   log: Log;
   newId: () => string;
+  /** Default: STRICT. */
+  checks?: BlueprintChecks;
   /** Default: a thread of its own. */
   compiler?: BlueprintCompiler;
 }
@@ -138,7 +140,7 @@ class Service implements BlueprintService {
 
   async upload(zip: Uint8Array): Promise<Blueprint> {
     const { database, clock, log, newId } = this.#options;
-    const { manifest, script, problems } = await this.#compile(zip);
+    const { manifest, script, problems, warnings } = await this.#compile(zip);
     if (manifest === undefined) throw refusal(problems.map(invalidBlueprint));
     const blueprint = { id: newId(), createdAtMs: clock.wallMs() };
     database.transaction(() =>
@@ -155,6 +157,7 @@ class Service implements BlueprintService {
       blueprint_id: blueprint.id,
       display_name: manifest.display_name,
       size_bytes: zip.length,
+      ...(warnings.length > 0 ? { warnings } : {}),
     });
     this.removeUnused();
     return blueprint;
@@ -232,7 +235,11 @@ class Service implements BlueprintService {
   }
 
   async #compile(zip: Uint8Array): Promise<CompiledBlueprint> {
-    const compiled = await this.#compiler.compile({ zip, profiles: this.#uploadedProfiles });
+    const compiled = await this.#compiler.compile({
+      zip,
+      profiles: this.#uploadedProfiles,
+      checks: this.#options.checks ?? 'STRICT',
+    });
     if (!compiled.isZip) throw invalidBody('data', 'The body must be a zip archive.');
     return compiled;
   }

@@ -4,4 +4,4 @@ import { catalogueOf } from './built-in.ts';
 import { compileArchive } from './compile-archive.ts';
 import type { CompileTask } from './compile-worker.ts';
 
-serveTasks(({ zip, profiles }: CompileTask) => compileArchive(zip, catalogueOf(profiles)));
+serveTasks(({ zip, profiles, checks }: CompileTask) => compileArchive(zip, catalogueOf(profiles), checks));

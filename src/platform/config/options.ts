@@ -97,6 +97,14 @@ export const OPTIONS = [
     purpose: 'Role of HTTP calls without a token.',
   },
   {
+    name: 'blueprint_checks',
+    type: 'choice',
+    choices: ['STRICT', 'LENIENT'],
+    default: 'STRICT',
+    purpose:
+      'LENIENT accepts blueprints whose profiles, Lua packages or modules are unknown here or not kept; the service log names them.',
+  },
+  {
     name: 'command_timeout_s',
     type: 'integer',
     unit: 's',

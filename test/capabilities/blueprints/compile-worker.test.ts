@@ -21,9 +21,14 @@ test('a manifest that would take a gigabyte is refused, and the next one is judg
   const { problems } = await compiler.compile({
     zip: await zipOf({ 'manifest.yml': hostile }),
     profiles: new Map(),
+    checks: 'STRICT',
   });
   assert.deepEqual(problems, ['archive: judging it took more than 256 MiB of memory']);
-  const next = await compiler.compile({ zip: await zipOf({ 'manifest.yml': 'a: 1' }), profiles: new Map() });
+  const next = await compiler.compile({
+    zip: await zipOf({ 'manifest.yml': 'a: 1' }),
+    profiles: new Map(),
+    checks: 'STRICT',
+  });
   assert.deepEqual(next.problems, ['blueprint_spec: required']);
 });
 
@@ -46,6 +51,7 @@ test('the thread compiles what the program itself would', async (t) => {
   const result = await compiler.compile({
     zip: await zipOf({ 'manifest.yml': manifest, 'main.lua': 'return 1' }),
     profiles,
+    checks: 'STRICT',
   });
   assert.deepEqual(result.manifest?.telemetry['spin']?.implements, ['energy.flywheel.spin']);
   const plain = compiled(manifest.replace('implements: energy.flywheel\n', ''), { 'main.lua': 'return 1' });

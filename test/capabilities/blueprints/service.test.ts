@@ -85,6 +85,45 @@ describe('upload', () => {
   });
 });
 
+describe('the lenient check', () => {
+  const published = (): Promise<Buffer> =>
+    zipOf({
+      'manifest.yml':
+        'blueprint_spec: device/3.0\ndisplay_name: Published\nimplements: [sensor.helium, lib.energy.battery.soc]\n' +
+        'runtime: {type: lua, options: {file: main.lua, luarocks: [net-url]}}\n',
+      'main.lua': 'local url = require("net.url")\nreturn url',
+    });
+  const texts = [
+    'runtime.options.luarocks[0]: package "net-url" is not available',
+    'implements[0]: unknown profile "sensor.helium"',
+    'implements[1]: profile "lib.energy.battery.soc" requires telemetry "battery_soc"',
+    'main.lua: module "net.url" not found',
+  ];
+
+  test('is not the usual one', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    assert.deepEqual(await blueprints.validate(await published()), texts);
+  });
+
+  test('lets unknown profiles, packages and modules pass and names them in the log', async (t) => {
+    const { blueprints, lines } = startBlueprints(t, 'LENIENT');
+    assert.deepEqual(await blueprints.validate(await published()), []);
+    const { id } = await blueprints.upload(await published());
+    assert.deepEqual(blueprints.manifest(id).implements, ['sensor.helium', 'lib.energy.battery.soc']);
+    assert.match(String(Buffer.from(blueprints.script(id) ?? [])), /net\.url/);
+    const line = lines.find(({ message }) => message === 'blueprint uploaded');
+    assert.deepEqual(line?.['warnings'], texts);
+  });
+
+  test('still refuses everything else', async (t) => {
+    const { blueprints } = startBlueprints(t, 'LENIENT');
+    assert.deepEqual(
+      await blueprints.validate(await zipOf({ 'manifest.yml': manifestWith('implements: x.y\nfoo: 1\n') })),
+      ['foo: unknown field'],
+    );
+  });
+});
+
 describe('the zip of a blueprint', () => {
   test('is refused for an unknown id', async (t) => {
     const { blueprints } = startBlueprints(t);

@@ -3,7 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { catalogueOf } from '../../../src/capabilities/blueprints/built-in.ts';
-import { compileArchive, compileFiles } from '../../../src/capabilities/blueprints/compile-archive.ts';
+import {
+  compileArchive,
+  compileFiles,
+  type BlueprintChecks,
+} from '../../../src/capabilities/blueprints/compile-archive.ts';
 import type { CompileTask } from '../../../src/capabilities/blueprints/compile-worker.ts';
 import {
   createBlueprints,
@@ -24,7 +28,7 @@ export interface BlueprintSetup {
   restart: () => BlueprintService;
 }
 
-export function startBlueprints(test: Pick<TestContext, 'after'>): BlueprintSetup {
+export function startBlueprints(test: Pick<TestContext, 'after'>, checks?: BlueprintChecks): BlueprintSetup {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const database = openDatabase({
@@ -36,11 +40,18 @@ export function startBlueprints(test: Pick<TestContext, 'after'>): BlueprintSetu
   test.after(() => database.close());
   // Without the thread: the same work, and each test starts faster.
   const compiler = {
-    compile: ({ zip, profiles }: CompileTask) => compileArchive(zip, catalogueOf(profiles)),
+    compile: ({ zip, profiles, checks }: CompileTask) => compileArchive(zip, catalogueOf(profiles), checks),
     stop: () => Promise.resolve(),
   };
   const restart = (): BlueprintService => {
-    const service = createBlueprints({ database, clock, log, newId: randomUUID, compiler });
+    const service = createBlueprints({
+      database,
+      clock,
+      log,
+      newId: randomUUID,
+      compiler,
+      ...(checks ? { checks } : {}),
+    });
     service.ensureBuiltIn();
     return service;
   };

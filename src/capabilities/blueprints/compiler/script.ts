@@ -85,6 +85,8 @@ function sourceOf(options: YamlMap): ScriptSource | undefined {
 export interface CompiledScript {
   script?: Uint8Array;
   problems: string[];
+  /** Modules that were required and not found. */
+  missing: string[];
 }
 
 interface CollectedFile {
@@ -95,17 +97,19 @@ interface CollectedFile {
   isFaulty: boolean;
 }
 
-/** Collects, checks and joins. The script is there when there is no problem. */
-export function compileScript(source: ScriptSource, files: ArchiveFiles): CompiledScript {
+/** Collects, checks and joins. The script is there when nothing is wrong; modules may be missing if that is allowed. */
+export function compileScript(source: ScriptSource, files: ArchiveFiles, mayMiss: boolean): CompiledScript {
   const collector = new Collector(source, files);
   collector.collect();
-  if (collector.problems.length > 0) return { problems: collector.problems };
-  return { script: joined(source, collector.files), problems: [] };
+  const { problems, missing } = collector;
+  if (problems.length > 0 || (missing.length > 0 && !mayMiss)) return { problems, missing };
+  return { script: joined(source, collector.files), problems, missing };
 }
 
 class Collector {
   readonly files = new Map<string, CollectedFile>();
   readonly problems: string[] = [];
+  readonly missing: string[] = [];
   readonly #source: ScriptSource;
   readonly #archive: ArchiveFiles;
   readonly #checker: SyntaxChecker = createSyntaxChecker();
@@ -139,7 +143,7 @@ class Collector {
           required?.modules.add(module);
           if (isNew && required !== undefined) pending.push(required);
         } else if (!isOptional && !RUNTIME_MODULES.has(module))
-          this.problems.push(`${file.path}: module "${module}" not found`);
+          this.missing.push(`${file.path}: module "${module}" not found`);
       }
     }
     return first;

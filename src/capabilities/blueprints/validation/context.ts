@@ -8,6 +8,8 @@ import type { Scope } from './shape.ts';
 
 export interface ManifestContext extends Scope {
   manifest: YamlMap;
+  /** Where problems go that the lenient check lets pass; the same as `problems` otherwise. */
+  lenient: Problems;
   files: ArchiveFiles;
   /** Codes of the manifest's own units. */
   ownUnits: ReadonlySet<string>;
@@ -16,8 +18,14 @@ export interface ManifestContext extends Scope {
   commandGroups: ReadonlySet<string>;
 }
 
-export function createContext(manifest: YamlMap, files: ArchiveFiles, problems: Problems): ManifestContext {
+export function createContext(
+  manifest: YamlMap,
+  files: ArchiveFiles,
+  problems: Problems,
+  lenient: Problems,
+): ManifestContext {
   return {
+    lenient,
     manifest,
     files,
     problems,

@@ -7,16 +7,16 @@ import { listed } from './shape.ts';
 
 /** Checks listed profiles and references of a 3.0 manifest. */
 export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalogue): void {
-  const { manifest, problems } = context;
+  const { manifest, problems, lenient } = context;
   const entries = entriesOf(manifest);
   const known: string[] = [];
   for (const field of ['implements', 'implements_draft']) {
     for (const [path, id] of listed(field, manifest.get(field))) {
       const profile = catalogue.get(id) ?? catalogue.earlier?.get(id);
-      if (profile === undefined) problems.add(path, `unknown profile "${id}"`);
+      if (profile === undefined) lenient.add(path, `unknown profile "${id}"`);
       else if (profile.draft && field === 'implements')
         problems.add(path, `profile "${id}" is a draft; list it in implements_draft`);
-      else problems.addAll(conformance(catalogue, id, path, entries).problems);
+      else lenient.addAll(conformance(catalogue, id, path, entries).problems);
       if (profile !== undefined) known.push(id);
     }
   }
@@ -33,7 +33,7 @@ function checkReferences(context: ManifestContext, catalogue: ProfileCatalogue, 
       if (listOf(source).length === 0) continue;
       for (const [path, reference] of listed(`${section}.${String(key)}.implements`, source)) {
         const resolved = catalogue.resolveReference(reference);
-        if (resolved === undefined) context.problems.add(path, `unknown profile attribute "${reference}"`);
+        if (resolved === undefined) context.lenient.add(path, `unknown profile attribute "${reference}"`);
         else if (!covered.has(resolved.profile))
           context.problems.add(path, `profile "${resolved.profile}" is not listed in implements`);
       }

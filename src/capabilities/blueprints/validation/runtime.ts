@@ -12,6 +12,7 @@ import {
   listed,
   text,
   texts,
+  textOrTexts,
   type Check,
   type Shape,
 } from './shape.ts';
@@ -30,12 +31,13 @@ const amalgamationMode: Check<ManifestContext> = (context, path, value) => {
 };
 
 const rocks: Check<ManifestContext> = (context, path, value) => {
-  texts(context, path, value);
+  // The older spec took a single one as text.
+  (context.isOld ? textOrTexts : texts)(context, path, value);
   for (const [here, dependency] of listed(path, value)) {
     const name = DEPENDENCY.exec(dependency.trim())?.[1];
     if (name === undefined) context.problems.add(here, `invalid dependency "${dependency}"`);
     else if (!BUNDLED_ROCKS.has(name) && !isInArchive(context, name))
-      context.problems.add(here, `package "${name}" is not available`);
+      context.lenient.add(here, `package "${name}" is not available`);
   }
 };
 
