@@ -41,15 +41,20 @@ CREATE TABLE blueprint (
   -- 'built_in' or 'uploaded'
   source        TEXT NOT NULL,
   created_at_ms INTEGER NOT NULL,
-  -- zip as uploaded; NULL for built-in ones
-  original      BLOB,
   -- compiled manifest as JSON
   manifest      TEXT NOT NULL,
   -- compiled Lua file; NULL without a script
   script        BLOB,
-  -- since when no device has it; NULL while one has it or before that was looked at
-  unused_since_ms INTEGER
+  -- zip as uploaded; NULL for built-in ones. Last, because reading a column passes over those before it.
+  original      BLOB
 ) STRICT;
+
+-- Days of running that an uploaded blueprint was seen without a device. Apart from the blueprint, because
+-- changing a row writes all of it.
+CREATE TABLE blueprint_unused (
+  blueprint_id TEXT PRIMARY KEY REFERENCES blueprint (id) ON DELETE CASCADE,
+  days         INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Uploaded device profiles; the built-in ones are files of the program.
 CREATE TABLE device_profile (

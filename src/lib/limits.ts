@@ -202,8 +202,8 @@ export const LIMITS = {
     profileTreeBytes: 4 * 1_048_576,
     /** G: uploaded blueprints without a device; of more, those unused the longest are removed. */
     unused: 100,
-    /** G: an uploaded blueprint that no device had for this long is removed. */
-    unusedLifetimeMs: 30 * 86_400_000,
+    /** G: an uploaded blueprint that no device had for so many days of running is removed. */
+    unusedDays: 30,
     cleaningIntervalMs: 86_400_000,
     /** M: a large blueprint (400 attributes, 30 Lua files) takes 0.13 s and 36 MiB on a desktop core. */
     compileTimeoutMs: 30_000,

@@ -124,7 +124,6 @@ class Service implements BlueprintService {
           original: null,
           manifest: JSON.stringify(manifest),
           script: null,
-          unusedSinceMs: null,
         }),
       ),
     );
@@ -150,7 +149,6 @@ class Service implements BlueprintService {
         original: zip,
         manifest: JSON.stringify(manifest),
         script: script ?? null,
-        unusedSinceMs: clock.isSet() ? blueprint.createdAtMs : null,
       }),
     );
     log.info('blueprint uploaded', {
@@ -201,16 +199,11 @@ class Service implements BlueprintService {
   }
 
   removeUnused(): number {
-    const { database, clock, log } = this.#options;
-    // Without the time nobody can say how long a blueprint has been unused.
-    if (!clock.isSet()) return 0;
-    const nowMs = clock.wallMs();
+    const { database, log } = this.#options;
+    const { unusedDays, unused } = LIMITS.blueprints;
     const removed = database.transaction(() => {
-      this.#store.markUnused(nowMs);
-      const { unusedLifetimeMs, unused } = LIMITS.blueprints;
-      const due = this.#store
-        .unused()
-        .filter((entry, index) => index >= unused || entry.unusedSinceMs < nowMs - unusedLifetimeMs);
+      this.#store.forgetUsed();
+      const due = this.#store.unused().filter(({ days }, index) => index >= unused || days >= unusedDays);
       for (const { id } of due) this.#store.remove(id);
       return due;
     });
@@ -222,10 +215,11 @@ class Service implements BlueprintService {
   }
 
   start(): void {
-    this.#cleaning ??= this.#options.clock.setRepeating(
-      LIMITS.blueprints.cleaningIntervalMs,
-      () => void this.removeUnused(),
-    );
+    this.#cleaning ??= this.#options.clock.setRepeating(LIMITS.blueprints.cleaningIntervalMs, () => {
+      // Days of running are counted instead of comparing dates, which a wrong clock would make old.
+      this.#options.database.transaction(() => this.#store.countUnusedDay());
+      this.removeUnused();
+    });
   }
 
   async stop(): Promise<void> {

@@ -12,8 +12,6 @@ export interface StoredBlueprint extends Blueprint {
   manifest: string;
   /** Compiled Lua file; null without a script. */
   script: Uint8Array | null;
-  /** Since when no device has it; null while that is not known. */
-  unusedSinceMs: number | null;
 }
 
 export type BlueprintStore = ReturnType<typeof createBlueprintStore>;
@@ -32,8 +30,8 @@ export function createBlueprintStore(database: Database) {
     .prepare<[string], Uint8Array | null>('SELECT original FROM blueprint WHERE id = ?')
     .pluck();
   const upsert = database.prepare(
-    `INSERT INTO blueprint (id, source, created_at_ms, original, manifest, script, unused_since_ms)
-     VALUES (:id, :source, :createdAtMs, :original, :manifest, :script, :unusedSinceMs)
+    `INSERT INTO blueprint (id, source, created_at_ms, original, manifest, script)
+     VALUES (:id, :source, :createdAtMs, :original, :manifest, :script)
      ON CONFLICT (id) DO UPDATE SET manifest = excluded.manifest, script = excluded.script
      WHERE manifest <> excluded.manifest OR script IS NOT excluded.script`,
   );
@@ -61,29 +59,29 @@ export function createBlueprintStore(database: Database) {
 /** Uploaded blueprints that no device has. */
 function unusedStatements(database: Database) {
   const isUsed = 'EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = blueprint.id)';
-  const clearUsed = database.prepare<[]>(
-    `UPDATE blueprint SET unused_since_ms = NULL WHERE unused_since_ms IS NOT NULL AND ${isUsed}`,
+  const forgetUsed = database.prepare<[]>(
+    `DELETE FROM blueprint_unused
+     WHERE EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = blueprint_unused.blueprint_id)`,
   );
-  const markUnused = database.prepare<[number]>(
-    `UPDATE blueprint SET unused_since_ms = ?
-     WHERE unused_since_ms IS NULL AND source = 'uploaded' AND NOT ${isUsed}`,
+  const countDay = database.prepare<[]>(
+    `INSERT INTO blueprint_unused (blueprint_id, days)
+     SELECT id, 1 FROM blueprint WHERE source = 'uploaded' AND NOT ${isUsed}
+     ON CONFLICT (blueprint_id) DO UPDATE SET days = days + 1`,
   );
-  const selectUnused = database.prepare<[], { id: string; unused_since_ms: number }>(
-    `SELECT id, unused_since_ms FROM blueprint
-     WHERE source = 'uploaded' AND unused_since_ms IS NOT NULL AND NOT ${isUsed}
-     ORDER BY unused_since_ms DESC, id`,
+  const selectUnused = database.prepare<[], { id: string; days: number }>(
+    `SELECT id, coalesce(days, 0) AS days FROM blueprint LEFT JOIN blueprint_unused ON blueprint_id = id
+     WHERE source = 'uploaded' AND NOT ${isUsed}
+     ORDER BY days, blueprint.rowid DESC`,
   );
   const remove = database.prepare<[string]>(`DELETE FROM blueprint WHERE id = ? AND source = 'uploaded'`);
 
   return {
-    /** Notes since when which blueprints are unused. */
-    markUnused(nowMs: number): void {
-      clearUsed.run();
-      markUnused.run(nowMs);
-    },
-    /** Latest first. */
-    unused: (): { id: string; unusedSinceMs: number }[] =>
-      selectUnused.all().map((row) => ({ id: row.id, unusedSinceMs: row.unused_since_ms })),
+    /** A day of running is over. */
+    countUnusedDay: (): void => void countDay.run(),
+    /** What was unused and is used again starts from zero. */
+    forgetUsed: (): void => void forgetUsed.run(),
+    /** Those unused for the fewest days first, later uploads before earlier ones. */
+    unused: (): { id: string; days: number }[] => selectUnused.all(),
     remove: (id: string): void => void remove.run(id),
   };
 }
