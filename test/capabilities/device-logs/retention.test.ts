@@ -65,6 +65,24 @@ describe('entries are deleted', () => {
     assert.match(await bench.metrics(), /device_logs_deleted_total 110/);
   });
 
+  test('in bites of bounded time', async (t) => {
+    const bench = await startBench(t, { limits: { persistentEntries: 1 } });
+    const devices = Array.from({ length: 6 }, () => bench.addDevice());
+    await bench.clock.advance(100);
+    for (const device of devices) await sayMany(bench, device, 2, true);
+    await bench.clock.advance(ROUND_MS - 1_000);
+    // From now on every look at the clock takes as long as half a bite.
+    const trueMs = bench.clock.monotonicMs.bind(bench.clock);
+    let spentMs = 0;
+    bench.clock.monotonicMs = () => trueMs() + (spentMs += LIMITS.deviceLogs.retentionBiteMs / 2);
+    const counts = new Set<number>();
+    for (let i = 0; i < 60; i++) {
+      await bench.clock.advance(LIMITS.deviceLogs.retentionPauseMs / 2);
+      counts.add(rowCount(bench, 'device_log'));
+    }
+    assert.deepEqual([...counts], [12, 11, 10, 9, 8, 7, 6]);
+  });
+
   test('with their device, also what was still on its way, also after a restart', async (t) => {
     const bench = await startBench(t, { limits: { deletedAtOnce: 2 } });
     const [device, other] = [bench.addDevice(), bench.addDevice()];
