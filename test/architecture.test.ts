@@ -82,6 +82,7 @@ const TABLE: ImportTable = {
       mayImport: [
         'platform',
         'protocol',
+        'capabilities/site',
         'capabilities/blueprints',
         'capabilities/devices',
         'capabilities/connectivity',
@@ -201,7 +202,6 @@ const TABLE: ImportTable = {
     'main.ts',
     'admin.ts',
     'gateway.ts',
-    'capabilities/site',
     'capabilities/auth',
     'capabilities/provisioning',
     'capabilities/monitor',

@@ -1,5 +1,6 @@
 export type { CommandEvents } from './in-flight.ts';
 export type { Caller, CommandResponse, Execution, ExecutionState } from './model.ts';
+export { commandRoutes } from './routes.ts';
 export {
   createCommands,
   type CommandRequest,

@@ -1,4 +1,5 @@
 export type { LogEntry, LogFilter } from './model.ts';
+export { deviceLogRoutes, deviceLogStreams } from './routes.ts';
 export {
   createDeviceLogs,
   type DeviceLogEvents,

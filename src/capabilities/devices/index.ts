@@ -8,3 +8,4 @@ export {
   type Devices,
   type DeviceType,
 } from './model.ts';
+export { devicePaths } from './paths.ts';

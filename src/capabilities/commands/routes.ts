@@ -1,0 +1,212 @@
+/** Operations on commands (http-contract.md 9.6). */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { type Call, type Role, route, type Route } from '../../platform/http/index.ts';
+import { type Device, devicePaths, type Devices } from '../devices/index.ts';
+import { sitePaths } from '../site/index.ts';
+import type { Execution } from './model.ts';
+import {
+  deviceIdsOf,
+  expandQuery,
+  listQuery,
+  listQueryOf,
+  requestBody,
+  siteListQuery,
+  toWire,
+} from './schema.ts';
+import type { Commands, ListQuery, Running } from './service.ts';
+
+interface RouteOptions {
+  commands: Commands;
+  devices: Devices;
+  clock: Clock;
+  limits: Limits['commands'];
+}
+
+export function commandRoutes(options: RouteOptions): Route[] {
+  return [...sendingRoutes(options), ...readingRoutes(options)];
+}
+
+function deviceOf(devices: Devices, { params }: Call): Device {
+  return devices.require(params['device_id'] ?? '');
+}
+
+const REFUSALS = [
+  '403 insufficient_role',
+  '413 payload_too_large',
+  '422 command_not_found',
+  '422 invalid_command_arguments',
+  '422 device_offline',
+  '429 too_many_requests',
+] as const;
+
+function sendingRoutes(options: RouteOptions): Route[] {
+  const { commands, devices } = options;
+  return [
+    route({
+      operation: 'execute_command',
+      method: 'POST',
+      paths: [...devicePaths('/commands/execute'), ...devicePaths('/execute_command')],
+      // The command's access level decides.
+      role: 'READONLY',
+      query: expandQuery,
+      body: requestBody,
+      errors: REFUSALS,
+      handle: async (call) => {
+        const running = await commands.execute(deviceOf(devices, call), call.body, call.principal);
+        const withLog = call.query.expand.includes('log');
+        return answerWhenEnded(options, running, call.signal, (execution) => ({
+          execution: toWire(execution, withLog ? commands.log(execution.id) : undefined),
+        }));
+      },
+    }),
+    route({
+      operation: 'create_command_execution',
+      method: 'POST',
+      paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
+      role: 'READONLY',
+      body: requestBody,
+      errors: REFUSALS,
+      handle: async (call) => {
+        const { id } = await commands.execute(deviceOf(devices, call), call.body, call.principal);
+        return { execution_id: id };
+      },
+    }),
+  ];
+}
+
+function readingRoutes({ commands, devices }: RouteOptions): Route[] {
+  return [
+    route({
+      operation: 'get_command_execution',
+      method: 'GET',
+      paths: [
+        ...devicePaths('/commands/executions/{execution_id}'),
+        ...devicePaths('/command_executions/{execution_id}'),
+      ],
+      role: 'READONLY',
+      query: expandQuery,
+      errors: ['403 insufficient_role', '404 execution_not_found'],
+      handle: (call) => {
+        const execution = commands.get(
+          deviceOf(devices, call),
+          call.params['execution_id'] ?? '',
+          call.principal.role,
+        );
+        return {
+          execution: toWire(
+            execution,
+            call.query.expand.includes('log') ? commands.log(execution.id) : undefined,
+          ),
+        };
+      },
+    }),
+    route({
+      operation: 'list_command_executions',
+      method: 'GET',
+      paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
+      role: 'READONLY',
+      query: listQuery,
+      handle: (call) =>
+        answerList(
+          commands,
+          listQueryOf(call.query, [deviceOf(devices, call).id]),
+          call.principal.role,
+          call.query.expand,
+        ),
+    }),
+    route({
+      operation: 'list_site_command_executions',
+      method: 'GET',
+      paths: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
+      role: 'READONLY',
+      query: siteListQuery,
+      handle: (call) =>
+        answerList(
+          commands,
+          listQueryOf(call.query, deviceIdsOf(call.query, devices)),
+          call.principal.role,
+          call.query.expand,
+        ),
+    }),
+  ];
+}
+
+/** No charset: clients compare the whole string. */
+const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+
+/** Blanks before JSON are JSON, so a client that gives up on silence keeps waiting (RFC 8259 section 2). */
+const BLANK = ' ';
+
+/**
+ * The answer of the waiting call: at once when the end comes within the first interval, else headers and a
+ * blank every interval until the JSON follows. When the gateway stops, the execution is answered as it
+ * stands: a refusal would invite the caller to send the command again.
+ */
+async function answerWhenEnded(
+  { clock, limits }: RouteOptions,
+  running: Running,
+  signal: AbortSignal,
+  toBody: (execution: Execution) => unknown,
+): Promise<unknown> {
+  const left = new Promise<Execution>((resolve) => {
+    const leave = (): void => resolve(running.current());
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+  });
+  const ended = Promise.race([running.ended, left]);
+  const early = await within(clock, limits.keepAliveFirstMs, ended);
+  if (early) return toBody(early);
+
+  async function* blanksThenJson(): AsyncGenerator<string> {
+    let execution: Execution | undefined;
+    do {
+      yield BLANK;
+      execution = await within(clock, limits.keepAliveIntervalMs, ended);
+    } while (!execution);
+    yield JSON.stringify(toBody(execution));
+  }
+  return new Response(encoded(blanksThenJson()), { headers: JSON_HEADERS });
+}
+
+/** The promise's value, or undefined when it takes longer than `durationMs`. */
+function within<Value>(
+  clock: Clock,
+  durationMs: number,
+  promise: Promise<Value>,
+): Promise<Value | undefined> {
+  const { promise: result, resolve, reject } = Promise.withResolvers<Value | undefined>();
+  const timer = clock.setTimer(durationMs, () => resolve(undefined));
+  promise.then(resolve, reject).finally(() => timer.cancel());
+  return result;
+}
+
+/**
+ * A page is written execution by execution, because a thousand of them with their logs would not fit into
+ * memory. One that was deleted since the page was taken is left out.
+ */
+function answerList(commands: Commands, query: ListQuery, role: Role, expand: readonly string[]): Response {
+  const { ids, totalCount } = commands.list(query, role);
+  const withLog = expand.includes('log');
+  function* page(): Generator<string> {
+    let text = '{"executions":[';
+    let separator = '';
+    for (const id of ids) {
+      const execution = commands.find(id);
+      if (!execution) continue;
+      text += separator + JSON.stringify(toWire(execution, withLog ? commands.log(id) : undefined));
+      separator = ',';
+      if (text.length < CHUNK_LENGTH) continue;
+      yield text;
+      text = '';
+    }
+    yield `${text}],"total_count":${totalCount}}`;
+  }
+  return new Response(encoded(page()), { headers: JSON_HEADERS });
+}
+
+const CHUNK_LENGTH = 16_384;
+
+function encoded(texts: Iterable<string> | AsyncIterable<string>): ReadableStream<Uint8Array> {
+  return ReadableStream.from<string>(texts).pipeThrough(new TextEncoderStream());
+}

@@ -1,0 +1,137 @@
+/** Shapes on the wire. Source: http-contract.md 8 "Execution", 9.6. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { query } from '../../platform/http/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import {
+  type CommandResponse,
+  type Execution,
+  EXECUTION_STATES,
+  ORDERS,
+  RETENTIONS,
+  type Retention,
+} from './model.ts';
+import type { CommandRequest, ListQuery } from './service.ts';
+
+/** Kept as sent, whatever its keys are called, so that an unknown argument is named and not lost. */
+const argumentsObject = v.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+);
+
+export const requestBody = v.pipe(
+  v.object({
+    name: v.pipe(v.string(), v.minLength(1)),
+    arguments: v.nullish(argumentsObject),
+    ephemeral: v.nullish(v.boolean()),
+  }),
+  v.transform((body): CommandRequest => ({
+    name: body.name,
+    arguments: body.arguments ?? {},
+    ephemeral: body.ephemeral ?? false,
+  })),
+);
+
+export const expandQuery = v.object({ expand: query.choices(['log']) });
+
+const listEntries = {
+  // Older clients ask for ephemeral executions by `expand`.
+  expand: query.choices(['log', 'ephemeral']),
+  retention: query.optionalChoice(RETENTIONS),
+  order: query.choice(ORDERS, 'CREATED_AT_ASC'),
+  'created_at.gte': query.instant(),
+  'created_at.lt': query.instant(),
+  'state.in': query.choices(EXECUTION_STATES),
+  'name.in': query.optionalList(),
+  limit: query.limit(LIMITS.commands.pageItems, LIMITS.http.pageItems),
+  offset: query.offset(),
+};
+
+export const listQuery = v.object(listEntries);
+
+export const siteListQuery = v.object({
+  ...listEntries,
+  'device_id.in': query.optionalList(),
+  'device.profiles.has_all': query.optionalList(),
+  'device.child_type.in': query.optionalList(),
+  'device.parent_id.in': query.optionalList(),
+});
+
+type ListInput = v.InferOutput<typeof listQuery>;
+
+export function listQueryOf(input: ListInput, deviceIds: readonly string[] | undefined): ListQuery {
+  const states = input['state.in'];
+  const assumed: Retention = input.expand.includes('ephemeral') ? 'ALL' : 'PERSISTENT';
+  return {
+    deviceIds,
+    retention: input.retention ?? assumed,
+    createdFromMs: input['created_at.gte'],
+    createdBeforeMs: input['created_at.lt'],
+    states: states.length > 0 ? states : undefined,
+    names: input['name.in'],
+    descending: input.order === 'CREATED_AT_DESC',
+    limit: input.limit,
+    offset: input.offset,
+  };
+}
+
+/**
+ * Ids of the devices that pass the site list's device filters; undefined when none is given. Devices are
+ * named by id or slug; an unknown one matches nothing.
+ */
+export function deviceIdsOf(
+  input: v.InferOutput<typeof siteListQuery>,
+  devices: Devices,
+): readonly string[] | undefined {
+  const idsOf = (names: string[]): Set<string> =>
+    new Set(names.flatMap((name) => devices.find(name)?.id ?? []));
+  const conditions: ((device: Device) => boolean)[] = [];
+  const named = input['device_id.in'];
+  if (named) {
+    const ids = idsOf(named);
+    conditions.push((device) => ids.has(device.id));
+  }
+  const profiles = input['device.profiles.has_all'];
+  if (profiles)
+    conditions.push((device) => {
+      const implemented = devices.manifest(device).implements;
+      return profiles.every((profile) => implemented.includes(profile));
+    });
+  const types = input['device.child_type.in'];
+  if (types) conditions.push((device) => types.some((type) => type.toUpperCase() === device.type));
+  const parents = input['device.parent_id.in'];
+  if (parents) {
+    const ids = idsOf(parents);
+    conditions.push(
+      ({ communication }) => communication.upstreamId !== undefined && ids.has(communication.upstreamId),
+    );
+  }
+  if (conditions.length === 0) return undefined;
+  return devices
+    .all()
+    .filter((device) => conditions.every((holds) => holds(device)))
+    .map(({ id }) => id);
+}
+
+/** `log` is given for `expand=log`, newest first. */
+export function toWire(execution: Execution, log?: readonly CommandResponse[]): Record<string, unknown> {
+  return {
+    id: execution.id,
+    device_id: execution.deviceId,
+    state: execution.state,
+    ephemeral: execution.ephemeral,
+    created_at: formatTimestamp(execution.createdAtMs),
+    request: {
+      name: execution.request.name,
+      arguments: execution.request.arguments,
+      manifest_name: execution.request.manifestName,
+    },
+    ...(execution.response && { response: responseToWire(execution.response) }),
+    ...(log && { log: log.map(responseToWire) }),
+  };
+}
+
+function responseToWire({ state, payload, receivedAtMs }: CommandResponse): Record<string, unknown> {
+  return { state, payload, received_at: formatTimestamp(receivedAtMs) };
+}

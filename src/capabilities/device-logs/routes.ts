@@ -1,0 +1,68 @@
+/** Operations on device logs (http-contract.md 9.8) and their stream (11). */
+import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
+import { type Device, devicePaths, type Devices } from '../devices/index.ts';
+import { passes } from './model.ts';
+import {
+  filterOf,
+  listQuery,
+  listQueryOf,
+  showsTimestamp,
+  streamQuery,
+  toStreamMessage,
+  toWire,
+} from './schema.ts';
+import type { DeviceLogs } from './service.ts';
+
+interface RouteOptions {
+  deviceLogs: DeviceLogs;
+  devices: Devices;
+}
+
+function deviceOf(devices: Devices, { params }: Call): Device {
+  return devices.require(params['device_id'] ?? '');
+}
+
+export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] {
+  return [
+    route({
+      operation: 'get_device_logs',
+      method: 'GET',
+      paths: devicePaths('/logs'),
+      role: 'USER',
+      query: listQuery,
+      handle: (call) => {
+        const { entries, totalCount } = deviceLogs.list(deviceOf(devices, call), listQueryOf(call.query));
+        const withTimestamp = showsTimestamp(call.header('user-agent'));
+        return { logs: entries.map((entry) => toWire(entry, withTimestamp)), total_count: totalCount };
+      },
+    }),
+  ];
+}
+
+export function deviceLogStreams({ deviceLogs, devices }: RouteOptions): Stream[] {
+  return [
+    stream({
+      operation: 'stream_device_logs',
+      paths: [...devicePaths('/logs'), ...devicePaths('/logs/ws')],
+      role: 'USER',
+      query: streamQuery,
+      open: (call) => {
+        const device = deviceOf(devices, call);
+        const filter = filterOf(call.query);
+        const withTimestamp = showsTimestamp(call.header('user-agent'));
+        return (socket) => {
+          const ends = [
+            deviceLogs.events.on('entry_stored', 'log stream', ({ entry }) => {
+              if (entry.deviceId === device.id && passes(entry, filter))
+                socket.send(toStreamMessage(entry, withTimestamp));
+            }),
+            devices.events.on('device_deleted', 'log stream', ({ device: gone }) => {
+              if (gone.id === device.id) socket.close(1008, 'The device was deleted.');
+            }),
+          ];
+          socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
+        };
+      },
+    }),
+  ];
+}

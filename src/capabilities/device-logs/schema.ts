@@ -1,0 +1,80 @@
+/** Shapes on the wire. Source: http-contract.md 8 "Device log entry", 9.8 and 11. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { query } from '../../platform/http/index.ts';
+import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
+import type { LogEntry, LogFilter } from './model.ts';
+import type { LogQuery } from './service.ts';
+
+/** Names of both revisions; each parameter takes either. */
+const PERSIST_OF = {
+  ALL: undefined,
+  PERSISTENT: true,
+  EPHEMERAL: false,
+  PERSISTED_ONLY: true,
+  TEMPORARY_ONLY: false,
+} as const;
+const KINDS = ['ALL', 'PERSISTENT', 'EPHEMERAL', 'PERSISTED_ONLY', 'TEMPORARY_ONLY'] as const;
+
+const filterEntries = {
+  retention: query.optionalChoice(KINDS),
+  show: query.optionalChoice(KINDS),
+  severity: query.choices(LOG_SEVERITIES),
+};
+
+export const streamQuery = v.object(filterEntries);
+
+export const listQuery = v.object({
+  ...filterEntries,
+  order: query.choice(['RECEIVED_AT_ASC', 'RECEIVED_AT_DESC'], 'RECEIVED_AT_ASC'),
+  limit: query.limit(LIMITS.deviceLogs.pageItems, LIMITS.deviceLogs.pageItems, true),
+  offset: query.offset(),
+  'received_at.gte': query.instant(),
+  'received_at.lt': query.instant(),
+  received_at_from: query.instant(),
+  received_at_to: query.instant(),
+});
+
+export function filterOf(input: v.InferOutput<typeof streamQuery>): LogFilter {
+  return {
+    persist: PERSIST_OF[input.retention ?? input.show ?? 'ALL'],
+    severities: input.severity.length > 0 ? input.severity : undefined,
+  };
+}
+
+export function listQueryOf(input: v.InferOutput<typeof listQuery>): LogQuery {
+  return {
+    ...filterOf(input),
+    receivedFromMs: input['received_at.gte'] ?? input.received_at_from,
+    receivedBeforeMs: input['received_at.lt'] ?? input.received_at_to,
+    descending: input.order === 'RECEIVED_AT_DESC',
+    limit: input.limit,
+    offset: input.offset,
+  };
+}
+
+/**
+ * Whether the member `timestamp` is shown. Two released decoders of Go clients contradict each other about
+ * its type, and both accept its absence; they send no User-Agent of their own.
+ */
+export function showsTimestamp(userAgent: string | undefined): boolean {
+  return userAgent !== undefined && userAgent !== '' && !userAgent.startsWith('Go-http-client/');
+}
+
+export function toWire(entry: LogEntry, withTimestamp: boolean): Record<string, unknown> {
+  return {
+    device_id: entry.deviceId,
+    received_at: formatTimestamp(entry.receivedAtMs),
+    ...(withTimestamp && entry.deviceTimeS !== undefined && { timestamp: entry.deviceTimeS }),
+    severity: entry.severity,
+    message: entry.message,
+    persist: entry.persist,
+  };
+}
+
+/** A streamed entry: flat for one family of clients, nested in `log` for the other. */
+export function toStreamMessage(entry: LogEntry, withTimestamp: boolean): Record<string, unknown> {
+  const { severity, message } = entry;
+  return { ...toWire(entry, withTimestamp), log: { severity, message } };
+}

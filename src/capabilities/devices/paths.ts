@@ -1,0 +1,8 @@
+/** All paths of an operation on one device; the first is the canonical one (http-contract.md section 14). */
+export function devicePaths(suffix: string): [string, ...string[]] {
+  return [
+    `/v3/devices/{device_id}${suffix}`,
+    `/v3/sites/{site_id}/devices/{device_id}${suffix}`,
+    `/v3/site/devices/{device_id}${suffix}`,
+  ];
+}

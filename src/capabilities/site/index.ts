@@ -1,0 +1,1 @@
+export { sitePaths } from './paths.ts';
