@@ -1,4 +1,5 @@
 export { checkArguments, MASK, maskSensitive, type CheckedArguments } from './arguments.ts';
+export { schemaProblem } from './json-schema.ts';
 export type {
   AccessLevel,
   AttributeType,

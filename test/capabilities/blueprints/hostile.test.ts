@@ -128,7 +128,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('gently edited manifests, many of them still valid (2 000 cases)', () => {
+  test('gently edited manifests, many of them still valid (1 000 cases)', () => {
     const gentle = array(
       record({
         at: nat(),
@@ -145,9 +145,9 @@ describe('whatever is uploaded is judged:', () => {
         assertVerdict(result);
         if (result.manifest !== undefined) valid++;
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
-    assert.ok(valid > 100, `${valid} were valid`);
+    assert.ok(valid > 50, `${valid} were valid`);
   });
 
   test('the sample with edits (300 cases)', () => {
@@ -162,7 +162,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('any values in the places of the manifest (1 000 cases)', () => {
+  test('any values in the places of the manifest (500 cases)', () => {
     const sections = constantFrom(
       'display_name',
       'runtime',
@@ -244,7 +244,7 @@ describe('whatever is uploaded is judged:', () => {
           assertVerdict(timed(() => compileFiles(filesOf({ ...FILES, 'manifest.yml': text }), profiles)));
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     );
   });
 

@@ -184,6 +184,18 @@ describe('the profiles of the gateway', () => {
     assert.equal((await readArchive(await blueprints.profilesZip())).files?.size, 90);
   });
 
+  test('uploaded twice lead to the same compiled blueprint, byte for byte', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const zip = await zipOf({ 'manifest.yml': usesNew });
+    const compiled: Uint8Array[] = [];
+    for (let round = 0; round < 2; round++) {
+      await blueprints.uploadProfiles(await zipOf(flywheel));
+      await blueprints.uploadProfiles(await blueprints.profilesZip());
+      compiled.push(await blueprints.zip((await blueprints.upload(zip)).id, 'COMPILED'));
+    }
+    assert.deepEqual(compiled[1], compiled[0]);
+  });
+
   test('that a newer program finds invalid are named in the log and left out', async (t) => {
     const { database, lines, restart } = startBlueprints(t);
     database
