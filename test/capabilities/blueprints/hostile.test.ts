@@ -118,17 +118,17 @@ function edited(text: string, changes: readonly { at: number; cut: number; put: 
 }
 
 describe('whatever is uploaded is judged:', () => {
-  test('edited manifests (2 000 cases)', () => {
+  test('edited manifests (1 500 cases)', () => {
     assertProperty(
       property(edits, (changes) => {
         const files = filesOf({ ...FILES, 'manifest.yml': edited(SCRIPTED, changes) });
         assertVerdict(timed(() => compileFiles(files, profiles)));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_500 },
     );
   });
 
-  test('gently edited manifests, many of them still valid (1 000 cases)', () => {
+  test('gently edited manifests, many of them still valid (500 cases)', () => {
     const gentle = array(
       record({
         at: nat(),
@@ -145,12 +145,12 @@ describe('whatever is uploaded is judged:', () => {
         assertVerdict(result);
         if (result.manifest !== undefined) valid++;
       }),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     );
-    assert.ok(valid > 50, `${valid} were valid`);
+    assert.ok(valid > 25, `${valid} were valid`);
   });
 
-  test('the sample with edits (300 cases)', () => {
+  test('the sample with edits (100 cases)', () => {
     const sample = builtInFiles('battery-inverter').get('manifest.yml')?.toString() ?? '';
     assertProperty(
       property(edits, (changes) => {
@@ -158,11 +158,11 @@ describe('whatever is uploaded is judged:', () => {
           timed(() => compileFiles(filesOf({ 'manifest.yml': edited(sample, changes) }), profiles)),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
-  test('any values in the places of the manifest (500 cases)', () => {
+  test('any values in the places of the manifest (300 cases)', () => {
     const sections = constantFrom(
       'display_name',
       'runtime',
@@ -244,11 +244,11 @@ describe('whatever is uploaded is judged:', () => {
           assertVerdict(timed(() => compileFiles(filesOf({ ...FILES, 'manifest.yml': text }), profiles)));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
-  test('zips with changed bytes (2 000 cases)', async () => {
+  test('zips with changed bytes (1 500 cases)', async () => {
     const zip = await zipOf({ ...FILES, 'manifest.yml': SCRIPTED });
     assertVerdict(await compileArchive(zip, profiles));
     await assertProperty(
@@ -263,22 +263,22 @@ describe('whatever is uploaded is judged:', () => {
           assert.ok(performance.now() - startMs < LONGEST_MS);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 1_500 },
     );
   });
 
-  test('any bytes (1 000 cases)', async () => {
+  test('any bytes (500 cases)', async () => {
     await assertProperty(
       asyncProperty(uint8Array({ maxLength: 300 }), async (bytes) => {
         assertVerdict(await compileArchive(bytes, profiles));
         assertVerdict(await compileArchive(Buffer.concat([Buffer.from('PK\u0003\u0004'), bytes]), profiles));
         assertVerdict(compileFiles(new Map([['manifest.yml', Buffer.from(bytes)]]), profiles));
       }),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     );
   });
 
-  test('edited profiles (1 000 cases)', () => {
+  test('edited profiles (500 cases)', () => {
     const text =
       'blueprint_spec: profile/1.0\ndisplay_name: P\nimplements: [lib.b]\ntelemetry:\n' +
       '  x: {display_name: X, type: string, enum: {a: {}, b: {}}}\n  y: {display_name: Y, type: float, unit: W/m2}\n' +
@@ -293,11 +293,11 @@ describe('whatever is uploaded is judged:', () => {
         const parsed = timed(() => parseProfiles(files, new Map()));
         assert.ok(Array.isArray(parsed.problems));
       }),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     );
   });
 
-  test('any unit and any Lua text (2 000 cases)', () => {
+  test('any unit and any Lua text (1 000 cases)', () => {
     assertProperty(
       property(
         string({ unit: 'binary' }),
@@ -310,7 +310,7 @@ describe('whatever is uploaded is judged:', () => {
           findRequires(any);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
   });
 });
@@ -322,6 +322,6 @@ test('the same input is compiled to the same output, whatever was compiled befor
       const [first, second] = [compileFiles(files, profiles), compileFiles(files, catalogueOf(new Map()))];
       assert.equal(JSON.stringify(second), JSON.stringify(first));
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });

@@ -1,0 +1,27 @@
+/** What a script needs of the module that runs it (blueprint-manifest.md sections 3 and 16). */
+import type { CompiledManifest } from './manifest.ts';
+
+/** Names that a module of software alone offers; `http` is always there and `lua_api_ver_3` means nothing. */
+export const SOFTWARE_MODULE_OFFERS: ReadonlySet<string> = new Set(['modbus', 'http', 'lua_api_ver_3']);
+
+/** The one product of the older spec that is software. */
+const SOFTWARE_PRODUCT = 'ENP-VIRTUAL';
+
+/**
+ * Requirements of the blueprint that are not offered, in the order of the manifest; for the older spec the
+ * hardware product it is written for. Empty: a software module can run it.
+ */
+export function missingRequirements(
+  manifest: CompiledManifest,
+  offers: ReadonlySet<string> = SOFTWARE_MODULE_OFFERS,
+): string[] {
+  const required = manifest.runtime?.requirements ?? productsOf(manifest);
+  return required.filter((name) => !offers.has(name) && name !== SOFTWARE_PRODUCT);
+}
+
+function productsOf(manifest: CompiledManifest): string[] {
+  const modules = manifest['communication_modules'] as Record<string, { product?: unknown }> | undefined;
+  return Object.values(modules ?? {}).flatMap(({ product }) =>
+    typeof product === 'string' ? [product] : [],
+  );
+}
