@@ -220,6 +220,19 @@ describe('the compiled manifest', () => {
     assert.deepEqual(manifest.telemetry['t']?.['.hint'], [true]);
   });
 
+  test('takes a dot field among the entries of a section for a note, not for an entry', () => {
+    const { manifest } = compiled(
+      attributes('  .defaults: &d {type: float}\n  a: {display_name: A, <<: *d}\n') +
+        'alerts: {.note: x}\ncommands: {.note: x}\nconfiguration: {.note: x}\nunits: {.note: x}\n',
+    );
+    assert.deepEqual(Object.keys(manifest.telemetry), ['a', 'alerts', 'alert_details']);
+    assert.deepEqual(Object.keys(manifest.alerts), ['not_configured']);
+    assert.deepEqual(
+      [manifest.commands, manifest.configuration, manifest['command_groups']],
+      [{}, {}, undefined],
+    );
+  });
+
   test('has values that aliases and merge keys of YAML stand for', () => {
     const { manifest } = compiled(
       manifestWith(

@@ -7,7 +7,7 @@ import type {
   CompiledCommand,
   CompiledConfigurationGroup,
 } from '../manifest.ts';
-import { mapOf, recordOf, textOf } from '../source/tree.ts';
+import { mapOf, recordOf, sectionOf, textOf } from '../source/tree.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 export function compileCommands(source: YamlMap, context: SectionContext): Record<string, CompiledCommand> {
@@ -23,9 +23,9 @@ export function compileCommands(source: YamlMap, context: SectionContext): Recor
         aliases: filled.get(name)?.aliases ?? [],
       };
       if (entry.get('arguments') instanceof Map)
-        command.arguments = compileArguments(mapOf(entry.get('arguments')), context);
+        command.arguments = compileArguments(sectionOf(entry.get('arguments')), context);
       if (entry.get('response') instanceof Map)
-        command.response = compileArguments(mapOf(entry.get('response')), context);
+        command.response = compileArguments(sectionOf(entry.get('response')), context);
       const ui = entry.get('ui');
       if (ui instanceof Map) command['ui'] = compileUi(ui);
       return [name, command] as const;
@@ -43,7 +43,7 @@ export function compileConfiguration(
       const group: CompiledConfigurationGroup = {
         ...(plainOf(entry) as CompiledConfigurationGroup),
         access_level: levelOf(entry),
-        parameters: compileArguments(mapOf(entry.get('parameters')), context),
+        parameters: compileArguments(sectionOf(entry.get('parameters')), context),
       };
       return [String(key), group] as const;
     }),

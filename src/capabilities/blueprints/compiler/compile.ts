@@ -7,7 +7,7 @@ import { compileCommands, compileConfiguration } from './commands.ts';
 import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { entriesOf } from '../profiles/conformance.ts';
-import { listOf, mapOf, recordOf, withoutNulls } from '../source/tree.ts';
+import { listOf, mapOf, recordOf, sectionOf, withoutNulls } from '../source/tree.ts';
 import { parseUnit } from './units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
@@ -31,21 +31,22 @@ export function compileManifest(authored: YamlMap, context: CompileContext): Com
   const shared = { schemaOf: context.schemaOf, listed, entries, isOld };
   const compiled: Record<string, unknown> = {};
   for (const [key, value] of source) compiled[String(key)] = plainOf(value);
-  const telemetry = compileAttributes('telemetry', mapOf(source.get('telemetry')), shared);
+  const telemetry = compileAttributes('telemetry', sectionOf(source.get('telemetry')), shared);
   Object.assign(compiled, {
     blueprint_spec: isOld ? 'device_compiled/1.0' : 'device_compiled/3.0',
     implements: [...profiles],
-    properties: compileAttributes('properties', mapOf(source.get('properties')), shared),
+    properties: compileAttributes('properties', sectionOf(source.get('properties')), shared),
     telemetry: withAlertAttributes(telemetry),
-    alerts: compileAlerts(mapOf(source.get('alerts')), isOld),
-    commands: compileCommands(mapOf(source.get('commands')), shared),
-    configuration: compileConfiguration(mapOf(source.get('configuration')), shared),
+    alerts: compileAlerts(sectionOf(source.get('alerts')), isOld),
+    commands: compileCommands(sectionOf(source.get('commands')), shared),
+    configuration: compileConfiguration(sectionOf(source.get('configuration')), shared),
   });
   delete compiled['implements_draft'];
   if (isOld) compileCommunicationModules(source, compiled);
   else compileRuntime(source, compiled);
   const units = compileUnits(source, compiled as CompiledManifest);
   if (Object.keys(units).length > 0) compiled['units'] = units;
+  else if (!isOld) delete compiled['units'];
   return compiled as CompiledManifest;
 }
 
@@ -97,7 +98,7 @@ function compileCommunicationModules(source: YamlMap, compiled: Record<string, u
 /** Every unit that the manifest uses, with the author's text for the author's own (change 13). */
 function compileUnits(source: YamlMap, compiled: CompiledManifest): Record<string, unknown> {
   if (compiled.blueprint_spec === 'device_compiled/1.0') return {};
-  const own = mapOf(source.get('units'));
+  const own = sectionOf(source.get('units'));
   const units = new Map<string, unknown>([...own].map(([code, unit]) => [String(code), plainOf(unit)]));
   for (const attribute of [...Object.values(compiled.properties), ...Object.values(compiled.telemetry)]) {
     for (const code of [

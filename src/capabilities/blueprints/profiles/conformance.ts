@@ -5,7 +5,7 @@
 import { enumItems } from '../compiler/enums.ts';
 import { parseUnit } from '../compiler/units.ts';
 import type { EnumValue } from '../manifest.ts';
-import { listOf, mapOf, textOf } from '../source/tree.ts';
+import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import type { YamlMap } from '../source/yaml.ts';
 import type { DeclaredMember, MemberSection, ProfileCatalogue } from './catalogue.ts';
 
@@ -20,7 +20,7 @@ export interface ProfileEntry {
 
 export function entriesOf(manifest: YamlMap): ProfileEntry[] {
   return (['properties', 'telemetry', 'commands'] as const).flatMap((section) =>
-    [...mapOf(manifest.get(section))].map(([key, value]) => ({
+    [...sectionOf(manifest.get(section))].map(([key, value]) => ({
       section,
       name: String(key),
       implements: listOf(mapOf(value).get('implements')),

@@ -7,7 +7,7 @@ import { enumItems } from '../compiler/enums.ts';
 import { parseUnit } from '../compiler/units.ts';
 import { readArchive } from '../source/archive.ts';
 import { textOfUtf8 } from '../source/text.ts';
-import { listOf, mapOf, textOf } from '../source/tree.ts';
+import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import { parseYaml, type YamlMap } from '../source/yaml.ts';
 import { checkProfileShape } from '../validation/profile.ts';
 import { Problems } from '../validation/problems.ts';
@@ -84,11 +84,11 @@ function profileOf(id: string, source: YamlMap): Profile {
     members: [
       ...attributeMembers('properties', source),
       ...attributeMembers('telemetry', source),
-      ...[...mapOf(source.get('commands'))].map(([key, value]) => ({
+      ...[...sectionOf(source.get('commands'))].map(([key, value]) => ({
         section: 'commands' as const,
         name: String(key),
         arguments: Object.fromEntries(
-          [...mapOf(mapOf(value).get('arguments'))].map(([name, argument]) => [
+          [...sectionOf(mapOf(value).get('arguments'))].map(([name, argument]) => [
             String(name),
             {
               type: textOf(mapOf(argument).get('type')) ?? '',
@@ -102,7 +102,7 @@ function profileOf(id: string, source: YamlMap): Profile {
 }
 
 function attributeMembers(section: 'properties' | 'telemetry', source: YamlMap): ProfileMember[] {
-  return [...mapOf(source.get(section))].map(([key, value]) => {
+  return [...sectionOf(source.get(section))].map(([key, value]) => {
     const entry = mapOf(value);
     const type = textOf(entry.get('type')) ?? '';
     const unit = textOf(entry.get('unit'));

@@ -6,6 +6,11 @@ export function mapOf(value: YamlValue | undefined): YamlMap {
   return value instanceof Map ? value : new Map();
 }
 
+/** A map from names to entries, without dot fields: those are the author's notes, not entries. */
+export function sectionOf(value: YamlValue | undefined): YamlMap {
+  return new Map([...mapOf(value)].filter(([key]) => !String(key).startsWith('.')));
+}
+
 /** A field that may be one text or a list of texts, as a list. */
 export function listOf(value: YamlValue | undefined): string[] {
   if (typeof value === 'string') return [value];

@@ -1,7 +1,7 @@
 /** What the checks of one manifest share. */
 import type { ArchiveFiles } from '../source/archive.ts';
 import { resolveSchema } from '../source/schemas.ts';
-import { mapOf } from '../source/tree.ts';
+import { sectionOf } from '../source/tree.ts';
 import type { YamlMap } from '../source/yaml.ts';
 import type { Problems } from './problems.ts';
 import type { Scope } from './shape.ts';
@@ -38,7 +38,7 @@ export function createContext(
 }
 
 function namesOf(manifest: YamlMap, section: string): ReadonlySet<string> {
-  return new Set([...mapOf(manifest.get(section)).keys()].map(String));
+  return new Set([...sectionOf(manifest.get(section)).keys()].map(String));
 }
 
 /** Reports what is wrong with a `json_schema` field of an entry of the given type. */

@@ -1,7 +1,7 @@
 /** What a manifest says about profiles, against the profiles there are (blueprint-manifest.md section 17). */
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { conformance, entriesOf } from '../profiles/conformance.ts';
-import { listOf, mapOf } from '../source/tree.ts';
+import { listOf, mapOf, sectionOf } from '../source/tree.ts';
 import type { ManifestContext } from './context.ts';
 import { listed } from './shape.ts';
 
@@ -28,7 +28,7 @@ function checkReferences(context: ManifestContext, catalogue: ProfileCatalogue, 
     known.flatMap((id) => [...catalogue.closure(id), ...(catalogue.earlier?.closure(id) ?? [])]),
   );
   for (const section of ['properties', 'telemetry', 'commands']) {
-    for (const [key, value] of mapOf(context.manifest.get(section))) {
+    for (const [key, value] of sectionOf(context.manifest.get(section))) {
       const source = mapOf(value).get('implements');
       if (listOf(source).length === 0) continue;
       for (const [path, reference] of listed(`${section}.${String(key)}.implements`, source)) {
