@@ -162,6 +162,7 @@ const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/files'],
       node: 'all',
     },
+    { place: 'platform/upload', mayImport: [], node: 'all' },
     {
       place: 'platform/workers',
       mayImport: ['platform/clock', 'platform/log'],
@@ -181,7 +182,7 @@ const TABLE: ImportTable = {
   pureNode: ['node:assert', 'node:assert/strict', 'node:buffer', 'node:crypto', 'node:util', 'node:zlib'],
   packages: {
     '@cfworker/json-schema': ['capabilities/blueprints'],
-    '@fastify/busboy': ['platform/http'],
+    '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
     aedes: ['platform/mqtt'],
     'better-sqlite3': ['platform/sqlite'],

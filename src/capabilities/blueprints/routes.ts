@@ -1,9 +1,23 @@
-/** Operations on blueprints (http-contract.md 9.4). */
-import { route, type Route } from '../../platform/http/index.ts';
+/** Operations on blueprints and device profiles (http-contract.md 9.4). */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { query, route, type Call, type Route } from '../../platform/http/index.ts';
+import { readUpload } from '../../platform/upload/index.ts';
 import { toWire } from './schema.ts';
 import type { BlueprintService } from './service.ts';
 
+/** Zip and what a form adds to it. */
+const UPLOAD_BYTES = LIMITS.http.zipBodyBytes + 65_536;
+const FIELD = 'data';
+/** Callers without a token: calls per minute and address. */
+const WITHOUT_TOKEN = { anonymousPerMinute: LIMITS.http.anonymousValidatePerMinute };
+
 export function blueprintRoutes(service: BlueprintService): Route[] {
+  // Fixed paths first: `download_device_profiles` must not be taken for an id.
+  return [...profileRoutes(service), ...uploadRoutes(service), ...readRoutes(service)];
+}
+
+function readRoutes(service: BlueprintService): Route[] {
   return [
     route({
       operation: 'get_blueprint',
@@ -11,7 +25,7 @@ export function blueprintRoutes(service: BlueprintService): Route[] {
       paths: ['/v3/blueprints/{blueprint_id}'],
       role: 'READONLY',
       errors: ['404 blueprint_not_found'],
-      handle: (call) => ({ blueprint: toWire(service.require(call.params['blueprint_id'] ?? '')) }),
+      handle: (call) => ({ blueprint: toWire(service.require(parameter(call, 'blueprint_id'))) }),
     }),
     route({
       operation: 'get_blueprint_by_name',
@@ -19,15 +33,100 @@ export function blueprintRoutes(service: BlueprintService): Route[] {
       paths: ['/v3/blueprints/{namespace}/{blueprint_name}/{tag}'],
       role: 'READONLY',
       errors: ['404 blueprint_not_found'],
-      handle: ({ params }) => ({
+      handle: (call) => ({
         blueprint: toWire(
           service.requireByName(
-            params['namespace'] ?? '',
-            params['blueprint_name'] ?? '',
-            params['tag'] ?? '',
+            parameter(call, 'namespace'),
+            parameter(call, 'blueprint_name'),
+            parameter(call, 'tag'),
           ),
         ),
       }),
     }),
+    route({
+      operation: 'get_blueprint_zip',
+      method: 'GET',
+      paths: ['/v3/blueprints/{blueprint_id}/zip'],
+      role: 'READONLY',
+      query: v.object({ view: query.choice(['COMPILED', 'ORIGINAL'], 'COMPILED') }),
+      errors: ['404 blueprint_not_found'],
+      handle: async (call) => {
+        const id = parameter(call, 'blueprint_id');
+        const zip = await service.zip(id, call.query.view);
+        return zipAnswer(zip, `blueprint-${id}-${call.query.view.toLowerCase()}.zip`);
+      },
+    }),
   ];
+}
+
+function uploadRoutes(service: BlueprintService): Route[] {
+  return [
+    route({
+      operation: 'validate_blueprint',
+      method: 'POST',
+      paths: ['/v3/blueprints/validate'],
+      role: null,
+      ...WITHOUT_TOKEN,
+      body: 'stream',
+      bodyBytes: UPLOAD_BYTES,
+      errors: ['400 invalid_body'],
+      handle: async (call) => {
+        const problems = await service.validate(await readUpload(call, FIELD));
+        return problems.length === 0 ? {} : { validation_errors: problems };
+      },
+    }),
+    route({
+      operation: 'upload_blueprint',
+      method: 'POST',
+      paths: ['/v3/blueprints/upload'],
+      role: 'OWNER',
+      body: 'stream',
+      bodyBytes: UPLOAD_BYTES,
+      errors: ['400 invalid_body', '422 invalid_blueprint'],
+      handle: async (call) => {
+        const blueprint = toWire(await service.upload(await readUpload(call, FIELD)));
+        // The interface shows the fields alone, its clients read them inside `blueprint`.
+        return { blueprint, ...blueprint };
+      },
+    }),
+  ];
+}
+
+function profileRoutes(service: BlueprintService): Route[] {
+  return [
+    route({
+      operation: 'download_device_profiles',
+      method: 'GET',
+      paths: ['/v3/blueprints/device_profiles/download', '/v3/blueprints/download_device_profiles'],
+      role: 'READONLY',
+      handle: async () => zipAnswer(await service.profilesZip(), 'device-profiles.zip'),
+    }),
+    route({
+      operation: 'upload_device_profiles',
+      method: 'POST',
+      paths: ['/v3/blueprints/device_profiles/upload', '/v3/blueprints/upload_device_profiles'],
+      role: 'OWNER',
+      body: 'stream',
+      bodyBytes: UPLOAD_BYTES,
+      errors: ['400 invalid_body', '422 invalid_profiles'],
+      handle: async (call) => {
+        await service.uploadProfiles(await readUpload(call, FIELD));
+        return {};
+      },
+    }),
+  ];
+}
+
+function parameter(call: Pick<Call, 'params'>, name: string): string {
+  return call.params[name] ?? '';
+}
+
+function zipAnswer(zip: Uint8Array, fileName: string): Response {
+  return new Response(Buffer.from(zip), {
+    headers: {
+      'Content-Type': 'application/zip',
+      'Content-Disposition': `attachment; filename="${fileName}"`,
+      'Content-Length': String(zip.length),
+    },
+  });
 }

@@ -1,11 +1,12 @@
 /** Operations on the configuration of a device (http-contract.md 9.5). */
 import { route, type Call, type Route } from '../../platform/http/index.ts';
-import type { Device, Devices } from '../devices/index.ts';
+import { devicePaths, type Device, type Devices } from '../devices/index.ts';
 import { getQuery, updateBody } from './schema.ts';
 import type { DeviceConfigurationService } from './service.ts';
 
 /** Least role of all; each group has its own above that. */
 const ROLE = 'READONLY';
+const GROUP = '/configuration/{group_name}';
 const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configuration_group_not_found'];
 
 export function deviceConfigurationRoutes(service: DeviceConfigurationService, devices: Devices): Route[] {
@@ -14,7 +15,7 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
     route({
       operation: 'get_device_configuration',
       method: 'GET',
-      paths: pathsOf(''),
+      paths: devicePaths(GROUP),
       role: ROLE,
       query: getQuery,
       errors: [...ERRORS, '400 invalid_query'],
@@ -30,7 +31,7 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
     route({
       operation: 'update_device_configuration',
       method: 'PATCH',
-      paths: pathsOf(''),
+      paths: devicePaths(GROUP),
       role: ROLE,
       body: updateBody,
       errors: [...ERRORS, '400 invalid_body', '422 invalid_configuration'],
@@ -41,7 +42,7 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
     route({
       operation: 'reset_device_configuration',
       method: 'POST',
-      paths: pathsOf('/reset_all'),
+      paths: devicePaths(`${GROUP}/reset_all`),
       role: ROLE,
       errors: ERRORS,
       handle: (call) => ({
@@ -49,11 +50,6 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
       }),
     }),
   ];
-}
-
-function pathsOf(end: string): [string, ...string[]] {
-  const path = `/devices/{device_id}/configuration/{group_name}${end}`;
-  return [`/v3${path}`, `/v3/sites/{site_id}${path}`, `/v3/site${path}`];
 }
 
 function groupOf(call: Pick<Call, 'params'>): string {

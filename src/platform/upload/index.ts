@@ -1,0 +1,1 @@
+export { readUpload, type UploadRequest } from './upload.ts';
