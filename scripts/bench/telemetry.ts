@@ -50,7 +50,7 @@ async function inFolder(work: (folder: string) => Promise<unknown>): Promise<voi
 async function measureIntake(folder: string, parameters: Parameters, report: Report): Promise<string> {
   const store = await openBenchStore(folder);
   const workload = createWorkload({ seed: SEED, devices: parameters.devices });
-  const run = await store.replay(workload, parameters.seconds);
+  const run = await store.replay(workload, parameters.seconds, 1);
   report('values stored', run.values, 'values');
   report(
     'taken in on one core: journal record, blocks, roll-ups',
@@ -72,7 +72,7 @@ async function measureQueries(folder: string, parameters: Parameters, report: Re
   const workload = createWorkload({ seed: SEED, devices: 5 });
   const fromS = workload.nowS + 1;
   const seconds = Math.round(parameters.queryDays * DAY_S);
-  await store.replay(workload, seconds);
+  await store.replay(workload, seconds, 60);
   const toS = fromS + seconds;
   const numbers = numberSeries(workload);
   const lengths: number[] = [];

@@ -37,8 +37,8 @@ export interface StoreRun {
 }
 
 export interface BenchStore {
-  /** Replays `seconds` of the workload, with one synced journal record for each. */
-  replay(workload: Workload, seconds: number): Promise<StoreRun>;
+  /** Replays `seconds` of the workload, with one synced journal record every `syncEveryS`. */
+  replay(workload: Workload, seconds: number, syncEveryS: number): Promise<StoreRun>;
   /** Milliseconds to the first piece and to the end of an answer, and its length. */
   query(
     seriesIds: readonly number[],
@@ -107,9 +107,9 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
   });
   engine.load();
   return {
-    replay: async (workload, seconds) => {
+    replay: async (workload, seconds, syncEveryS) => {
       const before = writtenBytes();
-      const values = await replay({ workload, seconds, writer, journal, engine, turns, time });
+      const values = await replay({ workload, seconds, syncEveryS, writer, journal, engine, turns, time });
       store.checkpoint();
       const { usedBytes, fileBytes } = engine.status();
       return {
@@ -184,6 +184,7 @@ function createTurns(): Turns {
 async function replay(parts: {
   workload: Workload;
   seconds: number;
+  syncEveryS: number;
   writer: BatchWriter;
   journal: Journal;
   engine: Engine;
@@ -207,10 +208,11 @@ async function replay(parts: {
       turns.end();
       values += given.length;
     }
+    if (second % parts.syncEveryS !== 0 && second !== parts.seconds) continue;
     const synced = journal.request(writer.sizeBytes);
     await journal.flush();
     await synced;
-    if (second % 10 !== 0 && second !== parts.seconds) continue;
+    if (second % 60 !== 0) continue;
     turns.begin();
     await engine.keepHouse();
     turns.end();

@@ -3,6 +3,7 @@ import { decodeBlock } from './block.ts';
 import type { Resolution } from './block-store.ts';
 import type { PlacedValue, SampleSource, Visitor } from './column-cursor.ts';
 import { dayOf, type EngineState, kindOfSeries, reportDamage } from './engine-state.ts';
+import type { OpenSeries } from './open-data.ts';
 import { cellAt, decodeRollup, type Rollup } from './rollup.ts';
 import { Samples } from './samples.ts';
 
@@ -49,8 +50,7 @@ export function createBlockSource(state: EngineState): BlockSource {
 
   function readOpen(seriesId: number, fromS: number, toS: number, into: Samples): void {
     for (const source of [state.sealing, state.open.series]) {
-      const samples = source?.get(seriesId);
-      if (samples) into.append(samples, fromS, toS);
+      source?.get(seriesId)?.readInto(into, fromS, toS);
     }
   }
 
@@ -130,11 +130,7 @@ export function createBlockSource(state: EngineState): BlockSource {
       }
       for (const { firstS } of parts.within(seriesId, fromS, next)) next = Math.min(next, firstS);
       for (const open of [state.sealing, state.open.series]) {
-        const samples = open?.get(seriesId);
-        if (!samples) continue;
-        samples.normalize();
-        const index = samples.indexFrom(fromS);
-        if (index < samples.count) next = Math.min(next, samples.times[index] as number);
+        next = Math.min(next, open?.get(seriesId)?.nextFrom(fromS) ?? next);
       }
       return Math.max(fromS, next);
     },
@@ -173,10 +169,8 @@ export function createBlockSource(state: EngineState): BlockSource {
     }
     for (const part of parts.within(seriesId, 0, day * DAY_S)) days.push(part.day);
     for (const open of [state.sealing, state.open.series]) {
-      const samples = open?.get(seriesId);
-      samples?.normalize();
-      const index = samples ? samples.indexFrom(day * DAY_S) : 0;
-      if (samples && index > 0) days.push(dayOf(samples.times[index - 1] as number));
+      const lastS = open?.get(seriesId)?.lastBefore(day * DAY_S);
+      if (lastS !== undefined) days.push(dayOf(lastS));
     }
     return days.length > 0 ? Math.max(...days) : undefined;
   }
@@ -205,10 +199,8 @@ export function createBlockSource(state: EngineState): BlockSource {
   return source;
 }
 
-function hasSamples(samples: Samples | undefined, fromS: number, toS: number): boolean {
-  if (!samples) return false;
-  samples.normalize();
-  return samples.indexFrom(fromS) < samples.indexFrom(toS);
+function hasSamples(series: OpenSeries | undefined, fromS: number, toS: number): boolean {
+  return series !== undefined && series.nextFrom(fromS) < toS;
 }
 
 function visitSamples(samples: Samples, fromS: number, toS: number, visitor: Visitor): void {

@@ -128,19 +128,31 @@ function createBuckets(
   const { granularityS, toS } = plan;
   const points: Points = { starts: [], values: [] };
   const aggregator: Aggregator = createAggregator(granularityS, column.aggregation, points);
-  const visitor: Visitor = { samples: aggregator.addSamples, summary: aggregator.addSummary };
+  const visitor: Visitor = {
+    samples: (samples, from, to) => {
+      isEmpty = false;
+      aggregator.addSamples(samples, from, to);
+    },
+    summary: (timestampS, summary) => {
+      isEmpty = false;
+      aggregator.addSummary(timestampS, summary);
+    },
+  };
   // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
   const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
   const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
   let position = 0;
   let readToS = plan.fromS;
   let isFinished = false;
+  let isEmpty = true;
 
   function advance(): void {
     points.starts.length = 0;
     points.values.length = 0;
     position = 0;
-    readToS = source.nextData(seriesId, readToS, toS);
+    // Data mostly goes on where it was; only after a stretch of nothing is it worth a search.
+    if (isEmpty) readToS = source.nextData(seriesId, readToS, toS);
+    isEmpty = true;
     if (readToS >= toS) {
       isFinished = true;
       aggregator.finish();

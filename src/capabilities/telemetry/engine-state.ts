@@ -3,9 +3,8 @@ import type { Log } from '../../platform/log/index.ts';
 import type { BlockStore } from './block-store.ts';
 import type { PlacedValue } from './column-cursor.ts';
 import { kindOf, type Series, type SeriesKind } from './model.ts';
-import type { OpenData } from './open-data.ts';
+import type { OpenData, OpenSeries } from './open-data.ts';
 import type { PartDirectory } from './part-directory.ts';
-import type { Samples } from './samples.ts';
 
 export interface EngineState {
   readonly store: BlockStore;
@@ -17,7 +16,7 @@ export interface EngineState {
   /** In the journal only, growing. */
   open: OpenData;
   /** In the journal only, being sealed now. */
-  sealing: ReadonlyMap<number, Samples> | undefined;
+  sealing: ReadonlyMap<number, OpenSeries> | undefined;
   /** Blocks and records that could not be read since the start. */
   damaged: number;
   /** Lets everything else of the thread run. */

@@ -104,6 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   function newOpenData(): OpenData {
     return createOpenData({
+      chunkSamples: limits.openChunkSamples,
       lookUp: (seriesId) => state.definitions.get(seriesId),
       onDefine: (series) => {
         state.definitions.set(series.id, series);
@@ -130,12 +131,10 @@ export function createEngine(options: EngineOptions): Engine {
     for (const { sequence, payload } of options.readJournal(keySequence - 1, onDamage))
       read(sequence, payload, sequence > sealed ? state.open : NOTHING);
     const latest = new Map(state.latest);
-    for (const [seriesId, samples] of state.open.series) {
-      if (samples.count === 0) continue;
-      samples.normalize();
+    for (const [seriesId, open] of state.open.series) {
       const known = latest.get(seriesId);
-      if (known && known.timestampS > samples.lastS) continue;
-      latest.set(seriesId, { timestampS: samples.lastS, value: samples.valueAt(samples.count - 1) });
+      if (open.latest && !(known && known.timestampS > open.latest.timestampS))
+        latest.set(seriesId, open.latest);
     }
     return {
       series: [...state.definitions.values()].map((series) => ({ series, latest: latest.get(series.id) })),

@@ -4,4 +4,5 @@ export { telemetryRoutes, telemetryStreams } from './routes.ts';
 export { createTelemetry, type Telemetry, type TelemetryOptions, type TimeSeriesAnswer } from './service.ts';
 export { valueToWire } from './schema.ts';
 export { createThreadedHistory, type ThreadedHistoryOptions } from './threaded-history.ts';
+export type { ImportReport } from './restore.ts';
 export type { RetentionPolicy } from './retention.ts';

@@ -18,7 +18,7 @@ import type { BatchWriter, SeriesCoding, Shape } from './batch.ts';
 import { type ReceivedValue, type StoredValue, type TelemetryEvents, toStored } from './model.ts';
 import type { AttributePlan, DevicePlan, Plans } from './plans.ts';
 import type { Rejections } from './rejections.ts';
-import type { SeriesRegistry } from './series-registry.ts';
+import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 
 /** G: message forms remembered per device; devices that leave out attributes at will are written loosely. */
 const SHAPES_PER_DEVICE = 16;
@@ -32,6 +32,11 @@ export interface IncomingMessage {
 export interface Ingest {
   /** Takes one message into the batch and the latest values; returns the bytes it added to the batch. */
   take(message: IncomingMessage): number;
+  /**
+   * Takes one sample of any age, without an event; returns the bytes it added, or undefined when the value
+   * does not fit.
+   */
+  restore(device: Device, plan: AttributePlan, timestampS: number, raw: unknown): number | undefined;
 }
 
 export function createIngest(options: {
@@ -114,16 +119,25 @@ export function createIngest(options: {
     const value = acceptedValue(device, plan, raw);
     if (value === undefined) return;
     const state = (plan.state ??= options.registry.obtain(device.id, plan.attribute, plan.type));
-    const { latest } = state;
-    const isLatest = latest === undefined || timestampS >= latest.timestampS;
-    if (latest === undefined) state.latest = { timestampS, value };
-    else if (isLatest) {
-      latest.timestampS = timestampS;
-      latest.value = value;
-    }
+    const isLatest = noteLatest(state, timestampS, value);
     codings.push(state.coding);
     stored.push(toStored(plan.type, value));
     values?.set(plan.attribute, { value, isLatest });
+  }
+
+  function restore(
+    device: Device,
+    plan: AttributePlan,
+    timestampS: number,
+    raw: unknown,
+  ): number | undefined {
+    const value = acceptedValue(device, plan, raw);
+    if (value === undefined) return undefined;
+    const state = (plan.state ??= options.registry.obtain(device.id, plan.attribute, plan.type));
+    noteLatest(state, timestampS, value);
+    const before = batch.sizeBytes;
+    batch.sample(state.coding, timestampS, toStored(plan.type, value));
+    return batch.sizeBytes - before;
   }
 
   function acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {
@@ -158,7 +172,19 @@ export function createIngest(options: {
     return shape;
   }
 
-  return { take };
+  return { take, restore };
+}
+
+/** True when the value is the newest now; of one instant the later one is. */
+function noteLatest(state: SeriesState, timestampS: number, value: TelemetryValue): boolean {
+  const { latest } = state;
+  if (latest === undefined) state.latest = { timestampS, value };
+  else if (timestampS < latest.timestampS) return false;
+  else {
+    latest.timestampS = timestampS;
+    latest.value = value;
+  }
+  return true;
 }
 
 function isSame(a: readonly SeriesCoding[], b: readonly SeriesCoding[]): boolean {

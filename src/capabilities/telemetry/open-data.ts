@@ -1,13 +1,112 @@
-/** Samples that are in the journal only: one growing column set per series. */
+/**
+ * Samples that are in the journal only. Each series keeps its newest ones as plain columns and everything
+ * before them as small blocks, so that hours of a whole site fit into a few megabytes.
+ */
+import type { Buffer } from 'node:buffer';
 import type { BatchSink } from './batch.ts';
-import { kindOf, type Series } from './model.ts';
+import { decodeBlock, encodeBlock } from './block.ts';
+import type { PlacedValue } from './column-cursor.ts';
+import { kindOf, type Series, type SeriesKind, type StoredValue } from './model.ts';
 import { Samples } from './samples.ts';
 
+interface Chunk {
+  bytes: Buffer;
+  firstS: number;
+  lastS: number;
+}
+
+/** Open samples of one series, in order of arrival. */
+export class OpenSeries {
+  readonly #id: number;
+  readonly #chunks: Chunk[] = [];
+  readonly #tail: Samples;
+  /** The newest by time; of one instant the one that arrived last. */
+  latest: PlacedValue | undefined;
+
+  readonly #chunkSamples: number;
+
+  constructor(id: number, kind: SeriesKind, chunkSamples: number) {
+    this.#id = id;
+    this.#chunkSamples = chunkSamples;
+    this.#tail = new Samples(kind);
+  }
+
+  get kind(): SeriesKind {
+    return this.#tail.kind;
+  }
+
+  push(timestampS: number, value: number | boolean): void {
+    this.#tail.push(timestampS, Number(value));
+    this.#note(timestampS, value);
+  }
+
+  pushInteger(timestampS: number, value: bigint): void {
+    this.#tail.pushInteger(timestampS, value);
+    this.#note(timestampS, value);
+  }
+
+  pushText(timestampS: number, value: string): void {
+    this.#tail.pushText(timestampS, value);
+    this.#note(timestampS, value);
+  }
+
+  #note(timestampS: number, value: StoredValue): void {
+    const { latest } = this;
+    if (latest === undefined) this.latest = { timestampS, value };
+    else if (timestampS >= latest.timestampS) {
+      latest.timestampS = timestampS;
+      latest.value = value;
+    }
+    if (this.#tail.count === this.#chunkSamples) this.#close();
+  }
+
+  #close(): void {
+    const tail = this.#tail;
+    tail.normalize();
+    const { firstS, lastS, count } = tail;
+    this.#chunks.push({ bytes: encodeBlock(this.#id, tail, 0, count), firstS, lastS });
+    tail.reset(tail.kind);
+  }
+
+  /** Appends what lies in [fromS, toS), in order of arrival. */
+  readInto(into: Samples, fromS: number, toS: number): void {
+    for (const { bytes, firstS, lastS } of this.#chunks) {
+      if (firstS >= toS || lastS < fromS) continue;
+      if (firstS >= fromS && lastS < toS) decodeBlock(this.#id, bytes, into);
+      else {
+        const whole = new Samples(this.kind, this.#chunkSamples);
+        decodeBlock(this.#id, bytes, whole);
+        into.append(whole, fromS, toS);
+      }
+    }
+    into.append(this.#tail, fromS, toS);
+  }
+
+  /** Start of the first stretch at or after `fromS` that may hold a sample; infinite when there is none. */
+  nextFrom(fromS: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { firstS, lastS } of this.#chunks)
+      if (lastS >= fromS) next = Math.min(next, Math.max(fromS, firstS));
+    this.#tail.normalize();
+    const index = this.#tail.indexFrom(fromS);
+    return index < this.#tail.count ? Math.min(next, this.#tail.times[index] as number) : next;
+  }
+
+  /** Time of some sample before `beforeS`, the last one or a later one within its chunk; undefined: none. */
+  lastBefore(beforeS: number): number | undefined {
+    let last: number | undefined;
+    for (const chunk of this.#chunks)
+      if (chunk.firstS < beforeS) last = Math.max(last ?? 0, Math.min(chunk.lastS, beforeS - 1));
+    this.#tail.normalize();
+    const index = this.#tail.indexFrom(beforeS);
+    return index > 0 ? Math.max(last ?? 0, this.#tail.times[index - 1] as number) : last;
+  }
+}
+
 export interface OpenData extends BatchSink {
-  readonly series: ReadonlyMap<number, Samples>;
-  /** Samples of all series. */
+  readonly series: ReadonlyMap<number, OpenSeries>;
+  /** Samples taken in, overtaken ones included. */
   readonly sampleCount: number;
-  clear(): void;
 }
 
 export function createOpenData(options: {
@@ -15,50 +114,36 @@ export function createOpenData(options: {
   lookUp: (seriesId: number) => Series | undefined;
   onDefine: (series: Series) => void;
   onDrop: (seriesId: number) => void;
+  /** Samples of one of the small blocks. */
+  chunkSamples: number;
 }): OpenData {
-  const series = new Map<number, Samples>();
+  const all = new Map<number, OpenSeries>();
   let sampleCount = 0;
 
-  function samplesOf(seriesId: number): Samples | undefined {
-    const known = series.get(seriesId);
+  function of(seriesId: number): OpenSeries | undefined {
+    sampleCount++;
+    const known = all.get(seriesId);
     if (known) return known;
     const definition = options.lookUp(seriesId);
     if (!definition) return undefined;
-    const samples = new Samples(kindOf(definition.type));
-    series.set(seriesId, samples);
-    return samples;
+    const series = new OpenSeries(seriesId, kindOf(definition.type), options.chunkSamples);
+    all.set(seriesId, series);
+    return series;
   }
 
   return {
-    series,
+    series: all,
     get sampleCount() {
       return sampleCount;
     },
     define: options.onDefine,
     drop: (seriesId) => {
-      sampleCount -= series.get(seriesId)?.count ?? 0;
-      series.delete(seriesId);
+      all.delete(seriesId);
       options.onDrop(seriesId);
     },
-    number: (seriesId, timestampS, value) => {
-      sampleCount++;
-      samplesOf(seriesId)?.push(timestampS, value);
-    },
-    integer: (seriesId, timestampS, value) => {
-      sampleCount++;
-      samplesOf(seriesId)?.pushInteger(timestampS, value);
-    },
-    boolean: (seriesId, timestampS, value) => {
-      sampleCount++;
-      samplesOf(seriesId)?.push(timestampS, value ? 1 : 0);
-    },
-    text: (seriesId, timestampS, value) => {
-      sampleCount++;
-      samplesOf(seriesId)?.pushText(timestampS, value);
-    },
-    clear: () => {
-      series.clear();
-      sampleCount = 0;
-    },
+    number: (seriesId, timestampS, value) => of(seriesId)?.push(timestampS, value),
+    integer: (seriesId, timestampS, value) => of(seriesId)?.pushInteger(timestampS, value),
+    boolean: (seriesId, timestampS, value) => of(seriesId)?.push(timestampS, value),
+    text: (seriesId, timestampS, value) => of(seriesId)?.pushText(timestampS, value),
   };
 }

@@ -1,5 +1,6 @@
 /** HTTP and WebSocket operations of telemetry (http-contract.md sections 10 and 11). */
 import { gatewayError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Route, route, type Stream, stream, type StreamSocket } from '../../platform/http/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
@@ -70,6 +71,16 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
         requireCsv(call.header('accept'));
         return csvAnswer(telemetry.queryTimeSeries(call.body, call.principal.role, call.signal));
       },
+    }),
+    route({
+      operation: 'import_telemetry',
+      method: 'POST',
+      paths: ['/v3/telemetry/import'],
+      role: 'OWNER',
+      body: 'stream',
+      bodyBytes: LIMITS.telemetry.importBytes,
+      errors: ['400 invalid_body', '404 device_not_found', '413 payload_too_large'],
+      handle: async (call) => ({ import: await telemetry.importCsv(call.stream()) }),
     }),
   ];
 }

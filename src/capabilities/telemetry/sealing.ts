@@ -4,14 +4,19 @@
  * any point, the journal still holds everything.
  */
 import { encodeBlock } from './block.ts';
+import type { PlacedValue } from './column-cursor.ts';
 import { dayOf, type EngineState } from './engine-state.ts';
 import { encodeLatest } from './latest-blob.ts';
 import { encodeDirectory, type PartRef } from './part-directory.ts';
-import type { Samples } from './samples.ts';
+import type { OpenSeries } from './open-data.ts';
+import { Samples } from './samples.ts';
 
 const DAY_S = 86_400;
 /** M: about 5 ms of work between two pauses, 20 ms on a small board. */
 const SAMPLES_PER_TURN = 131_072;
+
+/** All samples of the series being sealed. */
+const column = new Samples('number', 4_096);
 
 export interface SealedUpTo {
   /** Last journal record whose samples are in parts now. */
@@ -21,10 +26,10 @@ export interface SealedUpTo {
   nextSeriesId: number;
 }
 
-/** Seals `samples`, a snapshot that does not grow any more. Resolves with the number of parts. */
+/** Seals `open`, a snapshot that does not grow any more. Resolves with the number of parts. */
 export async function sealSamples(
   state: EngineState,
-  samples: ReadonlyMap<number, Samples>,
+  open: ReadonlyMap<number, OpenSeries>,
   upTo: SealedUpTo,
 ): Promise<number> {
   const refs: PartRef[] = [];
@@ -43,7 +48,9 @@ export async function sealSamples(
     });
     await state.pause();
   };
-  for (const [seriesId, column] of samples) {
+  for (const [seriesId, series] of open) {
+    column.reset(series.kind);
+    series.readInto(column, 0, Number.POSITIVE_INFINITY);
     column.normalize();
     for (let from = 0; from < column.count;) {
       const day = dayOf(column.times[from] as number);
@@ -63,19 +70,19 @@ export async function sealSamples(
     }
   }
   await flush();
-  finish(state, samples, refs, nextId, upTo);
+  finish(state, open, refs, nextId, upTo);
   return refs.length;
 }
 
 function finish(
   state: EngineState,
-  samples: ReadonlyMap<number, Samples>,
+  open: ReadonlyMap<number, OpenSeries>,
   refs: readonly PartRef[],
   nextId: number,
   upTo: SealedUpTo,
 ): void {
   const { store } = state;
-  for (const [seriesId, column] of samples) noteLatest(state, seriesId, column);
+  for (const [seriesId, { latest }] of open) if (latest) noteLatest(state, seriesId, latest);
   store.transaction(true, () => {
     const stored = new Set(store.allSeries().map((series) => series.id));
     for (const series of state.definitions.values()) if (!stored.has(series.id)) store.addSeries(series);
@@ -92,10 +99,8 @@ function finish(
 }
 
 /** The newest sample by time; of one instant the later one. */
-export function noteLatest(state: EngineState, seriesId: number, samples: Samples): void {
-  if (samples.count === 0 || !state.definitions.has(seriesId)) return;
-  samples.normalize();
+function noteLatest(state: EngineState, seriesId: number, latest: PlacedValue): void {
+  if (!state.definitions.has(seriesId)) return;
   const known = state.latest.get(seriesId);
-  if (known && known.timestampS > samples.lastS) return;
-  state.latest.set(seriesId, { timestampS: samples.lastS, value: samples.valueAt(samples.count - 1) });
+  if (!known || known.timestampS <= latest.timestampS) state.latest.set(seriesId, latest);
 }

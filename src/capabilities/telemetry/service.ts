@@ -27,6 +27,7 @@ import { fromStored, type Latest, type Series, type TelemetryEvents } from './mo
 import { createPlans, type Plans } from './plans.ts';
 import type { ColumnType } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
+import { type ImportReport, restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
 import type { TimeSeriesQuery } from './schema.ts';
 import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
@@ -82,6 +83,11 @@ export interface Telemetry {
   ): Map<string, Map<string, LatestAnswer>>;
   /** @throws GatewayError as http-contract.md section 10.2 */
   queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
+  /**
+   * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
+   * @throws GatewayError invalid_body, device_not_found
+   */
+  importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport>;
   /** State of the store of samples, as of a few seconds ago; undefined while it starts. */
   status(): TelemetryStatus | undefined;
   /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */
@@ -252,6 +258,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       const { plan, header, types } = requireRunning().resolver.resolve(query, role);
       return { types, text: withHeader(header, history.rows(plan, signal)) };
     },
+    importCsv: (chunks) => restoreCsv(chunks, { devices, ...requireRunning() }),
     status: () => {
       const status = history.status();
       if (!status || !running) return undefined;

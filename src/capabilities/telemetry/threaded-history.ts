@@ -47,6 +47,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
       entry,
       data,
       heapMaxMib: limits.storeHeapMib,
+      youngHeapMaxMib: limits.storeYoungHeapMib,
       onMessage: (message) => receive(message as FromEngine),
       onExit: exited,
     });

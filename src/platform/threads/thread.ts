@@ -16,8 +16,9 @@ export interface ThreadOptions {
   entry: string;
   /** Handed to the thread at its start. */
   data: unknown;
-  /** Memory of its JavaScript objects. */
+  /** Memory of its JavaScript objects: of the old ones, and of the young ones among them. */
   heapMaxMib: number;
+  youngHeapMaxMib: number;
   onMessage: (message: unknown) => void;
   /** It ended, for whatever reason; `error` when by a failure of its own. Called once. */
   onExit: (error: Error | undefined) => void;
@@ -26,7 +27,10 @@ export interface ThreadOptions {
 export function startThread(options: ThreadOptions): Thread {
   const worker = new Worker(options.entry, {
     workerData: options.data,
-    resourceLimits: { maxOldGenerationSizeMb: options.heapMaxMib },
+    resourceLimits: {
+      maxOldGenerationSizeMb: options.heapMaxMib,
+      maxYoungGenerationSizeMb: options.youngHeapMaxMib,
+    },
     // Standard streams of the process belong to its log.
     stdout: false,
     stderr: false,

@@ -181,7 +181,7 @@ describe('the store of samples', () => {
         array(question, { minLength: 1, maxLength: 8 }),
         async (actions, questions) => {
           const folder = mkdtempSync(join(tmpdir(), 'gateway-engine-'));
-          const engine = startEngine({ folder });
+          const engine = startEngine({ folder, limits: { openChunkSamples: 7 } });
           try {
             for (const type of TYPES) engine.addSeries(type);
             for (const action of actions) await action(engine);

@@ -1,0 +1,100 @@
+/**
+ * Worker: replays workload W as fast as the broker takes it, one QoS 1 connection for each device with a window
+ * of unacknowledged messages, or at real time with `paceMs`. Raw bytes, so that the load costs little.
+ */
+import { connect, type Socket } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import { generate } from 'mqtt-packet';
+import { createWorkload, type WorkloadDevice } from './workload.ts';
+import type { TelemetryLoad } from './telemetry-load-parameters.ts';
+
+const load = workerData as TelemetryLoad;
+const PUBACK_BYTES = 4;
+
+interface Connection {
+  device: WorkloadDevice;
+  socket: Socket;
+  sent: number;
+  ackBytes: number;
+}
+
+const workload = createWorkload({ seed: load.seed, devices: load.devices, startS: load.startS });
+let wake: () => void = () => undefined;
+
+function open(device: WorkloadDevice): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true });
+    const connection = { device, socket, sent: 0, ackBytes: 0 };
+    let isOpen = false;
+    socket.once('error', reject);
+    socket.on('close', () => reject(new Error('the broker closed the connection')));
+    socket.on('data', (chunk: Buffer) => {
+      if (isOpen) {
+        connection.ackBytes += chunk.length;
+        wake();
+        return;
+      }
+      isOpen = true;
+      resolve(connection);
+    });
+    socket.write(
+      generate({
+        cmd: 'connect',
+        protocolId: 'MQTT',
+        protocolVersion: 4,
+        clientId: `load-${device.index}`,
+        clean: true,
+        keepalive: 0,
+        username: device.hardwareId,
+        password: Buffer.from('secret'),
+      }),
+    );
+  });
+}
+
+const inFlight = (connection: Connection): number => connection.sent - connection.ackBytes / PUBACK_BYTES;
+
+function send(connection: Connection): number {
+  const { device, socket } = connection;
+  const payload = workload.message(device);
+  const length = 2 + device.topic.length + 2 + payload.length;
+  const bytes = Buffer.allocUnsafe(3 + length);
+  let at = bytes.writeUInt8(0x32, 0);
+  // Two bytes of length: every message of W has between 128 and 16 383 bytes.
+  at = bytes.writeUInt8((length & 127) | 128, at);
+  at = bytes.writeUInt8(length >> 7, at);
+  at = bytes.writeUInt16BE(device.topic.length, at);
+  at += bytes.write(device.topic, at, 'latin1');
+  at = bytes.writeUInt16BE((connection.sent % 65_535) + 1, at);
+  bytes.write(payload, at, 'latin1');
+  connection.sent++;
+  socket.write(bytes);
+  return device.signals.length;
+}
+
+const changed = (): Promise<void> =>
+  new Promise((resolve) => {
+    wake = resolve;
+  });
+
+const connections = await Promise.all(workload.devices.map(open));
+parentPort?.postMessage('ready');
+const startedMs = performance.now();
+let values = 0;
+for (let second = 0; second < load.seconds; second++) {
+  const dueMs = startedMs + second * load.paceMs;
+  if (performance.now() < dueMs)
+    await new Promise((resolve) => {
+      setTimeout(resolve, dueMs - performance.now());
+    });
+  while (connections.some((connection) => inFlight(connection) >= load.window)) await changed();
+  workload.tick();
+  for (const connection of connections) {
+    connection.socket.cork();
+    if (connection.device.isPresent) values += send(connection);
+    connection.socket.uncork();
+  }
+}
+while (connections.some((connection) => inFlight(connection) > 0)) await changed();
+parentPort?.postMessage({ values, elapsedMs: performance.now() - startedMs });
+for (const { socket } of connections) socket.removeAllListeners('close').destroy();

@@ -1,0 +1,142 @@
+/** `npm run telemetry-transfer`: moves telemetry between boxes, as the CSV files that the API gives and takes. */
+import { createReadStream, mkdirSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { parseArgs } from 'node:util';
+import { messageOf } from '../src/lib/errors.ts';
+import { parseTimestampMs } from '../src/lib/timestamp.ts';
+import { UsageError } from './support/arguments.ts';
+
+const HELP = `Moves telemetry between gateways.
+
+  npm run --silent telemetry-transfer -- export --token TOKEN --device ID --from TIME --to TIME [--folder DIR]
+  npm run --silent telemetry-transfer -- import --token TOKEN FILE...
+
+  --gateway URL  address of the gateway (default http://127.0.0.1:8080)
+  --token TOKEN  access token; import needs the role OWNER
+  --device ID    id or slug; one file is written for every six hours that have data
+  --from, --to   RFC 3339 or Unix seconds
+  --folder DIR   where to write (default telemetry-export)
+
+The device and its attributes must exist where the files are imported. Importing a file again changes nothing.
+`;
+
+/** So many buckets of one second that ninety attributes stay below the limit of a query. */
+const WINDOW_S = 6 * 3_600;
+
+interface Gateway {
+  url: string;
+  token: string;
+}
+
+async function request(gateway: Gateway, path: string, init: RequestInit & { duplex?: 'half' }): Promise<Response> {
+  const headers = { 'X-Service-Auth-Token': gateway.token, ...(init.headers as Record<string, string>) };
+  const answer = await fetch(`${gateway.url}/v3/telemetry/${path}`, { ...init, headers });
+  if (answer.ok) return answer;
+  throw new Error(`${answer.status}: ${(await answer.text()).slice(0, 500)}`);
+}
+
+/** Writes one file; false when the window has no data. */
+async function exportWindow(
+  gateway: Gateway,
+  device: string,
+  fromS: number,
+  toS: number,
+  path: string,
+): Promise<boolean> {
+  const answer = await request(gateway, 'query_timeseries', {
+    method: 'POST',
+    headers: { Accept: 'text/csv' },
+    body: JSON.stringify({
+      from: fromS,
+      to: toS,
+      granularity: '1s',
+      aggregation: 'last',
+      telemetry: [{ device, attribute: [{}, 'alerts'] }],
+    }),
+  });
+  if (!answer.body) throw new Error('the gateway answered nothing');
+  const file = await open(path, 'w');
+  let sizeBytes = 0;
+  let headBytes = 0;
+  try {
+    for await (const chunk of answer.body) {
+      const bytes = chunk as Uint8Array;
+      if (headBytes === 0) headBytes = bytes.indexOf(10) + 1;
+      sizeBytes += bytes.length;
+      await file.write(bytes);
+    }
+  } finally {
+    await file.close();
+  }
+  return sizeBytes > headBytes;
+}
+
+async function exportAll(
+  gateway: Gateway,
+  device: string,
+  fromS: number,
+  toS: number,
+  folder: string,
+): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  for (let startS = fromS; startS < toS; startS += WINDOW_S) {
+    const path = join(folder, `${device}-${startS}.csv`);
+    const hasData = await exportWindow(gateway, device, startS, Math.min(toS, startS + WINDOW_S), path);
+    if (hasData) console.log(path);
+  }
+}
+
+async function importFile(gateway: Gateway, path: string): Promise<void> {
+  const body = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
+  const answer = await request(gateway, 'import', {
+    method: 'POST',
+    headers: { 'Content-Type': 'text/csv' },
+    body,
+    duplex: 'half',
+  });
+  console.log(`${path}: ${JSON.stringify(await answer.json())}`);
+}
+
+function secondsOf(name: string, text: string | undefined): number {
+  const value = text === undefined ? undefined : /^\d+$/.test(text) ? Number(text) : parseTimestampMs(text);
+  if (value === undefined) throw new UsageError(`--${name} must be RFC 3339 or Unix seconds`);
+  return /^\d+$/.test(text ?? '') ? value : Math.floor(value / 1_000);
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      gateway: { type: 'string', default: 'http://127.0.0.1:8080' },
+      token: { type: 'string', default: '' },
+      device: { type: 'string' },
+      from: { type: 'string' },
+      to: { type: 'string' },
+      folder: { type: 'string', default: 'telemetry-export' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const [action, ...files] = positionals;
+  if (values.help || action === undefined) {
+    console.log(HELP);
+    return;
+  }
+  const gateway = { url: values.gateway, token: values.token };
+  if (action === 'import') for (const file of files) await importFile(gateway, file);
+  else if (action === 'export') {
+    if (values.device === undefined) throw new UsageError('--device is missing');
+    const range = [secondsOf('from', values.from), secondsOf('to', values.to)] as const;
+    await exportAll(gateway, values.device, ...range, values.folder);
+  } else throw new UsageError('say export or import');
+}
+
+if (import.meta.main) {
+  try {
+    await main();
+  } catch (error) {
+    console.error(messageOf(error));
+    process.exitCode = error instanceof UsageError ? 64 : 1;
+  }
+}

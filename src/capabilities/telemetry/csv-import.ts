@@ -1,0 +1,107 @@
+/**
+ * Reads back what a time series query answered: the same head, the same rows. Importing twice changes nothing,
+ * because of one instant the later value wins and it is the same one.
+ */
+import { invalidBody } from '../../lib/errors.ts';
+import { parseExactJson, type TelemetryType } from '../../protocol/telemetry.ts';
+
+export interface ImportColumn {
+  /** Id or slug, as written in the head. */
+  device: string;
+  attribute: string;
+}
+
+export interface ImportSink {
+  /** Called once, before the first row. @throws GatewayError, when a column cannot be imported */
+  columns(columns: readonly ImportColumn[]): readonly TelemetryType[];
+  /** One cell that is not empty. */
+  value(column: number, timestampS: number, value: unknown): void;
+  /** After each row; a promise asks to wait. */
+  rowDone(): Promise<void> | void;
+}
+
+/** G: longer lines are no answer of ours; a thousand columns of long texts fit. */
+const LINE_MAX = 4 * 1_048_576;
+
+/** Resolves with the number of rows. @throws GatewayError invalid_body, naming the line */
+export async function importCsv(chunks: AsyncIterable<Uint8Array>, sink: ImportSink): Promise<number> {
+  let types: readonly TelemetryType[] | undefined;
+  let line = 0;
+  for await (const text of linesOf(chunks)) {
+    line++;
+    const fields = fieldsOf(text);
+    if (types === undefined) {
+      types = sink.columns(columnsOf(fields));
+      continue;
+    }
+    if (fields.length !== types.length + 1)
+      throw wrongLine(line, `has ${fields.length} fields instead of ${types.length + 1}`);
+    const [time = '', ...cells] = fields;
+    if (!/^\d{1,10}$/.test(time)) throw wrongLine(line, 'does not begin with Unix seconds');
+    for (const [column, cell] of cells.entries())
+      if (cell !== '')
+        sink.value(column, Number(time), parseCell(cell, types[column] as TelemetryType, line));
+    await sink.rowDone();
+  }
+  if (types === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
+  return line - 1;
+}
+
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let rest = '';
+  for await (const chunk of chunks) {
+    rest += decoder.decode(chunk, { stream: true });
+    let from = 0;
+    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', from)) {
+      yield rest.slice(from, end);
+      from = end + 1;
+    }
+    rest = rest.slice(from);
+    if (rest.length > LINE_MAX) throw invalidBody('', 'A line of the CSV text is too long.');
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+/** Fields of one line; quoted ones have their quotes doubled inside (RFC 4180). */
+function fieldsOf(line: string): string[] {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+  if (!text.includes('"')) return text.split(',');
+  const fields: string[] = [];
+  const field = /(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/y;
+  while (field.lastIndex <= text.length) {
+    const match = field.exec(text);
+    if (!match) break;
+    fields.push(match[1] === undefined ? (match[2] ?? '') : match[1].replaceAll('""', '"'));
+    if (!match[0].endsWith(',')) break;
+  }
+  return fields;
+}
+
+function columnsOf([first, ...heads]: readonly string[]): ImportColumn[] {
+  if (first !== 'ts' || heads.length === 0) throw wrongLine(1, 'must begin with ts and have columns');
+  return heads.map((head) => {
+    const pairs = new Map(head.split(' ').map((pair) => [pair.slice(0, pair.indexOf('=')), pair]));
+    const valueOf = (key: string): string => pairs.get(key)?.slice(key.length + 1) ?? '';
+    const column = { device: valueOf('device'), attribute: valueOf('telemetry') };
+    if (column.device === '' || column.attribute === '')
+      throw wrongLine(1, `has a column without telemetry and device: "${head.slice(0, 200)}"`);
+    return column;
+  });
+}
+
+function parseCell(cell: string, type: TelemetryType, line: number): unknown {
+  if (type === 'string') return cell;
+  if (type === 'boolean') return cell === 'true' ? true : cell === 'false' ? false : cell;
+  try {
+    return parseExactJson(cell);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw wrongLine(line, `has "${cell.slice(0, 100)}" for a ${type}`);
+    throw error;
+  }
+}
+
+function wrongLine(line: number, fault: string): Error {
+  return invalidBody(`line ${line}`, `Line ${line} ${fault}.`);
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { acknowledged, attribute, manifestOf, startTelemetry, type TestTelemetry } from './support.ts';
+
+const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
+const MANIFEST = manifestOf({
+  voltage: attribute('float'),
+  count: attribute('integer'),
+  on: attribute('boolean'),
+  mode: attribute('string'),
+  tags: attribute('array_of_strings'),
+  detail: attribute('json'),
+});
+const EVERYTHING = {
+  from: NOW_S - 100,
+  to: NOW_S + 100,
+  granularity: '1s',
+  aggregation: 'last',
+  telemetry: [{ device: 'meter', attribute: [{}, 'alerts'] }],
+};
+
+async function* chunked(text: string, chunkBytes: number): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let from = 0; from < bytes.length; from += chunkBytes) yield bytes.subarray(from, from + chunkBytes);
+}
+
+async function imported(started: TestTelemetry, csv: string, chunkBytes = 7): Promise<object> {
+  const { promise, resolve } = Promise.withResolvers<object>();
+  const done = started.telemetry.importCsv(chunked(csv, chunkBytes)).then(resolve);
+  await acknowledged(started.clock, done);
+  return promise;
+}
+
+describe('an import', () => {
+  const refused: [string, string, RegExp][] = [
+    ['without anything', '', /Line 1 is missing/],
+    ['without a head', '1,2\n', /must begin with ts/],
+    ['with a column of no device', 'ts,telemetry=voltage\n', /without telemetry and device/],
+    ['of an attribute that is not declared', 'ts,telemetry=x device=meter\n', /no telemetry "x"/],
+    ['with a short row', 'ts,telemetry=voltage device=meter\n1\n', /Line 2 has 1 fields instead of 2/],
+    ['with a row of no time', 'ts,telemetry=voltage device=meter\nx,1\n', /Unix seconds/],
+    ['with text for a number', 'ts,telemetry=voltage device=meter\n1,abc\n', /"abc" for a float/],
+  ];
+  for (const [title, csv, message] of refused)
+    test(`is refused ${title}`, async (t) => {
+      const started = await startTelemetry(t);
+      started.devices.add('meter', MANIFEST);
+      await assert.rejects(imported(started, csv), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'invalid_body');
+        assert.match(error.message, message);
+        return true;
+      });
+    });
+
+  test('gives another box exactly what was exported, twice the same', async (t) => {
+    const from = await startTelemetry(t);
+    const meter = from.devices.add('meter', MANIFEST);
+    await from.send(meter, {
+      timestamp: NOW_S - 9,
+      voltage: 0.1,
+      count: 9_007_199_254_740_993n,
+      alerts: ['a,b'],
+    });
+    await from.send(meter, { timestamp: NOW_S - 8, on: true, mode: 'say "hi", ä', tags: ['x', '"'] });
+    await from.send(meter, { timestamp: NOW_S - 7, on: false, detail: { a: [1.5, null] }, voltage: -1e-7 });
+    const csv = await from.query(EVERYTHING);
+    assert.equal(csv.trimEnd().split('\n').length, 4);
+
+    const to = await startTelemetry(t);
+    const same = to.devices.add('meter', MANIFEST);
+    for (let round = 0; round < 2; round++) {
+      assert.deepEqual(await imported(to, csv), { rows: 3, values: 9, rejected: 0 });
+      assert.equal(await to.query(EVERYTHING), csv);
+    }
+    await to.restart();
+    assert.equal(await to.query(EVERYTHING), csv);
+    assert.equal(to.telemetry.latest(same, 'voltage')?.timestampS, NOW_S - 7);
+    assert.equal(to.received.length, 0, 'history is no news');
+  });
+
+  test('takes samples of any age and counts those that do not fit', async (t) => {
+    const started = await startTelemetry(t);
+    started.devices.add('meter', MANIFEST);
+    const csv = `ts,telemetry=count device=meter,telemetry=on device=meter\n1600000000,5,true\n1600000001,1.5,maybe\n`;
+    assert.deepEqual(await imported(started, csv), { rows: 2, values: 2, rejected: 2 });
+    const back = await started.query({ ...EVERYTHING, from: 1_600_000_000, to: 1_600_000_002 });
+    assert.equal(back.split('\n')[1], '1600000000,,5,,,true,,');
+  });
+});
