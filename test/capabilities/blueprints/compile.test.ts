@@ -182,6 +182,22 @@ describe('the compiled manifest', () => {
     assert.deepEqual(manifest.telemetry['other']?.implements, []);
   });
 
+  test('may refer to a member once for a profile and for a part of it that is listed too', () => {
+    const { manifest } = compiled(
+      manifestWith(
+        'implements: [lib.sensor.gas.lel, sensor.hydrogen]\nproperties:\n' +
+          ['vendor', 'model', 'serial_number']
+            .map((name) => `  ${name}: {display_name: N, type: string}\n`)
+            .join('') +
+          'telemetry: {h2: {display_name: H, type: float, unit: "%LEL", implements: sensor.hydrogen.gas_lel}}\n',
+      ),
+    );
+    assert.deepEqual(manifest.telemetry['h2']?.implements, [
+      'sensor.hydrogen.gas_lel',
+      'lib.sensor.gas.lel.gas_lel',
+    ]);
+  });
+
   test('is judged by the earlier revision of a profile when it conforms to that one', () => {
     const { manifest } = compiled(
       manifestWith(

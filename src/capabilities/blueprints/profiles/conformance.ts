@@ -30,8 +30,9 @@ export function entriesOf(manifest: YamlMap): ProfileEntry[] {
 }
 
 /**
- * The entries that stand for a member of the listed profile: those that refer to it through a profile of the
- * closure, else the one of its name (section 14.3, rule 4).
+ * The entries that stand for a member of the listed profile: those that refer to it through a profile that contains
+ * it, else the one of its name (section 14.3, rule 4). Which containing profile the author wrote does not
+ * matter: published blueprints list a profile and one of its parts, and refer to the member once.
  */
 export function satisfyingEntries(
   catalogue: ProfileCatalogue,
@@ -39,9 +40,14 @@ export function satisfyingEntries(
   member: DeclaredMember,
   entries: readonly ProfileEntry[],
 ): ProfileEntry[] {
-  const references = new Set(catalogue.closure(listed).map((profile) => `${profile}.${member.name}`));
+  const closure = catalogue.closure(listed);
+  const refers = (reference: string): boolean => {
+    if (!reference.endsWith(`.${member.name}`)) return false;
+    const profile = reference.slice(0, -member.name.length - 1);
+    return closure.includes(profile) || catalogue.closure(profile).includes(member.declaredBy);
+  };
   const candidates = entries.filter((entry) => entry.section === member.section);
-  const referring = candidates.filter((entry) => entry.implements.some((name) => references.has(name)));
+  const referring = candidates.filter((entry) => entry.implements.some(refers));
   return referring.length > 0 ? referring : candidates.filter((entry) => entry.name === member.name);
 }
 
