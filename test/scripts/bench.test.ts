@@ -27,10 +27,7 @@ describe('every benchmark', async () => {
 
   test('has the name of its file', async () => {
     const files = readdirSync(join(PROJECT_ROOT, 'scripts/bench')).map((file) => file.replace(/\.ts$/, ''));
-    assert.deepEqual(
-      (await benchmarks()).map(({ name }) => name),
-      files.sort(),
-    );
+    assert.deepEqual((await benchmarks()).map(({ name }) => name).sort(), files.sort());
   });
 
   test('with a checksum gives the same one again', async () => {
