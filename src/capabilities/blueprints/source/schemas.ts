@@ -2,6 +2,7 @@
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ArchiveFiles } from './archive.ts';
 import { resolvePath } from './paths.ts';
+import { isSafePattern } from './patterns.ts';
 
 export type ResolvedSchema =
   | { schema: unknown; problem?: undefined }
@@ -64,8 +65,7 @@ const aNumber: KeywordCheck = (value, path) =>
 const aText: KeywordCheck = (value, path) =>
   typeof value === 'string' ? undefined : `${path} must be a string`;
 
-const aPattern: KeywordCheck = (value, path) =>
-  typeof value === 'string' && isPattern(value) ? undefined : `${path} must be a regular expression`;
+const aPattern: KeywordCheck = (value, path) => patternFault(value, path);
 
 const KEYWORDS: Record<string, KeywordCheck> = {
   type: (value, path) =>
@@ -80,8 +80,11 @@ const KEYWORDS: Record<string, KeywordCheck> = {
   properties: schemaMap,
   definitions: schemaMap,
   patternProperties: (value, path, depth) => {
-    const bad = isObject(value) ? Object.keys(value).find((pattern) => !isPattern(pattern)) : undefined;
-    return bad === undefined ? schemaMap(value, path, depth) : `${path}/${bad} must be a regular expression`;
+    for (const pattern of isObject(value) ? Object.keys(value) : []) {
+      const fault = patternFault(pattern, `${path}/${pattern}`);
+      if (fault !== undefined) return fault;
+    }
+    return schemaMap(value, path, depth);
   },
   additionalProperties: aSchema,
   propertyNames: aSchema,
@@ -139,6 +142,11 @@ function first(items: [path: string, schema: unknown][], depth: number): string 
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function patternFault(value: unknown, path: string): string | undefined {
+  if (typeof value !== 'string' || !isPattern(value)) return `${path} must be a regular expression`;
+  return isSafePattern(value) ? undefined : `${path} may take exponential time`;
 }
 
 function isPattern(text: string): boolean {
