@@ -5,4 +5,4 @@ export { createTelemetry, type Telemetry, type TelemetryOptions, type TimeSeries
 export { valueToWire } from './schema.ts';
 export { createThreadedHistory, type ThreadedHistoryOptions } from './threaded-history.ts';
 export type { ImportReport } from './restore.ts';
-export type { RetentionPolicy } from './retention.ts';
+export { retentionPolicy, type RetentionPolicy } from './retention.ts';

@@ -20,6 +20,29 @@ export interface RetentionPolicy {
   sizeMaxBytes: number;
 }
 
+/** The policy of the options of the same names; `telemetrySampleDaysOf` is a list as `a=30,b=60`. */
+export function retentionPolicy(options: {
+  telemetrySampleDays: number;
+  telemetrySampleDaysOf?: string | undefined;
+  telemetryMinuteDays: number;
+  telemetryQuarterDays: number;
+  historyMaxMib: number;
+}): RetentionPolicy {
+  const pairs = (options.telemetrySampleDaysOf ?? '').split(',').filter((pair) => pair !== '');
+  return {
+    sampleDays: options.telemetrySampleDays,
+    minuteDays: options.telemetryMinuteDays,
+    quarterDays: options.telemetryQuarterDays,
+    sampleDaysOf: Object.fromEntries(
+      pairs.map((pair) => [
+        pair.slice(0, pair.indexOf('=')).trim(),
+        Number(pair.slice(pair.indexOf('=') + 1)),
+      ]),
+    ),
+    sizeMaxBytes: options.historyMaxMib * 1_048_576,
+  };
+}
+
 /** G: share of the limit above which the oldest is removed, whatever its age. */
 const FULL_SHARE = 0.9;
 /** G: series gone through between two pauses when there is nothing to do. */

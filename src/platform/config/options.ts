@@ -114,6 +114,52 @@ export const OPTIONS = [
     purpose: 'Silence of a device after which a command execution ends as TIMEOUT.',
   },
   {
+    name: 'telemetry_sample_days',
+    type: 'integer',
+    unit: 'days',
+    min: 8,
+    max: 36_500,
+    default: 730,
+    purpose: 'Days for which every sample of telemetry is kept; then one-minute averages remain.',
+  },
+  {
+    name: 'telemetry_sample_days_of',
+    type: 'string',
+    default: null,
+    check: (value) =>
+      /^[^,=]+=\d{1,5}(,[^,=]+=\d{1,5})*$/.test(value)
+        ? undefined
+        : 'must be a list such as noise_level=30,wind_direction=60',
+    purpose: 'Other days for single attributes, as attribute=days separated by commas.',
+  },
+  {
+    name: 'telemetry_minute_days',
+    type: 'integer',
+    unit: 'days',
+    min: 8,
+    max: 36_500,
+    default: 1_825,
+    purpose: 'Days for which one-minute averages are kept; then those of a quarter of an hour remain.',
+  },
+  {
+    name: 'telemetry_quarter_days',
+    type: 'integer',
+    unit: 'days',
+    min: 8,
+    max: 36_500,
+    default: 7_300,
+    purpose: 'Days for which quarter-hour averages are kept.',
+  },
+  {
+    name: 'history_max_mib',
+    type: 'integer',
+    unit: 'MiB',
+    min: 64,
+    max: 4_194_304,
+    default: 8_192,
+    purpose: 'Limit of history.db; the oldest telemetry is removed early to stay below it.',
+  },
+  {
     name: 'cors_origins',
     type: 'string',
     default: null,

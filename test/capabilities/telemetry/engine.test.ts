@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { retentionPolicy } from '../../../src/capabilities/telemetry/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import { startEngine, type TestEngine, type TestSeries } from './engine-support.ts';
 
@@ -254,5 +255,24 @@ describe('a full disk', () => {
     assert.equal(engine.engine.status().degraded, undefined);
     engine.restart();
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);
+  });
+});
+
+describe('the policy of the options', () => {
+  test('takes days of single attributes from a list', () => {
+    const policy = retentionPolicy({
+      telemetrySampleDays: 730,
+      telemetrySampleDaysOf: 'noise=30, wind = 60',
+      telemetryMinuteDays: 1_825,
+      telemetryQuarterDays: 7_300,
+      historyMaxMib: 64,
+    });
+    assert.deepEqual(policy, {
+      sampleDays: 730,
+      minuteDays: 1_825,
+      quarterDays: 7_300,
+      sampleDaysOf: { noise: 30, wind: 60 },
+      sizeMaxBytes: 67_108_864,
+    });
   });
 });

@@ -143,6 +143,8 @@ export async function startTelemetry(
     clock?: TestClock;
     journalFiles?: JournalFiles;
     policy?: Partial<RetentionPolicy>;
+    /** Module of the thread instead of the real one. */
+    entry?: string;
   } = {},
 ): Promise<TestTelemetry> {
   const clock = options.clock ?? new TestClock();
@@ -182,7 +184,7 @@ export async function startTelemetry(
     openDatabase({ path: databasePath, migrationsDir, clock, log }).close();
     const telemetry = createTelemetry({
       history: createThreadedHistory({
-        entry: programEntry('capabilities/telemetry/engine-thread'),
+        entry: options.entry ?? programEntry('capabilities/telemetry/engine-thread'),
         databasePath,
         migrationsDir,
         journalFolder,

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { attribute, manifestOf, startTelemetry } from './support.ts';
+
+const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
+const MANIFEST = manifestOf({ count: attribute('integer') });
+const EVERYTHING = {
+  from: NOW_S - 100,
+  to: NOW_S + 100,
+  granularity: '1s',
+  aggregation: 'last',
+  telemetry: [{ attribute: 'count' }],
+};
+
+describe('the thread of the store', () => {
+  test('starts again when it fails, with everything that was acknowledged', async (t) => {
+    const entry = join(import.meta.dirname, 'failing-thread.ts');
+    const { devices, send, query, clock, lines } = await startTelemetry(t, { entry });
+    const device = devices.add('meter', MANIFEST);
+    for (let index = 0; index < 6; index++) await send(device, { timestamp: NOW_S + index, count: index });
+    let csv = '';
+    // The thread takes real time to start.
+    const untilMs = performance.now() + 10_000;
+    while (csv === '' && performance.now() < untilMs) {
+      await clock.advance(100);
+      csv = await query(EVERYTHING).catch((error: { code?: string }) => {
+        assert.equal(error.code, 'unavailable');
+        return '';
+      });
+    }
+    assert.deepEqual(
+      csv.trimEnd().split('\n').slice(1),
+      Array.from({ length: 6 }, (_, index) => `${NOW_S + index},${index}`),
+    );
+    assert.ok(lines.some((line) => line.message === 'thread of the telemetry store failed, starts again'));
+  });
+
+  test('seals everything when asked, and the journal is free then', async (t) => {
+    const { devices, send, query, telemetry, restart } = await startTelemetry(t);
+    const device = devices.add('meter', MANIFEST);
+    for (let index = 0; index < 5; index++) await send(device, { timestamp: NOW_S + index, count: index });
+    await telemetry.seal();
+    await send(device, { timestamp: NOW_S + 2, count: 99 });
+    const rows = [0, 1, 99, 3, 4].map((count, index) => `${NOW_S + index},${count}`);
+    assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
+    await restart();
+    assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
+  });
+
+  test('says how large it is and what it cannot do', async (t) => {
+    const { telemetry } = await startTelemetry(t);
+    const status = telemetry.status();
+    assert.equal(status?.degraded, undefined);
+    assert.ok((status?.fileBytes ?? 0) > 0);
+    assert.equal(status?.sizeMaxBytes, 64 * 1_048_576);
+  });
+});
