@@ -30,7 +30,11 @@ interface Gateway {
   token: string;
 }
 
-async function request(gateway: Gateway, path: string, init: RequestInit & { duplex?: 'half' }): Promise<Response> {
+async function request(
+  gateway: Gateway,
+  path: string,
+  init: RequestInit & { duplex?: 'half' },
+): Promise<Response> {
   const headers = { 'X-Service-Auth-Token': gateway.token, ...(init.headers as Record<string, string>) };
   const answer = await fetch(`${gateway.url}/v3/telemetry/${path}`, { ...init, headers });
   if (answer.ok) return answer;

@@ -24,7 +24,7 @@ function tell(message: Record<string, number>): void {
   if (process.send) process.send(message);
 }
 
-const [folder = '', seed = '1', deviceCount = '50'] = process.argv.slice(2);
+const [folder = '', seed = '1', deviceCount = '50', sealing = 'seldom'] = process.argv.slice(2);
 const NO_LIMIT = 1_000_000_000;
 const MIGRATIONS_DIR = packagePath('migrations', 'history');
 
@@ -105,6 +105,7 @@ const telemetry = createTelemetry({
     databasePath,
     migrationsDir: MIGRATIONS_DIR,
     journalFolder,
+    ...(sealing === 'often' && { openSamples: 20_000 }),
     policy: { sampleDays: 400, minuteDays: 800, quarterDays: 4_000, sampleDaysOf: {}, sizeMaxBytes: 8e9 },
     clock,
     log,

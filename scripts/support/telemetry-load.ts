@@ -77,6 +77,13 @@ const changed = (): Promise<void> =>
     wake = resolve;
   });
 
+/** Asked by `power-cut-check`: messages acknowledged so far, by device. */
+parentPort?.on('message', () =>
+  parentPort?.postMessage({
+    acknowledged: connections.map((connection) => Math.floor(connection.ackBytes / PUBACK_BYTES)),
+  }),
+);
+
 const connections = await Promise.all(workload.devices.map(open));
 parentPort?.postMessage('ready');
 const startedMs = performance.now();
@@ -85,7 +92,7 @@ for (let second = 0; second < load.seconds; second++) {
   const dueMs = startedMs + second * load.paceMs;
   if (performance.now() < dueMs)
     await new Promise((resolve) => {
-      setTimeout(resolve, dueMs - performance.now());
+      setTimeout(resolve, Math.max(0, dueMs - performance.now()));
     });
   while (connections.some((connection) => inFlight(connection) >= load.window)) await changed();
   workload.tick();
@@ -98,3 +105,4 @@ for (let second = 0; second < load.seconds; second++) {
 while (connections.some((connection) => inFlight(connection) > 0)) await changed();
 parentPort?.postMessage({ values, elapsedMs: performance.now() - startedMs });
 for (const { socket } of connections) socket.removeAllListeners('close').destroy();
+parentPort?.close();

@@ -10,6 +10,8 @@ export interface EngineThreadData {
   migrationsDir: string;
   journalFolder: string;
   policy: RetentionPolicy;
+  /** Samples of the journal before they are sealed, instead of the usual number. */
+  openSamples?: number;
 }
 
 export type ToEngine =

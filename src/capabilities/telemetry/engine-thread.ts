@@ -31,7 +31,7 @@ const engine = createEngine({
   policy: data.policy,
   clock,
   log,
-  limits: LIMITS.telemetry,
+  limits: { ...LIMITS.telemetry, openSamples: data.openSamples ?? LIMITS.telemetry.openSamples },
   pause: nextTurn,
 });
 const queries = new Map<number, { credit: number; wake: (() => void) | undefined; isCancelled: boolean }>();
