@@ -5,12 +5,14 @@
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { checkDeviceValue, type ValueDeclaration } from '../blueprints/index.ts';
 import type { Device } from '../devices/index.ts';
 import {
   checkValue,
   isRejection,
   measurementTime,
   notInEnum,
+  schemaMismatch,
   type TelemetryValue,
   TIMESTAMP_KEY,
 } from '../../protocol/telemetry.ts';
@@ -141,9 +143,15 @@ export function createIngest(options: {
   }
 
   function acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {
-    const value = checkValue(plan.type, raw);
+    const value = checkValue(plan.type, plan.declaration ? ofDeclaredKind(plan.declaration, raw) : raw);
     if (typeof value === 'object' && isRejection(value)) {
       rejections.report(device, plan.attribute, value.reason, value.message);
+      return undefined;
+    }
+    const mismatch = plan.declaration && checkDeviceValue(plan.declaration, value).problem;
+    if (mismatch !== undefined) {
+      const { reason, message } = schemaMismatch(`The value ${mismatch}.`);
+      rejections.report(device, plan.attribute, reason, message);
       return undefined;
     }
     if (plan.allowed && !plan.allowed.has(value)) {
@@ -185,6 +193,11 @@ function noteLatest(state: SeriesState, timestampS: number, value: TelemetryValu
     latest.value = value;
   }
   return true;
+}
+
+/** An empty Lua table is `{}` or `[]` whatever was meant: it is read as what is declared. */
+function ofDeclaredKind(declaration: ValueDeclaration, raw: unknown): unknown {
+  return checkDeviceValue(declaration, raw).value ?? raw;
 }
 
 function isSame(a: readonly SeriesCoding[], b: readonly SeriesCoding[]): boolean {

@@ -1,5 +1,5 @@
 /** What a device's manifest declares, prepared for the hot path. */
-import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
+import type { CompiledAttribute, CompiledManifest, ValueDeclaration } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { ALERT_DETAILS_KEY, ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
 import type { Shape } from './batch.ts';
@@ -10,7 +10,8 @@ export interface AttributePlan {
   readonly attribute: string;
   readonly type: TelemetryType;
   readonly allowed: ReadonlySet<unknown> | undefined;
-  readonly jsonSchema: unknown;
+  /** For types that have a schema or may be an empty Lua table. */
+  readonly declaration: ValueDeclaration | undefined;
   /** Undefined until the first value arrives. */
   state: SeriesState | undefined;
 }
@@ -26,6 +27,8 @@ export interface DevicePlan {
   /** Recent combinations of series in one message. */
   shapes: Shape[];
 }
+
+const STRUCTURED: ReadonlySet<TelemetryType> = new Set(['array_of_strings', 'json', 'object', 'alerts']);
 
 export interface Plans {
   /** The plan of the device's manifest of now. */
@@ -56,7 +59,7 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
       attribute,
       type,
       allowed: definition?.enum && new Set<unknown>(definition.enum),
-      jsonSchema: definition?.json_schema,
+      declaration: definition && STRUCTURED.has(type) ? definition : undefined,
       state: registry.find(device.id, attribute, type),
     };
     declared.push(plan);

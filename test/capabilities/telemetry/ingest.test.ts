@@ -99,6 +99,29 @@ describe('taking telemetry in', () => {
     assert.deepEqual(rejected, []);
   });
 
+  test('drops json that does not fit its schema', async (t) => {
+    const { devices, send, telemetry, rejected } = await startTelemetry(t);
+    const schema = { type: 'object', properties: { level: { type: 'integer' } }, required: ['level'] };
+    const device = devices.add('tank', manifestOf({ detail: attribute('json', { json_schema: schema }) }));
+    await send(device, { detail: { level: 'high' } });
+    assert.equal(telemetry.latest(device, 'detail'), undefined);
+    assert.deepEqual(
+      rejected.map((event) => event.reason),
+      ['schema_mismatch'],
+    );
+    await send(device, { detail: { level: 3 } });
+    assert.deepEqual(telemetry.latest(device, 'detail')?.value, { level: 3 });
+  });
+
+  test('reads an empty Lua table as what is declared', async (t) => {
+    const { devices, send, telemetry, rejected } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { tags: {}, conn_alerts: {} });
+    assert.deepEqual(telemetry.latest(device, 'tags')?.value, []);
+    assert.deepEqual(telemetry.latest(device, 'conn_alerts')?.value, []);
+    assert.deepEqual(rejected, []);
+  });
+
   test('stores an alias under the declared name', async (t) => {
     const { devices, send, telemetry, received } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
