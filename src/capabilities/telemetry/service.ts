@@ -31,6 +31,7 @@ import { type ImportReport, restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
 import type { TimeSeriesQuery } from './schema.ts';
 import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
+import { registerStoreMetrics } from './store-metrics.ts';
 
 export interface TelemetryOptions {
   history: History;
@@ -123,6 +124,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const unsubscribe: (() => void)[] = [];
   let running: Running | undefined;
   const messages = options.metrics.counter('telemetry_messages_total', 'Telemetry messages taken in.');
+
+  registerStoreMetrics(options.metrics, () => history.status());
 
   const beforeClock = createBeforeClock({
     clock,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { attribute, manifestOf, startTelemetry } from './support.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { acknowledged, attribute, manifestOf, startTelemetry, withoutPrototype } from './support.ts';
 
 const MANIFEST = manifestOf({
   voltage: attribute('float', { aliases: ['u'] }),
@@ -206,7 +207,6 @@ describe('time of measurement', () => {
     });
 
   test('waits for a clock that was never set, and is then the time of receipt', async (t) => {
-    const { TestClock } = await import('../../support/test-clock.ts');
     const clock = new TestClock(0);
     const { devices, telemetry, received } = await startTelemetry(t, { clock });
     const device = devices.add('battery', MANIFEST);
@@ -216,12 +216,21 @@ describe('time of measurement', () => {
     assert.equal(received.length, 0);
     clock.step(NOW_S * 1_000);
     assert.equal(telemetry.latest(device, 'voltage')?.timestampS, NOW_S);
-    const { acknowledged } = await import('./support.ts');
     await acknowledged(clock, stored);
   });
 
+  test('is not waited for by more messages than there is room for', async (t) => {
+    const clock = new TestClock(0);
+    const { devices, telemetry } = await startTelemetry(t, { clock, limits: { messagesBeforeClock: 2 } });
+    const device = devices.add('battery', MANIFEST);
+    const give = (): Promise<void> | void =>
+      telemetry.handle({ device, body: withoutPrototype({ voltage: 1 }), receivedAtMs: 0 });
+    void give();
+    void give();
+    await assert.rejects(Promise.resolve(give()), { code: 'unavailable' });
+  });
+
   test('of a device is believed while the gateway has no clock', async (t) => {
-    const { TestClock } = await import('../../support/test-clock.ts');
     const { devices, send, telemetry } = await startTelemetry(t, { clock: new TestClock(0) });
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });

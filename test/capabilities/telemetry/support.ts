@@ -14,8 +14,8 @@ import {
 } from '../../../src/capabilities/telemetry/index.ts';
 import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
 import type { JournalFiles } from '../../../src/platform/journal/index.ts';
-import { LIMITS } from '../../../src/lib/limits.ts';
-import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../../src/platform/sqlite/index.ts';
 import { programEntry } from '../../../src/platform/processes/index.ts';
 import { parse } from 'valibot';
@@ -128,6 +128,7 @@ export interface TestTelemetry {
   received: TelemetryEvents['telemetry_received'][];
   rejected: TelemetryEvents['attribute_rejected'][];
   folder: string;
+  metrics: Metrics;
   /** Sends one message as of now and waits for its acknowledgement. */
   send: (device: Device, body: object) => Promise<void>;
   /** Stops and starts again on the same files. */
@@ -145,6 +146,7 @@ export async function startTelemetry(
     policy?: Partial<RetentionPolicy>;
     /** Module of the thread instead of the real one. */
     entry?: string;
+    limits?: Partial<Limits['telemetry']>;
   } = {},
 ): Promise<TestTelemetry> {
   const clock = options.clock ?? new TestClock();
@@ -152,6 +154,7 @@ export async function startTelemetry(
   const folder = temporaryFolder(test);
   const { log, lines } = recordingLog(clock);
   const started: TestTelemetry = {
+    metrics: undefined as never,
     devices,
     clock,
     lines,
@@ -177,8 +180,9 @@ export async function startTelemetry(
   };
 
   async function start(): Promise<void> {
-    const journalFolder = join(folder, 'journal');
     const metrics = createMetrics();
+    const journalFolder = join(folder, 'journal');
+    started.metrics = metrics;
     const databasePath = join(folder, 'history.db');
     const migrationsDir = join(MIGRATIONS_DIR, 'history');
     openDatabase({ path: databasePath, migrationsDir, clock, log }).close();
@@ -192,7 +196,7 @@ export async function startTelemetry(
         clock,
         log,
         metrics,
-        limits: LIMITS.telemetry,
+        limits: { ...LIMITS.telemetry, ...options.limits },
       }),
       journalFolder,
       clock,
@@ -200,6 +204,7 @@ export async function startTelemetry(
       metrics,
       devices,
       connectivity: { handle: (_kind: string, _handler: DeviceMessageHandler) => undefined },
+      limits: { ...LIMITS, telemetry: { ...LIMITS.telemetry, ...options.limits } },
       site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot' }),
       ...(options.journalFiles && { journalFiles: options.journalFiles }),
     });
@@ -219,7 +224,7 @@ export function withoutPrototype(body: object): Record<string, unknown> {
   return Object.assign(Object.create(null) as Record<string, unknown>, body);
 }
 
-/** Moves the clock until the promise settles: group commits wait for it. */
+/** Moves the clock by up to a second, as group commits ask for, and waits until the promise settles. */
 export async function acknowledged(clock: TestClock, promise: Promise<void> | void): Promise<void> {
   const state = { isSettled: promise === undefined };
   const settled = promise?.finally(() => {
@@ -227,6 +232,6 @@ export async function acknowledged(clock: TestClock, promise: Promise<void> | vo
   });
   // The rejection reaches the caller below.
   settled?.catch(() => undefined);
-  for (let turn = 0; !state.isSettled && turn < 10_000; turn++) await clock.advance(5);
+  for (let turn = 0; !state.isSettled && turn < 50_000; turn++) await clock.advance(turn < 200 ? 5 : 0);
   await settled;
 }

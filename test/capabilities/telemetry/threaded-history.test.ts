@@ -48,6 +48,20 @@ describe('the thread of the store', () => {
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
   });
 
+  test('slows the acknowledgements down while it lags behind, and then goes on', async (t) => {
+    const { devices, send, query } = await startTelemetry(t, { limits: { storeBacklogBytes: 0 } });
+    const device = devices.add('meter', MANIFEST);
+    for (let index = 0; index < 5; index++) await send(device, { timestamp: NOW_S + index, count: index });
+    assert.equal((await query(EVERYTHING)).trimEnd().split('\n').length, 6);
+  });
+
+  test('shows its state on the metrics page', async (t) => {
+    const { metrics } = await startTelemetry(t);
+    const text = await metrics.text();
+    assert.match(text, /^gateway_telemetry_store_limit_bytes 67108864$/m);
+    assert.match(text, /^gateway_telemetry_store_degraded 0$/m);
+  });
+
   test('says how large it is and what it cannot do', async (t) => {
     const { telemetry } = await startTelemetry(t);
     const status = telemetry.status();

@@ -1,0 +1,22 @@
+/** The state of the store on the metrics page. */
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { EngineStatus } from './engine.ts';
+
+export function registerStoreMetrics(metrics: Metrics, status: () => EngineStatus | undefined): void {
+  const show = (name: string, help: string, value: (status: EngineStatus) => number | undefined): void => {
+    metrics.gauge(`telemetry_store_${name}`, help, [], (gauge) => {
+      const known = status();
+      const shown = known && value(known);
+      // Unknown is not zero.
+      gauge.set(shown ?? Number.NaN);
+    });
+  };
+  show('used_bytes', 'Pages of history.db in use.', ({ usedBytes }) => usedBytes);
+  show('file_bytes', 'Size of history.db.', ({ fileBytes }) => fileBytes);
+  show('limit_bytes', 'Limit of history.db.', ({ sizeMaxBytes }) => sizeMaxBytes);
+  show('forecast_days', 'Days until the oldest is removed to make room.', ({ forecastDays }) => forecastDays);
+  show('series', 'Series known.', ({ seriesCount }) => seriesCount);
+  show('open_samples', 'Samples in the journal only.', ({ openSamples }) => openSamples);
+  show('damaged', 'Blocks and records not readable since the start.', ({ damaged }) => damaged);
+  show('degraded', '1 while the store cannot write.', ({ degraded }) => (degraded === undefined ? 0 : 1));
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { safeParse } from 'valibot';
+import { telemetryRoutes, telemetryStreams } from '../../../src/capabilities/telemetry/index.ts';
+import { DeviceLatestQuery, LatestQuery, latestToWire } from '../../../src/capabilities/telemetry/schema.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import type { Call, Role, StreamSocket } from '../../../src/platform/http/index.ts';
+import { attribute, manifestOf, startTelemetry } from './support.ts';
+
+const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
+const MANIFEST = manifestOf({
+  voltage: attribute('float'),
+  count: attribute('integer'),
+  tags: attribute('array_of_strings'),
+  secret: attribute('float', { access_level: 'installer' }),
+});
+
+async function started(t: TestContext) {
+  const telemetry = await startTelemetry(t);
+  const device = telemetry.devices.add('meter', MANIFEST);
+  const ofDevice = (attributes?: string[], relevanceMs = 30_000, role: Role = 'READONLY'): string =>
+    JSON.stringify(latestToWire(telemetry.telemetry.latestOfDevice(device, attributes, relevanceMs, role)));
+  return { ...telemetry, device, ofDevice };
+}
+
+describe('a query of latest values', () => {
+  const refused: [string, Record<string, string[]>][] = [
+    ['without a device', { relevance_interval: ['30s'] }],
+    [
+      'with too many devices',
+      Object.fromEntries(range(LIMITS.telemetry.latestDevices + 1).map((id) => [`devices[${id}]`, ['a']])),
+    ],
+    ['with too many attributes', { 'devices[x]': [range(LIMITS.telemetry.latestAttributes + 1).join(',')] }],
+    ['with a wrong interval', { 'devices[x]': ['a'], relevance_interval: ['1parsec'] }],
+    ['with an interval above a year', { 'devices[x]': ['a'], relevance_interval: ['1.1y'] }],
+  ];
+  for (const [title, parameters] of refused)
+    test(`is refused ${title}`, () => assert.equal(safeParse(LatestQuery, parameters).success, false));
+
+  test('of one device is refused with too many attributes', () => {
+    const names = range(LIMITS.telemetry.latestAttributes + 1).join(',');
+    assert.equal(safeParse(DeviceLatestQuery, { 'attribute.in': [names] }).success, false);
+  });
+
+  test('takes names in brackets, commas and repetitions', () => {
+    const { output } = safeParse(LatestQuery, {
+      'devices[a-1]': ['x, y', 'y,z'],
+      'devices[b]': [''],
+      other: ['1'],
+    });
+    assert.deepEqual(output, {
+      devices: new Map([
+        ['a-1', ['x', 'y', 'z']],
+        ['b', []],
+      ]),
+      relevance_interval: 30_000,
+    });
+  });
+});
+
+describe('the latest values', () => {
+  test('are all declared attributes and alerts when none is named', async (t) => {
+    const { ofDevice, send, device } = await started(t);
+    await send(device, { timestamp: NOW_S - 5, voltage: 48.1, tags: ['a'] });
+    const missing = { warning: 'No value within the relevance interval.' };
+    assert.deepEqual(JSON.parse(ofDevice()), {
+      voltage: { value: 48.1, timestamp: NOW_S - 5 },
+      count: missing,
+      tags: { value: ['a'], timestamp: NOW_S - 5 },
+      alerts: missing,
+    });
+  });
+
+  test('are a warning when too old, not declared, not for the role, or of no device', async (t) => {
+    const { ofDevice, send, device, telemetry } = await started(t);
+    await send(device, { timestamp: NOW_S - 31, voltage: 1, secret: 5 });
+    assert.equal(ofDevice(['voltage']), '{"voltage":{"warning":"No value within the relevance interval."}}');
+    assert.match(ofDevice(['voltage'], 40_000), /"value":1/);
+    assert.equal(ofDevice(['nothing']), '{"nothing":{"warning":"Attribute not found."}}');
+    assert.equal(ofDevice(['secret'], 40_000), '{"secret":{"warning":"Attribute not found."}}');
+    assert.match(ofDevice(['secret'], 40_000, 'INSTALLER'), /"value":5/);
+    const wanted = new Map([
+      ['nobody', ['a', 'b']],
+      ['meter', []],
+    ]);
+    const answers = telemetry.latestOfDevices(wanted, 30_000, 'READONLY');
+    assert.deepEqual(
+      [...answers]
+        .map(([name, answer]) => [name, latestToWire(answer)])
+        .map((entry) => JSON.stringify(entry)),
+      [
+        '["nobody",{"a":{"warning":"Device is not found."},"b":{"warning":"Device is not found."}}]',
+        '["meter",{}]',
+      ],
+    );
+  });
+
+  test('write integers of 64 bits exactly', async (t) => {
+    const { ofDevice, send, device } = await started(t);
+    await send(device, { count: 9_223_372_036_854_775_807n });
+    assert.equal(ofDevice(['count']), `{"count":{"value":9223372036854775807,"timestamp":${NOW_S}}}`);
+  });
+});
+
+describe('the operations', () => {
+  const call = (more: Partial<Call>): Call => {
+    const given: Partial<Call> = {
+      principal: {
+        role: 'READONLY',
+        origin: { kind: 'token', id: 't', name: 't' },
+        rateKey: 't',
+      },
+      params: {},
+      query: {},
+      body: {},
+      header: () => undefined,
+      signal: new AbortController().signal,
+      ...more,
+    };
+    return given as Call;
+  };
+
+  test('refuse a time series for a caller that does not take CSV', async (t) => {
+    const { telemetry, devices } = await started(t);
+    const query = telemetryRoutes(telemetry, devices).find((route) => route.operation === 'query_timeseries');
+    for (const accept of [undefined, '', 'application/json', 'text/csv;q=0', 'text/html, application/*'])
+      assert.throws(() => query?.handle(call({ header: () => accept })), { code: 'not_acceptable' });
+  });
+
+  test('answer a time series with its types in the head', async (t) => {
+    const { telemetry, devices, send, device } = await started(t);
+    await send(device, { timestamp: NOW_S, count: 5, tags: [] });
+    const query = telemetryRoutes(telemetry, devices).find((route) => route.operation === 'query_timeseries');
+    for (const accept of ['text/csv', 'application/json, text/*;q=0.5', '*/*', 'TEXT/CSV; header=present']) {
+      const body = {
+        from: NOW_S,
+        to: NOW_S + 1,
+        granularity: 1_000,
+        aggregation: 'last',
+        telemetry: [{ attribute: ['count', 'tags'] }],
+      };
+      const answer = query?.handle(
+        call({
+          body,
+          header: () => accept,
+        }),
+      ) as Response;
+      assert.equal(answer.headers.get('content-type'), 'text/csv');
+      assert.equal(answer.headers.get('x-service-timeseries-data-types'), 'integer,string_array');
+      assert.equal((await answer.text()).split('\n')[1], `${NOW_S},5,"[]"`);
+    }
+  });
+
+  test('stream what arrives, of one device, the wanted attributes, and end with the device', async (t) => {
+    const { telemetry, devices, send, device } = await started(t);
+    const other = devices.add('other', MANIFEST);
+    const [stream] = telemetryStreams(telemetry, devices);
+    const sent: unknown[] = [];
+    const closed: number[] = [];
+    const end = new AbortController();
+    const socket: StreamSocket = {
+      send: (message) => void sent.push(JSON.parse(JSON.stringify(message))),
+      close: (code) => void closed.push(code),
+      signal: end.signal,
+    };
+    stream?.open(
+      call({ params: { device_id: device.id }, query: { 'attribute.in': ['voltage', 'secret'] } }),
+    )(socket);
+    await send(other, { voltage: 1 });
+    await send(device, { timestamp: NOW_S - 1, voltage: 2, count: 3, secret: 4 });
+    await send(device, { count: 4 });
+    assert.deepEqual(sent, [
+      {
+        device_id: device.id,
+        received_at: (sent[0] as { received_at: string }).received_at,
+        timestamp: NOW_S - 1,
+        telemetry: { voltage: 2 },
+      },
+    ]);
+    devices.remove(device);
+    assert.deepEqual(closed, [1008]);
+    end.abort();
+    assert.equal(telemetry.events.has('telemetry_received'), true, 'the test itself still listens');
+  });
+});
+
+function range(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `n${index}`);
+}
