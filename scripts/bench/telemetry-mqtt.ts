@@ -55,6 +55,7 @@ async function measure(
     report(`${title}: gateway, all threads`, (figures.cpuMs * 1e3) / figures.values, 'µs/value');
     report(`${title}: written to disk`, figures.writtenBytes / figures.values, 'bytes/value');
     report(`${title}: largest memory of the gateway`, figures.rssBytes / 1_048_576, 'MiB');
+    report(`${title}: newest values of all series, best of 20`, figures.latestMs, 'ms');
     report(`${title}: event-loop delay, 99 %`, figures.delayP99Ms, 'ms');
     report(`${title}: event-loop delay, largest`, figures.delayMaxMs, 'ms');
     return `${figures.received} of ${figures.values} values`;

@@ -8,6 +8,8 @@ export interface EndToEndFigures {
   values: number;
   elapsedMs: number;
   received: number;
+  /** For the newest values of all series, in memory. */
+  latestMs: number;
   commits: number;
   rssBytes: number;
   delayP99Ms: number;

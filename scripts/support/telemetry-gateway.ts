@@ -160,6 +160,16 @@ const watch = clock.setRepeating(250, () => {
 function writtenBytes(): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? 0);
 }
+/** Milliseconds for the newest values of all devices. */
+function latestMs(): number {
+  const wanted = new Map(
+    devices.all().map((device) => [device.id, Object.keys(devices.manifest(device).telemetry)]),
+  );
+  const startedMs = performance.now();
+  telemetry.latestOfDevices(wanted, 365 * 86_400_000, 'SYSTEM');
+  return performance.now() - startedMs;
+}
+
 const writtenAtStart = writtenBytes();
 
 process.on('message', (message) => {
@@ -168,6 +178,7 @@ process.on('message', (message) => {
       commits = Number(/^gateway_telemetry_commits_total (\d+)/m.exec(text)?.[1] ?? 0);
       tell({
         received,
+        latestMs: Math.min(...Array.from({ length: 20 }, latestMs)),
         commits,
         rssBytes: rssMax,
         delayP99Ms: delay.percentile(99) / 1e6 - 1,

@@ -69,7 +69,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       ],
       handle: (call) => {
         requireCsv(call.header('accept'));
-        return csvAnswer(telemetry.queryTimeSeries(call.body, call.principal.role, call.signal));
+        return csvAnswer(call, telemetry.queryTimeSeries(call.body, call.principal.role, call.signal));
       },
     }),
     route({
@@ -96,7 +96,16 @@ function requireCsv(accept: string | undefined): void {
   throw gatewayError('not_acceptable', 'not_acceptable', 'The header Accept must admit text/csv.');
 }
 
-function csvAnswer(answer: TimeSeriesAnswer): Response {
+/** Sends a header as one line per value, where the server offers it. */
+interface RepeatingHeaders {
+  repeatHeader?: (name: string, values: readonly string[]) => void;
+}
+
+const TYPES_BY_LINE = 'X-Enapter-Timeseries-Data-Types';
+
+function csvAnswer(call: RepeatingHeaders & Pick<Call, 'signal'>, answer: TimeSeriesAnswer): Response {
+  // One client of the interface reads one line per column, another one the lines joined by commas.
+  call.repeatHeader?.(TYPES_BY_LINE, answer.types);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
@@ -111,7 +120,7 @@ function csvAnswer(answer: TimeSeriesAnswer): Response {
       'Content-Type': 'text/csv',
       'Cache-Control': 'no-store',
       'X-Service-Timeseries-Data-Types': answer.types.join(','),
-      'X-Enapter-Timeseries-Data-Types': answer.types.join(','),
+      ...(!call.repeatHeader && { [TYPES_BY_LINE]: answer.types.join(',') }),
     },
   });
 }

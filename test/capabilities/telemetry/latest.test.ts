@@ -139,15 +139,15 @@ describe('the operations', () => {
         aggregation: 'last',
         telemetry: [{ attribute: ['count', 'tags'] }],
       };
-      const answer = query?.handle(
-        call({
-          body,
-          header: () => accept,
-        }),
-      ) as Response;
+      const lines: [string, readonly string[]][] = [];
+      const repeatHeader = (name: string, values: readonly string[]): void => void lines.push([name, values]);
+      const given = { ...call({ body, header: () => accept }), repeatHeader };
+      const answer = query?.handle(given) as Response;
       assert.equal(answer.headers.get('content-type'), 'text/csv');
       assert.equal(answer.headers.get('x-service-timeseries-data-types'), 'integer,string_array');
       assert.equal((await answer.text()).split('\n')[1], `${NOW_S},5,"[]"`);
+      assert.deepEqual(lines, [['X-Enapter-Timeseries-Data-Types', ['integer', 'string_array']]]);
+      assert.equal(answer.headers.get('x-enapter-timeseries-data-types'), null);
     }
   });
 
