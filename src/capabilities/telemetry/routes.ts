@@ -2,7 +2,14 @@
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { type Route, route, type Stream, stream, type StreamSocket } from '../../platform/http/index.ts';
+import {
+  type Call,
+  type Route,
+  route,
+  type Stream,
+  stream,
+  type StreamSocket,
+} from '../../platform/http/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { mayRead } from './latest.ts';
 import type { TelemetryEvents } from './model.ts';
