@@ -30,7 +30,7 @@ CREATE TABLE telemetry_block (
   PRIMARY KEY (series_id, resolution_s, day)
 ) STRICT, WITHOUT ROWID;
 
--- Where the store stands: journal_sequence, journal_from, next_series_id, next_part_id, latest.
+-- Where the store stands: journal_sequence, journal_from, next_series_id, next_part_id, retention_day, latest.
 CREATE TABLE telemetry_state (
   name  TEXT PRIMARY KEY,
   value ANY NOT NULL

@@ -219,13 +219,24 @@ export function createEngine(options: EngineOptions): Engine {
     });
     if (due.expiry()) {
       await removeDropped(state);
-      await expire(state, source, policy, today());
+      await expire(state, source, policy, nextRetentionDay());
     }
     await makeRoom(state, source, policy, today());
     await shrink(state);
   }
 
   const today = (): number => dayOf(clock.wallMs() / 1_000);
+
+  /**
+   * The day that ages are counted from. It follows the clock by one day an hour at most, so that a clock that
+   * jumps years ahead by mistake costs days of history and not all of it (decision 6).
+   */
+  function nextRetentionDay(): number {
+    const previous = store.number('retention_day');
+    const day = previous === 0 ? today() : Math.min(today(), previous + 1);
+    store.transaction(false, () => store.setNumber('retention_day', day));
+    return day;
+  }
 
   function forecastDays(usedBytes: number): number | undefined {
     let first = Number.POSITIVE_INFINITY;

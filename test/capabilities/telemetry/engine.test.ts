@@ -19,7 +19,11 @@ function writeDay(engine: TestEngine, series: TestSeries, dayStartS: number, ste
 }
 
 async function keepHouse(engine: TestEngine, days = 0): Promise<void> {
-  await engine.clock.advance(days * DAY_S * 1_000 + 3_600_000);
+  for (let day = 0; day < days; day++) {
+    await engine.clock.advance(DAY_S * 1_000);
+    await engine.engine.keepHouse();
+  }
+  await engine.clock.advance(3_600_000);
   await engine.engine.seal();
   await engine.engine.keepHouse();
 }
@@ -119,6 +123,23 @@ describe('retention', () => {
     assert.deepEqual(exact(), before);
     await keepHouse(engine, 3);
     assert.deepEqual([rows(10), rows(900)], [0, 0]);
+  });
+
+  test('loses days, not everything, to a clock that jumps years ahead', async (t) => {
+    const policy = { sampleDays: 8, minuteDays: 8, quarterDays: 8 };
+    const engine = startEngine({ folder: temporaryFolder(t), policy });
+    t.after(() => engine.close());
+    const series = engine.addSeries('float');
+    for (let day = 8; day >= 1; day--) writeDay(engine, series, TODAY_S - day * DAY_S);
+    await keepHouse(engine);
+    engine.clock.step(20 * 365 * DAY_S * 1_000);
+    await keepHouse(engine);
+    await keepHouse(engine);
+    engine.clock.step(-20 * 365 * DAY_S * 1_000);
+    const left = countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440;
+    assert.equal(left, 6);
+    await keepHouse(engine);
+    assert.equal(countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440, 6);
   });
 
   test('is shorter for single attributes when asked', async (t) => {
