@@ -39,6 +39,8 @@ export interface EngineStatus {
   usedBytes: number;
   fileBytes: number;
   sizeMaxBytes: number;
+  /** How long samples, one-minute and quarter-hour cells are kept. */
+  retention: Omit<RetentionPolicy, 'sizeMaxBytes'>;
   /** Days until the oldest is removed to make room, at the rate of the days so far; undefined: unknown. */
   forecastDays: number | undefined;
   seriesCount: number;
@@ -94,6 +96,7 @@ export function createEngine(options: EngineOptions): Engine {
   };
   const source = createBlockSource(state);
   const due = createDueTimes(clock, limits);
+  const { sizeMaxBytes: _limit, ...retention } = policy;
   let lastSequence = 0;
   /** Key record of the epoch that the last record belongs to. */
   let keySequence = 1;
@@ -265,6 +268,7 @@ export function createEngine(options: EngineOptions): Engine {
         usedBytes,
         fileBytes,
         sizeMaxBytes: policy.sizeMaxBytes,
+        retention,
         forecastDays: forecastDays(usedBytes),
         seriesCount: state.definitions.size,
         openSamples: state.open.sampleCount,

@@ -15,9 +15,6 @@ const DAY_S = 86_400;
 /** M: about 5 ms of work between two pauses, 20 ms on a small board. */
 const SAMPLES_PER_TURN = 131_072;
 
-/** All samples of the series being sealed. */
-const column = new Samples('number', 4_096);
-
 export interface SealedUpTo {
   /** Last journal record whose samples are in parts now. */
   sequence: number;
@@ -33,6 +30,7 @@ export async function sealSamples(
   upTo: SealedUpTo,
 ): Promise<number> {
   const refs: PartRef[] = [];
+  const column = new Samples('number', 4_096);
   const { store } = state;
   let nextId = store.number('next_part_id');
   // What an attempt left behind that the disk refused to finish.

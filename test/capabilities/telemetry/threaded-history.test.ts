@@ -68,5 +68,6 @@ describe('the thread of the store', () => {
     assert.equal(status?.degraded, undefined);
     assert.ok((status?.fileBytes ?? 0) > 0);
     assert.equal(status?.sizeMaxBytes, 64 * 1_048_576);
+    assert.equal(status?.retention.sampleDays, 4_000);
   });
 });
