@@ -125,6 +125,34 @@ describe('retention', () => {
     assert.deepEqual([rows(10), rows(900)], [0, 0]);
   });
 
+  test('says the same by the hour when the program is killed at any point of it', async (t) => {
+    for (let pauses = 0; pauses < 14; pauses++) {
+      const engine = startEngine({ folder: temporaryFolder(t), policy: { sampleDays: 1 } });
+      const series = [engine.addSeries('float'), engine.addSeries('float')];
+      for (const each of series) for (const day of [3, 2]) writeDay(engine, each, TODAY_S - day * DAY_S, 30);
+      const hours = (): string[] =>
+        engine.rows(
+          { fromS: TODAY_S - 3 * DAY_S, toS: TODAY_S, granularityS: 3_600 },
+          series.flatMap((of) =>
+            (['min', 'max', 'last'] as const).map((aggregation) => ({ of, aggregation })),
+          ),
+        );
+      const before = hours();
+      await engine.killed(pauses, async () => {
+        await engine.clock.advance(3_600_000);
+        await engine.engine.seal();
+        await engine.engine.keepHouse();
+      });
+      assert.deepEqual(hours(), before, `killed after ${pauses} pauses`);
+      await keepHouse(engine, 1);
+      assert.deepEqual(hours(), before, `and completed after ${pauses} pauses`);
+      for (const each of series)
+        assert.equal(engine.store.firstDay(each.series.id, 1, 0), undefined, 'samples have expired');
+      assert.equal(engine.engine.status().damaged, 0);
+      engine.close();
+    }
+  });
+
   test('loses days, not everything, to a clock that jumps years ahead', async (t) => {
     const policy = { sampleDays: 8, minuteDays: 8, quarterDays: 8 };
     const engine = startEngine({ folder: temporaryFolder(t), policy });
