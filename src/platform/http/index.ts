@@ -1,3 +1,4 @@
+export { JSON_HEADERS } from './answer.ts';
 export * as query from './query.ts';
 export { roleIncludes, roleOfAccessLevel, ROLES, type Principal, type Role } from './principal.ts';
 export {
@@ -9,3 +10,4 @@ export {
   type Stream,
   type StreamSocket,
 } from './route.ts';
+export { createHttp, type Http, type HttpOptions } from './server.ts';

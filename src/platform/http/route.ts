@@ -19,6 +19,8 @@ export interface Call<Query = unknown, Body = unknown> {
   host: string;
   /** Header by its lower-case name. */
   header(name: string): string | undefined;
+  /** Sends one header as several lines, one per value; a `Response` can only join them by commas. */
+  repeatHeader(name: string, values: readonly string[]): void;
   /** Raw body; only for routes with `body: 'stream'`, bounded by `bodyBytes`. */
   stream(): ReadableStream<Uint8Array>;
   /** Aborted when the caller goes away or the gateway stops. */
@@ -39,6 +41,8 @@ export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema e
   query?: QuerySchema;
   /** Schema of the JSON body, or `stream` for uploads. Absent: a body is tolerated and ignored. */
   body?: BodySchema | 'stream';
+  /** For operations without a role: calls per minute and address of callers without a token. */
+  anonymousPerMinute?: number;
   /** Default: the JSON limit. */
   bodyBytes?: number;
   /** Path parameters the platform must not resolve, because the operation treats unknown ones itself. */

@@ -1,0 +1,67 @@
+/**
+ * Answers: JSON with the exact content type of the contract, the one error envelope, and the only mapping
+ * from error kind to status (http-contract.md sections 1 and 4).
+ */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
+
+const STATUS: Record<ErrorKind, number> = {
+  invalid_argument: 400,
+  unauthenticated: 401,
+  permission_denied: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  not_acceptable: 406,
+  conflict: 409,
+  too_large: 413,
+  unprocessable: 422,
+  rate_limited: 429,
+  internal: 500,
+  unavailable: 503,
+  timeout: 504,
+};
+
+const GZIP_FROM_BYTES = 1_400;
+const compress = promisify(gzip);
+
+/** Headers of every JSON answer: no charset, clients compare the whole string. */
+export const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } as const;
+
+export function statusOf(kind: ErrorKind): number {
+  return STATUS[kind];
+}
+
+/** A successful answer; compressed when the caller offers gzip and it pays. */
+export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Response> {
+  const text = JSON.stringify(body ?? {});
+  if (
+    text.length < GZIP_FROM_BYTES ||
+    !/(^|,)\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(acceptEncoding ?? '')
+  )
+    return new Response(text, { headers: JSON_HEADERS });
+  const headers = { ...JSON_HEADERS, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' };
+  return new Response(await compress(text), { headers });
+}
+
+/** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */
+export function errorAnswer(error: unknown, extraHeaders: Record<string, string> = {}): Response {
+  const known = error instanceof GatewayError ? error : internalError(error);
+  const headers: Record<string, string> = { ...JSON_HEADERS, ...extraHeaders };
+  if (known.retryAfterS !== undefined) headers['Retry-After'] = String(known.retryAfterS);
+  return new Response(envelope(known.problems), { status: statusOf(known.kind), headers });
+}
+
+export function envelope(problems: readonly Problem[]): string {
+  return JSON.stringify({ errors: problems });
+}
+
+export function internalError(cause: unknown): GatewayError {
+  return gatewayError(
+    'internal',
+    'internal_error',
+    'The gateway failed to answer this request.',
+    undefined,
+    cause,
+  );
+}

@@ -1,0 +1,158 @@
+/**
+ * What happens to every request and every upgrade before its handler: token, rate limits, role, path
+ * parameters, query (http-contract.md sections 1 to 3).
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from 'hono';
+import { gatewayError } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { parseQuery } from './parse.ts';
+import { type Principal, type Role, roleIncludes } from './principal.ts';
+import { createRateLimits } from './rate-limits.ts';
+import type { Call, Route, Stream, StreamSocket } from './route.ts';
+
+export interface Bindings {
+  incoming?: IncomingMessage;
+  outgoing?: ServerResponse;
+  /** Set by a stream's route when the upgrade may go on. */
+  verdict?: { open: (socket: StreamSocket) => void; principal: Principal };
+}
+export type Environment = {
+  Bindings: Bindings;
+  Variables: { requestId: string; principal: Principal | undefined };
+};
+export type RequestContext = Context<Environment>;
+
+const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
+
+/** The part of the server's options that judging a request needs. */
+export interface PipelineOptions {
+  authenticate: (token: string) => Principal | undefined;
+  anonymous?: Principal | undefined;
+  resolvers: Record<string, (value: string) => string>;
+  requestsPerSecond?: number;
+  requestBurst?: number;
+}
+
+export interface Pipeline {
+  /** Everything before the body: token, limits, role, path parameters, query. */
+  prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): Promise<MutableCall>;
+}
+export type MutableCall = { -readonly [Key in keyof Call]: Call[Key] };
+
+export function createPipeline(options: PipelineOptions, limits: Limits, stopping: AbortSignal): Pipeline {
+  const rates = createRateLimits({
+    requestsPerSecond: options.requestsPerSecond ?? limits.http.requestsPerSecond,
+    requestBurst: options.requestBurst ?? limits.http.requestBurst,
+    failedAuthenticationsPerMinute: limits.http.failedAuthenticationsPerMinute,
+  });
+
+  async function authenticate(
+    context: RequestContext,
+    url: URL,
+    isUpgrade: boolean,
+  ): Promise<Principal | undefined> {
+    const token = tokenOf(context, url, isUpgrade);
+    if (token === undefined) return options.anonymous;
+    const principal = token.length <= limits.http.tokenLength ? options.authenticate(token) : undefined;
+    if (principal) return principal;
+    await rates.failedAuthentication(remoteAddressOf(context));
+    throw gatewayError('permission_denied', 'access_denied', 'The access token is not valid.');
+  }
+
+  async function prepare(
+    context: RequestContext,
+    target: Route | Stream,
+    isUpgrade: boolean,
+  ): Promise<MutableCall> {
+    const url = new URL(context.req.url);
+    const principal = await authenticate(context, url, isUpgrade);
+    context.set('principal', principal);
+    const remoteAddress = remoteAddressOf(context);
+    if (principal) await rates.request(principal.rateKey);
+    else if ('anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
+      await rates.anonymous(target.operation, remoteAddress, target.anonymousPerMinute);
+    requireRole(principal, target.role);
+    const unresolved = 'unresolved' in target ? (target.unresolved ?? []) : [];
+    return {
+      principal: principal ?? NOBODY,
+      params: resolveParams(context, unresolved, options.resolvers),
+      query: target.query ? parseQuery(target.query, url) : {},
+      body: {},
+      host: hostOf(context.req.header('host')),
+      header: (name) => context.req.header(name),
+      repeatHeader: (name, values) => void context.env.outgoing?.setHeader(name, [...values]),
+      stream: () => {
+        throw new Error('only a route with body "stream" has one');
+      },
+      signal: AbortSignal.any([context.req.raw.signal, stopping]),
+      requestId: context.get('requestId'),
+      remoteAddress,
+    };
+  }
+
+  return { prepare };
+}
+
+/** Stands for "no token" in operations that need none. */
+const NOBODY: Principal = {
+  role: 'READONLY',
+  origin: { kind: 'anonymous', id: 'anonymous', name: 'anonymous' },
+  rateKey: 'anonymous',
+};
+
+function tokenOf(context: RequestContext, url: URL, isUpgrade: boolean): string | undefined {
+  for (const name of TOKEN_HEADERS) {
+    const value = context.req.header(name);
+    if (value) return value;
+  }
+  const bearer = /^Bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '')?.[1];
+  if (bearer) return bearer;
+  // Browsers cannot set headers on a WebSocket.
+  return (isUpgrade && url.searchParams.get('token')) || undefined;
+}
+
+function requireRole(principal: Principal | undefined, needed: Role | null): void {
+  if (needed === null) return;
+  if (!principal)
+    throw gatewayError('unauthenticated', 'invalid_header', 'An access token is needed.', {
+      header: 'X-Service-Auth-Token',
+    });
+  if (!roleIncludes(principal.role, needed))
+    throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${needed} or higher.`, {
+      required: needed,
+      actual: principal.role,
+    });
+}
+
+function resolveParams(
+  context: RequestContext,
+  unresolved: readonly string[],
+  resolvers: PipelineOptions['resolvers'],
+): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(context.req.param() as Record<string, string>)) {
+    const resolve = unresolved.includes(name) ? undefined : resolvers[name];
+    params[name] = resolve ? resolve(value) : value;
+  }
+  return params;
+}
+
+function remoteAddressOf(context: RequestContext): string {
+  return context.env.incoming?.socket.remoteAddress ?? 'unknown';
+}
+
+/** Host header without its port; an IPv6 literal keeps no brackets. */
+function hostOf(header: string | undefined): string {
+  if (header === undefined) return 'localhost';
+  const bracketed = /^\[([^\]]+)\]/.exec(header);
+  return bracketed?.[1] ?? header.replace(/:\d*$/, '');
+}
+
+/** The request a WebSocket upgrade makes, as the routes see one. */
+export function requestOfUpgrade(incoming: IncomingMessage): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? (value[0] ?? '') : value);
+  return new Request(new URL(incoming.url ?? '/', 'http://gateway.invalid'), { headers });
+}

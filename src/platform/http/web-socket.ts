@@ -1,0 +1,130 @@
+/**
+ * The WebSocket side: upgrade after the same checks as a request, refusal as a plain HTTP answer with the
+ * error envelope, pings, a bounded queue towards slow readers (http-contract.md section 11).
+ */
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+import { gatewayError } from '../../lib/errors.ts';
+import { type Limits, LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Metrics } from '../metrics/index.ts';
+import { errorAnswer } from './answer.ts';
+import type { Principal } from './principal.ts';
+import type { StreamSocket } from './route.ts';
+
+/** The result of judging an upgrade: either what to run on the open socket, or the answer that refuses it. */
+export type UpgradeVerdict =
+  | { open: (socket: StreamSocket) => void; principal: Principal }
+  | { refusal: Response };
+
+export interface WebSockets {
+  attach(server: Server): void;
+  /** Closes every socket whose principal matches. */
+  closeWhere(matches: (principal: Principal) => boolean, code: 1001 | 1008, reason: string): void;
+  readonly count: number;
+}
+
+export function createWebSockets(options: {
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits?: Limits['webSocket'];
+  judge: (request: IncomingMessage) => Promise<UpgradeVerdict>;
+}): WebSockets {
+  const { clock, log, judge } = options;
+  const limits = options.limits ?? LIMITS.webSocket;
+  const open = new Map<WebSocket, Principal>();
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: limits.inboundFrameBytes,
+    handleProtocols: () => false,
+  });
+  options.metrics.gauge('web_sockets', 'Open WebSockets.', [], (gauge) => gauge.set(open.size));
+  const slowReaders = options.metrics.counter(
+    'web_socket_slow_readers_total',
+    'WebSockets closed as too slow.',
+  );
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    // Without a listener a reset during the checks would be an uncaught error.
+    socket.on('error', (error) => log.debug('socket failed during upgrade', { error }));
+    const verdict = await judge(request);
+    if (socket.destroyed) return;
+    if ('refusal' in verdict) return refuse(socket, verdict.refusal);
+    if (open.size >= limits.connections) {
+      const full = gatewayError('unavailable', 'unavailable', 'Too many WebSockets are open.');
+      return refuse(socket, errorAnswer(full, { 'Retry-After': '10' }));
+    }
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      open.set(webSocket, verdict.principal);
+      run(webSocket, verdict.open);
+    });
+  }
+
+  function run(webSocket: WebSocket, start: (socket: StreamSocket) => void): void {
+    const closed = new AbortController();
+    let missedPongs = 0;
+    const ping = clock.setRepeating(limits.pingIntervalMs, () => {
+      if (missedPongs >= limits.missedPongs) {
+        webSocket.terminate();
+        return;
+      }
+      missedPongs++;
+      webSocket.ping();
+    });
+    webSocket.on('pong', () => (missedPongs = 0));
+    webSocket.on('error', (error) => log.debug('WebSocket failed', { error }));
+    webSocket.on('close', () => {
+      ping.cancel();
+      open.delete(webSocket);
+      closed.abort();
+    });
+    const socket: StreamSocket = {
+      signal: closed.signal,
+      close: (code, reason) => webSocket.close(code, reason),
+      send: (message) => {
+        if (webSocket.readyState !== WebSocket.OPEN) return;
+        if (webSocket.bufferedAmount > limits.queuedBytes) {
+          slowReaders.inc();
+          webSocket.close(1013, 'reader is too slow');
+          return;
+        }
+        webSocket.send(JSON.stringify(message));
+      },
+    };
+    try {
+      start(socket);
+    } catch (error) {
+      log.error('stream failed to start', { error });
+      webSocket.close(1011, 'internal error');
+    }
+  }
+
+  return {
+    attach: (httpServer) =>
+      void httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        upgrade(request, socket, head).catch((error: unknown) => {
+          log.error('upgrade failed', { error });
+          socket.destroy();
+        });
+      }),
+    closeWhere: (matches, code, reason) => {
+      for (const [webSocket, principal] of open) if (matches(principal)) webSocket.close(code, reason);
+    },
+    get count() {
+      return open.size;
+    },
+  };
+}
+
+/** Writes a complete HTTP answer on a socket that asked for an upgrade. */
+async function refuse(socket: Duplex, response: Response): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer());
+  const lines = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`, 'Connection: close'];
+  for (const [name, value] of response.headers) lines.push(`${name}: ${value}`);
+  lines.push(`content-length: ${body.length}`, '', '');
+  socket.end(Buffer.concat([Buffer.from(lines.join('\r\n')), body]));
+}
