@@ -33,7 +33,8 @@ const REQUESTS_AT_ONCE = 6;
 const LOG_PAGE = 50;
 const EXECUTION_PAGE = 500;
 const AVERAGE_BUCKET_S = 10;
-const LATEST_DEVICES = 50;
+/** Devices per request: the query of more would not fit the limit of the request line. */
+const LATEST_DEVICES = 10;
 
 export async function verify(world: World, runStartedAtMs: number): Promise<Verdict> {
   const executions = await verifyExecutions(world, runStartedAtMs);
