@@ -7,8 +7,9 @@ export function registerStoreMetrics(metrics: Metrics, status: () => EngineStatu
     metrics.gauge(`telemetry_store_${name}`, help, [], (gauge) => {
       const known = status();
       const shown = known && value(known);
-      // Unknown is not zero.
-      gauge.set(shown ?? Number.NaN);
+      // Unknown is not zero: such a sample is left out.
+      if (shown === undefined) gauge.remove();
+      else gauge.set(shown);
     });
   };
   show('used_bytes', 'Pages of history.db in use.', ({ usedBytes }) => usedBytes);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { registerStoreMetrics } from '../../../src/capabilities/telemetry/store-metrics.ts';
+import { until } from '../../support/until.ts';
 import { attribute, manifestOf, startTelemetry } from './support.ts';
 
 const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
@@ -55,8 +58,17 @@ describe('the thread of the store', () => {
     assert.equal((await query(EVERYTHING)).trimEnd().split('\n').length, 6);
   });
 
+  test('leaves samples out of the metrics page while their values are unknown', async () => {
+    const metrics = createMetrics();
+    registerStoreMetrics(metrics, () => undefined);
+    const text = await metrics.text();
+    assert.match(text, /^# TYPE gateway_telemetry_store_limit_bytes gauge$/m);
+    assert.doesNotMatch(text, /^gateway_/m);
+  });
+
   test('shows its state on the metrics page', async (t) => {
-    const { metrics } = await startTelemetry(t);
+    const { metrics, telemetry } = await startTelemetry(t);
+    await until(() => telemetry.status() !== undefined);
     const text = await metrics.text();
     assert.match(text, /^gateway_telemetry_store_limit_bytes 67108864$/m);
     assert.match(text, /^gateway_telemetry_store_degraded 0$/m);
@@ -64,6 +76,7 @@ describe('the thread of the store', () => {
 
   test('says how large it is and what it cannot do', async (t) => {
     const { telemetry } = await startTelemetry(t);
+    await until(() => telemetry.status() !== undefined);
     const status = telemetry.status();
     assert.equal(status?.degraded, undefined);
     assert.ok((status?.fileBytes ?? 0) > 0);
