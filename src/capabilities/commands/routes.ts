@@ -1,7 +1,7 @@
 /** Operations on commands (http-contract.md 9.6). */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { type Call, type Role, route, type Route } from '../../platform/http/index.ts';
+import { type Call, JSON_HEADERS, type Role, route, type Route } from '../../platform/http/index.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { sitePaths } from '../site/index.ts';
 import type { Execution } from './model.ts';
@@ -131,9 +131,6 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
     }),
   ];
 }
-
-/** No charset: clients compare the whole string. */
-const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
 
 /** Blanks before JSON are JSON, so a client that gives up on silence keeps waiting (RFC 8259 section 2). */
 const BLANK = ' ';

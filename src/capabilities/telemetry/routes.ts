@@ -10,7 +10,7 @@ import {
   stream,
   type StreamSocket,
 } from '../../platform/http/index.ts';
-import type { Device, Devices } from '../devices/index.ts';
+import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './latest.ts';
 import type { TelemetryEvents } from './model.ts';
 import {
@@ -22,13 +22,6 @@ import {
   valueToWire,
 } from './schema.ts';
 import type { Telemetry, TimeSeriesAnswer } from './service.ts';
-
-/** All paths of an operation of one device (http-contract.md section 14). */
-const devicePaths = (suffix: string): [string, ...string[]] => [
-  `/v3/devices/{device_id}${suffix}`,
-  `/v3/sites/{site_id}/devices/{device_id}${suffix}`,
-  `/v3/site/devices/{device_id}${suffix}`,
-];
 
 export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[] {
   return [
@@ -103,16 +96,11 @@ function requireCsv(accept: string | undefined): void {
   throw gatewayError('not_acceptable', 'not_acceptable', 'The header Accept must admit text/csv.');
 }
 
-/** Sends a header as one line per value, where the server offers it. */
-interface RepeatingHeaders {
-  repeatHeader?: (name: string, values: readonly string[]) => void;
-}
-
 const TYPES_BY_LINE = 'X-Enapter-Timeseries-Data-Types';
 
-function csvAnswer(call: RepeatingHeaders & Pick<Call, 'signal'>, answer: TimeSeriesAnswer): Response {
+function csvAnswer(call: Call, answer: TimeSeriesAnswer): Response {
   // One client of the interface reads one line per column, another one the lines joined by commas.
-  call.repeatHeader?.(TYPES_BY_LINE, answer.types);
+  call.repeatHeader(TYPES_BY_LINE, answer.types);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
@@ -127,7 +115,6 @@ function csvAnswer(call: RepeatingHeaders & Pick<Call, 'signal'>, answer: TimeSe
       'Content-Type': 'text/csv',
       'Cache-Control': 'no-store',
       'X-Service-Timeseries-Data-Types': answer.types.join(','),
-      ...(!call.repeatHeader && { [TYPES_BY_LINE]: answer.types.join(',') }),
     },
   });
 }
