@@ -201,9 +201,7 @@ const TABLE: ImportTable = {
   },
   notYetBuilt: [
     'main.ts',
-    'admin.ts',
     'gateway.ts',
-    'capabilities/auth',
     'capabilities/provisioning',
     'capabilities/monitor',
     'capabilities/rules',

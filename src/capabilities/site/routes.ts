@@ -1,0 +1,109 @@
+/** Operations on sites (http-contract.md 9.1 and 13). */
+import { notFound } from '../../lib/errors.ts';
+import { type Call, route, type Route } from '../../platform/http/index.ts';
+import { cloudRoutes, notAvailable } from './cloud-routes.ts';
+import { sitePaths } from './paths.ts';
+import { createBody, existenceQuery, isListed, listQuery, siteToWire, updateBody } from './schema.ts';
+import type { Site } from './service.ts';
+
+export function siteRoutes(site: Site): Route[] {
+  return [...readingRoutes(site), ...changingRoutes(site), ...cloudRoutes()];
+}
+
+function readingRoutes(site: Site): Route[] {
+  return [
+    route({
+      operation: 'get_site',
+      method: 'GET',
+      paths: sitePaths(''),
+      role: 'READONLY',
+      errors: ['404 site_not_found'],
+      handle: (call) => ({ site: siteToWire(site.get(), call.principal.role) }),
+    }),
+    route({
+      operation: 'list_sites',
+      method: 'GET',
+      paths: ['/v3/sites', '/v3/users/me/sites', '/v3/sites/users/me/sites'],
+      role: 'READONLY',
+      query: listQuery,
+      handle: ({ principal, query }) => {
+        const found = [site.get()].filter((one) => isListed(one, query));
+        const page = found.slice(query.offset, query.offset + query.limit);
+        return { sites: page.map((one) => siteToWire(one, principal.role)), total_count: found.length };
+      },
+    }),
+  ];
+}
+
+function changingRoutes(site: Site): Route[] {
+  return [
+    route({
+      operation: 'create_site',
+      method: 'POST',
+      paths: ['/v3/sites'],
+      role: 'OWNER',
+      body: createBody,
+      errors: ['422 not_available_on_gateway'],
+      handle: () => {
+        throw notAvailable('A gateway has exactly one site; no other can be made.');
+      },
+    }),
+    route({
+      operation: 'update_site',
+      method: 'PATCH',
+      paths: sitePaths(''),
+      role: 'OWNER',
+      body: updateBody,
+      errors: ['404 site_not_found'],
+      handle: (call) => ({ site: siteToWire(site.update(call.body), call.principal.role) }),
+    }),
+    route({
+      operation: 'delete_site',
+      method: 'DELETE',
+      paths: [...sitePaths(''), '/v3/sites'],
+      role: 'OWNER',
+      query: existenceQuery,
+      unresolved: ['site_id'],
+      errors: ['404 site_not_found', '422 not_available_on_gateway'],
+      handle: (call) => {
+        if (!isMeant(site, call, call.query.skip_check_existence)) return {};
+        throw notAvailable('A gateway keeps its one site; it cannot be deleted.');
+      },
+    }),
+    route({
+      operation: 'archive_site',
+      method: 'POST',
+      paths: sitePaths('/archive'),
+      role: 'OWNER',
+      query: existenceQuery,
+      unresolved: ['site_id'],
+      errors: ['404 site_not_found'],
+      handle: (call) => {
+        if (isMeant(site, call, call.query.skip_check_existence)) site.setArchived(true);
+        return {};
+      },
+    }),
+    route({
+      operation: 'unarchive_site',
+      method: 'POST',
+      paths: sitePaths('/unarchive'),
+      role: 'OWNER',
+      errors: ['404 site_not_found'],
+      handle: () => {
+        site.setArchived(false);
+        return {};
+      },
+    }),
+  ];
+}
+
+/**
+ * True when the call means the site of this gateway, by its id or without one; false for another id that
+ * may be missing. @throws GatewayError site_not_found (404)
+ */
+function isMeant(site: Site, { params }: Pick<Call, 'params'>, mayBeMissing: boolean): boolean {
+  const id = params['site_id'];
+  if (id === undefined || id === site.get().id) return true;
+  if (mayBeMissing) return false;
+  throw notFound('site_not_found', `There is no site "${id}" here.`);
+}

@@ -1,0 +1,92 @@
+/** Requests and answers of site operations as they stand on the wire (http-contract.md 8, 9.1, 15). */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { isTimeZone } from '../../platform/config/index.ts';
+import { query, type Role } from '../../platform/http/index.ts';
+import { RESETTABLE, type SiteChange, type SiteRecord } from './model.ts';
+
+const { nameLength } = LIMITS.http;
+
+const fits = v.maxLength<string, number, string>(nameLength, `must have at most ${nameLength} characters`);
+
+const name = v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), fits);
+
+const timezone = v.pipe(v.string(), v.check(isTimeZone, 'must be an IANA time zone such as Europe/Berlin'));
+
+/** A number, or its decimal text as an earlier revision of the interface has it. */
+const degrees = (maximum: number) =>
+  v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.trim(), v.decimal(), v.transform(Number))], 'must be a number'),
+    v.check((value) => Math.abs(value) <= maximum, `must be from -${maximum} to ${maximum}`),
+  );
+
+/** Clients send null for what they leave as it is. */
+const unchanged = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.pipe(
+    v.nullish(schema),
+    v.transform((value) => value ?? undefined),
+  );
+
+/** A list passes as an object otherwise. */
+const noList = v.check((value: unknown) => !Array.isArray(value), 'must be an object');
+
+const location = v.pipe(
+  v.unknown(),
+  noList,
+  v.object({
+    name: unchanged(v.pipe(v.string(), v.trim(), fits)),
+    latitude: unchanged(degrees(90)),
+    longitude: unchanged(degrees(180)),
+  }),
+);
+
+export const createBody = v.object({ name, timezone, location: v.nullish(location) });
+
+export const updateBody = v.pipe(
+  v.object({
+    name: unchanged(name),
+    timezone: unchanged(timezone),
+    location: v.nullish(location),
+    _reset: v.nullish(
+      v.array(v.picklist(RESETTABLE, `must be of: ${RESETTABLE.join(', ')}`), 'must be a list'),
+    ),
+  }),
+  v.transform((body): SiteChange => ({
+    name: body.name,
+    timezone: body.timezone,
+    location: body.location ?? {},
+    reset: body._reset ?? [],
+  })),
+);
+
+const ARCHIVED_STATES = ['ACTIVE', 'ARCHIVED', 'ALL'] as const;
+
+export const listQuery = v.object({
+  limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
+  offset: query.offset(),
+  'name.contains': query.text(),
+  archived_state: query.choice(ARCHIVED_STATES, 'ACTIVE'),
+});
+
+export const existenceQuery = v.object({ skip_check_existence: query.flag(false) });
+
+export function isListed(site: SiteRecord, filter: v.InferOutput<typeof listQuery>): boolean {
+  const { archived_state: state, 'name.contains': part } = filter;
+  if (state !== 'ALL' && site.archived !== (state === 'ARCHIVED')) return false;
+  return part === undefined || site.name.toLowerCase().includes(part.toLowerCase());
+}
+
+/** `role` is the caller's; it is the same for the site and everything in it. */
+export function siteToWire(site: SiteRecord, role: Role): Record<string, unknown> {
+  const { location } = site;
+  return {
+    id: site.id,
+    name: site.name,
+    timezone: site.timezone,
+    version: 'V3',
+    authorized_role: role,
+    archived: site.archived,
+    // Clients fail on a location without a name.
+    ...(location && { location: { ...location, name: location.name ?? '' } }),
+  };
+}

@@ -1,0 +1,81 @@
+/** The use cases of the one site. The record is in memory; reading never touches the disk. */
+import { randomUUID } from 'node:crypto';
+import { Emitter } from '../../lib/emitter.ts';
+import { notFound } from '../../lib/errors.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import { changedSite, type SiteChange, type SiteEvents, type SiteRecord } from './model.ts';
+import { createSiteStore } from './store.ts';
+
+export interface SiteOptions {
+  /** state.db */
+  database: Database;
+  clock: Clock;
+  log: Log;
+  newId?: () => string;
+  /** Name and IANA time zone of the site that the first start makes. */
+  defaultName: string;
+  defaultTimezone: string;
+}
+
+export interface Site {
+  readonly events: Emitter<SiteEvents>;
+  get(): SiteRecord;
+  /** Returns the site as it is then; values are checked by the caller. */
+  update(change: SiteChange): SiteRecord;
+  /** Idempotent. */
+  setArchived(archived: boolean): SiteRecord;
+}
+
+/** Loads the site; makes it when the database has none. */
+export function createSite(options: SiteOptions): Site {
+  const { database, clock, log, newId = randomUUID } = options;
+  const store = createSiteStore(database);
+  const events = new Emitter<SiteEvents>((owner, event, error) =>
+    log.error('listener failed', { owner, event, error }),
+  );
+  let site = store.get() ?? makeSite();
+
+  function makeSite(): SiteRecord {
+    const made: SiteRecord = {
+      id: newId(),
+      name: options.defaultName,
+      timezone: options.defaultTimezone,
+      archived: false,
+      createdAtMs: clock.wallMs(),
+    };
+    store.put(made);
+    log.info('site made', { site_id: made.id, name: made.name, timezone: made.timezone });
+    return made;
+  }
+
+  function change(next: SiteRecord): SiteRecord {
+    const previous = site;
+    if (JSON.stringify(next) === JSON.stringify(previous)) return previous;
+    database.transaction(() => {
+      store.put(next);
+      database.afterCommit(() => {
+        site = next;
+        log.info('site changed', { site_id: next.id });
+        events.emit('site_updated', { site: next, previous });
+      });
+    });
+    return next;
+  }
+
+  return {
+    events,
+    get: () => site,
+    update: (changes) => change(changedSite(site, changes)),
+    setArchived: (archived) => change({ ...site, archived }),
+  };
+}
+
+/** Checks the path parameter `site_id`: returned as it is, or @throws GatewayError site_not_found (404) */
+export function resolveSiteId(site: Site): (value: string) => string {
+  return (value) => {
+    if (value !== site.get().id) throw notFound('site_not_found', `There is no site "${value}" here.`);
+    return value;
+  };
+}

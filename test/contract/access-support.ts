@@ -1,0 +1,95 @@
+/** Site and access behind the real HTTP side, without a socket, on a real state.db. */
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Auth, authRoutes, createAuth, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
+import { createHttp, type Http, type Role } from '../../src/platform/http/index.ts';
+import { createMetrics } from '../../src/platform/metrics/index.ts';
+import { type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../support/workspace.ts';
+
+export interface Answer {
+  status: number;
+  /** Parsed JSON; undefined when the answer is none. */
+  body: unknown;
+  headers: Headers;
+}
+
+export interface Api {
+  clock: TestClock;
+  database: Database;
+  dataDir: string;
+  lines: LogLine[];
+  site: Site;
+  auth: Auth;
+  http: Http;
+  /** Calls as the given role; `null` without a token. */
+  call: (role: Role | null, method: string, path: string, body?: unknown) => Promise<Answer>;
+  /** Calls with exactly these headers. */
+  send: (method: string, path: string, headers: Record<string, string>, body?: unknown) => Promise<Answer>;
+}
+
+export function startApi(test: Pick<TestContext, 'after'>, clock = new TestClock()): Api {
+  const { log, lines } = recordingLog(clock);
+  const dataDir = temporaryFolder(test);
+  const database = openDatabase({
+    path: join(dataDir, 'state.db'),
+    migrationsDir: join(MIGRATIONS_DIR, 'state'),
+    clock,
+    log,
+  });
+  test.after(() => database.close());
+  const metrics = createMetrics();
+  const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
+  const auth = createAuth({ database, clock, log, metrics, dataDir });
+  let ids = 0;
+  const http = createHttp({
+    host: '127.0.0.1',
+    port: 0,
+    clock,
+    log,
+    metrics,
+    newId: () => `request-${++ids}`,
+    authenticate: (token) => auth.authenticate(token),
+    resolvers: { site_id: resolveSiteId(site) },
+    routes: [...siteRoutes(site), ...authRoutes(auth)],
+    streams: [],
+  });
+  const tokens = new Map<Role, string>();
+  const tokenOf = (role: Role): string => {
+    const token = tokens.get(role) ?? auth.createToken({ name: role, role: role as IssuableRole }).text;
+    tokens.set(role, token);
+    return token;
+  };
+  const send: Api['send'] = async (method, path, headers, body) => {
+    const response = await http.fetch(
+      new Request(new URL(path, 'http://gateway.test'), {
+        method,
+        headers,
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    );
+    const text = await response.text();
+    const isJson = response.headers.get('content-type') === 'application/json';
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  };
+  return {
+    clock,
+    database,
+    dataDir,
+    lines,
+    site,
+    auth,
+    http,
+    send,
+    call: (role, method, path, body) =>
+      send(method, path, role === null ? {} : { 'X-Service-Auth-Token': tokenOf(role) }, body),
+  };
+}
+
+/** `status code …` of an answer, one code per problem. */
+export function refusal({ status, body }: Answer): string {
+  const { errors } = body as { errors: { code: string }[] };
+  return [status, ...errors.map(({ code }) => code)].join(' ');
+}
