@@ -46,11 +46,20 @@ const TABLE: ImportTable = {
   rows: [
     {
       place: 'main.ts',
-      mayImport: ['gateway.ts', 'platform/clock', 'platform/config', 'platform/log', 'platform/systemd'],
+      mayImport: [
+        'gateway.ts',
+        'platform/clock',
+        'platform/config',
+        'platform/files',
+        'platform/log',
+        'platform/systemd',
+      ],
       node: 'all',
     },
     { place: 'admin.ts', mayImport: ['platform', 'capabilities/auth', 'capabilities/site'], node: 'all' },
-    { place: 'gateway.ts', mayImport: ['platform', 'protocol', ...CAPABILITIES], node: ['node:path'] },
+    { place: 'gateway.ts', mayImport: ['gateway', 'platform', 'capabilities/appliance'] },
+    // The wiring in pieces that fit a screen.
+    { place: 'gateway', mayImport: ['platform', 'protocol', ...CAPABILITIES], node: ['node:path'] },
 
     { place: 'capabilities/site', mayImport: ['platform'] },
     { place: 'capabilities/auth', mayImport: ['platform'] },
@@ -131,6 +140,8 @@ const TABLE: ImportTable = {
     { place: 'platform/config', mayImport: [], node: 'all' },
     // The package root, for files beside the program: migrations, built-in blueprints.
     { place: 'platform/files', mayImport: [], node: 'all' },
+    // The box itself: memory, disk, load.
+    { place: 'platform/host', mayImport: [], node: 'all' },
     { place: 'platform/log', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/metrics', mayImport: [], node: 'all' },
     // When to sync, whatever is synced: shared by SQLite transactions and journal records.
@@ -200,12 +211,7 @@ const TABLE: ImportTable = {
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
   notYetBuilt: [
-    'main.ts',
-    'gateway.ts',
-    'capabilities/provisioning',
-    'capabilities/monitor',
     'capabilities/rules',
-    'capabilities/appliance',
     'platform/tls',
     'platform/mdns',
     'programs/rule-sandbox',

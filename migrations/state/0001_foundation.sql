@@ -111,6 +111,18 @@ CREATE TABLE device_credential (
 ) STRICT;
 CREATE INDEX device_credential_by_device ON device_credential (device_id);
 
+-- Client certificates that were issued and not revoked; the keys are nowhere.
+CREATE TABLE device_certificate (
+  -- SHA-256, lower-case hexadecimal
+  fingerprint   TEXT PRIMARY KEY,
+  serial        TEXT NOT NULL,
+  hardware_id   TEXT NOT NULL,
+  device_id     TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  created_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX device_certificate_by_hardware ON device_certificate (hardware_id);
+CREATE INDEX device_certificate_by_device ON device_certificate (device_id);
+
 -- One command sent to one device. `number` grows with every command, whatever the wall clock says.
 CREATE TABLE execution (
   number            INTEGER PRIMARY KEY,

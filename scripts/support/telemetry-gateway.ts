@@ -91,6 +91,8 @@ function createDevices(): { devices: Devices; byHardwareId: Map<string, Device> 
     setConnectivity: refuse,
     properties: () => ({}),
     setRaisedAlerts: () => undefined,
+    raisedAlertNames: () => [],
+    atHardware: () => [],
   };
   return { devices, byHardwareId };
 }

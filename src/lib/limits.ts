@@ -184,11 +184,14 @@ export const LIMITS = {
   connectivity: {
     /** C mqtt-device-protocol 10. */
     graceMs: 10_000,
+    /** C 10: a carried device that was not heard for so long is OFFLINE. */
+    silenceMs: 60_000,
   },
   devices: {
     /** G: registry is held in memory; see docs/decisions. */
     devices: 2_000,
     propertyBytes: 16_384,
+    propertyNameLength: 128,
     propertiesPerDevice: 1_000,
   },
   blueprints: {

@@ -1,29 +1,24 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { benchmarks, runBenchmark } from '../../scripts/bench.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
-const noGateway = !existsSync(join(PROJECT_ROOT, 'src/main.ts')) && 'there is no src/main.ts yet';
 const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
 describe('every benchmark', async () => {
   for (const benchmark of await benchmarks())
-    test(
-      `${benchmark.name} runs and reports figures`,
-      { skip: benchmark.name === 'start' && noGateway },
-      async () => {
-        const lines: string[] = [];
-        await runBenchmark(benchmark, 'small', (line) => lines.push(line));
-        assert.match(lines[0] ?? '', new RegExp(`^benchmark {3}${benchmark.name}: `));
-        const figures = lines.filter((line) => /^ +[\d. ]*\d [A-Za-z/%]* +\S/.test(line));
-        assert.ok(figures.length > 0, lines.join('\n'));
-        assert.ok(!lines.some((line) => line.includes('NaN')), lines.join('\n'));
-      },
-    );
+    test(`${benchmark.name} runs and reports figures`, async () => {
+      const lines: string[] = [];
+      await runBenchmark(benchmark, 'small', (line) => lines.push(line));
+      assert.match(lines[0] ?? '', new RegExp(`^benchmark {3}${benchmark.name}: `));
+      const figures = lines.filter((line) => /^ +[\d. ]*\d [A-Za-z/%]* +\S/.test(line));
+      assert.ok(figures.length > 0, lines.join('\n'));
+      assert.ok(!lines.some((line) => line.includes('NaN')), lines.join('\n'));
+    });
 
   test('has the name of its file', async () => {
     const files = readdirSync(join(PROJECT_ROOT, 'scripts/bench')).map((file) => file.replace(/\.ts$/, ''));

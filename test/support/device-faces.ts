@@ -92,6 +92,8 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     setConnectivity: (id, status) => void statuses.set(id, status),
     properties: () => ({}),
     setRaisedAlerts: () => undefined,
+    raisedAlertNames: () => [],
+    atHardware: () => [],
   };
 
   const faces: DeviceFaces = {

@@ -1,4 +1,5 @@
 /** The use cases of blueprints and device profiles. */
+import { randomUUID } from 'node:crypto';
 import { errorOfProblems, invalidBody, notFound, type Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -27,7 +28,7 @@ export interface BlueprintOptions {
   database: Database;
   clock: Clock;
   log: Log;
-  newId: () => string;
+  newId?: () => string;
   /** Default: STRICT. */
   checks?: BlueprintChecks;
   /** Default: a thread of its own. */
@@ -138,7 +139,7 @@ class Service implements BlueprintService {
   }
 
   async upload(zip: Uint8Array): Promise<Blueprint> {
-    const { database, clock, log, newId } = this.#options;
+    const { database, clock, log, newId = randomUUID } = this.#options;
     const { manifest, script, problems, warnings } = await this.#compile(zip);
     if (manifest === undefined) throw refusal(problems.map(invalidBlueprint));
     const blueprint = { id: newId(), createdAtMs: clock.wallMs() };

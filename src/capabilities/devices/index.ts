@@ -9,3 +9,12 @@ export {
   type DeviceType,
 } from './model.ts';
 export { devicePaths } from './paths.ts';
+export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';
+export { deviceName, deviceSlug, unlessEmpty } from './schema.ts';
+export {
+  createDevices,
+  type DeviceFilter,
+  type DeviceService,
+  type DevicesOptions,
+  type NewDevice,
+} from './service.ts';

@@ -55,7 +55,10 @@ export interface DeviceEvents {
   /** The blueprint, and with it the declared attributes and commands, is another one now. */
   blueprint_assigned: { device: Device; previousBlueprintId: string };
   device_deleted: { device: Device };
+  /** New or different ones; `null` stands for a property that was removed. */
   properties_changed: { device: Device; changed: Record<string, unknown>; receivedAtMs: number };
+  /** A value that a device sent was not taken; `message` is a sentence for a person. */
+  property_rejected: { device: Device; property: string; message: string };
   connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: number };
 }
 
@@ -70,6 +73,8 @@ export interface Devices {
   all(): readonly Device[];
   /** By its MQTT address. */
   atAddress(hardwareId: string, channelId: string): Device | undefined;
+  /** All that have this hardware id: the one that owns it and those it carries. */
+  atHardware(hardwareId: string): readonly Device[];
   /** The compiled manifest of the device's blueprint; the same object until another blueprint is assigned. */
   manifest(device: Device): CompiledManifest;
   connectivity(deviceId: string): ConnectivityStatus;
@@ -77,8 +82,10 @@ export interface Devices {
   setConnectivity(deviceId: string, status: ConnectivityStatus): void;
   /** Last received properties that the manifest declares and the role may see. */
   properties(device: Device, role: Role): Record<string, unknown>;
+  /** Alerts that are raised now, [] when none or unknown. */
+  raisedAlertNames(device: Device): string[];
   /**
-   * The source of `expand=raised_alert_names`; telemetry registers it, because it knows the alerts.
+   * The source of `raisedAlertNames`; telemetry registers it, because it knows the alerts.
    */
   setRaisedAlerts(raisedAlertNames: (device: Device) => string[]): void;
 }

@@ -32,6 +32,8 @@ export interface IncomingMessage {
 }
 
 export interface Ingest {
+  /** Values taken in since the start. */
+  readonly valueCount: number;
   /** Takes one message into the batch and the latest values; returns the bytes it added to the batch. */
   take(message: IncomingMessage): number;
   /**
@@ -56,6 +58,7 @@ export function createIngest(options: {
   // Filled per message and used before the next one.
   const codings: SeriesCoding[] = [];
   const stored: StoredValue[] = [];
+  let valueCount = 0;
 
   function take(message: IncomingMessage): number {
     const { device, body, receivedAtMs } = message;
@@ -78,6 +81,7 @@ export function createIngest(options: {
       if (!attribute) reportUndeclared(device, plan, key);
       else takeValue(device, attribute, raw, timestampS, values);
     }
+    valueCount += codings.length;
     const sizeBytes = codings.length > 0 && options.canStore() ? store(plan, timestampS) : 0;
     if (values && values.size > 0)
       events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
@@ -180,7 +184,13 @@ export function createIngest(options: {
     return shape;
   }
 
-  return { take, restore };
+  return {
+    take,
+    restore,
+    get valueCount() {
+      return valueCount;
+    },
+  };
 }
 
 /** True when the value is the newest now; of one instant the later one is. */

@@ -100,6 +100,8 @@ export interface Telemetry {
 /** Sizes and troubles, for the gateway's own device and its status page. */
 export interface TelemetryStatus extends EngineStatus {
   journalBytes: number;
+  /** Values taken in since the start. */
+  valueCount: number;
 }
 
 /** Everything that exists once the history is known. */
@@ -265,9 +267,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     status: () => {
       const status = history.status();
       if (!status || !running) return undefined;
-      const { journal } = running;
+      const { journal, ingest } = running;
       const degraded = journal.failure ? journal.failure.message : status.degraded;
-      return { ...status, degraded, journalBytes: journal.sizeBytes() };
+      return { ...status, degraded, journalBytes: journal.sizeBytes(), valueCount: ingest.valueCount };
     },
     seal: async () => {
       await requireRunning().journal.flush();

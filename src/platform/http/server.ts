@@ -5,6 +5,7 @@
  *
  * What a token means, which ids exist and what operations do is handed in; this module knows none of it.
  */
+import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { GatewayError, gatewayError } from '../../lib/errors.ts';
@@ -35,7 +36,8 @@ export interface HttpOptions {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  newId: () => string;
+  /** Makes request ids. */
+  newId?: () => string;
   limits?: Limits;
   /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
   authenticate: (token: string) => Principal | undefined;
@@ -104,12 +106,13 @@ function honoPath(path: string): string {
 }
 
 function newHono(options: HttpOptions, limits: Limits): Hono<Environment> {
+  const newId = options.newId ?? randomUUID;
   const app = new Hono<Environment>({ getPath: canonicalPath });
   app.use('*', async (context, next) => {
     const given = context.req.header('x-request-id');
     const isUsable =
       given !== undefined && given.length <= limits.http.requestIdLength && REQUEST_ID.test(given);
-    context.set('requestId', isUsable ? given : options.newId());
+    context.set('requestId', isUsable ? given : newId());
     await next();
   });
   app.onError((error, context) => {

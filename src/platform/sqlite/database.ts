@@ -3,7 +3,7 @@
  * work. Statements live in the `store.ts` files; this module knows no table but its own.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import type { Clock } from '../clock/index.ts';
@@ -68,6 +68,32 @@ export function openDatabase(options: OpenOptions): Database {
     throw error;
   }
   return wrap(handle, options.path);
+}
+
+const DAMAGE_CODES: readonly unknown[] = ['SQLITE_NOTADB', 'SQLITE_CORRUPT'];
+
+/**
+ * Opens a database that the gateway can do without: a file that is no database or is damaged is renamed to
+ * `<name>.damaged-<Unix seconds>`, kept for a person to look at, and a new one takes its place.
+ * @throws NewerDatabaseError, and everything else that is no damage
+ */
+export function openOrSetAside(options: OpenOptions): Database {
+  try {
+    return openDatabase(options);
+  } catch (error) {
+    if (!(error instanceof BetterSqlite3.SqliteError) || !DAMAGE_CODES.includes(error.code)) throw error;
+    const aside = setAside(options.path, options.clock);
+    options.log.error('damaged database set aside, a new one was begun', { aside, error });
+    return openDatabase(options);
+  }
+}
+
+/** Renames a closed database with its companions; returns the new path. */
+export function setAside(path: string, clock: Clock): string {
+  const aside = `${path}.damaged-${Math.floor(clock.wallMs() / 1_000)}`;
+  for (const suffix of ['', '-wal', '-shm'])
+    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+  return aside;
 }
 
 function applyPragmas(handle: BetterSqlite3.Database): void {

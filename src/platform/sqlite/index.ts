@@ -2,6 +2,7 @@ export {
   migrationsDigest,
   NewerDatabaseError,
   openDatabase,
+  openOrSetAside,
   readMigrations,
   type Database,
 } from './database.ts';

@@ -92,6 +92,8 @@ export function createTestDevices(): TestDevices {
     setRaisedAlerts: (source) => {
       raised = source;
     },
+    raisedAlertNames: (device) => raised(device),
+    atHardware: () => [],
     raisedAlerts: (device) => raised(device),
     add: (slug, manifest, more = {}) => {
       const device: Device = {

@@ -1,0 +1,2 @@
+export { applianceRoutes } from './routes.ts';
+export { createAppliance, type Appliance, type ApplianceOptions, type PartsStatus } from './service.ts';

@@ -1,0 +1,132 @@
+/**
+ * The gateway as a device: its own properties, telemetry and alerts, and whether it is healthy. The other
+ * capabilities are asked through what `gateway.ts` hands in.
+ */
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { Host } from '../../platform/host/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+
+/** State of the parts that the gateway's own telemetry tells about. */
+export interface PartsStatus {
+  /** Why history takes no data; undefined when all is well. */
+  historyDegraded: string | undefined;
+  historySizeBytes: number;
+  stateSizeBytes: number;
+  brokerSessions: number;
+  devicesOnline: number;
+  /** Telemetry values taken in since the start. */
+  telemetryValues: number;
+  /** Starts of child programs and threads beyond the first. */
+  restarts: number;
+}
+
+export interface Appliance {
+  /** Tells the properties and begins to measure. */
+  start(): void;
+  stop(): void;
+  /** True while everything serves. */
+  isServing(): boolean;
+}
+
+export interface ApplianceOptions {
+  clock: Clock;
+  log: Log;
+  host: Host;
+  version: string;
+  status: () => PartsStatus;
+  /** Takes what the gateway's own device has measured. */
+  tellTelemetry: (values: Record<string, unknown>) => void;
+  tellProperties: (values: Record<string, unknown>) => void;
+}
+
+const INTERVAL_MS = 10_000;
+const DISK_ALMOST_FULL_SHARE = 0.1;
+/** How long a restart of a part stays visible. */
+const RESTART_SHOWN_MS = 3_600_000;
+
+export function createAppliance(options: ApplianceOptions): Appliance {
+  const { clock, host } = options;
+  const log = options.log.child({ component: 'appliance' });
+  const startedMs = clock.monotonicMs();
+  let timer: Timer | undefined;
+  let previous = { values: 0, atMs: startedMs };
+  let restarts = 0;
+  let restartedMs: number | undefined;
+
+  function alertsOf(status: PartsStatus, diskFreeShare: number): string[] {
+    if (status.restarts > restarts) restartedMs = clock.monotonicMs();
+    restarts = status.restarts;
+    const wasRestarted = restartedMs !== undefined && clock.monotonicMs() - restartedMs < RESTART_SHOWN_MS;
+    return [
+      ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
+      ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
+      ...(clock.isSet() ? [] : ['clock_not_set']),
+      ...(wasRestarted ? ['service_restarted'] : []),
+    ];
+  }
+
+  function measure(): void {
+    const status = options.status();
+    const load = host.load();
+    const nowMs = clock.monotonicMs();
+    const elapsedS = (nowMs - previous.atMs) / 1_000;
+    const rate = elapsedS > 0 ? (status.telemetryValues - previous.values) / elapsedS : 0;
+    previous = { values: status.telemetryValues, atMs: nowMs };
+    const alerts = alertsOf(status, load.diskFreeBytes / load.diskTotalBytes);
+    options.tellTelemetry({
+      status: alerts.includes('history_degraded') || alerts.includes('clock_not_set') ? 'degraded' : 'ok',
+      uptime_s: Math.round((nowMs - startedMs) / 1_000),
+      cpu_load_percent: rounded(load.cpuLoadPercent),
+      memory_used_percent: rounded((load.memoryUsedBytes / load.memoryTotalBytes) * 100),
+      memory_used_bytes: load.memoryUsedBytes,
+      process_memory_bytes: load.processMemoryBytes,
+      event_loop_delay_ms: rounded(load.eventLoopDelayMs),
+      disk_used_percent: rounded(100 - (load.diskFreeBytes / load.diskTotalBytes) * 100),
+      disk_free_bytes: load.diskFreeBytes,
+      history_size_bytes: status.historySizeBytes,
+      state_size_bytes: status.stateSizeBytes,
+      broker_sessions: status.brokerSessions,
+      devices_online: status.devicesOnline,
+      telemetry_values_per_second: rounded(rate),
+      cpu_temperature: load.cpuTemperatureCelsius ?? null,
+      alerts,
+    });
+  }
+
+  function measureSafely(): void {
+    try {
+      measure();
+    } catch (error) {
+      log.warnLimited('measure', 3_600_000, 'the gateway could not be measured', { error });
+    }
+  }
+
+  return {
+    start: () => {
+      const facts = host.facts();
+      options.tellProperties({
+        version: options.version,
+        hostname: facts.hostname,
+        operating_system: facts.operatingSystem,
+        processor_architecture: facts.processorArchitecture,
+        processor_count: facts.processorCount,
+        memory_total_bytes: facts.memoryTotalBytes,
+        disk_total_bytes: host.load().diskTotalBytes,
+        model: facts.model ?? null,
+        serial_number: facts.serialNumber ?? null,
+      });
+      measureSafely();
+      timer = clock.setRepeating(INTERVAL_MS, measureSafely);
+    },
+    stop: () => {
+      timer?.cancel();
+      timer = undefined;
+    },
+    isServing: () => timer !== undefined,
+  };
+}
+
+/** One digit after the point: more would be noise that takes room. */
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}

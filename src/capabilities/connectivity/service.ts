@@ -1,0 +1,183 @@
+/**
+ * The door between MQTT and devices: who may connect and say what, which device a message is from, which
+ * capability takes it, and who is ONLINE. Source: mqtt-device-protocol.md.
+ */
+import { Emitter } from '../../lib/emitter.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { MqttBroker, MqttHooks, MqttMessage } from '../../platform/mqtt/index.ts';
+import { decodeMessage, type MessageLimits } from '../../protocol/device-message.ts';
+import {
+  commandRequestTopic,
+  isOwnFilter,
+  isOwnTopic,
+  parseDeviceTopic,
+} from '../../protocol/device-topic.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+import type { Connectivity, DeviceMessageHandler, DeviceMessageKind } from './model.ts';
+import { createPresence, isCarried } from './presence.ts';
+
+export interface ConnectivityEvents {
+  /** A message of the device was not usable; at most once a minute and device. */
+  message_rejected: { device: Device; message: string };
+}
+
+export interface ConnectivityService extends Connectivity {
+  readonly events: Emitter<ConnectivityEvents>;
+  /** Answers the broker; every hook is ready before `attach`. */
+  readonly hooks: MqttHooks;
+  /** Gives the broker that carries requests to devices. */
+  attach(broker: MqttBroker): void;
+  stop(): void;
+}
+
+export interface ConnectivityOptions {
+  devices: Devices;
+  provisioning: Provisioning;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits?: Limits;
+}
+
+const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map([
+  ['v1/telemetry', 'telemetry'],
+  ['v1/register', 'properties'],
+  ['v1/properties', 'properties'],
+  ['v3/logs', 'logs'],
+  ['v1/logs', 'logs'],
+  ['v1/command/responses', 'command_responses'],
+]);
+
+/** Kinds that show a carried device alive (mqtt-device-protocol.md section 10). */
+const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
+
+const REJECTION_INTERVAL_MS = 60_000;
+const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
+
+export function createConnectivity(options: ConnectivityOptions): ConnectivityService {
+  const { devices, provisioning, clock, metrics } = options;
+  const log = options.log.child({ component: 'connectivity' });
+  const limits = options.limits ?? LIMITS;
+  const events = new Emitter<ConnectivityEvents>((owner, event, error) =>
+    log.error('listener failed', { owner, event, error }),
+  );
+  const presence = createPresence({ devices, clock, limits: limits.connectivity });
+  const handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
+  const rejectedAtMs = new Map<string, number>();
+  let broker: MqttBroker | undefined;
+
+  const messages = metrics.counter('device_messages_total', 'Messages of devices by kind.', ['kind']);
+  const dropped = metrics.counter('device_messages_dropped_total', 'Messages of devices that were dropped.', [
+    'reason',
+  ]);
+  const messageLimits: MessageLimits = {
+    keyLength: limits.telemetry.keyLength,
+    depth: limits.telemetry.jsonDepth,
+  };
+
+  const unsubscribe = [
+    provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
+      broker?.closeSessions(hardwareId),
+    ),
+    devices.events.on('device_deleted', 'connectivity', ({ device }) => {
+      presence.forget(device);
+      rejectedAtMs.delete(device.id);
+    }),
+  ];
+
+  function reject(device: Device, message: string): void {
+    dropped.inc({ reason: 'malformed' });
+    const nowMs = clock.monotonicMs();
+    if (nowMs - (rejectedAtMs.get(device.id) ?? -REJECTION_INTERVAL_MS) < REJECTION_INTERVAL_MS) return;
+    rejectedAtMs.set(device.id, nowMs);
+    events.emit('message_rejected', { device, message });
+  }
+
+  function dispatch(message: MqttMessage): Promise<void> | void {
+    const topic = parseDeviceTopic(message.topic);
+    const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
+    if (!topic || !kind) {
+      dropped.inc({ reason: 'unknown topic' });
+      return undefined;
+    }
+    const device = devices.atAddress(topic.hardwareId, topic.channelId);
+    if (!device) {
+      dropped.inc({ reason: 'unknown channel' });
+      log.warnLimited(
+        `channel:${topic.hardwareId}`,
+        UNKNOWN_CHANNEL_INTERVAL_MS,
+        'message on unknown channel',
+        {
+          hardware_id: topic.hardwareId,
+          channel_id: topic.channelId,
+        },
+      );
+      return undefined;
+    }
+    const { body, problem } = decodeMessage(message.payload, messageLimits, {
+      exact: kind === 'telemetry',
+      mayBeEmpty: kind === 'telemetry' || kind === 'properties',
+    });
+    if (problem !== undefined) return reject(device, problem);
+    messages.inc({ kind });
+    if (SIGNS_OF_LIFE.has(kind)) presence.heard(device);
+    return handlers.get(kind)?.({
+      device,
+      kind,
+      body,
+      sizeBytes: message.payload.length,
+      receivedAtMs: message.receivedAtMs,
+      qos: message.qos,
+      duplicate: message.duplicate,
+    });
+  }
+
+  const hooks: MqttHooks = {
+    authenticate: async ({ username, password }) => {
+      if (username === undefined || password === undefined) return 'not_authorized';
+      const hardwareId = provisioning.verifyPassword(username, password);
+      return hardwareId === undefined ? 'bad_credentials' : { key: hardwareId };
+    },
+    mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
+    maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
+    onMessage: dispatch,
+    onSessionOpened: ({ identity }) => presence.sessionOpened(identity.key),
+    onSessionClosed: ({ identity }) => presence.sessionClosed(identity.key),
+  };
+
+  return {
+    events,
+    hooks,
+    attach: (attached) => (broker = attached),
+    handle: (kind, handler) => {
+      if (handlers.has(kind)) throw new Error(`messages of kind ${kind} have a handler already`);
+      handlers.set(kind, handler);
+    },
+    canReceiveCommands: (device) => {
+      const topic = requestTopicOf(device);
+      if (!broker || topic === undefined) return false;
+      // A module listens for all it carries; whether the script runs is what presence knows.
+      if (isCarried(device) && devices.connectivity(device.id) === 'OFFLINE') return false;
+      return broker.subscribers(topic) > 0;
+    },
+    sendCommandRequest: async (device, request) => {
+      const topic = requestTopicOf(device);
+      if (!broker || topic === undefined) return 0;
+      return broker.publish(topic, JSON.stringify(request));
+    },
+    stop: () => {
+      for (const end of unsubscribe) end();
+      presence.stop();
+    },
+  };
+}
+
+function requestTopicOf({ communication }: Device): string | undefined {
+  const { hardwareId, channelId } = communication;
+  if (hardwareId === undefined || channelId === undefined) return undefined;
+  return commandRequestTopic({ hardwareId, channelId });
+}

@@ -1,0 +1,138 @@
+/** Operations on devices (http-contract.md 9.2). */
+import { gatewayError } from '../../lib/errors.ts';
+import { type Call, route, type Route } from '../../platform/http/index.ts';
+import type { Site } from '../site/index.ts';
+import type { Device } from './model.ts';
+import { devicePaths } from './paths.ts';
+import {
+  assignBlueprintBody,
+  type Expansion,
+  filterOf,
+  getQuery,
+  listQuery,
+  toWire,
+  updateBody,
+} from './schema.ts';
+import type { DeviceService } from './service.ts';
+
+interface RouteOptions {
+  devices: DeviceService;
+  site: Pick<Site, 'get'>;
+}
+
+/** Lists the paths of the device collection, below the site too. */
+export const DEVICE_COLLECTION_PATHS: [string, ...string[]] = [
+  '/v3/devices',
+  '/v3/sites/{site_id}/devices',
+  '/v3/site/devices',
+];
+
+export function deviceRoutes(options: RouteOptions): Route[] {
+  return [...readingRoutes(options), ...changingRoutes(options)];
+}
+
+function deviceOf({ devices }: RouteOptions, { params }: Call): Device {
+  return devices.require(params['device_id'] ?? '');
+}
+
+function answer(
+  { devices, site }: RouteOptions,
+  call: Call,
+  device: Device,
+  expand?: readonly Expansion[],
+): Record<string, unknown> {
+  return toWire(device, { devices, site, role: call.principal.role }, expand);
+}
+
+function readingRoutes(options: RouteOptions): Route[] {
+  const { devices } = options;
+  return [
+    route({
+      operation: 'list_devices',
+      method: 'GET',
+      paths: DEVICE_COLLECTION_PATHS,
+      role: 'READONLY',
+      query: listQuery,
+      handle: (call) => {
+        const { limit, offset, expand } = call.query;
+        const found = devices.list(filterOf(call.query));
+        return {
+          devices: found.slice(offset, offset + limit).map((device) => answer(options, call, device, expand)),
+          total_count: found.length,
+        };
+      },
+    }),
+    route({
+      operation: 'get_device',
+      method: 'GET',
+      paths: devicePaths(''),
+      role: 'READONLY',
+      query: getQuery,
+      handle: (call) => ({ device: answer(options, call, deviceOf(options, call), call.query.expand) }),
+    }),
+    route({
+      operation: 'get_device_manifest',
+      method: 'GET',
+      paths: devicePaths('/manifest'),
+      role: 'READONLY',
+      handle: (call) => ({ manifest: devices.manifest(deviceOf(options, call)) }),
+    }),
+  ];
+}
+
+function changingRoutes(options: RouteOptions): Route[] {
+  const { devices } = options;
+  return [
+    route({
+      operation: 'update_device',
+      method: 'PATCH',
+      paths: devicePaths(''),
+      role: 'OWNER',
+      body: updateBody,
+      errors: ['409 already_exists'],
+      handle: (call) => ({
+        device: answer(options, call, devices.update(deviceOf(options, call), call.body)),
+      }),
+    }),
+    route({
+      operation: 'delete_device',
+      method: 'DELETE',
+      paths: devicePaths(''),
+      role: 'OWNER',
+      errors: ['422 device_has_dependents', '422 device_not_deletable'],
+      handle: (call) => {
+        devices.remove(deviceOf(options, call));
+        return {};
+      },
+    }),
+    route({
+      operation: 'assign_blueprint',
+      method: 'POST',
+      paths: devicePaths('/assign_blueprint'),
+      role: 'OWNER',
+      body: assignBlueprintBody,
+      errors: ['404 blueprint_not_found', '422 invalid_blueprint'],
+      handle: (call) => ({
+        device: answer(
+          options,
+          call,
+          devices.assignBlueprint(deviceOf(options, call), call.body.blueprint_id),
+        ),
+      }),
+    }),
+    route({
+      operation: 'run_terminal',
+      method: 'POST',
+      paths: devicePaths('/run_terminal'),
+      role: 'OWNER',
+      errors: ['422 not_available_on_gateway'],
+      handle: () => {
+        throw gatewayError(
+          'unprocessable',
+          'not_available_on_gateway',
+          'Remote terminals exist in the cloud only.',
+        );
+      },
+    }),
+  ];
+}

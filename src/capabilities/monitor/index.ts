@@ -1,0 +1,1 @@
+export { monitorStreams } from './routes.ts';

@@ -1,0 +1,126 @@
+/**
+ * The monitor stream: everything that happens to devices in one WebSocket (http-contract.md section 11).
+ * Each message carries one of telemetry, properties, log, connectivity.
+ */
+import * as v from 'valibot';
+import { notFound } from '../../lib/errors.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import {
+  type Principal,
+  query,
+  roleIncludes,
+  roleOfAccessLevel,
+  stream,
+  type Stream,
+  type StreamSocket,
+} from '../../platform/http/index.ts';
+import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
+import type { DeviceLogs } from '../device-logs/index.ts';
+import { type Telemetry, valueToWire } from '../telemetry/index.ts';
+
+interface MonitorOptions {
+  devices: Devices;
+  telemetry: Telemetry;
+  deviceLogs: DeviceLogs;
+}
+
+const monitorQuery = v.object({ 'id.in': query.optionalList() });
+
+export function monitorStreams(options: MonitorOptions): Stream[] {
+  return [
+    stream({
+      operation: 'monitor_devices',
+      paths: DEVICE_COLLECTION_PATHS,
+      role: 'READONLY',
+      query: monitorQuery,
+      open: (call) => {
+        const wanted = wantedDevices(options.devices, call.query['id.in']);
+        return (socket) => {
+          const ends = watch(options, call.principal, wanted, socket);
+          socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
+        };
+      },
+    }),
+  ];
+}
+
+/** Ids of the devices asked for by id or slug; undefined: all, those made later too. */
+function wantedDevices(devices: Devices, asked: readonly string[] | undefined): Set<string> | undefined {
+  if (!asked) return undefined;
+  return new Set(
+    asked.map((name) => {
+      const device = devices.find(name);
+      if (!device) throw notFound('device_not_found', `There is no device "${name.slice(0, 64)}".`);
+      return device.id;
+    }),
+  );
+}
+
+function watch(
+  { devices, telemetry, deviceLogs }: MonitorOptions,
+  { role }: Principal,
+  wanted: ReadonlySet<string> | undefined,
+  socket: StreamSocket,
+): (() => void)[] {
+  const isWanted = (device: Device | undefined): device is Device =>
+    device !== undefined && (wanted?.has(device.id) ?? true);
+  const send = (device: Device, receivedAtMs: number, timestampS: number, content: object): void =>
+    socket.send({
+      device_id: device.id,
+      received_at: formatTimestamp(receivedAtMs),
+      timestamp: timestampS,
+      ...content,
+    });
+  const owner = 'monitor stream';
+  const ends = [
+    telemetry.events.on('telemetry_received', owner, ({ device, values, receivedAtMs, timestampS }) => {
+      if (!isWanted(device)) return;
+      const declared = devices.manifest(device).telemetry;
+      const shown = visible(
+        [...values].map(([name, { value }]) => [name, valueToWire(value)]),
+        (name) => declared[name]?.access_level,
+        role,
+      );
+      if (shown) send(device, receivedAtMs, timestampS, { telemetry: shown });
+    }),
+    devices.events.on('properties_changed', owner, ({ device, changed, receivedAtMs }) => {
+      if (!isWanted(device)) return;
+      const declared = devices.manifest(device).properties;
+      const shown = visible(
+        Object.entries(changed).filter(([name]) => name in declared),
+        (name) => declared[name]?.access_level,
+        role,
+      );
+      if (shown) send(device, receivedAtMs, Math.floor(receivedAtMs / 1_000), { properties: shown });
+    }),
+    devices.events.on('connectivity_changed', owner, ({ device, status, atMs }) => {
+      if (isWanted(device)) send(device, atMs, Math.floor(atMs / 1_000), { connectivity: { status } });
+    }),
+  ];
+  // Device logs need a higher role than the rest.
+  if (roleIncludes(role, 'USER'))
+    ends.push(
+      deviceLogs.events.on('entry_stored', owner, ({ entry }) => {
+        const device = devices.get(entry.deviceId);
+        if (!isWanted(device)) return;
+        const { severity, message, persist, receivedAtMs, deviceTimeS } = entry;
+        send(device, receivedAtMs, deviceTimeS ?? Math.floor(receivedAtMs / 1_000), {
+          log: { severity, message, persist },
+        });
+      }),
+    );
+  return ends;
+}
+
+/** What the role may see; undefined when nothing is left. Without a declaration everybody may. */
+function visible(
+  entries: readonly (readonly [string, unknown])[],
+  accessLevelOf: (name: string) => string | undefined,
+  role: Principal['role'],
+): Record<string, unknown> | undefined {
+  const shown = entries.filter(([name]) => {
+    const accessLevel = accessLevelOf(name);
+    return accessLevel === undefined || roleIncludes(role, roleOfAccessLevel(accessLevel) ?? 'SYSTEM');
+  });
+  return shown.length > 0 ? Object.fromEntries(shown) : undefined;
+}

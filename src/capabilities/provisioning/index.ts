@@ -1,0 +1,16 @@
+export {
+  MQTT_PROTOCOLS,
+  type Addresses,
+  type CertificateIssuer,
+  type ConnectionConfiguration,
+  type MqttProtocol,
+  type ProvisioningEvents,
+} from './model.ts';
+export { provisioningRoutes } from './routes.ts';
+export {
+  createProvisioning,
+  OWN_CHANNEL,
+  type Provisioned,
+  type Provisioning,
+  type ProvisioningOptions,
+} from './service.ts';

@@ -1,0 +1,48 @@
+/** How a device gets in: connection configurations and credentials (http-contract.md 8, mqtt-device-protocol.md 3). */
+
+export const MQTT_PROTOCOLS = ['MQTT', 'MQTTS'] as const;
+export type MqttProtocol = (typeof MQTT_PROTOCOLS)[number];
+
+export type MqttCredentials =
+  | { username: string; password: string }
+  | { privateKey: string; certificate: string; caChain: string };
+
+/** Everything a device needs to connect; its secrets exist here only and are shown once. */
+export interface ConnectionConfiguration {
+  mqttHost: string;
+  mqttPort: number;
+  mqttProtocol: MqttProtocol;
+  mqttCredentials: MqttCredentials;
+  timeSyncProtocol: 'HTTP' | 'NTP';
+  timeSyncHost: string;
+  timeSyncPort: number;
+  hardwareId: string;
+  channelId: string;
+}
+
+/** Makes client certificates; absent while the gateway has no TLS listener. */
+export interface CertificateIssuer {
+  issueClientCertificate(hardwareId: string): Promise<{
+    privateKeyPem: string;
+    certificatePem: string;
+    serial: string;
+    /** SHA-256 of the certificate, lower-case hexadecimal without colons. */
+    fingerprint: string;
+  }>;
+  /** Chain that signed the server's certificate, PEM. */
+  readonly caPem: string;
+}
+
+/** Where clients find the gateway; ports are known once it listens. */
+export interface Addresses {
+  /** Name or address for devices, if the operator set one; else the host of the request. */
+  publicHost: string | undefined;
+  mqttPort: () => number | undefined;
+  mqttsPort: () => number | undefined;
+  httpPort: () => number;
+}
+
+export interface ProvisioningEvents {
+  /** Credentials of this hardware id are void: sessions made with them must end. */
+  credentials_revoked: { hardwareId: string };
+}

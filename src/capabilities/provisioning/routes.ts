@@ -1,0 +1,106 @@
+/** Operations of provisioning (http-contract.md 9.2 "Generate Config", 9.3). */
+import { notFound } from '../../lib/errors.ts';
+import { route, type Route } from '../../platform/http/index.ts';
+import { devicePaths, type Devices } from '../devices/index.ts';
+import type { Site } from '../site/index.ts';
+import {
+  configurationToWire,
+  generateConfigBody,
+  luaDeviceBody,
+  moduleBody,
+  standaloneBody,
+} from './schema.ts';
+import type { Provisioned, Provisioning } from './service.ts';
+
+interface RouteOptions {
+  provisioning: Provisioning;
+  devices: Devices;
+  site: Pick<Site, 'get'>;
+}
+
+const CREATION_ERRORS = ['409 already_exists', '422 device_limit_reached'] as const;
+
+export function provisioningRoutes({ provisioning, devices, site }: RouteOptions): Route[] {
+  const requireSite = (id: string | null | undefined): void => {
+    if (id && id !== site.get().id)
+      throw notFound('site_not_found', `There is no site "${id.slice(0, 64)}".`);
+  };
+  return [
+    route({
+      operation: 'provision_standalone_device',
+      method: 'POST',
+      paths: ['/v3/provisioning/standalone'],
+      role: 'OWNER',
+      body: standaloneBody,
+      errors: [...CREATION_ERRORS, '404 site_not_found', '422 not_available_on_gateway'],
+      handle: async (call) => {
+        const { name, slug, protocol, site_id: siteId } = call.body;
+        requireSite(siteId);
+        return answer(
+          await provisioning.standalone({ name, slug, protocol: protocol ?? undefined }, call.host),
+        );
+      },
+    }),
+    ...(['VIRTUAL_UCM', 'HARDWARE_UCM'] as const).map((type) =>
+      route({
+        operation: type === 'VIRTUAL_UCM' ? 'provision_virtual_ucm' : 'provision_hardware_ucm',
+        method: 'POST',
+        paths: [type === 'VIRTUAL_UCM' ? '/v3/provisioning/vucm' : '/v3/provisioning/ucm'],
+        role: 'OWNER',
+        body: moduleBody,
+        errors: [...CREATION_ERRORS, '404 site_not_found'],
+        handle: async (call) => {
+          const { name, hardware_id: hardwareId, site_id: siteId } = call.body;
+          requireSite(siteId);
+          return answer(await provisioning.module({ name, hardwareId, type }, call.host));
+        },
+      }),
+    ),
+    route({
+      operation: 'provision_lua_device',
+      method: 'POST',
+      paths: ['/v3/provisioning/lua_device'],
+      role: 'OWNER',
+      body: luaDeviceBody,
+      errors: [
+        ...CREATION_ERRORS,
+        '404 device_not_found',
+        '404 blueprint_not_found',
+        '422 invalid_runtime',
+        '422 invalid_blueprint',
+      ],
+      handle: ({ body }) =>
+        answer({
+          device: provisioning.luaDevice({
+            name: body.name,
+            slug: body.slug,
+            runtimeId: body.runtime_id,
+            blueprintId: body.blueprint_id,
+          }),
+        }),
+    }),
+    route({
+      operation: 'generate_config',
+      method: 'POST',
+      paths: devicePaths('/generate_config'),
+      role: 'OWNER',
+      body: generateConfigBody,
+      errors: ['422 config_generation_not_supported', '422 not_available_on_gateway'],
+      handle: async (call) => {
+        const device = devices.require(call.params['device_id'] ?? '');
+        const { protocol } = call.body;
+        return {
+          config: configurationToWire(await provisioning.generateConfiguration(device, protocol, call.host)),
+        };
+      },
+    }),
+  ];
+}
+
+function answer({ device, configuration }: Provisioned): Record<string, unknown> {
+  return {
+    device_id: device.id,
+    slug: device.slug,
+    ...(configuration && { config: configurationToWire(configuration) }),
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The wiring: builds every part in order, connects events, and stops in the reverse order. No decision about
+ * devices is made here.
+ */
+import type { Appliance } from './capabilities/appliance/index.ts';
+import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
+import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
+import { buildServers } from './gateway/servers.ts';
+
+export type { GatewayOptions } from './gateway/ground.ts';
+
+/** What a person wants to know once everything serves. */
+export interface Started {
+  httpPort: number;
+  mqttPort: number;
+}
+
+export interface Gateway {
+  /** Everything serves when it resolves; when it rejects, what was started has been stopped. */
+  start(): Promise<Started>;
+  /** Ends every started part, the last one first. */
+  stop(): Promise<void>;
+  /** True while everything serves. */
+  isHealthy(): boolean;
+}
+
+/** Part of the total stop time that running requests get. */
+const HTTP_STOP_MS = 2_000;
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { clock } = options;
+  const log = options.log.child({ component: 'gateway' });
+  /** In the order of starting. */
+  const running: { name: string; stop: () => Promise<void> | void }[] = [];
+  let appliance: Appliance | undefined;
+
+  const started: StartedHook = (name, stop): void => void running.push({ name, stop });
+
+  async function timed<Result>(step: string, run: () => Promise<Result> | Result): Promise<Result> {
+    const startedMs = clock.monotonicMs();
+    const result = await run();
+    log.info('started', { step, duration_ms: Math.round(clock.monotonicMs() - startedMs) });
+    return result;
+  }
+
+  async function startAll(): Promise<Started> {
+    const ground = await timed('databases', () => openGround(options, started));
+    const listening: Listening = {
+      httpPort: options.config.httpPort,
+      mqttPort: undefined,
+      broker: undefined,
+    };
+    const parts = await timed('capabilities', () => buildCapabilities(ground, listening, started));
+    appliance = parts.appliance;
+    const { http, broker } = await timed('servers', () => buildServers(ground, parts));
+    listening.broker = broker;
+    started('http', () => http.stop(HTTP_STOP_MS));
+    listening.httpPort = (await timed('http', () => http.start())).port;
+    started('mqtt', () => broker.stop());
+    const { port: mqttPort } = await timed('mqtt', () => broker.start());
+    listening.mqttPort = mqttPort;
+    parts.appliance.start();
+    started('appliance', () => parts.appliance.stop());
+    return { httpPort: listening.httpPort, mqttPort };
+  }
+
+  async function stopAll(): Promise<void> {
+    for (let part = running.pop(); part; part = running.pop()) {
+      const startedMs = clock.monotonicMs();
+      try {
+        await part.stop();
+        log.info('stopped', { step: part.name, duration_ms: Math.round(clock.monotonicMs() - startedMs) });
+      } catch (error) {
+        log.error('part failed to stop', { step: part.name, error });
+      }
+    }
+  }
+
+  return {
+    start: async () => {
+      try {
+        return await startAll();
+      } catch (error) {
+        await stopAll();
+        throw error;
+      }
+    },
+    stop: stopAll,
+    isHealthy: () => appliance?.isServing() ?? false,
+  };
+}

@@ -1,0 +1,174 @@
+/** The capabilities, built in the order in which they stand on each other. */
+import { join } from 'node:path';
+import { createAppliance } from '../capabilities/appliance/index.ts';
+import { createAuth } from '../capabilities/auth/index.ts';
+import { createBlueprints } from '../capabilities/blueprints/index.ts';
+import { createCommands } from '../capabilities/commands/index.ts';
+import { createConnectivity } from '../capabilities/connectivity/index.ts';
+import { createDeviceConfiguration } from '../capabilities/device-configuration/index.ts';
+import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
+import { createDevices } from '../capabilities/devices/index.ts';
+import { createProvisioning } from '../capabilities/provisioning/index.ts';
+import { createSite } from '../capabilities/site/index.ts';
+import { createTelemetry, createThreadedHistory, retentionPolicy } from '../capabilities/telemetry/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { packagePath } from '../platform/files/index.ts';
+import type { MqttBroker } from '../platform/mqtt/index.ts';
+import { programEntry } from '../platform/processes/index.ts';
+import type { Ground, StartedHook } from './ground.ts';
+
+/** What exists only once the servers listen. */
+export interface Listening {
+  httpPort: number;
+  mqttPort: number | undefined;
+  broker: MqttBroker | undefined;
+}
+
+export type Capabilities = Awaited<ReturnType<typeof buildCapabilities>>;
+
+/** Builds and starts them all; they serve once the servers are there. */
+export async function buildCapabilities(ground: Ground, listening: Listening, started: StartedHook) {
+  const records = buildRecords(ground, listening, started);
+  const flows = buildFlows(ground, records, started);
+  await flows.telemetry.start();
+  await flows.commands.start();
+  flows.deviceLogs.start();
+  records.blueprints.start();
+  started('blueprints', () => records.blueprints.stop());
+  return { ...records, ...flows, appliance: buildAppliance(ground, listening, records, flows) };
+}
+
+type Records = ReturnType<typeof buildRecords>;
+
+/** Site, tokens, blueprints, devices: what is there, and who may reach it. */
+function buildRecords(
+  { options, metrics, host, state, stateCommits }: Ground,
+  listening: Listening,
+  started: StartedHook,
+) {
+  const { config, clock, log } = options;
+  const base = { clock, log, metrics, database: state };
+  const { hostname } = host.facts();
+  const site = createSite({
+    ...base,
+    defaultName: config.siteName ?? hostname,
+    defaultTimezone: config.siteTimezone,
+  });
+  const auth = createAuth({ ...base, dataDir: config.dataDir });
+  const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks });
+  blueprints.ensureBuiltIn();
+  const devices = createDevices({ ...base, commits: stateCommits, blueprints });
+  const provisioning = createProvisioning({
+    ...base,
+    devices,
+    site,
+    gatewayName: hostname,
+    addresses: {
+      publicHost: config.publicHost,
+      httpPort: () => listening.httpPort,
+      mqttPort: () => listening.mqttPort,
+      mqttsPort: () => undefined,
+    },
+  });
+  const connectivity = createConnectivity({ ...base, devices, provisioning });
+  started('connectivity', () => connectivity.stop());
+  connectivity.handle('properties', (message) => devices.takeProperties(message));
+  const deviceConfiguration = createDeviceConfiguration({ ...base, devices });
+  return { site, auth, blueprints, devices, provisioning, connectivity, deviceConfiguration };
+}
+
+type Flows = ReturnType<typeof buildFlows>;
+
+/** Commands, logs, telemetry: what flows between devices and people. */
+function buildFlows(ground: Ground, { devices, connectivity, site }: Records, started: StartedHook) {
+  const { options, metrics, state, history, stateCommits, historyCommits } = ground;
+  const { config, clock, log } = options;
+  const base = { clock, log, metrics, devices, connectivity };
+  const commands = createCommands({
+    ...base,
+    database: state,
+    commits: stateCommits,
+    timeoutMs: config.commandTimeoutS * 1_000,
+  });
+  started('commands', () => commands.stop());
+  const deviceLogs = createDeviceLogs({ ...base, history, commits: historyCommits });
+  started('device logs', () => deviceLogs.stop());
+  const journalFolder = join(config.dataDir, 'telemetry-journal');
+  const telemetry = createTelemetry({
+    ...base,
+    history: createThreadedHistory({
+      clock,
+      log,
+      metrics,
+      entry: programEntry('capabilities/telemetry/engine-thread'),
+      databasePath: history.path,
+      migrationsDir: packagePath('migrations', 'history'),
+      journalFolder,
+      policy: retentionPolicy(config),
+      limits: LIMITS.telemetry,
+    }),
+    journalFolder,
+    site: () => site.get(),
+  });
+  started('telemetry', () => telemetry.stop());
+  connectComplaints({ connectivity, devices, telemetry, deviceLogs });
+  return { commands, deviceLogs, telemetry };
+}
+
+/** The gateway's own device. */
+function buildAppliance(
+  { options, host, state, history, historyCommits }: Ground,
+  listening: Listening,
+  { devices, provisioning }: Records,
+  { telemetry }: Flows,
+) {
+  const { clock, log, version } = options;
+  const own = provisioning.own.gateway;
+  devices.setConnectivity(own.id, 'ONLINE');
+  return createAppliance({
+    clock,
+    log,
+    host,
+    version,
+    status: () => ({
+      historyDegraded: telemetry.status()?.degraded ?? historyCommits.failure?.message,
+      historySizeBytes: history.sizeBytes() + (telemetry.status()?.journalBytes ?? 0),
+      stateSizeBytes: state.sizeBytes(),
+      brokerSessions: listening.broker?.sessionCount() ?? 0,
+      devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
+      telemetryValues: telemetry.status()?.valueCount ?? 0,
+      restarts: 0,
+    }),
+    tellTelemetry: (values) => telemetry.appendOwn(own, values),
+    tellProperties: (body) => {
+      const stored = devices.takeProperties({ device: own, body, receivedAtMs: clock.wallMs() });
+      stored?.catch((error: unknown) => log.warn('own properties could not be stored', { error }));
+    },
+  });
+}
+
+/** What devices send wrongly stands in their own logs, where the person who can correct it looks. */
+function connectComplaints({
+  connectivity,
+  devices,
+  telemetry,
+  deviceLogs,
+}: Pick<Records, 'connectivity' | 'devices'> & {
+  telemetry: ReturnType<typeof createTelemetry>;
+  deviceLogs: ReturnType<typeof createDeviceLogs>;
+}): void {
+  const owner = 'device logs';
+  connectivity.events.on('message_rejected', owner, ({ device, message }) =>
+    deviceLogs.append(device, { severity: 'error', message, persist: false }),
+  );
+  devices.events.on('property_rejected', owner, ({ device, message }) =>
+    deviceLogs.append(device, { severity: 'warning', message, persist: false }),
+  );
+  telemetry.events.on('attribute_rejected', owner, ({ device, attribute, message }) =>
+    deviceLogs.append(device, {
+      severity: 'warning',
+      message: attribute === undefined ? message : `Telemetry "${attribute}": ${message}`,
+      persist: false,
+    }),
+  );
+}

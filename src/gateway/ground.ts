@@ -1,0 +1,67 @@
+/** What all parts stand on: databases, their group commits, metrics, the box. */
+import { join } from 'node:path';
+import type { Clock } from '../platform/clock/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import { packagePath } from '../platform/files/index.ts';
+import { createHost, type Host } from '../platform/host/index.ts';
+import type { Log } from '../platform/log/index.ts';
+import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
+import {
+  createGroupCommit,
+  type Database,
+  type GroupCommit,
+  openDatabase,
+  openOrSetAside,
+} from '../platform/sqlite/index.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  version: string;
+}
+
+/** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */
+export type StartedHook = (name: string, stop: () => Promise<void> | void) => void;
+
+export interface Ground {
+  options: GatewayOptions;
+  metrics: Metrics;
+  host: Host;
+  state: Database;
+  history: Database;
+  stateCommits: GroupCommit;
+  historyCommits: GroupCommit;
+}
+
+export function openGround(options: GatewayOptions, started: StartedHook): Ground {
+  const { config, clock, log } = options;
+  const metrics = createMetrics();
+  const database = (name: 'state' | 'history') => ({
+    path: join(config.dataDir, `${name}.db`),
+    migrationsDir: packagePath('migrations', name),
+    backupDir: join(config.dataDir, 'backups'),
+    clock,
+    log,
+  });
+  const state = openDatabase(database('state'));
+  started('state database', () => state.close());
+  const history = openOrSetAside(database('history'));
+  started('history database', () => history.close());
+  const commits = (target: Database, name: string): GroupCommit => {
+    const group = createGroupCommit({ database: target, name, clock, log, metrics });
+    started(`${name} commits`, () => group.stop());
+    return group;
+  };
+  const host = createHost(config.dataDir);
+  started('host', () => host.stop());
+  return {
+    options,
+    metrics,
+    host,
+    state,
+    history,
+    stateCommits: commits(state, 'state'),
+    historyCommits: commits(history, 'history'),
+  };
+}

@@ -1,0 +1,125 @@
+/** The gateway as a process: configuration, start, signals, exit code. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createGateway, type Started } from './gateway.ts';
+import { LIMITS } from './lib/limits.ts';
+import { createSystemClock } from './platform/clock/index.ts';
+import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
+import { packagePath } from './platform/files/index.ts';
+import { createLog, type Log, type LogFormat } from './platform/log/index.ts';
+import { createServiceNotices } from './platform/systemd/index.ts';
+
+const EXIT_CONFIGURATION = 78;
+const EXIT_FAILURE = 1;
+
+/** The gateway relies on language and library features that no earlier version has. */
+const NODE_MAJOR_MIN = 26;
+
+function requireRuntime(): void {
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR_MIN) return;
+  process.stderr.write(
+    `The gateway needs Node.js ${NODE_MAJOR_MIN} or newer, this is ${process.version}. ` +
+      'Start it with scripts/gwnode after `npm ci`, which brings the right one.\n',
+  );
+  process.exit(EXIT_CONFIGURATION);
+}
+
+function readConfiguration(): Config {
+  try {
+    return loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'] });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_CONFIGURATION);
+  }
+}
+
+function formatOf(config: Config): LogFormat {
+  if (config.logFormat !== 'auto') return config.logFormat;
+  if (process.stdout.isTTY) return 'text';
+  // journald names its stream in the environment (systemd.exec(5)).
+  return process.env['JOURNAL_STREAM'] === undefined ? 'json' : 'journal';
+}
+
+function version(): string {
+  const { version: text } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
+    version: string;
+  };
+  return text;
+}
+
+/** For the person at the terminal; a service log gets the same as fields. */
+function welcome(started: Started, config: Config): string {
+  const base = `http://${config.publicHost ?? 'localhost'}:${started.httpPort}`;
+  const lines = [
+    '',
+    `  Energy gateway ${version()} is running.`,
+    '',
+    `  Console  ${base}/`,
+    `  API      ${base}/v3`,
+    `  MQTT     port ${started.mqttPort}`,
+    `  Data     ${resolve(config.dataDir)}`,
+  ];
+  lines.push('', '  A token for programs:  npm run --silent admin -- create-token --role OWNER', '');
+  return `${lines.join('\n')}\n`;
+}
+
+async function run(): Promise<void> {
+  requireRuntime();
+  const config = readConfiguration();
+  const clock = createSystemClock();
+  const format = formatOf(config);
+  const log = createLog({
+    level: config.logLevel,
+    format,
+    clock,
+    write: (text) => void process.stdout.write(text),
+  });
+  const gateway = createGateway({ config, clock, log, version: version() });
+  const notices = createServiceNotices({
+    ...readServiceManager(process.env, process.pid),
+    isHealthy: () => gateway.isHealthy(),
+    clock,
+    log,
+  });
+
+  let stopping: Promise<void> | undefined;
+  const stop = (reason: string, exitCode: number): void => {
+    stopping ??= (async () => {
+      log.info('stopping', { reason });
+      const deadline = clock.setTimer(LIMITS.stop.totalMs, () => {
+        log.fatal('stopping took too long', { limit_ms: LIMITS.stop.totalMs });
+        process.exit(EXIT_FAILURE);
+      });
+      await notices.stopping();
+      await gateway.stop();
+      deadline.cancel();
+      clock.close();
+      log.info('stopped', { reason });
+      process.exit(exitCode);
+    })();
+  };
+  process.on('SIGTERM', () => stop('SIGTERM', 0));
+  process.on('SIGINT', () => stop('SIGINT', 0));
+  process.on('uncaughtException', (error) => {
+    log.fatal('unexpected error', { error });
+    stop('unexpected error', EXIT_FAILURE);
+  });
+
+  const started = await startOrEnd(() => gateway.start(), log);
+  if (stopping) return;
+  log.info('ready', { http_port: started.httpPort, mqtt_port: started.mqttPort, data_dir: config.dataDir });
+  if (format === 'text') process.stdout.write(welcome(started, config));
+  await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);
+}
+
+async function startOrEnd(start: () => Promise<Started>, log: Log): Promise<Started> {
+  try {
+    return await start();
+  } catch (error) {
+    log.fatal('the gateway could not start', { error });
+    process.exit(EXIT_FAILURE);
+  }
+}
+
+await run();

@@ -1,0 +1,112 @@
+/** The box itself: what it is, and how busy it is. Linux only where the operating system tells more. */
+import { readFileSync, statfsSync } from 'node:fs';
+import { arch, cpus, freemem, hostname, release, totalmem, type as kernelName } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** What does not change while the program runs. */
+export interface HostFacts {
+  hostname: string;
+  operatingSystem: string;
+  processorArchitecture: string;
+  processorCount: number;
+  memoryTotalBytes: number;
+  /** Model of the board, where the firmware tells. */
+  model: string | undefined;
+  serialNumber: string | undefined;
+}
+
+/** One reading; rates are averages since the reading before. */
+export interface HostLoad {
+  cpuLoadPercent: number;
+  memoryUsedBytes: number;
+  memoryTotalBytes: number;
+  processMemoryBytes: number;
+  /** 99th percentile since the reading before. */
+  eventLoopDelayMs: number;
+  diskTotalBytes: number;
+  diskFreeBytes: number;
+  cpuTemperatureCelsius: number | undefined;
+}
+
+export interface Host {
+  facts(): HostFacts;
+  load(): HostLoad;
+  stop(): void;
+}
+
+const DELAY_RESOLUTION_MS = 20;
+
+/** `folder` is on the disk that is watched. */
+export function createHost(folder: string): Host {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delay.enable();
+  let previous = processorTimes();
+
+  return {
+    facts: () => ({
+      hostname: hostname(),
+      operatingSystem: operatingSystem(),
+      processorArchitecture: arch(),
+      processorCount: cpus().length,
+      memoryTotalBytes: totalmem(),
+      model: textOf('/proc/device-tree/model') ?? textOf('/sys/class/dmi/id/product_name'),
+      serialNumber: textOf('/proc/device-tree/serial-number'),
+    }),
+    load: () => {
+      const present = processorTimes();
+      const totalMs = present.totalMs - previous.totalMs;
+      const busyMs = totalMs - (present.idleMs - previous.idleMs);
+      previous = present;
+      const delayMs = Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS);
+      delay.reset();
+      const disk = statfsSync(folder);
+      return {
+        cpuLoadPercent: totalMs > 0 ? (busyMs / totalMs) * 100 : 0,
+        memoryUsedBytes: totalmem() - (availableBytes() ?? freemem()),
+        memoryTotalBytes: totalmem(),
+        processMemoryBytes: process.memoryUsage.rss(),
+        eventLoopDelayMs: Number.isFinite(delayMs) ? delayMs : 0,
+        diskTotalBytes: disk.blocks * disk.bsize,
+        diskFreeBytes: disk.bavail * disk.bsize,
+        cpuTemperatureCelsius: temperature(),
+      };
+    },
+    stop: () => delay.disable(),
+  };
+}
+
+function processorTimes(): { totalMs: number; idleMs: number } {
+  let totalMs = 0;
+  let idleMs = 0;
+  for (const { times } of cpus()) {
+    totalMs += times.user + times.nice + times.sys + times.idle + times.irq;
+    idleMs += times.idle;
+  }
+  return { totalMs, idleMs };
+}
+
+/** What programs could still get; `free` alone counts caches as used (proc_meminfo(5)). */
+function availableBytes(): number | undefined {
+  const match = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf('/proc/meminfo') ?? '');
+  return match ? Number(match[1]) * 1_024 : undefined;
+}
+
+function temperature(): number | undefined {
+  const milliCelsius = Number(textOf('/sys/class/thermal/thermal_zone0/temp') ?? Number.NaN);
+  return Number.isFinite(milliCelsius) ? milliCelsius / 1_000 : undefined;
+}
+
+function operatingSystem(): string {
+  const pretty = /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(textOf('/etc/os-release') ?? '')?.[1];
+  return `${pretty ?? kernelName()} (${kernelName()} ${release()})`;
+}
+
+/** A small file of the system, without the NUL that device trees end with; undefined when there is none. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').replaceAll('\0', '').trim() || undefined;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return undefined;
+    throw error;
+  }
+}

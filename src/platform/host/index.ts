@@ -1,0 +1,1 @@
+export { createHost, type Host, type HostFacts, type HostLoad } from './host.ts';

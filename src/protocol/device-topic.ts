@@ -1,0 +1,48 @@
+/** Topics of devices. Source: mqtt-device-protocol.md section 5. Pure. */
+
+/** An address is one device: the hardware that connects, and the channel it speaks on. */
+export interface DeviceAddress {
+  hardwareId: string;
+  channelId: string;
+}
+
+export interface DeviceTopic extends DeviceAddress {
+  /** What follows the address: `v1/telemetry`. */
+  subject: string;
+}
+
+const FROM = 'v1/from/';
+const TO = 'v1/to/';
+const PART = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Splits `v1/from/{hardware_id}/{channel_id}/{subject}`; undefined for every other form. */
+export function parseDeviceTopic(topic: string): DeviceTopic | undefined {
+  if (!topic.startsWith(FROM)) return undefined;
+  const afterHardware = topic.indexOf('/', FROM.length);
+  const afterChannel = topic.indexOf('/', afterHardware + 1);
+  if (afterHardware < 0 || afterChannel < 0) return undefined;
+  const hardwareId = topic.slice(FROM.length, afterHardware);
+  const channelId = topic.slice(afterHardware + 1, afterChannel);
+  if (!PART.test(hardwareId) || !PART.test(channelId)) return undefined;
+  return { hardwareId, channelId, subject: topic.slice(afterChannel + 1) };
+}
+
+/** Whether a client of this hardware may publish there: only below its own address. */
+export function isOwnTopic(hardwareId: string, topic: string): boolean {
+  return topic.startsWith(`${FROM}${hardwareId}/`);
+}
+
+/** Whether a client of this hardware may subscribe so: wildcards only below its own address. */
+export function isOwnFilter(hardwareId: string, topicFilter: string): boolean {
+  return topicFilter.startsWith(`${TO}${hardwareId}/`);
+}
+
+/** Where command requests for an address go. */
+export function commandRequestTopic(address: DeviceAddress): string {
+  return deviceTopic(address, 'v1/command/requests');
+}
+
+/** Where a message of any subject for an address goes. */
+export function deviceTopic({ hardwareId, channelId }: DeviceAddress, subject: string): string {
+  return `${TO}${hardwareId}/${channelId}/${subject}`;
+}
