@@ -84,7 +84,7 @@ function run(): void {
   try {
     const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir: config.dataDir });
     for (let made = 0; made < count; made++)
-      process.stdout.write(`${auth.createToken({ name: values.name, role, lifetimeMs }).text}\n`);
+      process.stdout.write(`${auth.tokens.create({ name: values.name, role, lifetimeMs }).text}\n`);
   } finally {
     database.close();
     clock.close();

@@ -11,16 +11,33 @@ CREATE TABLE site (
   created_at_ms INTEGER NOT NULL
 ) STRICT;
 
--- Secrets are stored as hashes only; a token is shown once.
-CREATE TABLE access_token (
+CREATE TABLE user_account (
   id            TEXT PRIMARY KEY,
-  name          TEXT NOT NULL,
+  name          TEXT NOT NULL UNIQUE COLLATE NOCASE,
   role          TEXT NOT NULL,
-  secret_sha256 BLOB NOT NULL UNIQUE,
-  created_at_ms INTEGER NOT NULL,
-  expires_at_ms INTEGER,
-  revoked_at_ms INTEGER
+  -- argon2id in PHC form; NULL after access was reset, until the box is claimed again
+  password_hash TEXT,
+  created_at_ms INTEGER NOT NULL
 ) STRICT;
+
+-- Secrets are stored as hashes only; a token is shown once. Revoking deletes the row.
+CREATE TABLE access_token (
+  id              TEXT PRIMARY KEY,
+  -- 'TOKEN', or 'SESSION' when a login made it
+  kind            TEXT NOT NULL,
+  name            TEXT NOT NULL,
+  role            TEXT NOT NULL,
+  secret_sha256   BLOB NOT NULL UNIQUE,
+  -- the user it acts for; NULL when the local command made it
+  user_id         TEXT REFERENCES user_account (id) ON DELETE CASCADE,
+  -- the token that made it
+  parent_id       TEXT REFERENCES access_token (id) ON DELETE CASCADE,
+  created_at_ms   INTEGER NOT NULL,
+  expires_at_ms   INTEGER,
+  last_used_at_ms INTEGER
+) STRICT;
+CREATE INDEX access_token_by_user ON access_token (user_id);
+CREATE INDEX access_token_by_parent ON access_token (parent_id);
 
 -- One row while the box waits to be claimed; claiming deletes it.
 CREATE TABLE claim (
@@ -29,12 +46,21 @@ CREATE TABLE claim (
   created_at_ms INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE user_account (
-  name            TEXT PRIMARY KEY,
-  role            TEXT NOT NULL,
-  password_hash   TEXT NOT NULL,
-  created_at_ms   INTEGER NOT NULL
+-- Who changed or commanded what. `number` grows with every entry, whatever the wall clock says.
+CREATE TABLE audit (
+  number         INTEGER PRIMARY KEY,
+  at_ms          INTEGER NOT NULL,
+  origin_kind    TEXT NOT NULL,
+  origin_id      TEXT NOT NULL,
+  origin_name    TEXT NOT NULL,
+  operation      TEXT NOT NULL,
+  -- JSON object: path parameter -> value
+  target         TEXT NOT NULL,
+  -- HTTP status of the answer; 0 for a local command
+  status         INTEGER NOT NULL,
+  remote_address TEXT
 ) STRICT;
+CREATE INDEX audit_by_time ON audit (at_ms, number);
 
 CREATE TABLE blueprint (
   id            TEXT PRIMARY KEY,

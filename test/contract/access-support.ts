@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Auth, authRoutes, createAuth, type IssuableRole } from '../../src/capabilities/auth/index.ts';
 import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
-import { createHttp, type Http, type Role } from '../../src/platform/http/index.ts';
+import { createHttp, type Http, type Principal, type Role, route } from '../../src/platform/http/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -30,7 +30,30 @@ export interface Api {
   send: (method: string, path: string, headers: Record<string, string>, body?: unknown) => Promise<Answer>;
 }
 
-export function startApi(test: Pick<TestContext, 'after'>, clock = new TestClock()): Api {
+/** The role of calls without a token, when a test wants one. */
+const ANONYMOUS: Principal = {
+  role: 'READONLY',
+  origin: { kind: 'anonymous', id: 'anonymous', name: 'anonymous' },
+  rateKey: 'anonymous',
+};
+
+/** Stands for an operation of another capability that needs no token. */
+const anonymousRoute = route({
+  operation: 'test_anonymous',
+  method: 'GET',
+  paths: ['/v3/test/anonymous'],
+  role: null,
+  handle: () => ({}),
+});
+
+export interface ApiOptions {
+  clock?: TestClock;
+  /** Calls without a token are READONLY. */
+  anonymous?: boolean;
+}
+
+export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions = {}): Api {
+  const { clock = new TestClock() } = options;
   const { log, lines } = recordingLog(clock);
   const dataDir = temporaryFolder(test);
   const database = openDatabase({
@@ -43,6 +66,8 @@ export function startApi(test: Pick<TestContext, 'after'>, clock = new TestClock
   const metrics = createMetrics();
   const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
   const auth = createAuth({ database, clock, log, metrics, dataDir });
+  auth.start();
+  test.after(() => auth.stop());
   let ids = 0;
   const http = createHttp({
     host: '127.0.0.1',
@@ -52,13 +77,17 @@ export function startApi(test: Pick<TestContext, 'after'>, clock = new TestClock
     metrics,
     newId: () => `request-${++ids}`,
     authenticate: (token) => auth.authenticate(token),
+    isClaimed: () => auth.isClaimed(),
+    ...(options.anonymous && { anonymous: ANONYMOUS }),
     resolvers: { site_id: resolveSiteId(site) },
-    routes: [...siteRoutes(site), ...authRoutes(auth)],
+    routes: [...siteRoutes(site), ...authRoutes(auth), anonymousRoute],
+    requestsPerSecond: 10_000,
+    requestBurst: 10_000,
     streams: [],
   });
   const tokens = new Map<Role, string>();
   const tokenOf = (role: Role): string => {
-    const token = tokens.get(role) ?? auth.createToken({ name: role, role: role as IssuableRole }).text;
+    const token = tokens.get(role) ?? auth.tokens.create({ name: role, role: role as IssuableRole }).text;
     tokens.set(role, token);
     return token;
   };
@@ -92,4 +121,22 @@ export function startApi(test: Pick<TestContext, 'after'>, clock = new TestClock
 export function refusal({ status, body }: Answer): string {
   const { errors } = body as { errors: { code: string }[] };
   return [status, ...errors.map(({ code }) => code)].join(' ');
+}
+
+export const PASSWORD = 'correct horse';
+
+/** A gateway whose installer has logged in. */
+export async function claimed(
+  test: Pick<TestContext, 'after'>,
+  options: ApiOptions = {},
+): Promise<{ api: Api; token: string; userId: string; ended: string[] }> {
+  const api = startApi(test, options);
+  const ended: string[] = [];
+  api.auth.events.on('token_revoked', 'test', ({ rateKey }) => ended.push(rateKey));
+  const answer = await api.call(null, 'POST', '/v3/auth/claim', {
+    claim_code: api.auth.claimCode(),
+    password: PASSWORD,
+  });
+  const { token, user } = answer.body as { token: string; user: { id: string } };
+  return { api, token, userId: user.id, ended };
 }

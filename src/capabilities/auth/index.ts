@@ -1,10 +1,15 @@
 export {
+  effectiveRole,
   ISSUABLE_ROLES,
-  isIssuable,
   type AuthEvents,
   type IssuableRole,
   type NewToken,
+  type TokenKind,
   type TokenRecord,
+  type User,
 } from './model.ts';
 export { authRoutes } from './routes.ts';
-export { createAuth, type Auth, type AuthOptions, type TokenRequest } from './service.ts';
+export { createAuth, type Auth, type AuthOptions } from './service.ts';
+export type { Session, SignIn } from './sign-in.ts';
+export type { TokenRequest, Tokens } from './tokens.ts';
+export type { Users } from './users.ts';

@@ -1,8 +1,104 @@
 /** Operations on access: an extension of the interface under `/v3/auth`. */
-import { route, type Route } from '../../platform/http/index.ts';
+import { gatewayError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import {
+  type Call,
+  JSON_HEADERS,
+  type Principal,
+  route,
+  type Route,
+  sessionCookie,
+} from '../../platform/http/index.ts';
+import { principalOf, tokenIdOf, type TokenRecord } from './model.ts';
+import {
+  claimBody,
+  createTokenBody,
+  createUserBody,
+  listTokensQuery,
+  listUsersQuery,
+  loginBody,
+  pageOf,
+  passwordBody,
+  sessionToWire,
+  tokenToWire,
+  updateUserBody,
+  userToWire,
+} from './schema.ts';
 import type { Auth } from './service.ts';
+import type { Caller, Session } from './sign-in.ts';
 
-export function authRoutes(_auth: Auth): Route[] {
+export function authRoutes(auth: Auth): Route[] {
+  return [...signInRoutes(auth), ...ownRoutes(auth), ...userRoutes(auth), ...tokenRoutes(auth)];
+}
+
+const WRONG = '403 access_denied';
+const THROTTLED = '429 too_many_requests';
+
+function signInRoutes(auth: Auth): Route[] {
+  return [
+    route({
+      operation: 'get_claim',
+      method: 'GET',
+      paths: ['/v3/auth/claim'],
+      role: null,
+      beforeClaim: true,
+      handle: () => ({ claim: { claimed: auth.isClaimed() } }),
+    }),
+    route({
+      operation: 'claim',
+      method: 'POST',
+      paths: ['/v3/auth/claim'],
+      role: null,
+      beforeClaim: true,
+      body: claimBody,
+      errors: [WRONG, '409 already_claimed', THROTTLED],
+      handle: async (call) => {
+        const { claim_code: code, name, password } = call.body;
+        return sessionAnswer(call, await auth.signIn.claim(callerOf(call), code, name, password));
+      },
+    }),
+    route({
+      operation: 'login',
+      method: 'POST',
+      paths: ['/v3/auth/login'],
+      role: null,
+      body: loginBody,
+      errors: [WRONG, THROTTLED],
+      handle: async (call) =>
+        sessionAnswer(call, await auth.signIn.logIn(callerOf(call), call.body.name, call.body.password)),
+    }),
+    route({
+      operation: 'logout',
+      method: 'POST',
+      paths: ['/v3/auth/logout'],
+      role: null,
+      handle: (call) => {
+        const id = tokenIdOf(call.principal);
+        const token = id === undefined ? undefined : auth.tokens.get(id);
+        // A token that a program holds is revoked on purpose only, not by a logout.
+        if (token?.kind === 'SESSION') auth.tokens.revoke(token.id);
+        return withCookie({}, sessionCookie('', 0, call.isEncrypted));
+      },
+    }),
+  ];
+}
+
+function callerOf({ remoteAddress, signal }: Pick<Call, 'remoteAddress' | 'signal'>): Caller {
+  return { address: remoteAddress, signal };
+}
+
+/** The token in the body is for programs, the cookie for browsers, whose scripts cannot read it. */
+function sessionAnswer(call: Pick<Call, 'identify' | 'isEncrypted'>, session: Session): Response {
+  call.identify(principalOf(session.record));
+  const cookie = sessionCookie(session.text, LIMITS.auth.sessionLifetimeMs, call.isEncrypted);
+  return withCookie(sessionToWire(session), cookie);
+}
+
+function withCookie(body: unknown, cookie: string): Response {
+  return new Response(JSON.stringify(body), { headers: { ...JSON_HEADERS, 'Set-Cookie': cookie } });
+}
+
+function ownRoutes(auth: Auth): Route[] {
   return [
     route({
       operation: 'get_me',
@@ -12,6 +108,133 @@ export function authRoutes(_auth: Auth): Route[] {
       handle: ({ principal: { origin, role } }) => ({
         me: { kind: origin.kind, id: origin.id, name: origin.name, role },
       }),
+    }),
+    route({
+      operation: 'change_own_password',
+      method: 'POST',
+      paths: ['/v3/auth/password'],
+      role: 'READONLY',
+      body: passwordBody,
+      errors: [WRONG, THROTTLED],
+      handle: async (call) => {
+        const maker = makerOf(auth, call.principal);
+        if (maker.kind !== 'SESSION' || !maker.user)
+          throw gatewayError(
+            'permission_denied',
+            'access_denied',
+            'Only a logged-in user has a password to change.',
+          );
+        const { current_password: current, password } = call.body;
+        const user = auth.users.require(maker.user.id);
+        await auth.signIn.changePassword(callerOf(call), user, current, password, maker.id);
+        return {};
+      },
+    }),
+  ];
+}
+
+/** The token or session behind a caller. @throws GatewayError invalid_header (401) when there is none */
+function makerOf(auth: Auth, principal: Principal): TokenRecord {
+  const id = tokenIdOf(principal);
+  const token = id === undefined ? undefined : auth.tokens.get(id);
+  if (!token)
+    throw gatewayError('unauthenticated', 'invalid_header', 'An access token is needed.', {
+      header: 'X-Service-Auth-Token',
+    });
+  return token;
+}
+
+function userRoutes(auth: Auth): Route[] {
+  const { users } = auth;
+  const idOf = ({ params }: Pick<Call, 'params'>): string => params['user_id'] ?? '';
+  return [
+    route({
+      operation: 'list_users',
+      method: 'GET',
+      paths: ['/v3/auth/users'],
+      role: 'INSTALLER',
+      query: listUsersQuery,
+      handle: ({ query }) => {
+        const all = users.all();
+        return { users: pageOf(all, query).map(userToWire), total_count: all.length };
+      },
+    }),
+    route({
+      operation: 'create_user',
+      method: 'POST',
+      paths: ['/v3/auth/users'],
+      role: 'INSTALLER',
+      body: createUserBody,
+      errors: ['409 already_exists', '422 user_limit_reached', THROTTLED],
+      handle: async ({ body }) => ({
+        user: userToWire(await users.create(body.name, body.role, body.password)),
+      }),
+    }),
+    route({
+      operation: 'update_user',
+      method: 'PATCH',
+      paths: ['/v3/auth/users/{user_id}'],
+      role: 'INSTALLER',
+      body: updateUserBody,
+      errors: ['404 user_not_found', '422 last_installer', THROTTLED],
+      handle: async (call) => ({
+        user: userToWire(await users.update(idOf(call), call.body, tokenIdOf(call.principal))),
+      }),
+    }),
+    route({
+      operation: 'delete_user',
+      method: 'DELETE',
+      paths: ['/v3/auth/users/{user_id}'],
+      role: 'INSTALLER',
+      errors: ['404 user_not_found', '422 last_installer'],
+      handle: (call) => {
+        users.remove(idOf(call));
+        return {};
+      },
+    }),
+  ];
+}
+
+function tokenRoutes(auth: Auth): Route[] {
+  const { tokens } = auth;
+  const toWire = (token: TokenRecord): Record<string, unknown> => tokenToWire(token, tokens.isExpired(token));
+  return [
+    route({
+      operation: 'list_tokens',
+      method: 'GET',
+      paths: ['/v3/auth/tokens'],
+      role: 'READONLY',
+      query: listTokensQuery,
+      handle: ({ principal, query }) => {
+        const found = tokens
+          .visibleTo(principal)
+          .filter(({ kind }) => query.kind === 'ALL' || kind === query.kind);
+        return { access_tokens: pageOf(found, query).map(toWire), total_count: found.length };
+      },
+    }),
+    route({
+      operation: 'create_token',
+      method: 'POST',
+      paths: ['/v3/auth/tokens'],
+      role: 'READONLY',
+      body: createTokenBody,
+      errors: ['403 insufficient_role', '422 token_limit_reached'],
+      handle: ({ principal, body }) => {
+        const { name, role, expires_in: lifetimeMs } = body;
+        const made = tokens.createFor(makerOf(auth, principal), { name, role, lifetimeMs });
+        return { token: made.text, access_token: toWire(made.record) };
+      },
+    }),
+    route({
+      operation: 'revoke_token',
+      method: 'DELETE',
+      paths: ['/v3/auth/tokens/{token_id}'],
+      role: 'READONLY',
+      errors: ['404 token_not_found'],
+      handle: ({ principal, params }) => {
+        tokens.revokeFor(principal, params['token_id'] ?? '');
+        return {};
+      },
     }),
   ];
 }

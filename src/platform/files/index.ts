@@ -1,1 +1,2 @@
 export { packagePath, readTree } from './files.ts';
+export { readPrivateFile, removeFile, writePrivateFile } from './private-files.ts';

@@ -10,4 +10,5 @@ export {
   type Stream,
   type StreamSocket,
 } from './route.ts';
+export { sessionCookie } from './session-cookie.ts';
 export { createHttp, type Http, type HttpOptions } from './server.ts';

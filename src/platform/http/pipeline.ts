@@ -10,6 +10,7 @@ import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { Call, Route, Stream, StreamSocket } from './route.ts';
+import { sessionTokenOf } from './session-cookie.ts';
 
 export interface Bindings {
   incoming?: IncomingMessage;
@@ -23,12 +24,14 @@ export type Environment = {
 };
 export type RequestContext = Context<Environment>;
 
+const TOKEN_HEADER = 'X-Service-Auth-Token';
 const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
 
 /** The part of the server's options that judging a request needs. */
 export interface PipelineOptions {
   authenticate: (token: string) => Principal | undefined;
   anonymous?: Principal | undefined;
+  isClaimed?: () => boolean;
   resolvers: Record<string, (value: string) => string>;
   requestsPerSecond?: number;
   requestBurst?: number;
@@ -47,14 +50,36 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     failedAuthenticationsPerMinute: limits.http.failedAuthenticationsPerMinute,
   });
 
+  const principalOf = (token: string): Principal | undefined =>
+    token.length <= limits.http.tokenLength ? options.authenticate(token) : undefined;
+
+  /** An ended session is like none, so that a browser which still sends its cookie can log in again. */
+  function ofSession(context: RequestContext, isUpgrade: boolean): Principal | undefined {
+    const token = sessionTokenOf(context.req.method, isUpgrade, (name) => context.req.header(name));
+    return token === undefined ? undefined : principalOf(token);
+  }
+
+  /** @throws GatewayError invalid_header (401) while the box belongs to nobody */
+  function requireClaim(principal: Principal | undefined, target: Route | Stream): void {
+    const hasToken = principal !== undefined && principal !== options.anonymous;
+    const isOpen = 'beforeClaim' in target && target.beforeClaim === true;
+    if (hasToken || isOpen || options.isClaimed?.() !== false) return;
+    throw gatewayError(
+      'unauthenticated',
+      'invalid_header',
+      'The gateway is not claimed yet; claim it with the code that it shows at its start.',
+      { header: TOKEN_HEADER },
+    );
+  }
+
   async function authenticate(
     context: RequestContext,
     url: URL,
     isUpgrade: boolean,
   ): Promise<Principal | undefined> {
     const token = tokenOf(context, url, isUpgrade);
-    if (token === undefined) return options.anonymous;
-    const principal = token.length <= limits.http.tokenLength ? options.authenticate(token) : undefined;
+    if (token === undefined) return ofSession(context, isUpgrade) ?? options.anonymous;
+    const principal = principalOf(token);
     if (principal) return principal;
     await rates.failedAuthentication(remoteAddressOf(context));
     throw gatewayError('permission_denied', 'access_denied', 'The access token is not valid.');
@@ -68,6 +93,7 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     const url = new URL(context.req.url);
     const principal = await authenticate(context, url, isUpgrade);
     context.set('principal', principal);
+    requireClaim(principal, target);
     const remoteAddress = remoteAddressOf(context);
     if (principal) await rates.request(principal.rateKey);
     else if ('anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
@@ -88,6 +114,8 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
       signal: AbortSignal.any([context.req.raw.signal, stopping]),
       requestId: context.get('requestId'),
       remoteAddress,
+      isEncrypted: context.env.incoming !== undefined && 'encrypted' in context.env.incoming.socket,
+      identify: (found) => context.set('principal', found),
     };
   }
 
@@ -116,7 +144,7 @@ function requireRole(principal: Principal | undefined, needed: Role | null): voi
   if (needed === null) return;
   if (!principal)
     throw gatewayError('unauthenticated', 'invalid_header', 'An access token is needed.', {
-      header: 'X-Service-Auth-Token',
+      header: TOKEN_HEADER,
     });
   if (!roleIncludes(principal.role, needed))
     throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${needed} or higher.`, {

@@ -27,6 +27,10 @@ export interface Call<Query = unknown, Body = unknown> {
   signal: AbortSignal;
   requestId: string;
   remoteAddress: string;
+  /** The request came over TLS. */
+  isEncrypted: boolean;
+  /** Says who the caller turned out to be, for what is recorded about the call: after a login. */
+  identify(principal: Principal): void;
 }
 
 export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema extends GenericSchema> {
@@ -41,6 +45,8 @@ export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema e
   query?: QuerySchema;
   /** Schema of the JSON body, or `stream` for uploads. Absent: a body is tolerated and ignored. */
   body?: BodySchema | 'stream';
+  /** Answers without a token although the box belongs to nobody yet; all other operations do not. */
+  beforeClaim?: boolean;
   /** For operations without a role: calls per minute and address of callers without a token. */
   anonymousPerMinute?: number;
   /** Default: the JSON limit. */

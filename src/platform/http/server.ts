@@ -43,6 +43,8 @@ export interface HttpOptions {
   authenticate: (token: string) => Principal | undefined;
   /** Role of calls without a token, if the operator allows them. */
   anonymous?: Principal | undefined;
+  /** False while the box belongs to nobody: only operations marked so answer without a token. Default true. */
+  isClaimed?: () => boolean;
   /** Per path parameter: given value → canonical value; throws `not_found`. */
   resolvers: Record<string, (value: string) => string>;
   routes: readonly Route[];

@@ -1,0 +1,96 @@
+/**
+ * Password hashes: argon2id (RFC 9106) in PHC string form, with the cost in each hash, so that hashes of
+ * another cost stay valid. One at a time, because each takes 19 MiB and a core.
+ */
+import { argon2, timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
+
+export interface Passwords {
+  /** @throws GatewayError too_many_requests (429) when too many wait */
+  hash(password: string): Promise<string>;
+  /**
+   * True when the password belongs to the hash. Without a hash it is false after the same work, so that the
+   * time does not tell whether a user exists. @throws GatewayError too_many_requests (429)
+   */
+  verify(password: string, hash: string | undefined): Promise<boolean>;
+}
+
+interface Cost {
+  memory: number;
+  passes: number;
+  parallelism: number;
+}
+
+export function createPasswords(options: {
+  limits: Limits['auth'];
+  random: (sizeBytes: number) => Buffer;
+}): Passwords {
+  const { limits, random } = options;
+  const cost: Cost = { memory: limits.argon2MemoryKib, passes: limits.argon2Passes, parallelism: 1 };
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Runs one after the other; a failure of one is told to its own caller only. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (waiting >= limits.hashesWaiting) throw tooMany();
+    waiting++;
+    const result = last.then(work).finally(() => waiting--);
+    last = result.catch((error: unknown) => error);
+    return result;
+  }
+
+  return {
+    hash: (password) =>
+      inTurn(async () => {
+        const salt = random(SALT_BYTES);
+        const digest = await derive(password, salt, cost, HASH_BYTES);
+        return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${text(salt)}$${text(digest)}`;
+      }),
+    verify: (password, hash) =>
+      inTurn(async () => {
+        const match = PHC.exec(hash ?? '');
+        if (!match) {
+          await derive(password, Buffer.alloc(SALT_BYTES), cost, HASH_BYTES);
+          return false;
+        }
+        const [, memory, passes, parallelism, salt = '', digest = ''] = match;
+        const expected = Buffer.from(digest, 'base64');
+        const given = await derive(
+          password,
+          Buffer.from(salt, 'base64'),
+          { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+          expected.length,
+        );
+        return timingSafeEqual(given, expected);
+      }),
+  };
+}
+
+/** The same characters typed on another system are the same password (Unicode NFC). */
+function derive(password: string, salt: Buffer, cost: Cost, lengthBytes: number): Promise<Buffer> {
+  const message = Buffer.from(password.normalize('NFC'), 'utf8');
+  return new Promise((resolve, reject) => {
+    argon2('argon2id', { message, nonce: salt, tagLength: lengthBytes, ...cost }, (error, digest) => {
+      if (error) reject(error);
+      else resolve(digest);
+    });
+  });
+}
+
+/** Base64 without padding, as the PHC form has it. */
+function text(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    'rate_limited',
+    [{ code: 'too_many_requests', message: 'Too many logins at once; try again in a moment.' }],
+    { retryAfterS: 2 },
+  );
+}

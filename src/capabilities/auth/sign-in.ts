@@ -1,0 +1,123 @@
+/** How a person gets a session: claim of the box, login; and how it ends. */
+import { gatewayError, type GatewayError } from '../../lib/errors.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Attempts } from './attempts.ts';
+import type { Claim } from './claim.ts';
+import type { NewToken, User } from './model.ts';
+import type { Passwords } from './password.ts';
+import type { AuthStore } from './store.ts';
+import type { Tokens } from './tokens.ts';
+import type { Users } from './users.ts';
+
+/** Where an attempt comes from; `signal` ends its waiting. */
+export interface Caller {
+  address: string;
+  signal: AbortSignal;
+}
+
+export interface Session extends NewToken {
+  readonly user: User;
+}
+
+export interface SignInOptions {
+  database: Database;
+  store: AuthStore;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  passwords: Passwords;
+  attempts: Attempts;
+  tokens: Tokens;
+  users: Users;
+  claim: Claim;
+}
+
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #failures: { inc: () => void };
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+    this.#failures = options.metrics.counter(
+      'auth_failed_logins_total',
+      'Logins and claims with a wrong password or code.',
+    );
+  }
+
+  /**
+   * Sets the password of an installer and ends the code. A user of this name becomes installer, else it is
+   * made. @throws GatewayError already_claimed (409), access_denied (403), too_many_requests (429)
+   */
+  async claim(caller: Caller, code: string, name: string, password: string): Promise<Session> {
+    const { attempts, claim, log } = this.#options;
+    const session = await attempts.run(caller, async () => {
+      if (claim.isClaimed())
+        throw gatewayError('conflict', 'already_claimed', 'The gateway is claimed already; log in instead.');
+      if (!claim.fits(code)) return undefined;
+      return this.#own(code, name, await this.#options.passwords.hash(password));
+    });
+    if (!session) throw this.#refused(caller, 'The claim code is not right.');
+    log.info('gateway claimed', { user_id: session.user.id });
+    return session;
+  }
+
+  /** Undefined when somebody else was faster with the code. */
+  #own(code: string, name: string, passwordHash: string): Session | undefined {
+    const { claim, database, store, tokens, users } = this.#options;
+    return database.transaction(() => {
+      if (!claim.fits(code)) return undefined;
+      const existing = store.users.byName(name);
+      if (existing) {
+        store.users.setRole(existing.id, 'INSTALLER');
+        store.users.setPassword(existing.id, passwordHash);
+      }
+      const user = existing ? users.require(existing.id) : users.insert(name, 'INSTALLER', passwordHash);
+      claim.settle();
+      return { ...tokens.createSession(user), user };
+    });
+  }
+
+  /** @throws GatewayError access_denied (403), too_many_requests (429) */
+  async logIn(caller: Caller, name: string, password: string): Promise<Session> {
+    const { attempts, log, tokens, users } = this.#options;
+    const user = await attempts.run(caller, () => this.#verified(name, password));
+    if (!user) throw this.#refused(caller, 'Name or password is wrong.');
+    log.info('login', { user_id: user.id });
+    return { ...tokens.createSession(users.require(user.id)), user };
+  }
+
+  async #verified(name: string, password: string): Promise<User | undefined> {
+    const { passwords, store } = this.#options;
+    const user = store.users.byName(name);
+    const hash = user && store.users.passwordHash(user.id);
+    const isRight = await passwords.verify(password, hash);
+    // A password that was changed meanwhile counts no longer.
+    return isRight && user && store.users.passwordHash(user.id) === hash ? user : undefined;
+  }
+
+  /**
+   * A user's own change of password; other sessions of the user end.
+   * @throws GatewayError access_denied (403), user_not_found (404), too_many_requests (429)
+   */
+  async changePassword(
+    caller: Caller,
+    user: User,
+    current: string,
+    next: string,
+    keptSessionId?: string,
+  ): Promise<void> {
+    const { attempts, users } = this.#options;
+    const verified = await attempts.run(caller, () => this.#verified(user.name, current));
+    if (!verified) throw this.#refused(caller, 'The current password is wrong.');
+    await users.update(user.id, { password: next }, keptSessionId);
+  }
+
+  #refused({ address }: Caller, message: string): GatewayError {
+    this.#failures.inc();
+    this.#options.log.warnLimited(`login ${address}`, 60_000, 'login refused', { remote_address: address });
+    return gatewayError('permission_denied', 'access_denied', message);
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * Access tokens and sessions. A session is the token of a login; both are rows of one table, judged the same
+ * way. Looking one up takes one indexed read, so that what another process stored counts at once.
+ */
+import type { Emitter } from '../../lib/emitter.ts';
+import { type GatewayError, gatewayError, notFound } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { correctStamp, type Clock, type StampCorrection } from '../../platform/clock/index.ts';
+import { type Principal, type Role, roleIncludes, ROLES } from '../../platform/http/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import {
+  type AuthEvents,
+  effectiveRole,
+  type IssuableRole,
+  type NewToken,
+  principalOf,
+  rateKeyOf,
+  tokenIdOf,
+  type TokenKind,
+  type TokenRecord,
+  type User,
+} from './model.ts';
+import { hashOf, newTokenText } from './secrets.ts';
+import type { AuthStore } from './store.ts';
+
+export interface TokenRequest {
+  name: string;
+  role: IssuableRole;
+  /** Absent: valid until revoked, or as long as the token that makes it. */
+  lifetimeMs?: number | undefined;
+}
+
+export interface TokensOptions {
+  database: Database;
+  store: AuthStore;
+  clock: Clock;
+  log: Log;
+  limits: Limits['auth'];
+  events: Emitter<AuthEvents>;
+  newId: () => string;
+  random: (sizeBytes: number) => Buffer;
+}
+
+/** @throws GatewayError insufficient_role (403) when `needed` is above what the caller has */
+export function requireRole(actual: Role, needed: Role, message: string): void {
+  if (!roleIncludes(actual, needed))
+    throw gatewayError('permission_denied', 'insufficient_role', message, { required: needed, actual });
+}
+
+export class Tokens {
+  readonly #options: TokensOptions;
+  /** Tokens that were valid at the last sweep and their roles. */
+  #known = new Map<string, IssuableRole>();
+  #version = -1;
+  #nextExpiryMs = Infinity;
+  /** Token → moment of its last use, until it is written. */
+  readonly #used = new Map<string, number>();
+
+  constructor(options: TokensOptions) {
+    this.#options = options;
+  }
+
+  authenticate(text: string): Principal | undefined {
+    const token = this.#options.store.tokens.byHash(hashOf(text));
+    if (token === undefined || this.isExpired(token)) return undefined;
+    this.#noteUse(token);
+    return principalOf(token);
+  }
+
+  /** Judged only while the clock is set. */
+  isExpired({ expiresAtMs }: TokenRecord): boolean {
+    const { clock } = this.#options;
+    return expiresAtMs !== undefined && clock.isSet() && clock.wallMs() >= expiresAtMs;
+  }
+
+  /** For the owner of the box; role and lifetime are free. @throws GatewayError token_limit_reached (422) */
+  create(request: TokenRequest): NewToken {
+    return this.#make('TOKEN', request, undefined, undefined);
+  }
+
+  /**
+   * For a caller: role and lifetime do not exceed its own, and the token ends with the one that made it.
+   * @throws GatewayError insufficient_role (403), token_limit_reached (422)
+   */
+  createFor(maker: TokenRecord, request: TokenRequest): NewToken {
+    const role = effectiveRole(maker);
+    requireRole(role, request.role, `A caller of role ${role} cannot make a token of role ${request.role}.`);
+    const isSession = maker.kind === 'SESSION';
+    return this.#make('TOKEN', request, maker.user, isSession ? undefined : maker);
+  }
+
+  /** The session of a login; the oldest ones of the user end when there are too many. */
+  createSession(user: User): NewToken {
+    const { database, limits, store } = this.#options;
+    return database.transaction(() => {
+      const lifetimeMs = limits.sessionLifetimeMs;
+      const made = this.#make('SESSION', { name: user.name, role: user.role, lifetimeMs }, user, undefined);
+      store.tokens.removeOldSessions(user.id, limits.sessionsPerUser);
+      return made;
+    });
+  }
+
+  #make(
+    kind: TokenKind,
+    { name, role, lifetimeMs }: TokenRequest,
+    user: TokenRecord['user'],
+    parent: TokenRecord | undefined,
+  ): NewToken {
+    const { clock, database, limits, log, newId, random, store } = this.#options;
+    const createdAtMs = clock.wallMs();
+    const ends = [parent?.expiresAtMs, lifetimeMs === undefined ? undefined : createdAtMs + lifetimeMs];
+    const expiresAtMs = Math.min(...ends.filter((end) => end !== undefined));
+    const text = newTokenText(random);
+    const record: TokenRecord = {
+      id: newId(),
+      kind,
+      name,
+      role,
+      ...(user && { user: { id: user.id, name: user.name, role: user.role } }),
+      ...(parent && { parentId: parent.id }),
+      createdAtMs,
+      ...(Number.isFinite(expiresAtMs) && { expiresAtMs: Math.round(expiresAtMs) }),
+    };
+    database.transaction(() => {
+      if (kind === 'TOKEN' && store.tokens.count('TOKEN') >= limits.tokens)
+        throw gatewayError(
+          'unprocessable',
+          'token_limit_reached',
+          `There are ${limits.tokens} access tokens; revoke those that nobody uses.`,
+          { limit: limits.tokens },
+        );
+      store.tokens.insert(record, hashOf(text));
+      this.#sweepAfterCommit();
+    });
+    log.info('token made', { token_id: record.id, kind, role, user_id: user?.id });
+    return { record, text };
+  }
+
+  /** Every token, by id ascending. */
+  all(): TokenRecord[] {
+    return this.#options.store.tokens.all();
+  }
+
+  /**
+   * What a caller may see and revoke: an installer everything, a user what acts for that user, another token
+   * itself and what it made. By id ascending.
+   */
+  visibleTo(principal: Principal): TokenRecord[] {
+    const own = this.get(tokenIdOf(principal) ?? '');
+    if (!own) return [];
+    if (roleIncludes(principal.role, 'INSTALLER')) return this.all();
+    const isOwn = ({ id, user, parentId }: TokenRecord): boolean =>
+      id === own.id || parentId === own.id || (own.kind === 'SESSION' && user?.id === own.user?.id);
+    return this.all().filter(isOwn);
+  }
+
+  /** @throws GatewayError token_not_found (404), also for one that the caller may not see */
+  revokeFor(principal: Principal, id: string): void {
+    if (!this.visibleTo(principal).some((token) => token.id === id)) throw unknownToken();
+    this.revoke(id);
+  }
+
+  get(id: string): TokenRecord | undefined {
+    return this.#options.store.tokens.byId(id);
+  }
+
+  /** @throws GatewayError token_not_found (404) */
+  revoke(id: string): void {
+    const { database, log, store } = this.#options;
+    if (!store.tokens.byId(id)) throw unknownToken();
+    database.transaction(() => {
+      store.tokens.remove(id);
+      this.#sweepAfterCommit();
+    });
+    log.info('token revoked', { token_id: id });
+  }
+
+  /** Ends every token and session, or only sessions. */
+  revokeAll(kinds: readonly TokenKind[]): void {
+    const { database, store } = this.#options;
+    database.transaction(() => {
+      for (const kind of kinds) store.tokens.removeAll(kind);
+      this.#sweepAfterCommit();
+    });
+  }
+
+  /** Ends the sessions of a user, except one. */
+  endSessions(userId: string, exceptId?: string): void {
+    const { database, store } = this.#options;
+    database.transaction(() => {
+      store.tokens.removeSessions(userId, exceptId);
+      this.#sweepAfterCommit();
+    });
+  }
+
+  #sweepAfterCommit(): void {
+    this.#options.database.afterCommit(() => this.sweep(true));
+  }
+
+  /** Tells of every token that was valid at the last sweep and is no longer, or has a lower role. */
+  sweep(isChanged = false): void {
+    const { events, store } = this.#options;
+    const version = store.tokens.version();
+    const mayHaveChanged = isChanged || version !== this.#version;
+    this.#version = version;
+    if (!mayHaveChanged && !this.#mayHaveExpired()) return;
+    const tokens = store.tokens.all();
+    const valid = tokens.filter((token) => !this.isExpired(token));
+    const previous = this.#known;
+    this.#known = new Map(valid.map((token) => [token.id, effectiveRole(token)]));
+    this.#nextExpiryMs = Math.min(...valid.map(({ expiresAtMs }) => expiresAtMs ?? Infinity));
+    for (const [id, role] of previous) {
+      const now = this.#known.get(id);
+      if (now === undefined || ROLES.indexOf(now) < ROLES.indexOf(role))
+        events.emit('token_revoked', { rateKey: rateKeyOf(id) });
+    }
+  }
+
+  #mayHaveExpired(): boolean {
+    const { clock } = this.#options;
+    return clock.isSet() && clock.wallMs() >= this.#nextExpiryMs;
+  }
+
+  #noteUse({ id, lastUsedAtMs = 0 }: TokenRecord): void {
+    const { clock, limits } = this.#options;
+    if (!clock.isSet() || this.#used.has(id)) return;
+    const nowMs = clock.wallMs();
+    if (Math.abs(nowMs - lastUsedAtMs) >= limits.lastUseIntervalMs) this.#used.set(id, nowMs);
+  }
+
+  /** Stores the last uses that were noted; rarely, for the sake of the flash card. */
+  writeUses(): void {
+    if (this.#used.size === 0) return;
+    const { database, store } = this.#options;
+    database.transaction(() => {
+      for (const [id, atMs] of this.#used) store.tokens.setLastUsed(id, Math.round(atMs));
+    });
+    this.#used.clear();
+  }
+
+  /** Tokens made before the clock was set get their true birth, and expire by it. */
+  restamp(correction: StampCorrection): void {
+    const { database, store } = this.#options;
+    database.transaction(() => {
+      for (const { id, createdAtMs } of store.tokens.all()) {
+        const byMs = Math.round(correctStamp(createdAtMs, correction) - createdAtMs);
+        if (byMs !== 0) store.tokens.shift(id, byMs);
+      }
+      this.#sweepAfterCommit();
+    });
+  }
+}
+
+function unknownToken(): GatewayError {
+  return notFound('token_not_found', 'There is no such token.');
+}

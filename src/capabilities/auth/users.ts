@@ -1,0 +1,127 @@
+/** People with a password. An installer manages them; the last installer stays. */
+import { gatewayError, notFound } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Claim } from './claim.ts';
+import type { IssuableRole, User } from './model.ts';
+import type { Passwords } from './password.ts';
+import type { AuthStore } from './store.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface UserChange {
+  role?: IssuableRole | undefined;
+  password?: string | undefined;
+}
+
+export interface UsersOptions {
+  database: Database;
+  store: AuthStore;
+  clock: Clock;
+  log: Log;
+  limits: Limits['auth'];
+  newId: () => string;
+  passwords: Passwords;
+  tokens: Tokens;
+  claim: Claim;
+}
+
+export class Users {
+  readonly #options: UsersOptions;
+
+  constructor(options: UsersOptions) {
+    this.#options = options;
+  }
+
+  /** By id ascending. */
+  all(): User[] {
+    return this.#options.store.users.all();
+  }
+
+  /** @throws GatewayError user_not_found (404) */
+  require(id: string): User {
+    const user = this.#options.store.users.byId(id);
+    if (!user) throw notFound('user_not_found', 'There is no such user.');
+    return user;
+  }
+
+  /** @throws GatewayError already_exists (409), user_limit_reached (422), too_many_requests (429) */
+  async create(name: string, role: IssuableRole, password: string): Promise<User> {
+    const { database, log, passwords } = this.#options;
+    this.#requireFree(name);
+    const hash = await passwords.hash(password);
+    const user = database.transaction(() => this.insert(name, role, hash));
+    log.info('user made', { user_id: user.id, role });
+    return user;
+  }
+
+  /** Within a transaction of the caller. @throws as `create` */
+  insert(name: string, role: IssuableRole, passwordHash: string): User {
+    const { claim, clock, newId, store } = this.#options;
+    this.#requireFree(name);
+    const user: User = { id: newId(), name, role, hasPassword: true, createdAtMs: clock.wallMs() };
+    store.users.insert(user, passwordHash);
+    claim.settle();
+    return user;
+  }
+
+  #requireFree(name: string): void {
+    const { limits, store } = this.#options;
+    if (store.users.byName(name))
+      throw gatewayError('conflict', 'already_exists', `There is a user "${name}" already.`, {
+        field: 'name',
+        value: name,
+      });
+    if (store.users.all().length >= limits.users)
+      throw gatewayError('unprocessable', 'user_limit_reached', `There are ${limits.users} users.`, {
+        limit: limits.users,
+      });
+  }
+
+  /**
+   * Role and password. A new password ends the user's sessions, except `keptSessionId`; a lower role binds
+   * open sessions and tokens at once. @throws GatewayError user_not_found (404), last_installer (422)
+   */
+  async update(id: string, change: UserChange, keptSessionId?: string): Promise<User> {
+    const { claim, database, log, passwords, store, tokens } = this.#options;
+    this.require(id);
+    const hash = change.password === undefined ? undefined : await passwords.hash(change.password);
+    const changed = database.transaction(() => {
+      const user = this.require(id);
+      if (change.role !== undefined && change.role !== 'INSTALLER') this.#requireAnotherInstaller(user);
+      if (change.role !== undefined) store.users.setRole(id, change.role);
+      if (hash !== undefined) {
+        store.users.setPassword(id, hash);
+        tokens.endSessions(id, keptSessionId);
+      }
+      claim.settle();
+      database.afterCommit(() => tokens.sweep(true));
+      return this.require(id);
+    });
+    log.info('user changed', { user_id: id, role: changed.role, password_changed: hash !== undefined });
+    return changed;
+  }
+
+  /** Sessions and tokens of the user end too. @throws GatewayError user_not_found (404), last_installer (422) */
+  remove(id: string): void {
+    const { database, log, store, tokens } = this.#options;
+    database.transaction(() => {
+      this.#requireAnotherInstaller(this.require(id));
+      store.users.remove(id);
+      database.afterCommit(() => tokens.sweep(true));
+    });
+    log.info('user removed', { user_id: id });
+  }
+
+  /** A claimed box stays claimed. */
+  #requireAnotherInstaller({ role, hasPassword }: User): void {
+    if (role !== 'INSTALLER' || !hasPassword) return;
+    if (this.#options.store.users.countUsable('INSTALLER') > 1) return;
+    throw gatewayError(
+      'unprocessable',
+      'last_installer',
+      'This is the last installer; the gateway would belong to nobody.',
+    );
+  }
+}

@@ -1,0 +1,44 @@
+/** Small files that only the user of the gateway may read: codes and keys. */
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
+export function writePrivateFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.new`;
+  const file = openSync(draft, 'w', 0o600);
+  try {
+    // A draft that a crash left keeps the mode it had.
+    chmodSync(draft, 0o600);
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(draft, path);
+}
+
+/** Undefined when there is no such file. */
+export function readPrivateFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Does nothing when there is no such file. */
+export function removeFile(path: string): void {
+  rmSync(path, { force: true });
+}
