@@ -13,6 +13,8 @@ export type { GatewayOptions } from './gateway/ground.ts';
 export interface Started {
   httpPort: number;
   mqttPort: number;
+  /** One-time code of a box that belongs to nobody yet, and the file it stands in. */
+  claim: { code: string; file: string } | undefined;
 }
 
 export interface Gateway {
@@ -61,7 +63,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     listening.mqttPort = mqttPort;
     parts.appliance.start();
     started('appliance', () => parts.appliance.stop());
-    return { httpPort: listening.httpPort, mqttPort };
+    const code = parts.auth.claimCode();
+    const claim = code === undefined ? undefined : { code, file: parts.auth.claimCodeFile };
+    return { httpPort: listening.httpPort, mqttPort, claim };
   }
 
   async function stopAll(): Promise<void> {

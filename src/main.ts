@@ -60,6 +60,8 @@ function welcome(started: Started, config: Config): string {
     `  MQTT     port ${started.mqttPort}`,
     `  Data     ${resolve(config.dataDir)}`,
   ];
+  if (started.claim)
+    lines.push('', `  Claim code  ${started.claim.code}  (also in ${resolve(started.claim.file)})`);
   lines.push('', '  A token for programs:  npm run --silent admin -- create-token --role OWNER', '');
   return `${lines.join('\n')}\n`;
 }

@@ -55,6 +55,8 @@ function buildRecords(
     defaultTimezone: config.siteTimezone,
   });
   const auth = createAuth({ ...base, dataDir: config.dataDir });
+  auth.start();
+  started('auth', () => auth.stop());
   const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks });
   blueprints.ensureBuiltIn();
   const devices = createDevices({ ...base, commits: stateCommits, blueprints });

@@ -40,6 +40,7 @@ export async function buildServers(
     log: log.child({ component: 'http' }),
     metrics,
     authenticate: (token) => parts.auth.authenticate(token),
+    isClaimed: () => parts.auth.isClaimed(),
     anonymous: config.anonymousRole === 'NONE' ? undefined : anonymousPrincipal(config.anonymousRole),
     resolvers: {
       site_id: resolveSiteId(parts.site),

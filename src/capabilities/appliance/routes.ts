@@ -17,6 +17,7 @@ export function applianceRoutes(options: {
       method: 'GET',
       paths: ['/healthz'],
       role: null,
+      beforeClaim: true,
       handle: () => {
         if (!options.appliance.isServing())
           throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
