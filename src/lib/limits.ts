@@ -15,8 +15,16 @@ export const LIMITS = {
     /** G: whole request including its body. */
     requestTimeoutMs: 60_000,
     keepAliveTimeoutMs: 65_000,
+    /** G: how often these times are compared; a slow request lives so much longer at most. */
+    timeoutCheckIntervalMs: 2_000,
+    /** G: a connection on which nothing moves, not even the blanks of a waiting command call, is closed. */
+    silenceTimeoutMs: 120_000,
     /** G: sockets in all; far above what one site needs, far below the file limit. */
     connections: 1_000,
+    /** G: sockets of one remote address, so that one machine cannot take them all. */
+    connectionsPerAddress: 400,
+    /** G: nesting of a JSON body; deeper ones would overflow the stack of whoever walks them. */
+    jsonDepth: 64,
     /** C 1: requests per second and token, and its burst. */
     requestsPerSecond: 50,
     requestBurst: 200,
@@ -40,6 +48,8 @@ export const LIMITS = {
     queuedBytes: 1_048_576,
     pingIntervalMs: 30_000,
     missedPongs: 2,
+    /** G: a peer that does not answer our close frame has this long before its socket is destroyed. */
+    closeTimeoutMs: 2_000,
   },
   mqtt: {
     /** C mqtt-device-protocol 12. */
@@ -327,6 +337,15 @@ export function contradictions(limits: Limits): string[] {
     [
       limits.mqtt.outboundQueuedBytes > limits.mqtt.packetBytes,
       'the queue towards one client holds the largest packet',
+    ],
+    [
+      limits.webSocket.closeTimeoutMs < limits.stop.totalMs,
+      'WebSockets close before the gateway has stopped',
+    ],
+    [limits.http.connectionsPerAddress < limits.http.connections, 'one address cannot take every connection'],
+    [
+      limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
+      'idle connections end by their own limit',
     ],
     [limits.mqtt.connections > limits.mqtt.sessions, 'every session has a connection'],
     [limits.mqtt.inFlightMessages < 65_535, 'packet identifiers outnumber the messages in flight'],

@@ -28,6 +28,11 @@ const compress = promisify(gzip);
 /** Headers of every JSON answer: no charset, clients compare the whole string. */
 export const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } as const;
 
+/** Headers of every answer, of whatever status. */
+export function commonHeaders(requestId: string): Record<string, string> {
+  return { 'X-Request-Id': requestId, 'X-Content-Type-Options': 'nosniff' };
+}
+
 export function statusOf(kind: ErrorKind): number {
   return STATUS[kind];
 }
@@ -50,6 +55,30 @@ export function errorAnswer(error: unknown, extraHeaders: Record<string, string>
   const headers: Record<string, string> = { ...JSON_HEADERS, ...extraHeaders };
   if (known.retryAfterS !== undefined) headers['Retry-After'] = String(known.retryAfterS);
   return new Response(envelope(known.problems), { status: statusOf(known.kind), headers });
+}
+
+/**
+ * The same body; when its source fails, `onFailed` is told and the body ends. Passed on, the failure would be
+ * written to the console by the library below.
+ */
+export function watchedBody(
+  body: ReadableStream<Uint8Array>,
+  onFailed: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        onFailed(error);
+        controller.close();
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 export function envelope(problems: readonly Problem[]): string {

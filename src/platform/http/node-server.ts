@@ -1,63 +1,144 @@
-/** Node's HTTP server with the limits of the gateway, and its ordered stop. */
-import { createServer, type Server } from 'node:http';
+/** Node's HTTP or HTTPS server with the limits of the gateway, and its ordered stop. */
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { getRequestListener } from '@hono/node-server';
 import { gatewayError, type Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { envelope, errorAnswer } from './answer.ts';
-import type { WebSockets } from './web-socket.ts';
+import { commonHeaders, envelope, errorAnswer, JSON_HEADERS } from './answer.ts';
 
-export function createNodeServer(
-  answer: Parameters<typeof getRequestListener>[0],
-  limits: Limits,
-  log: Log,
-): Server {
-  const listener = getRequestListener(answer, {
+export interface NodeServerOptions {
+  answer: Parameters<typeof getRequestListener>[0];
+  limits: Limits['http'];
+  log: Log;
+  newId: () => string;
+  /** Given: the server speaks TLS with this certificate and key. */
+  secureContext?: SecureContextOptions;
+}
+
+export interface NodeServer {
+  /** For upgrades and for counting connections. */
+  readonly server: Server;
+  /** Binds the socket; rejects when the address is taken. */
+  listen(host: string, port: number): Promise<{ port: number }>;
+  /** Stops accepting; resolves when the last connection is closed. */
+  close(): Promise<void>;
+  /** Connections made from now on get this certificate; the others live on. */
+  setSecureContext(context: SecureContextOptions): void;
+}
+
+export function createNodeServer(options: NodeServerOptions): NodeServer {
+  const { limits, log, newId, secureContext } = options;
+  const answering = new WeakMap<Socket, ServerResponse>();
+  let isStopping = false;
+  const listener = getRequestListener(options.answer, {
     hostname: 'localhost',
     overrideGlobalObjects: false,
     errorHandler: (error) => {
       log.debug('request is not usable', { error });
-      return errorAnswer(gatewayError('invalid_argument', 'invalid_path', 'The request line is not usable.'));
+      return errorAnswer(
+        gatewayError('invalid_argument', 'invalid_path', 'The request line or the host is not usable.'),
+        commonHeaders(newId()),
+      );
     },
   });
-  const server = createServer(
-    {
-      maxHeaderSize: limits.http.headerBytes,
-      headersTimeout: limits.http.headersTimeoutMs,
-      requestTimeout: limits.http.requestTimeoutMs,
-      keepAliveTimeout: limits.http.keepAliveTimeoutMs,
-      // HTTP/1.1 without Host is answered by us, with the envelope.
-      requireHostHeader: false,
-    },
-    (incoming, outgoing) => void listener(incoming, outgoing),
-  );
-  server.maxConnections = limits.http.connections;
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    answering.set(incoming.socket, outgoing);
+    // A connection kept alive is idle now; nobody else would close it.
+    outgoing.once('close', () => isStopping && server.closeIdleConnections());
+    void listener(incoming, outgoing);
+  };
+  const serverOptions = nodeOptions(limits);
+  const server = secureContext
+    ? createSecureServer({ ...serverOptions, ...tlsOptions(limits, secureContext) }, handle)
+    : createServer(serverOptions, handle);
+  server.timeout = limits.silenceTimeoutMs;
+  server.on('error', (error) => log.error('HTTP listener failed', { error }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else socket.end(clientErrorAnswer(error.code));
+    // Bytes in the middle of an answer would become part of it.
+    if (!isAnswerable(error.code) || !socket.writable || answering.get(socket)?.headersSent) socket.destroy();
+    else socket.end(clientErrorAnswer(error.code, limits, newId()), () => socket.destroy());
   });
-  return server;
+  return {
+    server,
+    listen: (host, port) => listen(server, host, port),
+    setSecureContext: (context) => {
+      if (secureContext) (server as SecureServer).setSecureContext({ ...context, minVersion: 'TLSv1.2' });
+    },
+    close: () => {
+      isStopping = true;
+      if (!server.listening) return Promise.resolve();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function nodeOptions(limits: Limits['http']): ServerOptions {
+  return {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.timeoutCheckIntervalMs,
+    // HTTP/1.1 without Host is answered by us, with the envelope.
+    requireHostHeader: false,
+    // Whoever offers another protocol (h2c) gets an ordinary answer (RFC 9110 section 7.8).
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.trim().toLowerCase() === 'websocket',
+  };
+}
+
+function tlsOptions(limits: Limits['http'], context: SecureContextOptions): Record<string, unknown> {
+  return {
+    ...context,
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: limits.headersTimeoutMs,
+  };
+}
+
+/** Faults of HTTP; after those of the socket and of TLS nobody listens. */
+function isAnswerable(code: string | undefined): boolean {
+  return code !== undefined && (code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT');
 }
 
 /** Node refuses such a request before any handler; the answer is our envelope all the same. */
-function clientErrorAnswer(code: string | undefined): string {
+function clientErrorAnswer(code: string | undefined, limits: Limits['http'], requestId: string): string {
   const [status, problem]: [string, Problem] =
     code === 'HPE_HEADER_OVERFLOW'
       ? [
           '431 Request Header Fields Too Large',
-          { code: 'payload_too_large', message: 'The headers are too large.' },
+          {
+            code: 'payload_too_large',
+            message: `The headers are larger than ${limits.headerBytes} bytes.`,
+            details: { limit: limits.headerBytes },
+          },
         ]
       : code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', { code: 'invalid_body', message: 'The request took too long to arrive.' }]
+        ? [
+            '408 Request Timeout',
+            { code: 'request_timeout', message: 'The request took too long to arrive.' },
+          ]
         : ['400 Bad Request', { code: 'invalid_path', message: 'The request is not HTTP/1.1.' }];
   const body = envelope([problem]);
-  const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
-  return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const headers = {
+    ...JSON_HEADERS,
+    ...commonHeaders(requestId),
+    Connection: 'close',
+    'Content-Length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n');
 }
 
-export function listen(server: Server, host: string, port: number): Promise<{ port: number }> {
+function listen(server: Server, host: string, port: number): Promise<{ port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -65,21 +146,4 @@ export function listen(server: Server, host: string, port: number): Promise<{ po
       resolve({ port: (server.address() as AddressInfo).port });
     });
   });
-}
-
-export async function stop(
-  server: Server,
-  webSockets: WebSockets,
-  stopping: AbortController,
-  clock: Clock,
-  withinMs: number,
-): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  stopping.abort();
-  webSockets.closeWhere(() => true, 1001, 'gateway is stopping');
-  server.closeIdleConnections();
-  const deadline = clock.setTimer(withinMs, () => server.closeAllConnections());
-  await closed;
-  deadline.cancel();
 }

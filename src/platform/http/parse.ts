@@ -5,12 +5,12 @@
 import { type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
 import {
   errorOfProblems,
-  GatewayError,
+  type GatewayError,
   gatewayError,
   invalidBody,
-  messageOf,
   type Problem,
 } from '../../lib/errors.ts';
+import { jsonDepth, jsonFaultOffset, positionAt } from './json-fault.ts';
 
 const PROBLEMS_MAX = 50;
 
@@ -20,28 +20,34 @@ export function parseQuery<Schema extends GenericSchema>(schema: Schema, url: UR
   return judge(schema, values, 'query');
 }
 
-export function parseBody<Schema extends GenericSchema>(schema: Schema, text: string): InferOutput<Schema> {
-  let value: unknown = {};
-  if (text.trim() !== '') {
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw new GatewayError(
-        'invalid_argument',
-        [
-          {
-            code: 'invalid_body',
-            message: `The body is not JSON: ${messageOf(error)}.`,
-            details: { field: '' },
-          },
-        ],
-        { cause: error },
-      );
-    }
-  }
+export function parseBody<Schema extends GenericSchema>(
+  schema: Schema,
+  text: string,
+  depthMax: number,
+): InferOutput<Schema> {
+  const value = text.trim() === '' ? {} : parseJson(text);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalidBody('', 'The body must be a JSON object.');
+  if (jsonDepth(text) > depthMax)
+    throw invalidBody('', `The body nests deeper than ${depthMax} arrays and objects.`);
   return judge(schema, value, 'body');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const offset = jsonFaultOffset(text) ?? 0;
+    const { line, column } = positionAt(text, offset);
+    const where = offset === text.length ? `ends too early, at line ${line}` : `is not JSON at line ${line}`;
+    throw gatewayError(
+      'invalid_argument',
+      'invalid_body',
+      `The body ${where}, column ${column}.`,
+      { field: '', line, column },
+      error,
+    );
+  }
 }
 
 function judge<Schema extends GenericSchema>(
@@ -79,21 +85,38 @@ export async function readText(request: Request, maximumBytes: number): Promise<
   }
 }
 
-/** The body as a stream that fails once it grows over `maximumBytes`. */
+/**
+ * The body as a stream that fails once it grows over `maximumBytes`, or ends before its end.
+ * @throws GatewayError payload_too_large (413), at once when the declared length is too large
+ */
 export function boundedBody(request: Request, maximumBytes: number): ReadableStream<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0);
   if (declared > maximumBytes) throw tooLarge(maximumBytes);
-  const body = request.body as ReadableStream<Uint8Array> | null;
-  if (body === null) return new ReadableStream({ start: (controller) => controller.close() });
+  const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader();
   let total = 0;
-  return body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        total += chunk.byteLength;
-        if (total > maximumBytes) controller.error(tooLarge(maximumBytes));
-        else controller.enqueue(chunk);
-      },
-    }),
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = (await reader?.read().catch(refuseBrokenBody)) ?? { done: true };
+      if (done || !value) {
+        controller.close();
+        return;
+      }
+      total += value.byteLength;
+      if (total > maximumBytes) throw tooLarge(maximumBytes);
+      controller.enqueue(value);
+    },
+    cancel: (reason) => reader?.cancel(reason),
+  });
+}
+
+/** The caller went away or sent something that is no body. */
+function refuseBrokenBody(error: unknown): never {
+  throw gatewayError(
+    'invalid_argument',
+    'invalid_body',
+    'The body ends before its end.',
+    { field: '' },
+    error,
   );
 }
 

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { addressKey } from './address.ts';
 import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';
 import { createRateLimits } from './rate-limits.ts';
@@ -29,9 +30,13 @@ const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
 
 /** The part of the server's options that judging a request needs. */
 export interface PipelineOptions {
+  /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
   authenticate: (token: string) => Principal | undefined;
+  /** Role of calls without a token, if the operator allows them. */
   anonymous?: Principal | undefined;
+  /** False while the box belongs to nobody: only operations marked so answer without a token. Default true. */
   isClaimed?: () => boolean;
+  /** Per path parameter: given value → canonical value; throws `not_found`. */
   resolvers: Record<string, (value: string) => string>;
   requestsPerSecond?: number;
   requestBurst?: number;
@@ -81,7 +86,7 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     if (token === undefined) return ofSession(context, isUpgrade) ?? options.anonymous;
     const principal = principalOf(token);
     if (principal) return principal;
-    await rates.failedAuthentication(remoteAddressOf(context));
+    await rates.failedAuthentication(addressKey(remoteAddressOf(context)));
     throw gatewayError('permission_denied', 'access_denied', 'The access token is not valid.');
   }
 
@@ -95,9 +100,9 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     context.set('principal', principal);
     requireClaim(principal, target);
     const remoteAddress = remoteAddressOf(context);
-    if (principal) await rates.request(principal.rateKey);
+    if (principal) await rates.request(rateKeyOf(principal, remoteAddress));
     else if ('anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
-      await rates.anonymous(target.operation, remoteAddress, target.anonymousPerMinute);
+      await rates.anonymous(target.operation, addressKey(remoteAddress), target.anonymousPerMinute);
     requireRole(principal, target.role);
     const unresolved = 'unresolved' in target ? (target.unresolved ?? []) : [];
     return {
@@ -128,6 +133,12 @@ const NOBODY: Principal = {
   origin: { kind: 'anonymous', id: 'anonymous', name: 'anonymous' },
   rateKey: 'anonymous',
 };
+
+/** Callers without a token share a role, not a limit. */
+function rateKeyOf(principal: Principal, remoteAddress: string): string {
+  if (principal.origin.kind !== 'anonymous') return principal.rateKey;
+  return `${principal.rateKey} ${addressKey(remoteAddress)}`;
+}
 
 function tokenOf(context: RequestContext, url: URL, isUpgrade: boolean): string | undefined {
   for (const name of TOKEN_HEADERS) {
@@ -177,10 +188,23 @@ function hostOf(header: string | undefined): string {
   return bracketed?.[1] ?? header.replace(/:\d*$/, '');
 }
 
-/** The request a WebSocket upgrade makes, as the routes see one. */
+/** The request a WebSocket upgrade makes, as the routes see one. @throws GatewayError invalid_path (400) */
 export function requestOfUpgrade(incoming: IncomingMessage): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? (value[0] ?? '') : value);
-  return new Request(new URL(incoming.url ?? '/', 'http://gateway.invalid'), { headers });
+  const url = URL.parse(`http://gateway.invalid${incoming.url ?? ''}`);
+  if (url?.host !== 'gateway.invalid')
+    throw gatewayError('invalid_argument', 'invalid_path', 'The request line is not usable.');
+  return new Request(url, { method: incoming.method ?? 'GET', headers });
+}
+
+/** RFC 9112 section 3.2: exactly one Host with HTTP/1.1, else the request may be meant for somebody else. */
+export function requireHost(incoming: IncomingMessage | undefined): void {
+  if (!incoming || incoming.httpVersion === '1.0') return;
+  const names = incoming.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
+  if (names.length === 1 && incoming.headers.host) return;
+  throw gatewayError('invalid_argument', 'invalid_header', 'The request must have one Host header.', {
+    header: 'Host',
+  });
 }

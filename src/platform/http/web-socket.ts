@@ -10,7 +10,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { errorAnswer } from './answer.ts';
+import { commonHeaders, errorAnswer } from './answer.ts';
 import type { Principal } from './principal.ts';
 import type { StreamSocket } from './route.ts';
 
@@ -18,6 +18,13 @@ import type { StreamSocket } from './route.ts';
 export type UpgradeVerdict =
   | { open: (socket: StreamSocket) => void; principal: Principal }
   | { refusal: Response };
+
+interface OpenSocket {
+  principal: Principal;
+  close: (code: number, reason: string) => void;
+}
+
+const RETRY_AFTER_FULL_S = 10;
 
 export interface WebSockets {
   attach(server: Server): void;
@@ -31,11 +38,12 @@ export function createWebSockets(options: {
   log: Log;
   metrics: Metrics;
   limits?: Limits['webSocket'];
+  newId: () => string;
   judge: (request: IncomingMessage) => Promise<UpgradeVerdict>;
 }): WebSockets {
   const { clock, log, judge } = options;
   const limits = options.limits ?? LIMITS.webSocket;
-  const open = new Map<WebSocket, Principal>();
+  const open = new Map<WebSocket, OpenSocket>();
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -48,24 +56,38 @@ export function createWebSockets(options: {
     'WebSockets closed as too slow.',
   );
 
+  // Headers of the handshake that are not as RFC 6455 wants them.
+  server.on('wsClientError', (error: Error, socket: Duplex) => {
+    const fault = gatewayError('invalid_argument', 'invalid_header', `${error.message}.`, {
+      header: 'Sec-WebSocket-Key',
+    });
+    void refuse(socket, errorAnswer(fault, commonHeaders(options.newId())));
+  });
+
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     // Without a listener a reset during the checks would be an uncaught error.
     socket.on('error', (error) => log.debug('socket failed during upgrade', { error }));
-    const verdict = await judge(request);
+    const verdict = await judge(request).catch(refusalOf);
     if (socket.destroyed) return;
     if ('refusal' in verdict) return refuse(socket, verdict.refusal);
     if (open.size >= limits.connections) {
-      const full = gatewayError('unavailable', 'unavailable', 'Too many WebSockets are open.');
-      return refuse(socket, errorAnswer(full, { 'Retry-After': '10' }));
+      const full = gatewayError('rate_limited', 'too_many_requests', 'Too many WebSockets are open.');
+      const headers = { ...commonHeaders(options.newId()), 'Retry-After': String(RETRY_AFTER_FULL_S) };
+      return refuse(socket, errorAnswer(full, headers));
     }
     server.handleUpgrade(request, socket, head, (webSocket) => {
-      open.set(webSocket, verdict.principal);
-      run(webSocket, verdict.open);
+      run(webSocket, verdict.principal, verdict.open);
     });
   }
 
-  function run(webSocket: WebSocket, start: (socket: StreamSocket) => void): void {
-    const closed = new AbortController();
+  function refusalOf(error: unknown): UpgradeVerdict {
+    const refusal = errorAnswer(error, commonHeaders(options.newId()));
+    if (refusal.status === 500) log.error('upgrade failed', { error });
+    return { refusal };
+  }
+
+  function run(webSocket: WebSocket, principal: Principal, start: (socket: StreamSocket) => void): void {
+    const ended = new AbortController();
     let missedPongs = 0;
     const ping = clock.setRepeating(limits.pingIntervalMs, () => {
       if (missedPongs >= limits.missedPongs) {
@@ -80,16 +102,25 @@ export function createWebSockets(options: {
     webSocket.on('close', () => {
       ping.cancel();
       open.delete(webSocket);
-      closed.abort();
+      ended.abort();
     });
+    const close = (code: number, reason: string): void => {
+      if (webSocket.readyState !== WebSocket.OPEN) return;
+      webSocket.close(code, reason);
+      ended.abort();
+      // A peer that does not read does not answer the close frame either.
+      const timer = clock.setTimer(limits.closeTimeoutMs, () => webSocket.terminate());
+      webSocket.once('close', () => timer.cancel());
+    };
+    open.set(webSocket, { principal, close });
     const socket: StreamSocket = {
-      signal: closed.signal,
-      close: (code, reason) => webSocket.close(code, reason),
+      signal: ended.signal,
+      close,
       send: (message) => {
         if (webSocket.readyState !== WebSocket.OPEN) return;
         if (webSocket.bufferedAmount > limits.queuedBytes) {
           slowReaders.inc();
-          webSocket.close(1013, 'reader is too slow');
+          close(1013, 'reader is too slow');
           return;
         }
         webSocket.send(JSON.stringify(message));
@@ -99,7 +130,7 @@ export function createWebSockets(options: {
       start(socket);
     } catch (error) {
       log.error('stream failed to start', { error });
-      webSocket.close(1011, 'internal error');
+      close(1011, 'internal error');
     }
   }
 
@@ -112,7 +143,7 @@ export function createWebSockets(options: {
         });
       }),
     closeWhere: (matches, code, reason) => {
-      for (const [webSocket, principal] of open) if (matches(principal)) webSocket.close(code, reason);
+      for (const { principal, close } of open.values()) if (matches(principal)) close(code, reason);
     },
     get count() {
       return open.size;
@@ -124,7 +155,8 @@ export function createWebSockets(options: {
 async function refuse(socket: Duplex, response: Response): Promise<void> {
   const body = Buffer.from(await response.arrayBuffer());
   const lines = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`, 'Connection: close'];
-  for (const [name, value] of response.headers) lines.push(`${name}: ${value}`);
+  for (const [name, value] of response.headers) if (name !== 'connection') lines.push(`${name}: ${value}`);
   lines.push(`content-length: ${body.length}`, '', '');
-  socket.end(Buffer.concat([Buffer.from(lines.join('\r\n')), body]));
+  // The peer may keep its side open for ever.
+  socket.end(Buffer.concat([Buffer.from(lines.join('\r\n')), body]), () => socket.destroy());
 }
