@@ -5,6 +5,7 @@
  *
  * What a token means, which ids exist and what operations do is handed in; this module knows none of it.
  */
+import { randomUUID } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { type AppOptions, createApp, createStreamApp } from './app.ts';
@@ -14,7 +15,9 @@ import { type Bindings, createPipeline, type PipelineOptions, requestOfUpgrade }
 import type { Principal } from './principal.ts';
 import { createWebSockets, type UpgradeVerdict } from './web-socket.ts';
 
-export interface HttpOptions extends AppOptions, PipelineOptions {
+export interface HttpOptions extends Omit<AppOptions, 'newId'>, PipelineOptions {
+  /** Makes request ids. */
+  newId?: () => string;
   host: string;
   port: number;
   /** The same operations over TLS on a second port. */
@@ -37,12 +40,12 @@ export interface Http {
 }
 
 export function createHttp(options: HttpOptions): Http {
-  const { clock, log, metrics, newId, https } = options;
+  const { clock, log, metrics, https, newId = randomUUID } = options;
   const limits = options.limits ?? LIMITS;
   const stopping = new AbortController();
   const pipeline = createPipeline(options, limits, stopping.signal);
-  const app = createApp(options, limits, pipeline, stopping.signal);
-  const streams = createStreamApp(options, limits, pipeline, stopping.signal);
+  const app = createApp({ ...options, newId }, limits, pipeline, stopping.signal);
+  const streams = createStreamApp({ ...options, newId }, limits, pipeline, stopping.signal);
   const webSockets = createWebSockets({
     clock,
     log,

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../../support/until.ts';
+import { raw, serve } from './support.ts';
+
+const REQUEST = (path: string): string =>
+  `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nX-Request-Id: r-1\r\nConnection: close\r\n\r\n`;
+
+describe('a handler that fails', () => {
+  test('is 500 without a word of the inside, which the service log has', async (t) => {
+    const { ask, lines } = await serve(t);
+    const answer = await ask('GET', '/v3/break/now', { headers: { 'X-Request-Id': 'r-1' } });
+    assert.equal(answer.status, 500);
+    assert.deepEqual(answer.json, {
+      errors: [{ code: 'internal_error', message: 'The gateway failed to answer this request.' }],
+    });
+    const line = lines.find(({ message }) => message === 'request failed');
+    assert.equal(line?.['request_id'], 'r-1');
+    assert.match(JSON.stringify(line), /4711/);
+  });
+
+  test('in the middle of its answer ends the connection, so that nobody takes the part for the whole', async (t) => {
+    const { port, lines } = await serve(t);
+    const { closed } = await raw(t, port, REQUEST('/v3/break/later'));
+    const text = await closed;
+    assert.doesNotMatch(text, /\r\n0\r\n\r\n$/);
+    const line = lines.find(({ message }) => message === 'request failed');
+    assert.equal(line?.['request_id'], 'r-1');
+  });
+});
+
+describe('a caller that goes away', () => {
+  test('in the middle of its body is no failure of ours', async (t) => {
+    const { port, lines } = await serve(t);
+    const { socket } = await raw(
+      t,
+      port,
+      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 100\r\n\r\n{"na',
+    );
+    socket.destroy();
+    await until(() => lines.some(({ message }) => message === 'request'));
+    const line = lines.find(({ message }) => message === 'request');
+    assert.equal(line?.['status'], 400);
+    assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
+  });
+
+  test('before its answer aborts the signal of its call', async (t) => {
+    const { port, calls, release } = await serve(t);
+    const { socket } = await raw(
+      t,
+      port,
+      'POST /v3/wait HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 0\r\n\r\n',
+    );
+    await until(() => calls.length === 1);
+    assert.equal(calls[0]?.signal.aborted, false);
+    socket.destroy();
+    await until(() => calls[0]?.signal.aborted ?? false);
+    release();
+  });
+
+  test('in the middle of its answer leaves no trace on the console', async (t) => {
+    const { port, calls } = await serve(t);
+    const { socket } = await raw(t, port, REQUEST('/v3/table'));
+    await until(() => calls.length === 1);
+    socket.destroy();
+    await until(() => socket.destroyed);
+  });
+});
+
+describe('the service log', () => {
+  test('has a line for changes and refusals, with who and how long, and none for reads that succeed', async (t) => {
+    const { ask, lines } = await serve(t);
+    await ask('GET', '/v3/things/slug?token=hidden');
+    await ask('GET', '/v3/things/other');
+    await ask('POST', '/v3/things', { body: '{"name":"private"}' });
+    const shown = lines.filter(({ message, level }) => message === 'request' && level === 'info');
+    assert.deepEqual(
+      shown.map(({ operation, status, origin, path }) => [operation, status, origin, path]),
+      [
+        ['get_thing', 404, 'OWNER', '/v3/things/other'],
+        ['make_thing', 200, 'OWNER', '/v3/things'],
+      ],
+    );
+    assert.ok(shown.every((line) => typeof line['duration_ms'] === 'number'));
+    assert.doesNotMatch(JSON.stringify(lines), /hidden|private/);
+  });
+
+  test('and the metrics count answers by operation and status', async (t) => {
+    const { ask, metrics } = await serve(t);
+    await ask('GET', '/v3/things/slug');
+    await ask('GET', '/v3/things/other');
+    const text = await metrics.text();
+    assert.match(text, /http_request_duration_seconds_count\{operation="get_thing",status="200"\} 1/);
+    assert.match(text, /http_request_duration_seconds_count\{operation="get_thing",status="404"\} 1/);
+    assert.match(text, /^gateway_http_connections \d+$/m);
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { addressKey } from '../../../src/platform/http/address.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { type Answer, firstError, serve } from './support.ts';
+
+function assertTooMany(answer: Answer, withinS: number): void {
+  assert.equal(answer.status, 429);
+  assert.deepEqual(firstError(answer), {
+    code: 'too_many_requests',
+    message: 'Too many requests; wait for the time in Retry-After.',
+  });
+  const retryAfter = answer.headers.get('retry-after') ?? '';
+  assert.match(retryAfter, /^\d+$/, 'whole seconds');
+  assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= withinS, retryAfter);
+}
+
+describe('requests (1)', () => {
+  test('beyond the burst of a token are 429 with Retry-After, and other tokens go on', async (t) => {
+    const { ask, calls } = await serve(t, { requestBurst: 3, requestsPerSecond: 0.05 });
+    for (let index = 0; index < 3; index++) assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
+    assertTooMany(await ask('GET', '/v3/things/slug'), 60);
+    assert.equal(calls.length, 3);
+    assert.equal((await ask('GET', '/v3/things/slug', { token: 'user' })).status, 200);
+  });
+
+  test('of the limit of the contract all pass, the next does not', async (t) => {
+    const { ask } = await serve(t);
+    const answers: Answer[] = [];
+    for (let index = 0; index <= LIMITS.http.requestBurst; index++)
+      answers.push(await ask('GET', '/v3/things/slug'));
+    const refused = answers.filter(({ status }) => status === 429);
+    // Slow machines win some back meanwhile.
+    assert.ok(refused.length <= 1);
+    assert.ok(answers.slice(0, LIMITS.http.requestBurst).every(({ status }) => status === 200));
+  });
+
+  test('are allowed again after the time that Retry-After tells', async (t) => {
+    const { ask } = await serve(t, { requestBurst: 1, requestsPerSecond: 5 });
+    assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
+    assertTooMany(await ask('GET', '/v3/things/slug'), 1);
+    let answer = await ask('GET', '/v3/things/slug');
+    const endMs = performance.now() + 5_000;
+    while (answer.status === 429 && performance.now() < endMs) answer = await ask('GET', '/v3/things/slug');
+    assert.equal(answer.status, 200);
+  });
+
+  test('of callers without a token count by address', async (t) => {
+    const anonymous = {
+      role: 'READONLY' as const,
+      origin: { kind: 'anonymous' as const, id: 'anonymous', name: 'anonymous' },
+      rateKey: 'anonymous',
+    };
+    const { ask } = await serve(t, { anonymous, requestBurst: 1, requestsPerSecond: 0.05, host: '0.0.0.0' });
+    assert.equal((await ask('GET', '/v3/things/slug', { token: null })).status, 200);
+    assertTooMany(await ask('GET', '/v3/things/slug', { token: null }), 60);
+  });
+});
+
+describe('failed authentications (1)', () => {
+  test('beyond the limit of an address are 429, and who has a token is not locked out', async (t) => {
+    const { ask } = await serve(t);
+    for (let index = 0; index < LIMITS.http.failedAuthenticationsPerMinute; index++)
+      assert.equal((await ask('GET', '/v3/things/slug', { token: `guess-${index}` })).code, 'access_denied');
+    assertTooMany(await ask('GET', '/v3/things/slug', { token: 'guess' }), 60);
+    assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
+    assert.equal((await ask('GET', '/v3/things/slug', { token: null })).status, 401);
+  });
+});
+
+describe('an operation without token (1)', () => {
+  test('has its own limit per address; with a token that does not count', async (t) => {
+    const { ask } = await serve(t);
+    for (let index = 0; index < 2; index++)
+      assert.equal((await ask('POST', '/v3/upload', { token: null })).status, 200);
+    assertTooMany(await ask('POST', '/v3/upload', { token: null }), 60);
+    assert.equal((await ask('POST', '/v3/upload')).status, 200);
+  });
+});
+
+describe('addresses', () => {
+  test('count as one when one machine can choose between them', () => {
+    for (const [address, key] of [
+      [undefined, 'unknown'],
+      ['192.0.2.7', '192.0.2.7'],
+      ['::ffff:192.0.2.7', '192.0.2.7'],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+      ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
+      ['2001:db8::9', '2001:db8:0:0::/64'],
+      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+      ['::1', '0:0:0:0::/64'],
+      ['::', '0:0:0:0::/64'],
+      ['1::', '1:0:0:0::/64'],
+    ] as const)
+      assert.equal(addressKey(address), key);
+  });
+});
