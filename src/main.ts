@@ -124,4 +124,6 @@ async function startOrEnd(start: () => Promise<Started>, log: Log): Promise<Star
   }
 }
 
+// Databases, keys and codes are for the user of the gateway alone.
+process.umask(0o077);
 await run();

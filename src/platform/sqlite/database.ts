@@ -124,12 +124,16 @@ function migrate(handle: BetterSqlite3.Database, options: OpenOptions): void {
   if (version > 0 && options.backupDir !== undefined)
     backUpBeforeMigration(handle, options.backupDir, options, version);
   for (const migration of migrations.slice(version)) {
-    // A pragma cannot be a parameter; the number comes from a file name checked by readMigrations.
-    handle.transaction(() => {
+    const apply = handle.transaction(() => {
+      // Another program (the admin command) may have been faster since the version was read.
+      if ((handle.pragma('user_version', { simple: true }) as number) >= migration.version) return false;
       handle.exec(migration.sql);
+      // A pragma cannot be a parameter; the number comes from a file name checked by readMigrations.
       handle.pragma(`user_version = ${migration.version}`);
-    })();
-    options.log.info('migration applied', { database: options.path, migration: migration.name });
+      return true;
+    });
+    if (apply.immediate())
+      options.log.info('migration applied', { database: options.path, migration: migration.name });
   }
 }
 

@@ -1,0 +1,194 @@
+/** The local commands as real processes, beside a running gateway and without one. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import {
+  createGatewayHome,
+  createTokens,
+  type GatewayHome,
+  type GatewayProcess,
+  startGateway,
+} from '../../scripts/support/gateway-process.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+
+const PASSWORD = 'correct horse';
+
+function admin(
+  home: Pick<GatewayHome, 'entries' | 'environment'>,
+  ...words: string[]
+): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [home.entries.admin, ...words], {
+    cwd: PROJECT_ROOT,
+    env: home.environment,
+    encoding: 'utf8',
+  });
+}
+
+describe('a local command is refused', () => {
+  let home: GatewayHome;
+  before(async () => {
+    home = await createGatewayHome();
+  });
+  after(() => home.remove());
+
+  for (const [words, exitCode, complaint] of [
+    [['open-door'], 64, 'unknown command "open-door"; try --help'],
+    [['toString'], 64, 'unknown command "toString"; try --help'],
+    [['create-token', '--role', 'VENDOR'], 64, '--role must be one of: READONLY, USER, OWNER, INSTALLER'],
+    [['create-token', '--role', 'SYSTEM'], 64, '--role must be one of: READONLY, USER, OWNER, INSTALLER'],
+    [['create-token', '--expires-in', 'soon'], 64, '--expires-in must be a time such as 30d or 12h'],
+    [['create-token', '--count', '0'], 64, '--count must be a number from 1 to 1000'],
+    [['create-token', 'extra'], 64, 'usage: create-token'],
+    [['revoke-token'], 64, 'usage: revoke-token <id>'],
+    [['revoke-token', 'unknown'], 1, 'There is no such token.'],
+  ] as const)
+    test(`as "${words.join(' ')}"`, () => {
+      const { status, stdout, stderr } = admin(home, ...words);
+      assert.deepEqual([status, stdout, stderr], [exitCode, '', `${complaint}\n`]);
+    });
+
+  test('with an option that there is not', () => {
+    const { status, stderr } = admin(home, 'list-tokens', '--force');
+    assert.equal(status, 64);
+    assert.match(stderr, /--force.*try --help/);
+  });
+
+  test('with a configuration that is not usable', () => {
+    const environment = { ...home.environment, GATEWAY_HTTP_PORT: 'x' };
+    const { status, stderr } = admin({ ...home, environment }, 'list-users');
+    assert.equal(status, 78);
+    assert.match(stderr, /GATEWAY_HTTP_PORT/);
+  });
+});
+
+describe('local commands before the first start', () => {
+  test('make the database, for the user of the gateway alone, and its first tokens', async () => {
+    const home = await createGatewayHome();
+    try {
+      const { status, stdout, stderr } = admin(home, 'create-token', '--count', '3', '--role', 'readonly');
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.match(stdout, /^(gw_[\w-]{43}\n){3}$/);
+      const file = join(home.environment['GATEWAY_DATA_DIR'] ?? '', 'state.db');
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      assert.equal(admin(home, 'list-tokens').stdout.trim().split('\n').length, 4);
+    } finally {
+      home.remove();
+    }
+  });
+
+  test('do not get into each other’s way', async () => {
+    const home = await createGatewayHome();
+    try {
+      const ends = await Promise.all(
+        Array.from({ length: 3 }, () => {
+          const child = spawn(process.execPath, [home.entries.admin, 'create-token'], {
+            cwd: PROJECT_ROOT,
+            env: home.environment,
+            stdio: 'ignore',
+          });
+          return new Promise((resolve) => void child.once('close', resolve));
+        }),
+      );
+      assert.deepEqual(ends, [0, 0, 0]);
+    } finally {
+      home.remove();
+    }
+  });
+
+  test('explain themselves with --help', async () => {
+    const home = await createGatewayHome();
+    try {
+      for (const words of [[], ['--help'], ['create-token', '--help']]) {
+        const { status, stdout } = admin(home, ...words);
+        assert.equal(status, 0);
+        assert.match(stdout, /reset-access/);
+      }
+      assert.equal(existsSync(home.environment['GATEWAY_DATA_DIR'] ?? ''), false);
+    } finally {
+      home.remove();
+    }
+  });
+});
+
+describe('a running gateway', () => {
+  const clock = createSystemClock();
+  let home: GatewayHome;
+  let gateway: GatewayProcess;
+  before(async () => {
+    home = await createGatewayHome();
+    gateway = startGateway(home, clock);
+    await gateway.healthy();
+  });
+  after(async () => {
+    await gateway.end('SIGTERM');
+    clock.close();
+    home.remove();
+  });
+
+  const status = async (token: string): Promise<number> =>
+    (await fetch(`${home.baseUrl}/v3/site`, { headers: { 'X-Service-Auth-Token': token } })).status;
+  const post = async (path: string, body: unknown): Promise<{ status: number; token: string }> => {
+    const answer = await fetch(home.baseUrl + path, { method: 'POST', body: JSON.stringify(body) });
+    return { status: answer.status, token: ((await answer.json()) as { token: string }).token };
+  };
+  const codeFile = (): string => join(home.environment['GATEWAY_DATA_DIR'] ?? '', 'claim-code');
+
+  test('takes a token that was made beside it at once, and refuses it once it is revoked', async () => {
+    const [token = ''] = await createTokens(home, 'OWNER', 1);
+    assert.equal(await status(token), 200);
+    const row = admin(home, 'list-tokens').stdout.split('\n')[1] ?? '';
+    assert.match(row, /^[0-9a-f-]{36}  TOKEN  OWNER  -     2026-.*never.*local command$/);
+    assert.equal(admin(home, 'revoke-token', row.slice(0, 36)).status, 0);
+    assert.equal(await status(token), 403);
+  });
+
+  test('closes the streams of a token that was revoked beside it', async () => {
+    const [token = ''] = await createTokens(home, 'READONLY', 1);
+    const socket = new WebSocket(`${home.baseUrl.replace('http', 'ws')}/v3/devices?token=${token}`);
+    const closed = new Promise<number>((resolve) => {
+      socket.addEventListener('close', ({ code }) => resolve(code));
+    });
+    await new Promise((resolve) => {
+      socket.addEventListener('open', resolve);
+    });
+    const row = admin(home, 'list-tokens').stdout.split('\n')[1] ?? '';
+    admin(home, 'revoke-token', row.slice(0, 36));
+    assert.equal(await closed, 1_008);
+  });
+
+  test('is claimed with the code of its file, loses its owner by reset-access, and is claimed anew', async () => {
+    const code = readFileSync(codeFile(), 'utf8').trim();
+    assert.equal(statSync(codeFile()).mode & 0o777, 0o600);
+    const first = await post('/v3/auth/claim', { claim_code: code, password: PASSWORD });
+    assert.deepEqual([first.status, await status(first.token)], [200, 200]);
+    assert.equal(existsSync(codeFile()), false);
+    assert.match(admin(home, 'list-users').stdout, /INSTALLER {2}set .*installer\n$/);
+    const [kept = ''] = await createTokens(home, 'OWNER', 1);
+
+    const { stdout } = admin(home, 'reset-access');
+    const again = /^Claim code: ([\w-]{14})\n/.exec(stdout)?.[1] ?? '';
+    assert.equal(readFileSync(codeFile(), 'utf8').trim(), again);
+    assert.deepEqual([await status(first.token), await status(kept)], [403, 200]);
+    const login = { name: 'installer', password: PASSWORD };
+    assert.equal((await post('/v3/auth/login', login)).status, 401);
+
+    const second = await post('/v3/auth/claim', { claim_code: again, password: `${PASSWORD}!` });
+    assert.deepEqual([second.status, await status(second.token)], [200, 200]);
+    assert.equal((await post('/v3/auth/login', login)).status, 403);
+    assert.equal((await post('/v3/auth/login', { ...login, password: `${PASSWORD}!` })).status, 200);
+
+    admin(home, 'reset-access', '--revoke-tokens');
+    assert.deepEqual([await status(second.token), await status(kept)], [403, 403]);
+  });
+
+  test('keeps the code it told until it is claimed, over a restart too', async () => {
+    const code = readFileSync(codeFile(), 'utf8');
+    await gateway.end('SIGTERM');
+    gateway = startGateway(home, clock);
+    await gateway.healthy();
+    assert.equal(readFileSync(codeFile(), 'utf8'), code);
+  });
+});
