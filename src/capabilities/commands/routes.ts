@@ -153,7 +153,8 @@ async function answerWhenEnded(
   });
   const ended = Promise.race([running.ended, left]);
   const early = await within(clock, limits.keepAliveFirstMs, ended);
-  if (early) return toBody(early);
+  // Never compressed: the contract exempts this call, early or late.
+  if (early) return new Response(JSON.stringify(toBody(early)), { headers: JSON_HEADERS });
 
   async function* blanksThenJson(): AsyncGenerator<string> {
     let execution: Execution | undefined;

@@ -103,12 +103,16 @@ export const choices = <const Name extends string>(names: readonly Name[]) =>
     }),
   );
 
+const FLAGS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
 export const flag = (fallback: boolean) =>
   withDefault(
-    parsed(
-      (value) => ({ true: true, '1': true, false: false, '0': false })[value.toLowerCase()],
-      'true or false',
-    ),
+    parsed((value) => FLAGS.get(value.toLowerCase()), 'true or false'),
     fallback,
   );
 

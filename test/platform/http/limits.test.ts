@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { until } from '../../support/until.ts';
+import { ask, firstError, parseAnswer, raw, serve } from './support.ts';
+
+const MIB = 1_048_576;
+
+describe('a body that is too large (1)', () => {
+  test('is 413 by the length it declares, before it is sent', async (t) => {
+    const { port } = await serve(t);
+    const { received, socket } = await raw(
+      t,
+      port,
+      `POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: ${MIB + 1}\r\n\r\n`,
+    );
+    await until(() => received().endsWith(']}'));
+    const answer = parseAnswer(received());
+    assert.equal(answer.status, 413);
+    assert.deepEqual(firstError(answer), {
+      code: 'payload_too_large',
+      message: `The body is larger than ${MIB} bytes.`,
+      details: { limit: MIB },
+    });
+    socket.destroy();
+  });
+
+  test('is 413 as soon as what arrives without a declared length is more', async (t) => {
+    const { origin, calls } = await serve(t);
+    let sentBytes = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (sentBytes >= 4 * MIB) controller.close();
+        else controller.enqueue(Buffer.alloc(65_536, ' '));
+        sentBytes += 65_536;
+      },
+    });
+    const answer = await ask(origin, 'POST', '/v3/things', { body });
+    assert.equal(`${answer.status} ${answer.code}`, '413 payload_too_large');
+    assert.equal(calls.length, 0);
+  });
+
+  test('exactly as large as the limit is read', async (t) => {
+    const { ask } = await serve(t);
+    const text = JSON.stringify({ name: 'a' });
+    const padded = (sizeBytes: number): string => text + ' '.repeat(sizeBytes - text.length);
+    assert.equal((await ask('POST', '/v3/things', { body: padded(MIB) })).status, 200);
+    assert.equal((await ask('POST', '/v3/things', { body: padded(MIB + 1) })).status, 413);
+  });
+
+  test('has its own limit for an upload, and the connection goes on after a refusal', async (t) => {
+    const { port, ask } = await serve(t);
+    assert.deepEqual((await ask('POST', '/v3/upload', { body: 'x'.repeat(2_000) })).json, { size: 2_000 });
+    assert.deepEqual(firstError(await ask('POST', '/v3/upload', { body: 'x'.repeat(2_001) }))?.details, {
+      limit: 2_000,
+    });
+    const { closed } = await raw(
+      t,
+      port,
+      `POST /v3/upload HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 2001\r\n\r\n${'x'.repeat(2_001)}` +
+        'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nConnection: close\r\n\r\n',
+    );
+    assert.deepEqual(
+      [...(await closed).matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]),
+      ['413', '200'],
+    );
+  });
+
+  test('and nobody waits for ever for who goes on sending after the refusal', async (t) => {
+    const { port } = await serve(t);
+    const { socket, closed } = await raw(
+      t,
+      port,
+      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 99000000\r\n\r\n',
+    );
+    const sending = setInterval(() => socket.write('x'.repeat(10_000)), 5);
+    t.after(() => clearInterval(sending));
+    assert.equal(parseAnswer(await closed).status, 413);
+  });
+});
+
+describe('nesting', () => {
+  test('deeper than any reader of it can go is 400', async (t) => {
+    const { ask } = await serve(t);
+    const nested = (depth: number): string =>
+      `{"name":"a","more":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+    const answer = await ask('POST', '/v3/things', { body: nested(LIMITS.http.jsonDepth + 1) });
+    assert.deepEqual(firstError(answer), {
+      code: 'invalid_body',
+      message: 'The body nests deeper than 64 arrays and objects.',
+      details: { field: '' },
+    });
+    assert.equal((await ask('POST', '/v3/things', { body: nested(400_000) })).status, 400);
+    assert.equal((await ask('POST', '/v3/things', { body: nested(LIMITS.http.jsonDepth) })).status, 200);
+  });
+});
+
+describe('headers', () => {
+  test('larger than the limit are 431 with the envelope', async (t) => {
+    const { port } = await serve(t);
+    const head = (length: number): string =>
+      `GET /v3/things/slug HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nConnection: close\r\nX: ${'x'.repeat(length)}\r\n\r\n`;
+    const tooLarge = parseAnswer(await (await raw(t, port, head(LIMITS.http.headerBytes))).closed);
+    assert.equal(tooLarge.status, 431);
+    assert.deepEqual(firstError(tooLarge), {
+      code: 'payload_too_large',
+      message: 'The headers are larger than 16384 bytes.',
+      details: { limit: 16_384 },
+    });
+    assert.equal(tooLarge.headers.get('content-type'), 'application/json');
+    const long = parseAnswer(await (await raw(t, port, head(LIMITS.http.headerBytes - 200))).closed);
+    assert.equal(long.status, 200);
+  });
+
+  test('in the request line count too', async (t) => {
+    const { port } = await serve(t);
+    const { closed } = await raw(t, port, `GET /v3/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    assert.equal(parseAnswer(await closed).status, 431);
+  });
+
+  test('that come too slowly are 408, and a connection without any is closed', async (t) => {
+    const { port } = await serve(t, {
+      http: { headersTimeoutMs: 60, requestTimeoutMs: 100, timeoutCheckIntervalMs: 20 },
+    });
+    const slow = await raw(t, port, 'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\n');
+    const drip = setInterval(() => slow.socket.write('X: y\r\n'), 10);
+    t.after(() => clearInterval(drip));
+    const silent = await raw(t, port, '');
+    const answer = parseAnswer(await slow.closed);
+    assert.equal(`${answer.status} ${answer.code}`, '408 request_timeout');
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    await silent.closed;
+  });
+
+  test('with a body that comes too slowly are 408, and no failure of ours', async (t) => {
+    const { port, lines } = await serve(t, {
+      http: { headersTimeoutMs: 50, requestTimeoutMs: 60, timeoutCheckIntervalMs: 20 },
+    });
+    const { socket, closed } = await raw(
+      t,
+      port,
+      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 1000\r\n\r\n',
+    );
+    const drip = setInterval(() => socket.write(' '), 10);
+    t.after(() => clearInterval(drip));
+    assert.equal(parseAnswer(await closed).status, 408);
+    await until(() => lines.some(({ message }) => message === 'request'));
+    assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
+  });
+});
+
+describe('connections', () => {
+  test('beyond the number of one address are closed and counted; closing one makes room', async (t) => {
+    const { port, metrics, origin } = await serve(t, { http: { connectionsPerAddress: 2 } });
+    const held = [await raw(t, port, ''), await raw(t, port, '')];
+    const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.equal(await refused.closed, '');
+    assert.match(await metrics.text(), /^gateway_http_connections_refused_total 1$/m);
+    assert.match(await metrics.text(), /^gateway_http_connections 2$/m);
+    held[0]?.socket.destroy();
+    await until(async () => /^gateway_http_connections 1$/m.test(await metrics.text()));
+    assert.equal((await ask(origin, 'GET', '/v3/nothing', { headers: { Connection: 'close' } })).status, 404);
+  });
+
+  test('beyond the number in all are closed', async (t) => {
+    const { port } = await serve(t, { http: { connections: 1 } });
+    await raw(t, port, '');
+    const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.equal(await refused.closed, '');
+  });
+
+  test('on which nothing moves are closed, not those that take their time', async (t) => {
+    const { port, release, calls } = await serve(t, { http: { silenceTimeoutMs: 50 } });
+    const { closed } = await raw(
+      t,
+      port,
+      'POST /v3/wait HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 0\r\n\r\n',
+    );
+    assert.equal(await closed, '');
+    await until(() => calls[0]?.signal.aborted ?? false);
+    release();
+    const talking = await raw(t, port, 'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\n');
+    for (let index = 0; index < 5; index++) {
+      await pause(20);
+      talking.socket.write('X: y\r\n');
+    }
+    talking.socket.write('Connection: close\r\n\r\n');
+    assert.equal(parseAnswer(await talking.closed).status, 401);
+  });
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import * as v from 'valibot';
+import { parseQuery } from '../../../src/platform/http/parse.ts';
+import { query } from '../../../src/platform/http/index.ts';
+import { serve } from './support.ts';
+
+/** The value a parameter `p` gets from a query string; the messages of its faults. */
+function read(schema: v.GenericSchema, text: string): unknown {
+  try {
+    return (parseQuery(v.object({ p: schema }), new URL(`http://a/?${text}`)) as { p: unknown }).p;
+  } catch (error) {
+    return (error as { problems?: { message: string }[] }).problems?.map(({ message }) => message);
+  }
+}
+
+describe('a query (1, 5, 6)', () => {
+  test('with faults is 400 and lists them, each with its parameter', async (t) => {
+    const { ask } = await serve(t);
+    const answer = await ask('GET', '/v3/things?limit=-1&order=sideways&is_new=perhaps&kind=a');
+    assert.equal(answer.status, 400);
+    assert.deepEqual(answer.json, {
+      errors: [
+        ['limit', 'must be a whole number, 0 or more'],
+        ['order', 'must be one of: ASC, DESC'],
+        ['is_new', 'must be true or false'],
+      ].map(([parameter, text]) => ({
+        code: 'invalid_query',
+        message: `Query parameter "${parameter}" ${text}.`,
+        details: { parameter },
+      })),
+    });
+  });
+
+  test('lets unknown parameters be, and odd spellings of known ones', async (t) => {
+    const { ask } = await serve(t);
+    for (const text of [
+      'name=undefined',
+      'Limit=x',
+      'devices[a]=b',
+      '=',
+      '&&',
+      '%zz=%ff',
+      '__proto__=1',
+      'constructor=1',
+    ])
+      assert.equal((await ask('GET', `/v3/things?${text}`)).status, 200, text);
+  });
+
+  test('counts an empty parameter as absent, the first of several for a single value', () => {
+    for (const text of ['', 'p=', 'p', 'p=&p=']) assert.equal(read(query.offset(), text), 0, text);
+    assert.equal(read(query.offset(), 'p=&p=3&p=4'), 3);
+    assert.equal(read(query.text(), 'p=a%20b&p=c'), 'a b');
+    assert.equal(read(query.text(), 'p=a+b'), 'a b');
+  });
+
+  test('joins all values of a list, split at commas, without blanks', () => {
+    assert.deepEqual(read(query.list(), 'p=a,b&p=&p=%20c%20,,d'), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(read(query.list(), ''), []);
+    assert.equal(read(query.optionalList(), 'p=,'), undefined);
+    assert.deepEqual(read(query.optionalList(), 'p=x'), ['x']);
+  });
+});
+
+describe('a limit or offset (6)', () => {
+  test('that is no whole number is refused', () => {
+    for (const text of ['-1', '1.5', 'x', '1e3', '0x10', '%201', '9999999999999999']) {
+      const fault = ['Query parameter "p" must be a whole number, 0 or more.'];
+      assert.deepEqual(read(query.limit(5, 10), `p=${text}`), fault, text);
+      assert.deepEqual(read(query.offset(), `p=${text}`), fault, text);
+    }
+    assert.deepEqual(read(query.limit(5, 50, true), 'p=51'), [
+      'Query parameter "p" must be a whole number from 0 to 50.',
+    ]);
+  });
+
+  test('above the largest is lowered to it, and 0 is 0', () => {
+    assert.equal(read(query.limit(5, 10), 'p=11'), 10);
+    assert.equal(read(query.limit(5, 10), 'p=0'), 0);
+    assert.equal(read(query.limit(5, 10), ''), 5);
+    assert.equal(read(query.limit(5, 50, true), 'p=50'), 50);
+    assert.equal(read(query.offset(), 'p=999999999999999'), 999_999_999_999_999);
+  });
+});
+
+describe('names, flags and times (5)', () => {
+  test('that are not listed are refused', () => {
+    assert.deepEqual(read(query.choices(['site', 'manifest']), 'p=site,other'), [
+      'Query parameter "p" has unknown "other", must be of: site, manifest.',
+    ]);
+    assert.deepEqual(read(query.flag(false), 'p=yes'), ['Query parameter "p" must be true or false.']);
+    assert.deepEqual(read(query.flag(false), 'p=constructor'), [
+      'Query parameter "p" must be true or false.',
+    ]);
+    assert.deepEqual(read(query.instant(), 'p=today'), [
+      'Query parameter "p" must be an RFC 3339 timestamp such as 2026-03-01T08:00:00Z.',
+    ]);
+    for (const text of ['-1s', '2y', '1 s'])
+      assert.deepEqual(read(query.durationMs(1, 31_536_000_000), `p=${text}`), [
+        'Query parameter "p" must be a duration such as 30s, 1.5m or 2h45m, at most 1y.',
+      ]);
+  });
+
+  test('are taken in any case, and come out as listed', () => {
+    assert.equal(read(query.choice(['ASC', 'DESC'], 'ASC'), 'p=desc'), 'DESC');
+    assert.equal(read(query.choice(['ASC', 'DESC'], 'ASC'), ''), 'ASC');
+    assert.equal(read(query.optionalChoice(['ASC']), ''), undefined);
+    assert.deepEqual(read(query.choices(['site', 'manifest']), 'p=Manifest,site,SITE&p='), [
+      'manifest',
+      'site',
+    ]);
+    for (const [text, value] of [
+      ['TRUE', true],
+      ['1', true],
+      ['False', false],
+      ['0', false],
+      ['', true],
+    ] as const)
+      assert.equal(read(query.flag(true), `p=${text}`), value, text);
+    assert.equal(read(query.instant(), 'p=2026-03-01T09:00:00%2B01:00'), Date.UTC(2026, 2, 1, 8));
+    assert.equal(read(query.instant(), 'p=2026-03-01+08:00:00'), Date.UTC(2026, 2, 1, 8));
+    assert.equal(read(query.durationMs(1, 31_536_000_000), 'p=1y'), 31_536_000_000);
+    assert.equal(read(query.durationMs(30_000, 31_536_000_000), ''), 30_000);
+  });
+});
