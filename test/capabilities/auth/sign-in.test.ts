@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { settle, type TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+import { type AuthSetup, CHEAP, startAuth } from './support.ts';
+
+const PASSWORD = 'correct horse';
+
+const caller = (address = '192.168.0.9', signal = new AbortController().signal) => ({ address, signal });
+
+/** How an attempt ended: the role, or the code of the refusal, or the name of another error. */
+async function outcome(attempt: Promise<{ user: { role: string } }>): Promise<string> {
+  try {
+    return (await attempt).user.role;
+  } catch (error) {
+    if (error instanceof GatewayError) return error.code;
+    return error instanceof Error ? error.name : 'thrown';
+  }
+}
+
+async function withUser(setup: AuthSetup): Promise<(password: string, from?: string) => Promise<string>> {
+  await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
+  return (password, from) => outcome(setup.auth.signIn.logIn(caller(from), 'anna', password));
+}
+
+/** Advances the clock until the attempt has ended; returns its outcome and how long it took. */
+async function timed(clock: TestClock, attempt: Promise<string>): Promise<[string, number]> {
+  const startMs = clock.monotonicMs();
+  let result: string | undefined;
+  void attempt.then((ended) => (result = ended));
+  await until(async () => {
+    await settle();
+    if (result === undefined && clock.waiting > 2) await clock.advance(500);
+    return result !== undefined;
+  });
+  return [result ?? '', Math.floor((clock.monotonicMs() - startMs) / 1_000)];
+}
+
+describe('failed logins', () => {
+  test('wait longer each time, up to a limit, and the right password still gets in', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 9; attempt++) {
+      const [result, waitS] = await timed(setup.clock, logIn('wrong'));
+      assert.equal(result, 'access_denied');
+      waits.push(waitS);
+    }
+    assert.deepEqual(waits, [0, 0, 0, 1, 2, 4, 8, 10, 10]);
+    assert.deepEqual(await timed(setup.clock, logIn(PASSWORD)), ['INSTALLER', 10]);
+    assert.deepEqual(await timed(setup.clock, logIn('wrong')), ['access_denied', 0]);
+  });
+
+  test('of one address do not delay another', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    for (let attempt = 0; attempt < 5; attempt++) await timed(setup.clock, logIn('wrong', '10.0.0.66'));
+    assert.deepEqual(await timed(setup.clock, logIn(PASSWORD, '10.0.0.1')), ['INSTALLER', 0]);
+  });
+
+  test('are forgotten after a while', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    for (let attempt = 0; attempt < 6; attempt++) await timed(setup.clock, logIn('wrong'));
+    await setup.clock.advance(CHEAP.failureForgottenMs);
+    assert.deepEqual(await timed(setup.clock, logIn('wrong')), ['access_denied', 0]);
+  });
+
+  test('are refused when too many of one address wait', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    for (let attempt = 0; attempt < 4; attempt++) await timed(setup.clock, logIn('wrong'));
+    const waiting = Array.from({ length: CHEAP.attemptsPerAddress }, () => logIn('wrong'));
+    assert.equal(await logIn(PASSWORD), 'too_many_requests');
+    for (const attempt of waiting) assert.equal((await timed(setup.clock, attempt))[0], 'access_denied');
+  });
+
+  test('leave no place taken when their caller goes away', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    for (let attempt = 0; attempt < 4; attempt++) await timed(setup.clock, logIn('wrong'));
+    const leaving = new AbortController();
+    const left = Array.from({ length: CHEAP.attemptsPerAddress }, () =>
+      outcome(setup.auth.signIn.logIn(caller(undefined, leaving.signal), 'anna', 'wrong')),
+    );
+    leaving.abort();
+    assert.deepEqual(new Set(await Promise.all(left)), new Set(['AbortError']));
+    assert.equal((await timed(setup.clock, logIn(PASSWORD)))[0], 'INSTALLER');
+  });
+
+  test('are remembered for a bounded number of addresses', async (t) => {
+    const setup = startAuth(t, { limits: { ...CHEAP, addresses: 2 } });
+    const logIn = await withUser(setup);
+    for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3'])
+      for (let attempt = 0; attempt < 4; attempt++) await timed(setup.clock, logIn('wrong', address));
+    assert.deepEqual(await timed(setup.clock, logIn('wrong', '10.0.0.1')), ['access_denied', 0]);
+  });
+
+  test('are refused when too many hashes wait', async (t) => {
+    const setup = startAuth(t, { limits: { ...CHEAP, hashesWaiting: 1 } });
+    const logIn = await withUser(setup);
+    const results = await Promise.all([logIn(PASSWORD, '10.0.0.1'), logIn(PASSWORD, '10.0.0.2')]);
+    assert.deepEqual(results, ['INSTALLER', 'too_many_requests']);
+  });
+
+  test('of a claim are slowed down too', async (t) => {
+    const { auth, clock } = startAuth(t);
+    const claim = (code: string) => outcome(auth.signIn.claim(caller(), code, 'anna', PASSWORD));
+    for (let attempt = 0; attempt < 4; attempt++) await timed(clock, claim('AAAA-AAAA-AAAA'));
+    assert.deepEqual(await timed(clock, claim(auth.claimCode() ?? '')), ['INSTALLER', 2]);
+  });
+});
+
+describe('a password', () => {
+  test('is stored as argon2id with the cost of the limits, differently each time', async (t) => {
+    const { auth, database } = startAuth(t, { limits: { ...CHEAP, argon2MemoryKib: 128, argon2Passes: 3 } });
+    await auth.users.create('anna', 'USER', PASSWORD);
+    await auth.users.create('ben', 'USER', PASSWORD);
+    const rows = database
+      .prepare<[], { password_hash: string }>('SELECT password_hash FROM user_account')
+      .all();
+    for (const { password_hash: hash } of rows)
+      assert.match(hash, /^\$argon2id\$v=19\$m=128,t=3,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+    assert.notEqual(rows[0]?.password_hash, rows[1]?.password_hash);
+  });
+
+  test('that was hashed at another cost still fits', async (t) => {
+    const setup = startAuth(t);
+    await withUser(setup);
+    const dearer = startAuth(t, { limits: { ...CHEAP, argon2Passes: 2 } });
+    const [row] = setup.database.prepare<[], Record<string, unknown>>('SELECT * FROM user_account').all();
+    dearer.database
+      .prepare('INSERT INTO user_account VALUES (:id, :name, :role, :password_hash, :created_at_ms)')
+      .run(row);
+    assert.equal(await outcome(dearer.auth.signIn.logIn(caller(), 'anna', PASSWORD)), 'INSTALLER');
+  });
+
+  test('is the same however its characters were composed', async (t) => {
+    const { auth } = startAuth(t);
+    await auth.users.create('anna', 'USER', 'm\u00fcnchen-s\u00fcd');
+    const attempt = auth.signIn.logIn(caller(), 'anna', 'mu\u0308nchen-su\u0308d');
+    assert.equal(await outcome(attempt), 'USER');
+  });
+
+  test('of nobody after access was reset lets nobody in', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    setup.open().resetAccess({ revokeTokens: false });
+    assert.deepEqual([setup.auth.isClaimed(), await logIn(PASSWORD)], [false, 'access_denied']);
+  });
+});
+
+describe('users', () => {
+  test('are a bounded number', async (t) => {
+    const { auth } = startAuth(t, { limits: { ...CHEAP, users: 1 } });
+    await auth.users.create('anna', 'USER', PASSWORD);
+    await assert.rejects(
+      auth.users.create('ben', 'USER', PASSWORD),
+      (error) => error instanceof GatewayError && error.code === 'user_limit_reached',
+    );
+  });
+
+  test('of one name are one, when two are made at once', async (t) => {
+    const { auth } = startAuth(t);
+    const results = await Promise.allSettled(
+      ['anna', 'Anna'].map((name) => auth.users.create(name, 'USER', PASSWORD)),
+    );
+    assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  });
+});
+
+describe('the claim code', () => {
+  const fileOf = ({ dataDir }: AuthSetup): string => join(dataDir, 'claim-code');
+
+  test('stays the same over a restart, and is made anew when its file is lost or changed', (t) => {
+    const setup = startAuth(t);
+    const code = setup.auth.claimCode();
+    setup.open().start();
+    assert.equal(setup.auth.claimCode(), code);
+    for (const spoil of [
+      () => rmSync(fileOf(setup)),
+      () => writeFileSync(fileOf(setup), 'AAAA-AAAA-AAAA\n'),
+    ]) {
+      const former = setup.auth.claimCode();
+      spoil();
+      assert.equal(setup.auth.claimCode(), undefined);
+      setup.open().start();
+      assert.match(setup.auth.claimCode() ?? '', /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$/);
+      assert.notEqual(setup.auth.claimCode(), former);
+    }
+  });
+
+  test('is gone once an installer has a password, whoever made the installer', async (t) => {
+    const setup = startAuth(t);
+    await setup.auth.users.create('ben', 'OWNER', PASSWORD);
+    assert.deepEqual([setup.auth.isClaimed(), existsSync(fileOf(setup))], [false, true]);
+    await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
+    assert.deepEqual([setup.auth.isClaimed(), existsSync(fileOf(setup))], [true, false]);
+    writeFileSync(fileOf(setup), 'left behind');
+    setup.open().start();
+    assert.equal(existsSync(fileOf(setup)), false);
+  });
+
+  test('makes an existing user the installer and keeps its id', async (t) => {
+    const setup = startAuth(t);
+    const ben = await setup.auth.users.create('ben', 'OWNER', PASSWORD);
+    const code = readFileSync(fileOf(setup), 'utf8');
+    const { user } = await setup.auth.signIn.claim(caller(), code, 'Ben', 'another password');
+    assert.deepEqual([user.id, user.name, user.role], [ben.id, 'ben', 'INSTALLER']);
+  });
+
+  test('is in no line of the log', (t) => {
+    const setup = startAuth(t);
+    assert.ok(!JSON.stringify(setup.lines).includes(setup.auth.claimCode() ?? '-'));
+  });
+});

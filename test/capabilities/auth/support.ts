@@ -1,0 +1,50 @@
+/** Access on a real state.db, with cheap password hashes. */
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Auth, createAuth } from '../../../src/capabilities/auth/index.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+export const CHEAP: Limits['auth'] = { ...LIMITS.auth, argon2MemoryKib: 64, argon2Passes: 1 };
+
+export interface AuthSetup {
+  auth: Auth;
+  clock: TestClock;
+  dataDir: string;
+  database: Database;
+  lines: LogLine[];
+  /** Keys of which was told that they ended. */
+  ended: string[];
+  /** Another program on the same files: the local command, or the gateway after a restart. */
+  open: () => Auth;
+}
+
+export function startAuth(
+  test: Pick<TestContext, 'after'>,
+  { limits = CHEAP, clock = new TestClock() }: { limits?: Limits['auth']; clock?: TestClock } = {},
+): AuthSetup {
+  const { log, lines } = recordingLog(clock);
+  const dataDir = temporaryFolder(test);
+  const openState = (): Database => {
+    const database = openDatabase({
+      path: join(dataDir, 'state.db'),
+      migrationsDir: join(MIGRATIONS_DIR, 'state'),
+      clock,
+      log,
+    });
+    test.after(() => database.close());
+    return database;
+  };
+  const create = (database: Database): Auth =>
+    createAuth({ database, clock, log, metrics: createMetrics(), dataDir, limits });
+  const database = openState();
+  const auth = create(database);
+  const ended: string[] = [];
+  auth.events.on('token_revoked', 'test', ({ rateKey }) => ended.push(rateKey));
+  auth.start();
+  test.after(() => auth.stop());
+  return { auth, clock, dataDir, database, lines, ended, open: () => create(openState()) };
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { CHEAP, startAuth } from './support.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('an access token', () => {
+  test('of garbage, of another case or of nothing belongs to nobody', (t) => {
+    const { auth } = startAuth(t);
+    const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
+    for (const wrong of ['', 'x', text.toLowerCase(), `${text} `, text.slice(0, -1), '\0', '§'])
+      assert.equal(auth.authenticate(wrong), undefined, wrong);
+  });
+
+  test('tells who it is, and counts under a key of its own', (t) => {
+    const { auth } = startAuth(t);
+    const { text, record } = auth.tokens.create({ name: 'meter', role: 'USER' });
+    assert.deepEqual(auth.authenticate(text), {
+      role: 'USER',
+      origin: { kind: 'token', id: record.id, name: 'meter' },
+      rateKey: `token:${record.id}`,
+    });
+  });
+
+  test('that another process made or revoked counts at once', (t) => {
+    const { auth, open } = startAuth(t);
+    const other = open();
+    const { text, record } = other.tokens.create({ name: 'x', role: 'OWNER' });
+    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    other.tokens.revoke(record.id);
+    assert.equal(auth.authenticate(text), undefined);
+  });
+
+  test('that another process revoked is told within a second, and once', async (t) => {
+    const { auth, clock, ended, open } = startAuth(t);
+    const other = open();
+    const { record } = other.tokens.create({ name: 'x', role: 'OWNER' });
+    await clock.advance(CHEAP.sweepIntervalMs);
+    other.tokens.revoke(record.id);
+    assert.deepEqual(ended, []);
+    await clock.advance(CHEAP.sweepIntervalMs);
+    await clock.advance(5 * CHEAP.sweepIntervalMs);
+    assert.deepEqual(ended, [`token:${record.id}`]);
+    assert.equal(auth.tokens.all().length, 0);
+  });
+
+  test('that expires is told', async (t) => {
+    const { auth, clock, ended } = startAuth(t);
+    const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
+    await clock.advance(HOUR_MS - 1);
+    assert.deepEqual([auth.authenticate(text)?.role, ended], ['OWNER', []]);
+    await clock.advance(CHEAP.sweepIntervalMs);
+    assert.deepEqual([auth.authenticate(text), ended], [undefined, [`token:${record.id}`]]);
+  });
+
+  test('lives again when the clock that had run ahead is corrected', (t) => {
+    const { auth, clock } = startAuth(t);
+    const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
+    clock.step(30 * 365 * 24 * HOUR_MS);
+    assert.equal(auth.authenticate(text), undefined);
+    clock.step(-30 * 365 * 24 * HOUR_MS);
+    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+  });
+
+  test('made before the clock was set lives its whole life after', async (t) => {
+    const clock = new TestClock(60_000);
+    const { auth } = startAuth(t, { clock });
+    const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
+    await clock.advance(HOUR_MS / 2);
+    clock.step(Date.UTC(2026, 5, 1) - clock.wallMs());
+    assert.equal(auth.tokens.get(record.id)?.createdAtMs, Date.UTC(2026, 5, 1) - HOUR_MS / 2);
+    await clock.advance(HOUR_MS / 2 - 1);
+    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    await clock.advance(1);
+    assert.equal(auth.authenticate(text), undefined);
+  });
+
+  test('made in an earlier run without a clock counts from the start of this run', async (t) => {
+    const clock = new TestClock(60_000);
+    const { auth, open } = startAuth(t, { clock });
+    const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
+    auth.stop();
+    clock.step(Date.UTC(2026, 5, 1) - clock.wallMs());
+    const next = open();
+    next.start();
+    t.after(() => next.stop());
+    assert.equal(next.authenticate(text)?.role, 'OWNER');
+    await clock.advance(HOUR_MS);
+    assert.equal(next.authenticate(text), undefined);
+  });
+
+  test('stores its last use once an hour, not at each call', async (t) => {
+    const { auth, clock, database } = startAuth(t);
+    const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
+    const changes = database.prepare<[], { n: number }>('SELECT total_changes() AS n');
+    const lastUse = (): number | undefined => auth.tokens.get(record.id)?.lastUsedAtMs;
+    const before = changes.get()?.n ?? 0;
+    const firstMs = clock.wallMs();
+    for (let minute = 0; minute < 59; minute++) {
+      auth.authenticate(text);
+      await clock.advance(60_000);
+    }
+    assert.deepEqual([lastUse(), (changes.get()?.n ?? 0) - before], [firstMs, 1]);
+    await clock.advance(60_000);
+    auth.authenticate(text);
+    await clock.advance(60_000);
+    assert.deepEqual([lastUse(), (changes.get()?.n ?? 0) - before], [firstMs + HOUR_MS, 2]);
+  });
+
+  test('stores its last use at the stop, and none while the clock is not set', (t) => {
+    const { auth, clock } = startAuth(t);
+    const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
+    const nowMs = clock.wallMs();
+    clock.step(-nowMs);
+    auth.authenticate(text);
+    clock.step(nowMs);
+    auth.stop();
+    assert.equal(auth.tokens.get(record.id)?.lastUsedAtMs, undefined);
+    auth.authenticate(text);
+    auth.stop();
+    assert.equal(auth.tokens.get(record.id)?.lastUsedAtMs, nowMs);
+  });
+
+  test('is one of a bounded number', (t) => {
+    const { auth } = startAuth(t, { limits: { ...CHEAP, tokens: 2 } });
+    const make = () => auth.tokens.create({ name: 'x', role: 'OWNER' });
+    make();
+    const { record } = make();
+    assert.throws(make, (error) => error instanceof GatewayError && error.code === 'token_limit_reached');
+    auth.tokens.revoke(record.id);
+    make();
+  });
+
+  test('keeps working when the disk takes no last use', async (t) => {
+    const { auth, clock, database, lines } = startAuth(t);
+    const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
+    database
+      .prepare(`CREATE TRIGGER full BEFORE UPDATE ON access_token BEGIN SELECT RAISE(ABORT, 'full'); END`)
+      .run();
+    auth.authenticate(text);
+    await clock.advance(CHEAP.lastUseWriteIntervalMs);
+    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    assert.equal(lines.filter(({ message }) => message === 'regular work on access tokens failed').length, 1);
+  });
+});
