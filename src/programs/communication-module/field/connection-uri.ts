@@ -1,0 +1,25 @@
+/** Where a device is: `tcp://host:port` or `port://name` (lua-device-api.md 3.8). Pure. */
+
+export type FieldAddress =
+  | { kind: 'tcp'; host: string; port: number }
+  /** A serial port of the module by its name. */
+  | { kind: 'port'; name: string };
+
+const MODBUS_PORT = 502;
+
+/** Reads a connection URI; a text is the problem, for people. Parameters after `?` mean nothing here. */
+export function parseConnectionUri(text: string): FieldAddress | string {
+  const uri = text.trim();
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(uri)?.[1]?.toLowerCase();
+  if (scheme === undefined) return 'a connection URI begins with tcp:// or port://';
+  if (scheme === 'port') {
+    const name = /^port:\/\/([A-Za-z0-9_-]{1,64})\/?(?:\?.*)?$/i.exec(uri)?.[1];
+    return name === undefined ? 'port:// needs the name of a port' : { kind: 'port', name };
+  }
+  if (scheme !== 'tcp') return `connections by ${scheme}:// are not supported by this module`;
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  if (url === undefined || url.hostname === '' || url.port === '0')
+    return 'tcp:// needs a host, and a port from 1 to 65535';
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  return { kind: 'tcp', host, port: url.port === '' ? MODBUS_PORT : Number(url.port) };
+}

@@ -1,0 +1,91 @@
+/**
+ * Everything that may go wrong with a Modbus request, as a value: a device that does not answer is ordinary.
+ * Texts and numbers are those of the device API (lua-device-api.md 3.9 and 6.2).
+ */
+import { messageOf } from '../../../lib/errors.ts';
+
+export type ModbusFault =
+  | { kind: 'timeout' }
+  | { kind: 'connection_failed'; reason: string }
+  | { kind: 'invalid_argument'; reason: string }
+  /** The answer breaks the rules of the protocol or does not fit the request. */
+  | { kind: 'invalid_response'; reason: string }
+  /** The device refused: exception code of the application protocol, section 7. */
+  | { kind: 'exception'; exceptionCode: number }
+  /** More requests wait for this address or port than the limit. */
+  | { kind: 'overloaded' };
+
+/** What became of a request; a write gives no values. */
+export type ModbusAnswer = { ok: true; values: readonly number[] } | { ok: false; fault: ModbusFault };
+
+export function failed(fault: ModbusFault): ModbusAnswer {
+  return { ok: false, fault };
+}
+
+const EXCEPTION_TEXTS: ReadonlyMap<number, string> = new Map([
+  [1, 'illegal function'],
+  [2, 'illegal data address'],
+  [3, 'illegal data value'],
+  [4, 'server device failure'],
+  [5, 'acknowledge'],
+  [6, 'server device busy'],
+  [8, 'memory parity error'],
+  [10, 'gateway path unavailable'],
+  [11, 'gateway target device failed to respond'],
+]);
+
+/** The text a script sees. */
+export function faultText(fault: ModbusFault): string {
+  switch (fault.kind) {
+    case 'timeout':
+      return 'timeout';
+    case 'connection_failed':
+      return `connection failed: ${fault.reason}`;
+    case 'invalid_argument':
+      return fault.reason;
+    case 'invalid_response':
+      return 'invalid response';
+    case 'exception':
+      return EXCEPTION_TEXTS.get(fault.exceptionCode) ?? `exception ${fault.exceptionCode}`;
+    case 'overloaded':
+      return 'connection failed: too many requests are waiting';
+  }
+}
+
+/** The number a script of the older API sees. */
+export function faultNumber(fault: ModbusFault): number {
+  switch (fault.kind) {
+    case 'timeout':
+      return 1;
+    case 'connection_failed':
+    case 'overloaded':
+      return 2;
+    case 'invalid_argument':
+      return 3;
+    case 'invalid_response':
+      return 4;
+    case 'exception':
+      return 100 + fault.exceptionCode;
+  }
+}
+
+const SYSTEM_REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'connection reset'],
+  ['EHOSTUNREACH', 'no route to host'],
+  ['ENETUNREACH', 'no route to network'],
+  ['ETIMEDOUT', 'no answer'],
+  ['ENOTFOUND', 'unknown host'],
+  ['EAI_AGAIN', 'the name cannot be resolved now'],
+  ['ENOENT', 'no such device file'],
+  ['EACCES', 'permission denied'],
+  ['ENXIO', 'the device is gone'],
+  ['EIO', 'the device is gone'],
+  ['EBUSY', 'the device is in use'],
+]);
+
+/** Why the system refused, in words for a log or a script. */
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return SYSTEM_REASONS.get(code) ?? messageOf(error);
+}

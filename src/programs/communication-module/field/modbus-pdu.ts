@@ -1,0 +1,148 @@
+/**
+ * Requests and answers of Modbus without their envelope. Source: MODBUS Application Protocol Specification
+ * V1.1b3, sections 4 to 7. Pure; a request is judged before it is sent, an answer against its request.
+ */
+import { Buffer } from 'node:buffer';
+import { failed, type ModbusAnswer } from './modbus-fault.ts';
+
+export type ReadKind = 'read_coils' | 'read_discrete_inputs' | 'read_holdings' | 'read_inputs';
+export type WriteKind = 'write_coil' | 'write_holding' | 'write_multiple_coils' | 'write_multiple_holdings';
+
+export type ModbusRequest =
+  | { kind: ReadKind; start: number; count: number }
+  /** Registers as 0..65535 or -32768..-1, coils as 0 or 1; the two single kinds take one value. */
+  | { kind: WriteKind; start: number; values: readonly number[] };
+
+const FUNCTION_CODES: Readonly<Record<ReadKind | WriteKind, number>> = {
+  read_coils: 1,
+  read_discrete_inputs: 2,
+  read_holdings: 3,
+  read_inputs: 4,
+  write_coil: 5,
+  write_holding: 6,
+  write_multiple_coils: 15,
+  write_multiple_holdings: 16,
+};
+
+/** Section 6: the largest counts whose answer or request still fits 253 bytes. */
+const COUNT_MAX: Readonly<Record<ReadKind | WriteKind, number>> = {
+  read_coils: 2_000,
+  read_discrete_inputs: 2_000,
+  read_holdings: 125,
+  read_inputs: 125,
+  write_coil: 1,
+  write_holding: 1,
+  write_multiple_coils: 1_968,
+  write_multiple_holdings: 123,
+};
+
+const ADDRESSES = 65_536;
+const EXCEPTION_FLAG = 0x80;
+const COIL_ON = 0xff00;
+
+export function functionCodeOf(request: ModbusRequest): number {
+  return FUNCTION_CODES[request.kind];
+}
+
+export function isRead(request: ModbusRequest): request is ModbusRequest & { kind: ReadKind } {
+  return 'count' in request;
+}
+
+function isBits(kind: ReadKind | WriteKind): boolean {
+  return kind.endsWith('coils') || kind.endsWith('coil') || kind === 'read_discrete_inputs';
+}
+
+/** Why the request cannot be sent; undefined when it can. */
+export function requestProblem(unitId: number, request: ModbusRequest): string | undefined {
+  const count = isRead(request) ? request.count : request.values.length;
+  const countMax = COUNT_MAX[request.kind];
+  if (!isWhole(unitId, 0, 255)) return 'the unit id must be an integer from 0 to 255';
+  if (!isWhole(request.start, 0, ADDRESSES - 1)) return 'the address must be an integer from 0 to 65535';
+  if (!isWhole(count, 1, countMax))
+    return countMax === 1 ? 'exactly one value is written' : `the count must be from 1 to ${countMax}`;
+  if (request.start + count > ADDRESSES) return 'the range ends after address 65535';
+  if (isRead(request)) return undefined;
+  const [min, max] = isBits(request.kind) ? [0, 1] : [-32_768, 65_535];
+  const isWrong = (value: number): boolean => !isWhole(value, min, max);
+  return request.values.some(isWrong) ? `a value must be an integer from ${min} to ${max}` : undefined;
+}
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
+}
+
+/** The bytes of a request that `requestProblem` has nothing against. */
+export function encodeRequest(request: ModbusRequest): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt8(functionCodeOf(request), 0);
+  head.writeUInt16BE(request.start, 1);
+  if (isRead(request)) {
+    head.writeUInt16BE(request.count, 3);
+    return head;
+  }
+  const [first = 0] = request.values;
+  switch (request.kind) {
+    case 'write_coil':
+      head.writeUInt16BE(first === 0 ? 0 : COIL_ON, 3);
+      return head;
+    case 'write_holding':
+      head.writeUInt16BE(first & 0xffff, 3);
+      return head;
+    case 'write_multiple_coils':
+    case 'write_multiple_holdings': {
+      head.writeUInt16BE(request.values.length, 3);
+      const data = isBits(request.kind) ? packBits(request.values) : packRegisters(request.values);
+      return Buffer.concat([head, Buffer.of(data.length), data]);
+    }
+  }
+}
+
+function packBits(values: readonly number[]): Buffer {
+  const data = Buffer.alloc(Math.ceil(values.length / 8));
+  for (const [index, value] of values.entries())
+    if (value !== 0) data[index >> 3] = (data[index >> 3] ?? 0) | (1 << (index & 7));
+  return data;
+}
+
+function packRegisters(values: readonly number[]): Buffer {
+  const data = Buffer.alloc(values.length * 2);
+  for (const [index, value] of values.entries()) data.writeUInt16BE(value & 0xffff, index * 2);
+  return data;
+}
+
+/** Reads the answer to `request`: everything that does not fit it exactly is an invalid response. */
+export function decodeAnswer(request: ModbusRequest, pdu: Buffer): ModbusAnswer {
+  const functionCode = functionCodeOf(request);
+  if (pdu[0] === (functionCode | EXCEPTION_FLAG)) return decodeException(pdu);
+  if (pdu[0] !== functionCode) return invalid(`function code ${pdu[0]} answers ${functionCode}`);
+  return isRead(request) ? decodeValues(request, pdu) : decodeConfirmation(request, pdu);
+}
+
+function decodeException(pdu: Buffer): ModbusAnswer {
+  const exceptionCode = pdu[1];
+  if (pdu.length !== 2 || exceptionCode === undefined || exceptionCode === 0)
+    return invalid('an exception without a code');
+  return failed({ kind: 'exception', exceptionCode });
+}
+
+function decodeValues(request: ModbusRequest & { kind: ReadKind }, pdu: Buffer): ModbusAnswer {
+  const { count } = request;
+  const isOfBits = isBits(request.kind);
+  const sizeBytes = isOfBits ? Math.ceil(count / 8) : count * 2;
+  if (pdu[1] !== sizeBytes || pdu.length !== sizeBytes + 2)
+    return invalid(`${pdu.length - 2} bytes of data instead of ${sizeBytes}`);
+  const values = Array.from({ length: count }, (_, index) =>
+    isOfBits ? ((pdu[2 + (index >> 3)] ?? 0) >> (index & 7)) & 1 : pdu.readUInt16BE(2 + index * 2),
+  );
+  return { ok: true, values };
+}
+
+/** A write is confirmed by the head of its request. */
+function decodeConfirmation(request: ModbusRequest, pdu: Buffer): ModbusAnswer {
+  if (!pdu.equals(encodeRequest(request).subarray(0, 5))) return invalid('another write is confirmed');
+  return { ok: true, values: [] };
+}
+
+function invalid(reason: string): ModbusAnswer {
+  return failed({ kind: 'invalid_response', reason });
+}

@@ -1,0 +1,101 @@
+/**
+ * A serial port of the system: `stty` sets it up, the event loop reads it, writes do not block. Works on
+ * anything that is a terminal, a pseudo-terminal included.
+ */
+import type { Buffer } from 'node:buffer';
+import { execFile } from 'node:child_process';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import tty from 'node:tty';
+import { promisify } from 'node:util';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { reasonOf } from './modbus-fault.ts';
+import type { OpenSerialLine, SerialLine, SerialSettings } from './serial-port.ts';
+
+/** Part of the operating system since its beginnings; a program without an environment has no search path. */
+const STTY = '/bin/stty';
+const STTY_MS = 5_000;
+/** Between attempts to write into a full buffer: a few characters at 9 600 baud. */
+const WRITE_RETRY_MS = 5;
+const WRITE_RETRIES = 1_000;
+
+/** The port at the path, such as /dev/ttyUSB0. */
+export function systemSerialLine(path: string, clock: Clock): OpenSerialLine {
+  return async (settings, on) => {
+    await setUp(path, settings);
+    // Reading, writing and closing belong to the stream's own descriptor; ours is for writing.
+    const descriptor = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
+    return attach(descriptor, clock, on);
+  };
+}
+
+/** Raw bytes, no flow control, no wait for a modem. */
+async function setUp(path: string, settings: SerialSettings): Promise<void> {
+  const parity = { N: ['-parenb'], E: ['parenb', '-parodd'], O: ['parenb', 'parodd'] }[settings.parity];
+  const mode = [
+    String(settings.baudRate),
+    'raw',
+    '-echo',
+    'clocal',
+    '-crtscts',
+    `cs${settings.dataBits}`,
+    settings.stopBits === 2 ? 'cstopb' : '-cstopb',
+    ...parity,
+  ];
+  try {
+    await promisify(execFile)(STTY, ['-F', path, ...mode], { timeout: STTY_MS, env: {} });
+  } catch (cause) {
+    const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
+    throw new Error(said === '' ? reasonOf(cause) : said.replace(/^.*?stty: /, ''), { cause });
+  }
+}
+
+function attach(
+  descriptor: number,
+  clock: Clock,
+  on: { onBytes: (bytes: Buffer) => void; onEnd: (reason: string) => void },
+): SerialLine {
+  let isOpen = true;
+  let stream: tty.ReadStream;
+  try {
+    stream = new tty.ReadStream(descriptor);
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+  const end = (reason: string): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    stream.destroy();
+    on.onEnd(reason);
+  };
+  stream.on('data', (bytes: Buffer) => on.onBytes(bytes));
+  stream.on('error', (error) => end(reasonOf(error)));
+  stream.on('end', () => end('the device is gone'));
+  stream.on('close', () => end('the device is gone'));
+  return {
+    write: async (bytes) => {
+      let rest = bytes;
+      for (let tries = 0; rest.length > 0; tries += 1) {
+        if (!isOpen) throw new Error('the device is gone');
+        if (tries > WRITE_RETRIES) throw new Error('the port takes no bytes');
+        const written = writeSome(descriptor, rest);
+        rest = rest.subarray(written);
+        if (rest.length > 0) await clock.sleep(WRITE_RETRY_MS);
+      }
+    },
+    close: () => {
+      isOpen = false;
+      stream.destroy();
+    },
+  };
+}
+
+/** How many bytes the system took; 0 when its buffer is full. */
+function writeSome(descriptor: number, bytes: Buffer): number {
+  try {
+    return writeSync(descriptor, bytes);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
+import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-client.ts';
+import type { ModbusAnswer } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
+import type { ModbusRequest } from '../../../../src/programs/communication-module/field/modbus-pdu.ts';
+import { createModbusRtu } from '../../../../src/programs/communication-module/field/modbus-rtu.ts';
+import {
+  decodeRtuFrame,
+  encodeRtuFrame,
+} from '../../../../src/programs/communication-module/field/modbus-rtu-frame.ts';
+import { createSerialPort } from '../../../../src/programs/communication-module/field/serial-port.ts';
+import { TestClock } from '../../../support/test-clock.ts';
+import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './serial-device.ts';
+
+const READ: ModbusRequest = { kind: 'read_holdings', start: 0, count: 1 };
+const FIELD = LIMITS.field;
+
+interface Line {
+  clock: TestClock;
+  device: FakeSerialDevice;
+  client: ModbusClient;
+  ask(unitId: number, request?: ModbusRequest, timeoutMs?: number): Promise<ModbusAnswer>;
+}
+
+function line(limits: Partial<Limits['field']> = {}): Line {
+  const clock = new TestClock();
+  const device = fakeSerialDevice();
+  const all = { ...FIELD, ...limits };
+  const port = createSerialPort({ open: device.open, settings: SETTINGS, clock, limits: all });
+  const client = createModbusRtu({ port, clock, limits: all });
+  return {
+    clock,
+    device,
+    client,
+    ask: (unitId, request = READ, timeoutMs = 1_000) =>
+      played(clock, client.request(unitId, request, timeoutMs)),
+  };
+}
+
+/** Units that answer with a value, or not at all. */
+function answering(device: FakeSerialDevice, values: Record<number, number>): void {
+  device.onWrite = (bytes) => {
+    const unitId = bytes[0] ?? 0;
+    const value = values[unitId];
+    if (value !== undefined) device.say(encodeRtuFrame(unitId, Buffer.of(3, 2, value >> 8, value & 0xff)));
+  };
+}
+
+const faultOf = (answer: ModbusAnswer): unknown => (answer.ok ? 'no fault' : answer.fault);
+const kindOf = (answer: ModbusAnswer): string => (answer.ok ? 'no fault' : answer.fault.kind);
+
+describe('Modbus RTU refuses or fails', () => {
+  test('wrong requests: units beyond 247, and reads from everybody', async () => {
+    const { ask, device } = line();
+    assert.match(JSON.stringify(faultOf(await ask(248))), /0 to 247/);
+    assert.match(JSON.stringify(faultOf(await ask(0))), /nobody answers/);
+    assert.equal(device.openings.length, 0);
+  });
+
+  test('when the port cannot be opened, with the reason; then at once until its pause is over', async () => {
+    const { ask, device, clock } = line();
+    device.refusal = Object.assign(new Error('no'), { code: 'ENOENT' });
+    const fault = { kind: 'connection_failed', reason: 'no such device file' };
+    assert.deepEqual(faultOf(await ask(1)), fault);
+    device.refusal = undefined;
+    answering(device, { 1: 5 });
+    assert.deepEqual(faultOf(await ask(1)), fault);
+    await clock.advance(FIELD.reconnectFirstMs);
+    assert.deepEqual(await ask(1), { ok: true, values: [5] });
+  });
+
+  test('at the time limit, counted from the end of sending', async () => {
+    const { ask, clock } = line();
+    const before = clock.monotonicMs();
+    assert.deepEqual(faultOf(await ask(1, READ, 300)), { kind: 'timeout' });
+    const tookMs = clock.monotonicMs() - before;
+    // 3.5 characters of silence, 8 bytes of 10 bits at 9 600 baud, the limit.
+    assert.ok(tookMs >= 311 && tookMs <= 316, String(tookMs));
+  });
+
+  test('an answer with a wrong checksum, soon after its end', async () => {
+    const { ask, device, clock } = line();
+    device.onWrite = () => device.say('01 03 02 0001 0000');
+    const before = clock.monotonicMs();
+    assert.equal(kindOf(await ask(1)), 'invalid_response');
+    assert.ok(clock.monotonicMs() - before < 100);
+  });
+
+  test('noise that never ends, at its time limit', async () => {
+    const { ask, device, clock } = line();
+    device.onWrite = () => {
+      const noise = clock.setRepeating(2, () => device.say('55'));
+      clock.setTimer(60_000, () => noise.cancel());
+    };
+    assert.equal(kindOf(await ask(1)), 'invalid_response');
+  });
+
+  test('a request in flight when the adapter is pulled, and goes on when it is back', async () => {
+    const { ask, device, clock } = line();
+    device.onWrite = () => device.vanish();
+    assert.deepEqual(faultOf(await ask(1)), { kind: 'connection_failed', reason: 'the device is gone' });
+    await clock.advance(FIELD.reconnectFirstMs);
+    answering(device, { 1: 5 });
+    assert.deepEqual(await ask(1), { ok: true, values: [5] });
+    assert.equal(device.openings.length, 2);
+  });
+
+  test('more requests than may wait for the line', async () => {
+    const { client, clock } = line({ queuedRequests: 2 });
+    const answers = [1, 2, 3, 4].map((unitId) => client.request(unitId, READ, 50));
+    assert.equal(kindOf((await played(clock, Promise.all(answers)))[2] ?? assert.fail()), 'overloaded');
+  });
+});
+
+describe('Modbus RTU', () => {
+  test('frames request and answer as the specification shows', async () => {
+    const { ask, device } = line();
+    answering(device, { 17: 555 });
+    assert.deepEqual(await ask(17, { kind: 'read_holdings', start: 0x6b, count: 1 }), {
+      ok: true,
+      values: [555],
+    });
+    const [sent = Buffer.alloc(0)] = device.written;
+    assert.deepEqual(decodeRtuFrame(sent), { unitId: 17, pdu: Buffer.from('03006b0001', 'hex') });
+  });
+
+  test('gives exceptions and confirms writes', async () => {
+    const { ask, device } = line();
+    device.onWrite = (bytes) =>
+      device.say(bytes[1] === 3 ? encodeRtuFrame(1, Buffer.of(0x83, 2)) : Buffer.from(bytes));
+    assert.deepEqual(faultOf(await ask(1)), { kind: 'exception', exceptionCode: 2 });
+    assert.deepEqual(await ask(1, { kind: 'write_holding', start: 4, values: [9] }), {
+      ok: true,
+      values: [],
+    });
+  });
+
+  test('asks one at a time, in order', async () => {
+    const { client, device, clock } = line();
+    let outstanding = 0;
+    device.onWrite = (bytes) => {
+      outstanding += 1;
+      assert.equal(outstanding, 1);
+      clock.setTimer(30, () => {
+        outstanding -= 1;
+        device.say(encodeRtuFrame(bytes[0] ?? 0, Buffer.of(3, 2, 0, bytes[0] ?? 0)));
+      });
+    };
+    const answers = await played(clock, Promise.all([3, 1, 2].map((unitId) => client.request(unitId, READ))));
+    assert.deepEqual(
+      answers.map((answer) => answer.ok && answer.values[0]),
+      [3, 1, 2],
+    );
+    assert.deepEqual(
+      device.written.map((bytes) => bytes[0]),
+      [3, 1, 2],
+    );
+  });
+
+  test('joins an answer that comes in pieces, and passes over one of another unit', async () => {
+    const { ask, device, clock } = line();
+    const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
+    device.onWrite = () => {
+      device.say(encodeRtuFrame(9, Buffer.from('03020063', 'hex')));
+      for (const [index, byte] of answer.entries())
+        clock.setTimer(50 + index * 5, () => device.say(Buffer.of(byte)));
+    };
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+  });
+
+  test('does not take the late answer to an earlier read for the next one', async () => {
+    const { ask, device, clock } = line();
+    device.onWrite = () => {
+      device.onWrite = (bytes) => device.say(encodeRtuFrame(bytes[0] ?? 0, Buffer.from('03020002', 'hex')));
+      // Comes 50 ms after the limit of the request it belongs to.
+      clock.setTimer(255, () => device.say(encodeRtuFrame(1, Buffer.from('03020001', 'hex'))));
+    };
+    assert.equal(kindOf(await ask(1, READ, 200)), 'timeout');
+    assert.deepEqual(await ask(1, { kind: 'read_holdings', start: 50, count: 1 }), { ok: true, values: [2] });
+  });
+
+  test('asks a silent unit less often, so that the others keep their pace, and hears it when it is back', async () => {
+    const { ask, device, clock } = line();
+    const values: Record<number, number> = { 1: 1 };
+    answering(device, values);
+    const round = async (): Promise<[live: boolean, dead: boolean, tookMs: number]> => {
+      const before = clock.monotonicMs();
+      const dead = await ask(2);
+      const live = await ask(1);
+      return [live.ok, dead.ok, clock.monotonicMs() - before];
+    };
+    for (let count = 0; count < FIELD.silentRequests; count += 1) assert.equal((await round())[0], true);
+    let lostMs = 0;
+    for (let count = 0; count < 20; count += 1) {
+      const [live, , tookMs] = await round();
+      assert.equal(live, true);
+      lostMs += tookMs;
+      await clock.advance(500);
+    }
+    assert.ok(lostMs < 5_000, `${lostMs} ms for 20 rounds`);
+    values[2] = 2;
+    await clock.advance(FIELD.serialUnitRestMs);
+    assert.deepEqual(await ask(2), { ok: true, values: [2] });
+  });
+
+  test('tells everybody and waits for no answer', async () => {
+    const { ask, device, clock } = line();
+    const before = clock.monotonicMs();
+    const answer = await ask(0, { kind: 'write_holding', start: 1, values: [1] });
+    assert.deepEqual(answer, { ok: true, values: [] });
+    assert.equal(device.written[0]?.[0], 0);
+    assert.ok(clock.monotonicMs() - before >= FIELD.broadcastMs);
+  });
+
+  test('survives any bytes: the request ends, the next one is answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 6 }), async (pieces) => {
+        const { ask, device, clock } = line();
+        device.onWrite = () => {
+          device.onWrite = undefined;
+          for (const [index, piece] of pieces.entries())
+            clock.setTimer(index * 7, () => device.say(Buffer.from(piece)));
+        };
+        await ask(1, READ, 60);
+        answering(device, { 1: 5 });
+        assert.deepEqual(await ask(1), { ok: true, values: [5] });
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
