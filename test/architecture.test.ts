@@ -215,7 +215,6 @@ const TABLE: ImportTable = {
     'platform/tls',
     'platform/mdns',
     'programs/rule-sandbox',
-    'programs/communication-module',
     'console',
   ],
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-client.ts';
 import type { ModbusAnswer } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
@@ -22,7 +22,7 @@ interface Line {
   clock: TestClock;
   device: FakeSerialDevice;
   client: ModbusClient;
-  ask(unitId: number, request?: ModbusRequest, timeoutMs?: number): Promise<ModbusAnswer>;
+  ask: (unitId: number, request?: ModbusRequest, timeoutMs?: number) => Promise<ModbusAnswer>;
 }
 
 function line(limits: Partial<Limits['field']> = {}): Line {

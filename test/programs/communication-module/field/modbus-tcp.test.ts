@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { LIMITS } from '../../../../src/lib/limits.ts';
 import type { ModbusAnswer } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
 import type { ModbusRequest } from '../../../../src/programs/communication-module/field/modbus-pdu.ts';

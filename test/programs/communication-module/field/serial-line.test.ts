@@ -1,0 +1,90 @@
+/** The system's serial ports, on a pseudo-terminal made by the program `script`, which every Debian has. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createSystemClock } from '../../../../src/platform/clock/index.ts';
+import { systemSerialLine } from '../../../../src/programs/communication-module/field/serial-line.ts';
+import { until } from '../../../support/until.ts';
+import { temporaryFolder } from '../../../support/workspace.ts';
+import { SETTINGS } from './serial-device.ts';
+
+const clock = createSystemClock();
+after(() => clock.close());
+
+interface Terminal {
+  child: ChildProcess;
+  path: string;
+  /** What the module wrote, as the other end sees it. */
+  heard: () => string;
+  say: (text: string) => void;
+}
+
+async function openTerminal(): Promise<Terminal> {
+  const child = spawn('script', ['-qfc', 'tty; exec sleep 60', '/dev/null'], { stdio: 'pipe' });
+  let said = '';
+  child.stdout.setEncoding('latin1').on('data', (text: string) => (said += text));
+  await until(() => /\/dev\/pts\/\d+\s/.test(said));
+  const path = /\/dev\/pts\/\d+/.exec(said)?.[0] ?? assert.fail();
+  said = '';
+  return { child, path, heard: () => said, say: (text) => void child.stdin.write(text, 'latin1') };
+}
+
+describe('a serial port of the system', () => {
+  let terminal: Terminal;
+  before(async () => {
+    terminal = await openTerminal();
+  });
+  after(async () => {
+    terminal.child.kill();
+    await once(terminal.child, 'close');
+  });
+
+  const ignored = { onBytes: () => undefined, onEnd: () => undefined };
+
+  test('is refused when there is none, when it is a file, and when the settings are not possible', async (t) => {
+    await assert.rejects(
+      systemSerialLine('/dev/no-such-port', clock)(SETTINGS, ignored),
+      /No such file|no such device/,
+    );
+    const file = join(temporaryFolder(t), 'file');
+    writeFileSync(file, '');
+    await assert.rejects(systemSerialLine(file, clock)(SETTINGS, ignored), /ioctl/);
+    const odd = { ...SETTINGS, baudRate: 12_345_678 };
+    await assert.rejects(systemSerialLine(terminal.path, clock)(odd, ignored), /invalid argument/);
+  });
+
+  test('carries every byte both ways, unchanged', async () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, value) => value));
+    const received: Buffer[] = [];
+    const line = await systemSerialLine(terminal.path, clock)(SETTINGS, {
+      onBytes: (chunk) => received.push(chunk),
+      onEnd: () => undefined,
+    });
+    await line.write(bytes);
+    await until(() => terminal.heard().length >= 256);
+    assert.deepEqual(Buffer.from(terminal.heard(), 'latin1'), bytes);
+    // A pause after the byte that ends the input of the program in between would end it.
+    const spoken = bytes.filter((byte) => byte !== 4);
+    terminal.say(Buffer.from(spoken).toString('latin1'));
+    await until(() => Buffer.concat(received).length >= spoken.length);
+    assert.deepEqual(Buffer.concat(received), Buffer.from(spoken));
+    line.close();
+    await assert.rejects(line.write(bytes), /gone/);
+  });
+
+  test('says when it goes away, once', async () => {
+    const other = await openTerminal();
+    const reasons: string[] = [];
+    await systemSerialLine(other.path, clock)(SETTINGS, {
+      onBytes: () => undefined,
+      onEnd: (reason) => reasons.push(reason),
+    });
+    other.child.kill('SIGKILL');
+    await once(other.child, 'close');
+    await until(() => reasons.length > 0);
+    assert.deepEqual(reasons, ['the device is gone']);
+  });
+});
