@@ -210,13 +210,7 @@ const TABLE: ImportTable = {
     yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
-  notYetBuilt: [
-    'capabilities/rules',
-    'platform/tls',
-    'platform/mdns',
-    'programs/rule-sandbox',
-    'console',
-  ],
+  notYetBuilt: ['capabilities/rules', 'platform/tls', 'platform/mdns', 'programs/rule-sandbox', 'console'],
 };
 
 const sources = projectFiles(PROJECT_ROOT, 'src')

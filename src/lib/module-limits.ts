@@ -1,0 +1,34 @@
+/** The part of `limits.ts` that is about communication modules; letters as there. */
+
+/** Modbus and serial ports. */
+export const FIELD_LIMITS = {
+  /** C lua-device-api 3.9: time limit of a request that names none; and G: the longest one granted. */
+  requestMs: 1_000,
+  requestMsMax: 60_000,
+  /** G: requests waiting for one address or port; a batch of 100 queries fits twice. */
+  queuedRequests: 256,
+  /** C Modbus on TCP 4.2.1: a device takes 1 to 16 transactions at once; of one unit G: a few. */
+  requestsAtOnce: 16,
+  requestsAtOncePerUnit: 4,
+  /** G: one attempt to connect; a device on the same network answers within milliseconds. */
+  connectMs: 5_000,
+  /** G: pause after a failed attempt, doubling; the longest keeps the return of a device within 30 s. */
+  reconnectFirstMs: 250,
+  reconnectMaxMs: 10_000,
+  /** G: addresses in use at once; a hundred scripts with a few devices each. */
+  addresses: 512,
+  /** G: unanswered requests in a row, without one byte, after which a connection is taken for half-open. */
+  silentRequests: 3,
+  /** C lua-device-api 3.9. */
+  idleMs: 60_000,
+  /** G: a serial unit that was silent `silentRequests` times is asked this often, so that others are not held up. */
+  serialUnitRestMs: 5_000,
+  /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
+  lateAnswerMs: 100,
+  /** C Modbus over serial line 2.4.1: after a broadcast. */
+  broadcastMs: 100,
+  /** C lua-device-api 6.2: received bytes that nobody has read; the oldest are dropped. */
+  serialBufferBytes: 4_096,
+  /** G: one raw write. */
+  serialWriteBytes: 4_096,
+} as const;
