@@ -2,6 +2,7 @@
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import {
+  addressKey,
   type Call,
   JSON_HEADERS,
   type Principal,
@@ -84,7 +85,7 @@ function signInRoutes(auth: Auth): Route[] {
 }
 
 function callerOf({ remoteAddress, signal }: Pick<Call, 'remoteAddress' | 'signal'>): Caller {
-  return { address: remoteAddress, signal };
+  return { address: addressKey(remoteAddress), signal };
 }
 
 /** The token in the body is for programs, the cookie for browsers, whose scripts cannot read it. */

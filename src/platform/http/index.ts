@@ -1,3 +1,4 @@
+export { addressKey } from './address.ts';
 export { JSON_HEADERS } from './answer.ts';
 export * as query from './query.ts';
 export { roleIncludes, roleOfAccessLevel, ROLES, type Principal, type Role } from './principal.ts';
