@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { WebSocket } from 'ws';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { until } from '../../support/until.ts';
+import { type Answer, parseAnswer, raw, type Served, serve } from './support.ts';
+
+const FEED = '/v3/things/slug/feed';
+const HANDSHAKE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
+interface Opened {
+  webSocket: WebSocket;
+  messages: string[];
+  closed: Promise<{ code: number; reason: string }>;
+}
+
+function open(
+  t: TestContext,
+  { port }: Served,
+  path = FEED,
+  headers: Record<string, string> = { 'X-Service-Auth-Token': 'owner' },
+  options = {},
+): Promise<Opened> {
+  const webSocket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers, ...options });
+  t.after(() => webSocket.terminate());
+  const messages: string[] = [];
+  webSocket.on('message', (data: Buffer) => messages.push(data.toString()));
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    webSocket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }));
+  });
+  return new Promise((resolve, reject) => {
+    webSocket.on('open', () => resolve({ webSocket, messages, closed }));
+    webSocket.on('error', reject);
+  });
+}
+
+/** The answer to an upgrade whose every byte the test chose. */
+async function refusal(
+  t: TestContext,
+  { port }: Served,
+  path: string,
+  changes: Record<string, string | undefined> = {},
+  method = 'GET',
+): Promise<Answer> {
+  const headers: Record<string, string | undefined> = {
+    Host: 'a',
+    'X-Service-Auth-Token': 'owner',
+    ...HANDSHAKE,
+    ...changes,
+  };
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value}`],
+  );
+  const { closed } = await raw(t, port, [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n'));
+  return parseAnswer(await closed);
+}
+
+describe('an upgrade is refused before it happens (11), with status and envelope', () => {
+  for (const [what, path, changes, expected] of [
+    ['without a token', FEED, { 'X-Service-Auth-Token': undefined }, '401 invalid_header'],
+    ['with a token nobody knows', FEED, { 'X-Service-Auth-Token': 'wrong' }, '403 access_denied'],
+    [
+      'with one nobody knows in the query',
+      `${FEED}?token=wrong`,
+      { 'X-Service-Auth-Token': undefined },
+      '403 access_denied',
+    ],
+    ['with a role too low', FEED, { 'X-Service-Auth-Token': 'readonly' }, '403 insufficient_role'],
+    ['of an unknown thing', '/v3/things/other/feed', {}, '404 device_not_found'],
+    ['of an unknown path', '/v3/nothing', {}, '404 route_not_found'],
+    ['of an operation that is no stream', '/v3/table', {}, '404 route_not_found'],
+    ['with a wrong query', `${FEED}?order=x`, {}, '400 invalid_query'],
+    ['by the stream itself', `${FEED}?order=DESC`, {}, '404 device_not_found'],
+    ['without a host', FEED, { Host: undefined }, '400 invalid_header'],
+    ['to another host in its line', 'http://b/v3/x', {}, '400 invalid_path'],
+    ['with a key that is none', FEED, { 'Sec-WebSocket-Key': 'x' }, '400 invalid_header'],
+    ['without a key', FEED, { 'Sec-WebSocket-Key': undefined }, '400 invalid_header'],
+    ['of another version', FEED, { 'Sec-WebSocket-Version': '12' }, '400 invalid_header'],
+  ] as const)
+    test(what, async (t) => {
+      const served = await serve(t);
+      const answer = await refusal(t, served, path, changes);
+      assert.equal(`${answer.status} ${answer.code}`, expected);
+      assert.equal(answer.headers.get('content-type'), 'application/json');
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
+      assert.ok(answer.headers.get('x-request-id'));
+      assert.equal(served.sockets.length, 0);
+      assert.deepEqual(
+        served.lines.filter(({ level }) => level === 'error'),
+        [],
+      );
+    });
+
+  test('by another method than GET', async (t) => {
+    const served = await serve(t);
+    const answer = await refusal(t, served, FEED, { 'Content-Length': '0' }, 'POST');
+    assert.equal(answer.status, 404);
+    assert.equal(served.sockets.length, 0);
+  });
+
+  test('when too many are open, with Retry-After, until one is closed', async (t) => {
+    const served = await serve(t, { webSocket: { connections: 2 } });
+    const { webSocket } = await open(t, served);
+    await open(t, served);
+    const answer = await refusal(t, served, FEED);
+    assert.equal(`${answer.status} ${answer.code}`, '429 too_many_requests');
+    assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/);
+    webSocket.close();
+    await until(() => served.http.streamCount === 1);
+    await open(t, served);
+  });
+
+  test('beyond the rate of its token', async (t) => {
+    const served = await serve(t, { requestBurst: 1, requestsPerSecond: 0.05 });
+    await open(t, served);
+    assert.equal((await refusal(t, served, FEED)).status, 429);
+  });
+
+  test('after guesses at tokens beyond their limit', async (t) => {
+    const served = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
+    const guess = { 'X-Service-Auth-Token': 'guess' };
+    assert.equal((await refusal(t, served, FEED, guess)).status, 403);
+    assert.equal((await refusal(t, served, FEED, guess)).status, 429);
+  });
+});
+
+describe('an open stream (11)', () => {
+  test('answers on every form of its path, with every form of the token', async (t) => {
+    const served = await serve(t);
+    for (const [path, headers] of [
+      [FEED, { 'X-Service-Auth-Token': 'user' }],
+      [`/api${FEED}/`, { 'X-Enapter-Auth-Token': 'user' }],
+      ['/v3/things/slug', { Authorization: 'Bearer user' }],
+      [`${FEED}?token=user`, {}],
+    ] as const) {
+      const { messages, webSocket } = await open(t, served, path, headers);
+      await until(() => messages.length === 1);
+      assert.deepEqual(messages, ['{"thing":"id"}']);
+      assert.equal(webSocket.protocol + webSocket.extensions, '');
+    }
+    assert.equal(served.http.streamCount, 4);
+    assert.match(await served.metrics.text(), /^gateway_web_sockets 4$/m);
+  });
+
+  test('agrees to no subprotocol and no compression that is offered', async (t) => {
+    const { port } = await serve(t);
+    const { received, socket } = await raw(
+      t,
+      port,
+      [
+        `GET ${FEED} HTTP/1.1`,
+        'Host: a',
+        'X-Service-Auth-Token: user',
+        ...Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}`),
+        'Sec-WebSocket-Protocol: a, b',
+        'Sec-WebSocket-Extensions: permessage-deflate',
+        '',
+        '',
+      ].join('\r\n'),
+    );
+    await until(() => received().includes('\r\n\r\n'));
+    assert.match(received(), /^HTTP\/1\.1 101 /);
+    assert.doesNotMatch(received(), /sec-websocket-(protocol|extensions)/i);
+    socket.destroy();
+  });
+
+  test('ignores what the client sends, up to its limit, and answers its pings', async (t) => {
+    const served = await serve(t);
+    const { webSocket, messages } = await open(t, served);
+    const pong = new Promise<string>((resolve) => {
+      webSocket.on('pong', (data) => resolve(data.toString()));
+    });
+    webSocket.send('{"anything":1}');
+    webSocket.send(randomBytes(LIMITS.webSocket.inboundFrameBytes));
+    webSocket.ping('still there');
+    assert.equal(await pong, 'still there');
+    served.sockets[0]?.send({ more: true });
+    await until(() => messages.length === 2);
+    assert.equal(messages[1], '{"more":true}');
+  });
+
+  test('closes with 1009 on a larger frame, and on one in pieces', async (t) => {
+    const served = await serve(t);
+    const whole = await open(t, served);
+    whole.webSocket.send('x'.repeat(LIMITS.webSocket.inboundFrameBytes + 1));
+    assert.equal((await whole.closed).code, 1009);
+    const pieces = await open(t, served);
+    const half = 'x'.repeat(LIMITS.webSocket.inboundFrameBytes - 1);
+    pieces.webSocket.send(half, { fin: false });
+    pieces.webSocket.send(half, { fin: true });
+    assert.equal((await pieces.closed).code, 1009);
+    await until(() => served.http.streamCount === 0);
+    assert.ok(served.sockets.every(({ signal }) => signal.aborted));
+  });
+
+  test('pings, and ends after two pings without a pong', async (t) => {
+    const served = await serve(t);
+    const alive = await open(t, served);
+    const dead = await open(t, served, FEED, { 'X-Service-Auth-Token': 'owner' }, { autoPong: false });
+    let pings = 0;
+    alive.webSocket.on('ping', () => pings++);
+    for (let count = 1; count <= 3; count++) {
+      await served.clock.advance(LIMITS.webSocket.pingIntervalMs);
+      await until(() => pings === count);
+      // The pong is on its way; the next ping must not overtake it.
+      alive.webSocket.ping();
+      await new Promise((resolve) => alive.webSocket.once('pong', resolve));
+    }
+    assert.equal((await dead.closed).code, 1006);
+    assert.equal(alive.webSocket.readyState, WebSocket.OPEN);
+    await until(() => served.http.streamCount === 1);
+  });
+
+  test('closes with 1013 towards a reader that is too slow, and tells the metrics', async (t) => {
+    const served = await serve(t);
+    const { webSocket } = await open(t, served);
+    webSocket.pause();
+    const [socket] = served.sockets;
+    let sent = 0;
+    while (!socket?.signal.aborted && sent < 1_000) {
+      socket?.send({ text: 'x'.repeat(100_000) });
+      sent++;
+      // What the systems between take does not count.
+      if (sent % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.ok(socket?.signal.aborted, 'the stream ends at once');
+    assert.match(await served.metrics.text(), /^gateway_web_socket_slow_readers_total 1$/m);
+    socket?.send({ ignored: true });
+    await served.clock.advance(LIMITS.webSocket.closeTimeoutMs);
+    await until(() => served.http.streamCount === 0);
+  });
+
+  test('tells a reader that catches up why it was closed', async (t) => {
+    const served = await serve(t, { webSocket: { queuedBytes: 10 } });
+    const { closed } = await open(t, served);
+    for (let index = 0; index < 20; index++) served.sockets[0]?.send({ text: 'x'.repeat(1_000_000) });
+    assert.deepEqual(await closed, { code: 1013, reason: 'reader is too slow' });
+  });
+
+  test('closes with 1008 when its token is revoked, and others stay', async (t) => {
+    const served = await serve(t);
+    const revoked = await open(t, served);
+    const other = await open(t, served, FEED, { 'X-Service-Auth-Token': 'user' });
+    served.http.closeStreams((principal) => principal.role === 'OWNER', 'the token was revoked');
+    assert.deepEqual(await revoked.closed, { code: 1008, reason: 'the token was revoked' });
+    assert.equal(other.webSocket.readyState, WebSocket.OPEN);
+    await until(() => served.http.streamCount === 1);
+  });
+
+  test('that fails to start closes with 1011 and is logged', async (t) => {
+    const { stream } = await import('../../../src/platform/http/index.ts');
+    const failing = stream({
+      operation: 'fail',
+      paths: ['/v3/fail'],
+      role: 'USER',
+      open: () => () => {
+        throw new TypeError('no');
+      },
+    });
+    const served = await serve(t, { streams: [failing] });
+    const { closed } = await open(t, served, '/v3/fail');
+    assert.deepEqual(await closed, { code: 1011, reason: 'internal error' });
+    assert.ok(served.lines.some(({ message }) => message === 'stream failed to start'));
+  });
+
+  test('may be closed by the stream itself, once', async (t) => {
+    const served = await serve(t);
+    const { closed } = await open(t, served);
+    served.sockets[0]?.close(1000, 'done');
+    served.sockets[0]?.close(1008, 'again');
+    assert.deepEqual(await closed, { code: 1000, reason: 'done' });
+  });
+
+  test('leaves no timer behind', async (t) => {
+    const served = await serve(t);
+    const before = served.clock.waiting;
+    const { webSocket } = await open(t, served);
+    served.sockets[0]?.close(1000, 'done');
+    await until(() => webSocket.readyState === WebSocket.CLOSED);
+    await until(() => served.clock.waiting === before);
+  });
+});
