@@ -1,4 +1,4 @@
-import { FIELD_LIMITS } from './module-limits.ts';
+import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
@@ -314,6 +314,7 @@ export const LIMITS = {
     spareSegments: 4,
   },
   field: FIELD_LIMITS,
+  module: MODULE_LIMITS,
   stop: {
     /** C issue: SIGTERM finishes within this. */
     totalMs: 10_000,
@@ -369,6 +370,11 @@ export function contradictions(limits: Limits): string[] {
       'one message fits the queue of a program',
     ],
     [limits.telemetry.jsonBytes < limits.mqtt.payloadBytes, 'a JSON value fits one message'],
+    [
+      (limits.module.chunkBytes * 4) / 3 + 1_024 < limits.mqtt.payloadBytes,
+      'a piece of a script fits one message',
+    ],
+    [limits.module.contentBytes >= limits.blueprints.luaFileBytes, 'a module takes the largest script'],
     [
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
       'a field device that returns is reached within 30 s',

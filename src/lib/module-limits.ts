@@ -32,3 +32,28 @@ export const FIELD_LIMITS = {
   /** G: one raw write. */
   serialWriteBytes: 4_096,
 } as const;
+
+/** What a communication module runs, and its conversation with the gateway. */
+export const MODULE_LIMITS = {
+  /** C lua-device-api 10. */
+  scripts: 100,
+  /** G: piece of a script in one message; in base64 it fits the payload of one publication. */
+  chunkBytes: 131_072,
+  /** C blueprint-manifest 1: a compiled script; the facts about its blueprint are far smaller. */
+  contentBytes: 2 * 1_048_576,
+  /** C lua-device-api 3.5. */
+  storageKeyBytes: 64,
+  storageValueBytes: 65_536,
+  storageBytes: 1_048_576,
+  /** G: an answer of the gateway to a question of the module. */
+  answerMs: 5_000,
+  /** G: hello is said again when nothing is assigned within this. */
+  helloMs: 10_000,
+  /** C lua-device-api 3.3: how long a script may think about a configuration. */
+  verdictMs: 5_000,
+  /** C lua-device-api 3.11, and G: the longest wait for the command of another device. */
+  peerMs: 1_000,
+  peerMsMax: 60_000,
+  /** G: why a script failed, for people. */
+  reasonBytes: 4_096,
+} as const;

@@ -1,0 +1,225 @@
+/**
+ * The conversation between the gateway and a communication module on the module's own channel, as
+ * docs/communication-module.md describes it. Pure: encodes, decodes, judges; both ends use it. Whatever does
+ * not fit the table below is refused with a sentence; keys that are not in it are passed over.
+ */
+import { Buffer } from 'node:buffer';
+import * as v from 'valibot';
+import { LIMITS } from '../lib/limits.ts';
+import { deviceTopic } from './device-topic.ts';
+
+/** Said in `hello`; a gateway that speaks another version answers nothing and writes a log entry. */
+export const MODULE_PROTOCOL: { readonly version: number } = { version: 1 };
+
+/** The channel on which a module speaks for itself (mqtt-device-protocol.md section 8). */
+export const MODULE_CHANNEL = 'ucm';
+/** Last part of the topic, the same in both directions. */
+export const MODULE_SUBJECT = 'v1/module';
+
+/** Where the gateway speaks to the module. */
+export function moduleTopic(hardwareId: string): string {
+  return deviceTopic({ hardwareId, channelId: MODULE_CHANNEL }, MODULE_SUBJECT);
+}
+
+const identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'is no identifier'));
+const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'is no SHA-256'));
+const sizeBytes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(LIMITS.module.contentBytes));
+const text = v.pipe(v.string(), v.maxLength(LIMITS.module.reasonBytes));
+const table = v.record(v.string(), v.unknown());
+const storageKey = v.pipe(v.string(), v.check(isStorageKey, 'is no storage key'));
+const bytes = (bytesMax: number) =>
+  v.pipe(
+    v.string(),
+    v.maxLength(Math.ceil(bytesMax / 3) * 4),
+    v.base64(),
+    v.transform((base64): Buffer => Buffer.from(base64, 'base64')),
+    v.check((decoded) => decoded.length <= bytesMax, `has more than ${bytesMax} bytes`),
+  );
+
+/** 1 to 64 bytes. */
+export function isStorageKey(key: string): boolean {
+  return key.length > 0 && Buffer.byteLength(key) <= LIMITS.module.storageKeyBytes;
+}
+
+/** Something that is fetched in pieces and kept by its SHA-256, in lower-case hexadecimal. */
+const content = v.object({ hash, size: sizeBytes });
+
+const assignment = v.object({
+  device_id: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+  channel_id: identifier,
+  /** The compiled Lua file. */
+  script: content,
+  /** What the runtime must know of the blueprint: `BlueprintFacts` as JSON. */
+  facts: content,
+});
+
+const TO_MODULE = v.variant('type', [
+  v.object({
+    type: v.literal('assignments'),
+    /** Grows with each document of one run of the gateway. */
+    revision: v.pipe(v.number(), v.integer(), v.minValue(0)),
+    /** IANA name, for `os.date`. */
+    time_zone: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+    /** Everything the module shall run; what is not in it is stopped. */
+    devices: v.pipe(v.array(assignment), v.maxLength(LIMITS.module.scripts)),
+  }),
+  v.object({
+    type: v.literal('content'),
+    hash,
+    size: sizeBytes,
+    offset: sizeBytes,
+    data: bytes(LIMITS.module.chunkBytes),
+  }),
+  v.object({
+    type: v.literal('configuration'),
+    channel_id: identifier,
+    /** All groups: defaults applied, sensitive values in clear, unset parameters absent. */
+    groups: v.record(v.string(), table),
+    /** Groups that were just written: their callbacks run even when no value differs. */
+    written: v.pipe(v.array(v.string()), v.maxLength(1_000)),
+  }),
+  v.object({
+    type: v.literal('configuration_check'),
+    id: identifier,
+    channel_id: identifier,
+    group: v.string(),
+    values: table,
+  }),
+  v.object({
+    type: v.literal('restart'),
+    /** Absent: every script. */
+    channel_id: v.optional(identifier),
+  }),
+  v.object({
+    type: v.literal('answer'),
+    id: identifier,
+    /** Of `storage_read`; absent when there is no such key. */
+    value: v.optional(bytes(LIMITS.module.storageValueBytes)),
+    /** Of `command`. */
+    state: v.optional(v.picklist(['completed', 'error'])),
+    payload: v.optional(table),
+    /** The request failed; a sentence for the script. */
+    error: v.optional(text),
+  }),
+]);
+
+const FROM_MODULE = v.variant('type', [
+  v.object({
+    type: v.literal('hello'),
+    version: v.pipe(v.number(), v.integer()),
+    /** Another text after each start of the module. */
+    run: identifier,
+    /** Requirements of blueprints that it meets, such as `modbus`, and the names of its serial ports. */
+    offers: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(64)),
+  }),
+  v.object({ type: v.literal('get'), hash, offset: sizeBytes }),
+  v.object({
+    type: v.literal('status'),
+    channel_id: identifier,
+    state: v.picklist(['starting', 'running', 'failed', 'stopped']),
+    /** SHA-256 of the script it is about. */
+    script: hash,
+    /** Why it failed. */
+    reason: v.optional(text),
+  }),
+  v.object({ type: v.literal('configuration_verdict'), id: identifier, refusal: v.optional(text) }),
+  v.object({ type: v.literal('storage_read'), id: identifier, channel_id: identifier, key: storageKey }),
+  v.object({
+    type: v.literal('storage_write'),
+    id: identifier,
+    channel_id: identifier,
+    key: storageKey,
+    value: bytes(LIMITS.module.storageValueBytes),
+  }),
+  v.object({ type: v.literal('storage_remove'), id: identifier, channel_id: identifier, key: storageKey }),
+  v.object({
+    type: v.literal('command'),
+    id: identifier,
+    /** Of the device whose script asks. */
+    channel_id: identifier,
+    /** The other device: its id, its slug, or its hardware id together with `target_channel_id`. */
+    target: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),
+    target_channel_id: v.optional(identifier),
+    name: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),
+    arguments: table,
+    timeout_ms: v.pipe(v.number(), v.minValue(1), v.maxValue(LIMITS.module.peerMsMax)),
+  }),
+]);
+
+export type ToModule = v.InferOutput<typeof TO_MODULE>;
+export type FromModule = v.InferOutput<typeof FROM_MODULE>;
+export type Assignment = v.InferOutput<typeof assignment>;
+export type ScriptState = (FromModule & { type: 'status' })['state'];
+
+export type Decoded<Message> = { message: Message; problem?: undefined } | { problem: string };
+
+/** What the module reads. */
+export function decodeToModule(payload: Uint8Array): Decoded<ToModule> {
+  return decode(TO_MODULE, payload);
+}
+
+/** What the gateway reads; also takes the object, if somebody has parsed it already. */
+export function decodeFromModule(payload: Uint8Array | Record<string, unknown>): Decoded<FromModule> {
+  return decode(FROM_MODULE, payload);
+}
+
+/** Bytes travel as base64. That it fits one publication is up to whoever makes the parts. */
+export function encodeModuleMessage(message: ToModule | FromModule): string {
+  const wire = Object.entries(message).map(([key, value]: [string, unknown]) => [
+    key,
+    Buffer.isBuffer(value) ? value.toString('base64') : value,
+  ]);
+  return JSON.stringify(Object.fromEntries(wire));
+}
+
+function decode<Message>(
+  schema: v.GenericSchema<unknown, Message>,
+  payload: Uint8Array | Record<string, unknown>,
+): Decoded<Message> {
+  let value: unknown = payload;
+  if (payload instanceof Uint8Array) {
+    try {
+      value = JSON.parse(Buffer.from(payload).toString('utf8'));
+    } catch {
+      return { problem: 'a message is not JSON' };
+    }
+  }
+  const result = v.safeParse(schema, value, { abortEarly: true });
+  if (result.success) return { message: result.output };
+  const [issue] = result.issues;
+  const path = v.getDotPath(issue) ?? 'message';
+  return { problem: `${path}: ${issue.message}` };
+}
+
+/** What the runtime must know of a blueprint; travels as JSON under its own hash. */
+const FACTS = v.object({
+  /** `v3` for the spec `device/3.0`, `v1` for `device/1.0`. */
+  api: v.picklist(['v3', 'v1']),
+  /** Type of each declared attribute by its name. */
+  telemetry: v.record(v.string(), v.string()),
+  properties: v.record(v.string(), v.string()),
+  /** Parameters of each configuration group that must have a value. */
+  configuration: v.record(v.string(), v.array(v.string())),
+});
+export type BlueprintFacts = v.InferOutput<typeof FACTS>;
+
+export function encodeFacts(facts: BlueprintFacts): Buffer {
+  return Buffer.from(JSON.stringify(facts));
+}
+
+/** Undefined: these are no facts. */
+export function decodeFacts(content: Uint8Array): BlueprintFacts | undefined {
+  const decoded = decode(FACTS, content);
+  return 'message' in decoded ? decoded.message : undefined;
+}
+
+/** The piece of some content that answers a `get`; undefined when the offset lies beyond its end. */
+export function contentPiece(
+  contentHash: string,
+  whole: Uint8Array,
+  offset: number,
+): (ToModule & { type: 'content' }) | undefined {
+  if (offset > whole.length) return undefined;
+  const data = Buffer.from(whole.subarray(offset, offset + LIMITS.module.chunkBytes));
+  return { type: 'content', hash: contentHash, size: whole.length, offset, data };
+}

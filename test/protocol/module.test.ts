@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import { LIMITS } from '../../src/lib/limits.ts';
+import {
+  contentPiece,
+  decodeFacts,
+  decodeFromModule,
+  decodeToModule,
+  encodeFacts,
+  encodeModuleMessage,
+  type FromModule,
+  moduleTopic,
+  type ToModule,
+} from '../../src/protocol/module.ts';
+
+const HASH = 'a'.repeat(64);
+const CONTENT = { hash: HASH, size: 10 };
+const DEVICE = { device_id: 'd1', channel_id: 'c1', script: CONTENT, facts: CONTENT };
+
+const TO_MODULE: ToModule[] = [
+  { type: 'assignments', revision: 3, time_zone: 'Europe/Berlin', devices: [DEVICE] },
+  { type: 'content', hash: HASH, size: 3, offset: 0, data: Buffer.from([0, 255, 10]) },
+  { type: 'configuration', channel_id: 'c1', groups: { connection: { port: 502 } }, written: ['connection'] },
+  { type: 'configuration_check', id: 'q1', channel_id: 'c1', group: 'connection', values: { port: 1 } },
+  { type: 'restart' },
+  { type: 'restart', channel_id: 'c1' },
+  { type: 'answer', id: 'q1' },
+  { type: 'answer', id: 'q1', value: Buffer.from([128]) },
+  { type: 'answer', id: 'q1', state: 'completed', payload: { result: 1 } },
+  { type: 'answer', id: 'q1', error: 'the storage is full' },
+];
+
+const FROM_MODULE: FromModule[] = [
+  { type: 'hello', version: 1, run: 'r1', offers: ['modbus'] },
+  { type: 'get', hash: HASH, offset: 131_072 },
+  { type: 'status', channel_id: 'c1', state: 'running', script: HASH },
+  { type: 'status', channel_id: 'c1', state: 'failed', script: HASH, reason: 'main.lua:1: boom' },
+  { type: 'configuration_verdict', id: 'q1' },
+  { type: 'configuration_verdict', id: 'q1', refusal: 'too hot' },
+  { type: 'storage_read', id: 'q1', channel_id: 'c1', key: 'k' },
+  { type: 'storage_write', id: 'q1', channel_id: 'c1', key: 'k', value: Buffer.from('v') },
+  { type: 'storage_remove', id: 'q1', channel_id: 'c1', key: 'k' },
+  {
+    type: 'command',
+    id: 'q1',
+    channel_id: 'c1',
+    target: 'H2',
+    target_channel_id: 'rl6',
+    name: 'close',
+    arguments: { ch: 1 },
+    timeout_ms: 1_000,
+  },
+];
+
+const REFUSED_TO_MODULE: [what: string, message: unknown][] = [
+  ['a list', []],
+  ['no type', {}],
+  ['another type', { type: 'explode' }],
+  [
+    'more devices than a module runs',
+    { ...TO_MODULE[0], devices: Array.from({ length: 101 }, () => DEVICE) },
+  ],
+  ['a hash that is none', { ...TO_MODULE[1], hash: 'a'.repeat(63) }],
+  ['a script larger than any', { ...TO_MODULE[1], size: LIMITS.module.contentBytes + 1 }],
+  ['a piece larger than any', { ...TO_MODULE[1], data: Buffer.alloc(131_073).toString('base64') }],
+  ['bytes that are no base64', { ...TO_MODULE[1], data: '%' }],
+  ['a channel that would leave its topic', { type: 'restart', channel_id: 'a/b' }],
+  ['a group that is no table', { ...TO_MODULE[2], groups: { connection: 1 } }],
+  ['an offset before the beginning', { ...TO_MODULE[1], offset: -1 }],
+];
+
+const REFUSED_FROM_MODULE: [what: string, message: unknown][] = [
+  ['a message to a module', TO_MODULE[0]],
+  ['a storage key of 65 bytes', { type: 'storage_read', id: 'q', channel_id: 'c', key: 'ä'.repeat(33) }],
+  ['an empty storage key', { type: 'storage_read', id: 'q', channel_id: 'c', key: '' }],
+  [
+    'a stored value larger than the limit',
+    { ...FROM_MODULE[7], value: Buffer.alloc(LIMITS.module.storageValueBytes + 1).toString('base64') },
+  ],
+  ['a state that is none', { ...FROM_MODULE[2], state: 'happy' }],
+  ['a wait longer than the limit', { ...FROM_MODULE[9], timeout_ms: LIMITS.module.peerMsMax + 1 }],
+  [
+    'a reason longer than the limit',
+    { ...FROM_MODULE[3], reason: 'x'.repeat(LIMITS.module.reasonBytes + 1) },
+  ],
+];
+
+const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? '');
+
+describe('the conversation with a module', () => {
+  for (const [what, message] of REFUSED_TO_MODULE)
+    test(`refuses towards the module: ${what}`, () => assert.ok(decodeToModule(bytesOf(message)).problem));
+
+  for (const [what, message] of REFUSED_FROM_MODULE)
+    test(`refuses from the module: ${what}`, () => assert.ok(decodeFromModule(bytesOf(message)).problem));
+
+  test('refuses what is not JSON, and any other bytes, without an accident', () => {
+    assert.equal(decodeToModule(Buffer.from('{')).problem, 'a message is not JSON');
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.jsonValue(), (bytes, value) => {
+        assert.ok(decodeFromModule(bytes).problem);
+        assert.ok(decodeToModule(bytesOf(value)).problem);
+      }),
+    );
+  });
+
+  for (const message of TO_MODULE)
+    test(`carries to the module: ${JSON.stringify(message).slice(0, 60)}`, () =>
+      assert.deepEqual(decodeToModule(Buffer.from(encodeModuleMessage(message))), { message }));
+
+  for (const message of FROM_MODULE)
+    test(`carries from the module: ${JSON.stringify(message).slice(0, 60)}`, () => {
+      const text = encodeModuleMessage(message);
+      assert.deepEqual(decodeFromModule(Buffer.from(text)), { message });
+      assert.deepEqual(decodeFromModule(JSON.parse(text) as Record<string, unknown>), { message });
+    });
+
+  test('passes over keys that it does not know', () => {
+    const decoded = decodeToModule(bytesOf({ type: 'restart', channel_id: 'c1', mood: 'good' }));
+    assert.deepEqual(decoded, { message: { type: 'restart', channel_id: 'c1' } });
+  });
+
+  test('fits the largest document and the largest piece into one publication', () => {
+    const long = (letter: string): string => letter.repeat(64);
+    const device = { ...DEVICE, device_id: long('d'), channel_id: long('c') };
+    const devices = Array.from({ length: LIMITS.module.scripts }, () => device);
+    const document = encodeModuleMessage({ type: 'assignments', revision: 1, time_zone: 'UTC', devices });
+    assert.ok(Buffer.byteLength(document) < LIMITS.mqtt.payloadBytes);
+    const piece = contentPiece(HASH, Buffer.alloc(LIMITS.module.contentBytes), 0) ?? assert.fail();
+    assert.ok(Buffer.byteLength(encodeModuleMessage(piece)) < LIMITS.mqtt.payloadBytes);
+    assert.equal(decodeToModule(Buffer.from(encodeModuleMessage(piece))).problem, undefined);
+  });
+
+  test('is held on a topic below the address of the module', () =>
+    assert.equal(moduleTopic('H'), 'v1/to/H/ucm/v1/module'));
+});
+
+describe('content in pieces', () => {
+  test('has none beyond its end', () => {
+    assert.equal(contentPiece(HASH, Buffer.from('abc'), 4), undefined);
+    assert.equal(contentPiece(HASH, Buffer.from('abc'), 3)?.data.length, 0);
+  });
+
+  test('is whole again when its pieces are joined', () => {
+    const whole = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index & 0xff));
+    const pieces: Buffer[] = [];
+    for (let offset = 0; offset < whole.length;) {
+      const { data } = contentPiece(HASH, whole, offset) ?? assert.fail();
+      pieces.push(data);
+      offset += data.length;
+    }
+    assert.deepEqual(Buffer.concat(pieces), whole);
+  });
+
+  test('of a blueprint gives its facts back, and refuses other documents', () => {
+    const facts = {
+      api: 'v3' as const,
+      telemetry: { power: 'float' },
+      properties: { model: 'string' },
+      configuration: { connection: ['address'] },
+    };
+    assert.deepEqual(decodeFacts(encodeFacts(facts)), facts);
+    assert.equal(decodeFacts(Buffer.from('{"api":"v2"}')), undefined);
+    assert.equal(decodeFacts(Buffer.from('nonsense')), undefined);
+  });
+});
