@@ -5,7 +5,7 @@
 import type { Appliance } from './capabilities/appliance/index.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
-import { buildServers } from './gateway/servers.ts';
+import { buildServers, type Servers } from './gateway/servers.ts';
 
 export type { GatewayOptions } from './gateway/ground.ts';
 
@@ -24,6 +24,10 @@ export interface Gateway {
   stop(): Promise<void>;
   /** True while everything serves. */
   isHealthy(): boolean;
+  /** Answers one request without a socket. */
+  fetch(request: Request): Promise<Response>;
+  /** All operations, as data; empty before the start. */
+  operations(): Pick<Servers, 'routes' | 'streams'>;
 }
 
 /** Part of the total stop time that running requests get. */
@@ -35,6 +39,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** In the order of starting. */
   const running: { name: string; stop: () => Promise<void> | void }[] = [];
   let appliance: Appliance | undefined;
+  let servers: Servers | undefined;
 
   const started: StartedHook = (name, stop): void => void running.push({ name, stop });
 
@@ -54,7 +59,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     };
     const parts = await timed('capabilities', () => buildCapabilities(ground, listening, started));
     appliance = parts.appliance;
-    const { http, broker } = await timed('servers', () => buildServers(ground, parts));
+    servers = await timed('servers', () => buildServers(ground, parts));
+    const { http, broker } = servers;
     listening.broker = broker;
     started('http', () => http.stop(HTTP_STOP_MS));
     listening.httpPort = (await timed('http', () => http.start())).port;
@@ -91,5 +97,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     stop: stopAll,
     isHealthy: () => appliance?.isServing() ?? false,
+    fetch: async (request) => {
+      if (!servers) throw new Error('the gateway has not been started');
+      return servers.http.fetch(request);
+    },
+    operations: () => ({ routes: servers?.routes ?? [], streams: servers?.streams ?? [] }),
   };
 }

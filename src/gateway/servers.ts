@@ -11,17 +11,22 @@ import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { resolveSiteId, siteRoutes } from '../capabilities/site/index.ts';
 import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { createHttp, type Http, type Principal, type Route } from '../platform/http/index.ts';
+import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { GatewayOptions, Ground } from './ground.ts';
 
+export interface Servers {
+  http: Http;
+  broker: MqttBroker;
+  /** What `http` serves. */
+  routes: readonly Route[];
+  streams: readonly Stream[];
+}
+
 /** Builds the broker and the HTTP server; neither listens yet. */
-export async function buildServers(
-  { options, metrics }: Ground,
-  parts: Capabilities,
-): Promise<{ http: Http; broker: MqttBroker }> {
+export async function buildServers({ options, metrics }: Ground, parts: Capabilities): Promise<Servers> {
   const { config, clock, log } = options;
   const broker = await createMqttBroker({
     clock,
@@ -33,6 +38,12 @@ export async function buildServers(
     limits: { messagesPerSecond: config.mqttMessagesPerSecond, messageBurst: config.mqttMessageBurst },
   });
   parts.connectivity.attach(broker);
+  const routes = routesOf(parts, options, metrics);
+  const streams = [
+    ...deviceLogStreams(parts),
+    ...telemetryStreams(parts.telemetry, parts.devices),
+    ...monitorStreams(parts),
+  ];
   const http = createHttp({
     host: config.httpHost,
     port: config.httpPort,
@@ -46,18 +57,14 @@ export async function buildServers(
       site_id: resolveSiteId(parts.site),
       device_id: (value) => parts.devices.require(value).id,
     },
-    routes: routesOf(parts, options, metrics),
-    streams: [
-      ...deviceLogStreams(parts),
-      ...telemetryStreams(parts.telemetry, parts.devices),
-      ...monitorStreams(parts),
-    ],
+    routes,
+    streams,
     corsOrigins: config.corsOrigins?.split(',').map((origin) => origin.trim()),
     requestsPerSecond: config.httpRequestsPerSecond,
     requestBurst: config.httpRequestBurst,
   });
   closeRevokedStreams(parts.auth, http);
-  return { http, broker };
+  return { http, broker, routes, streams };
 }
 
 function routesOf(parts: Capabilities, { clock, version }: GatewayOptions, metrics: Metrics): Route[] {

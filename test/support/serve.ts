@@ -105,7 +105,8 @@ function tokenHeader(role: string | null): Record<string, string> {
   return role === null ? {} : { 'X-Service-Auth-Token': role };
 }
 
-function watch(url: string, headers: Record<string, string>): Promise<Watched> {
+/** Opens a WebSocket; rejects with a `Refusal` when the upgrade is refused. */
+export function watch(url: string, headers: Record<string, string>): Promise<Watched> {
   const socket = new WebSocket(url.replace('http:', 'ws:'), { headers });
   const messages: unknown[] = [];
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {

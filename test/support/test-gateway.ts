@@ -1,0 +1,246 @@
+/**
+ * The whole gateway in process: real databases in a temporary folder, real broker and HTTP server on ports
+ * of their own, a token per role. What is outside (devices, people) is played by the test.
+ */
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createAuth, ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import { createGateway, type Gateway, type Started } from '../../src/gateway.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { type Config, loadConfig } from '../../src/platform/config/index.ts';
+import { createMetrics } from '../../src/platform/metrics/index.ts';
+import { openDatabase } from '../../src/platform/sqlite/index.ts';
+import { MockDevice } from './mock-device.ts';
+import { type Watched, watch } from './serve.ts';
+import { settle, type TestClock } from './test-clock.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from './workspace.ts';
+
+/** Whose token a call carries: a role, an exact token text, or `null` for none. */
+export type Caller = IssuableRole | { token: string } | null;
+
+export interface Answer {
+  status: number;
+  /** Parsed JSON; the text when the answer is something else. */
+  body: unknown;
+  headers: Headers;
+}
+
+export interface TestGatewayOptions {
+  /** Absent: the system's clock. A test clock also paces the group commits: see `settled`. */
+  clock?: TestClock;
+  /** Options as environment variables, beyond folder, addresses and high rate limits. */
+  environment?: Record<string, string>;
+  /** A folder of an earlier gateway; absent: a new one. */
+  dataDir?: string;
+}
+
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly dataDir: string;
+  readonly config: Config;
+  readonly lines: LogLine[];
+  /** Of the present start; it changes with `restart`. */
+  readonly ports: Started;
+  readonly origin: string;
+  token(role: IssuableRole): string;
+  /** One request, without a socket. `body` is sent as JSON, a text or bytes as they are. */
+  call(caller: Caller, method: string, path: string, body?: unknown, headers?: HeadersOf): Promise<Answer>;
+  /** The body of a call that must succeed. */
+  ok(
+    caller: Caller,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: HeadersOf,
+  ): Promise<Record<string, unknown>>;
+  /** The raw answer over a real connection. */
+  request(
+    caller: Caller,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: HeadersOf,
+  ): Promise<Response>;
+  /** A WebSocket; rejects with a `Refusal` when the upgrade is refused. */
+  watch(caller: Caller, path: string, headers?: HeadersOf): Promise<Watched>;
+  /** A new standalone device with the blueprint, not connected yet. Default: the sample battery inverter. */
+  provision(name?: string, blueprintId?: string | null): Promise<MockDevice>;
+  /** The sample blueprint that is built in. */
+  sampleBlueprintId(): Promise<string>;
+  /** Waits for the promise while a test clock moves on by small steps; with the system's clock just waits. */
+  settled<Result>(promise: Promise<Result>): Promise<Result>;
+  stop(): Promise<void>;
+  /** Stops and starts again on the same folder. Ports change, so devices must connect to the new ones. */
+  restart(): Promise<void>;
+}
+
+export type HeadersOf = Record<string, string>;
+
+const STEP_MS = 5;
+
+export async function startTestGateway(
+  test: Pick<TestContext, 'after'>,
+  options: TestGatewayOptions = {},
+): Promise<TestGateway> {
+  const systemClock = options.clock ? undefined : createSystemClock();
+  const clock = options.clock ?? systemClock ?? createSystemClock();
+  const dataDir = options.dataDir ?? temporaryFolder(test);
+  const { log, lines } = recordingLog(clock);
+  const config = loadConfig({ environment: { ...environmentOf(dataDir), ...options.environment } });
+  let gateway: Gateway;
+  let ports: Started;
+  const devices: MockDevice[] = [];
+
+  async function settled<Result>(promise: Promise<Result>): Promise<Result> {
+    const { clock: testClock } = options;
+    if (!testClock) return promise;
+    const state = { isSettled: false };
+    void Promise.allSettled([promise]).then(() => (state.isSettled = true));
+    // Sockets need turns of the event loop, timers need the clock: both get theirs.
+    for (let turn = 1; !state.isSettled; turn++) {
+      await settle();
+      if (turn % 4 === 0 && !state.isSettled) await testClock.advance(STEP_MS);
+    }
+    return promise;
+  }
+
+  async function start(): Promise<void> {
+    gateway = createGateway({ config, clock, log, version: '0.0.0-test' });
+    ports = await settled(gateway.start());
+  }
+
+  async function stop(): Promise<void> {
+    for (const device of devices) await device.leave();
+    await settled(gateway.stop());
+  }
+
+  await start();
+  test.after(async () => {
+    await stop();
+    systemClock?.close();
+  });
+  const tokens = createTokens(dataDir, clock);
+
+  const tokenHeader = (caller: Caller): HeadersOf => {
+    if (caller === null) return {};
+    return { 'X-Service-Auth-Token': typeof caller === 'string' ? tokens[caller] : caller.token };
+  };
+
+  const call: TestGateway['call'] = async (caller, method, path, body, headers = {}) => {
+    const response = await gateway.fetch(
+      new Request(new URL(path, 'http://gateway.test'), {
+        method,
+        headers: { ...tokenHeader(caller), ...headers },
+        ...(body !== undefined && { body: bodyOf(body) }),
+      }),
+    );
+    return answerOf(response);
+  };
+
+  const ok: TestGateway['ok'] = async (...parameters) => {
+    const { status, body } = await call(...parameters);
+    if (status !== 200)
+      throw new Error(`${parameters[1]} ${parameters[2]}: ${status} ${JSON.stringify(body)}`);
+    return body as Record<string, unknown>;
+  };
+
+  const sampleBlueprintId = async (): Promise<string> => {
+    const { blueprint } = await ok('READONLY', 'GET', '/v3/blueprints/enapter/battery-inverter/latest');
+    return (blueprint as { id: string }).id;
+  };
+
+  return {
+    get gateway() {
+      return gateway;
+    },
+    dataDir,
+    config,
+    lines,
+    get ports() {
+      return ports;
+    },
+    get origin() {
+      return `http://127.0.0.1:${ports.httpPort}`;
+    },
+    token: (role) => tokens[role],
+    call,
+    ok,
+    request: (caller, method, path, body, headers = {}) =>
+      fetch(`http://127.0.0.1:${ports.httpPort}${path}`, {
+        method,
+        headers: { ...tokenHeader(caller), Connection: 'close', ...headers },
+        ...(body !== undefined && { body: bodyOf(body) }),
+      }),
+    watch: (caller, path, headers = {}) =>
+      watch(`http://127.0.0.1:${ports.httpPort}${path}`, { ...tokenHeader(caller), ...headers }),
+    provision: async (name = 'Battery', blueprintId) => {
+      const answer = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name });
+      const device = new MockDevice(answer, { settled, port: () => ports.mqttPort });
+      devices.push(device);
+      const assigned = blueprintId === undefined ? await sampleBlueprintId() : blueprintId;
+      if (assigned !== null)
+        await ok('OWNER', 'POST', `/v3/devices/${device.id}/assign_blueprint`, { blueprint_id: assigned });
+      return device;
+    },
+    sampleBlueprintId,
+    settled,
+    stop,
+    restart: async () => {
+      await stop();
+      await start();
+    },
+  };
+}
+
+function environmentOf(dataDir: string): Record<string, string> {
+  return {
+    GATEWAY_DATA_DIR: dataDir,
+    GATEWAY_HTTP_HOST: '127.0.0.1',
+    GATEWAY_HTTP_PORT: '0',
+    GATEWAY_MQTT_HOST: '127.0.0.1',
+    GATEWAY_MQTT_PORT: '0',
+    GATEWAY_HTTP_REQUESTS_PER_SECOND: '100000',
+    GATEWAY_HTTP_REQUEST_BURST: '100000',
+    GATEWAY_MQTT_MESSAGES_PER_SECOND: '100000',
+    GATEWAY_MQTT_MESSAGE_BURST: '100000',
+    GATEWAY_SITE_NAME: 'Depot',
+  };
+}
+
+/** As the local command makes them: another connection to the same state.db. */
+function createTokens(
+  dataDir: string,
+  clock: TestClock | ReturnType<typeof createSystemClock>,
+): Record<IssuableRole, string> {
+  const { log } = recordingLog(clock);
+  const path = join(dataDir, 'state.db');
+  const database = openDatabase({ path, migrationsDir: join(MIGRATIONS_DIR, 'state'), clock, log });
+  try {
+    const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir });
+    const entries = ISSUABLE_ROLES.map((role) => [role, auth.tokens.create({ name: role, role }).text]);
+    return Object.fromEntries(entries) as Record<IssuableRole, string>;
+  } finally {
+    database.close();
+  }
+}
+
+function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> {
+  if (typeof body === 'string') return body;
+  return body instanceof Uint8Array ? Uint8Array.from(body) : JSON.stringify(body);
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const isJson = response.headers.get('content-type') === 'application/json';
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: isJson ? (JSON.parse(text) as unknown) : text,
+    headers: response.headers,
+  };
+}
+
+/** `status code …` of a refusal, one code per problem. */
+export function refusal({ status, body }: Answer): string {
+  const { errors = [] } = body as { errors?: { code: string }[] };
+  return [status, ...errors.map(({ code }) => code)].join(' ');
+}
