@@ -142,7 +142,7 @@ async function verifySeries(
   };
 }
 
-/** Rows without the header. */
+/** Rows without the header, cells in the order of the attributes; the answer has its own order. */
 async function series(
   world: World,
   actor: DeviceActor,
@@ -165,7 +165,10 @@ async function series(
   const [header, ...rows] = parseCsv(text);
   if (header?.length !== attributes.length + 1)
     throw new Error(`query_timeseries answered ${header?.length ?? 0} columns: ${header?.join(' | ')}`);
-  return rows;
+  const places = attributes.map(({ name }) =>
+    header.findIndex((title) => title.startsWith(`telemetry=${name} `)),
+  );
+  return rows.map((row) => [row[0] ?? '', ...places.map((place) => row[place] ?? '')]);
 }
 
 async function verifyLogs(
