@@ -1,0 +1,46 @@
+/** The sample blueprints of docs/samples, through the same door as an upload. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { missingRequirements } from '../../../src/capabilities/blueprints/index.ts';
+import { PROJECT_ROOT } from '../../support/workspace.ts';
+import { startBlueprints, zipOf } from './support.ts';
+
+const SAMPLES = join(PROJECT_ROOT, 'docs/samples/blueprints');
+const names = readdirSync(SAMPLES, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+function zipOfSample(name: string): Promise<Buffer> {
+  const folder = join(SAMPLES, name);
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const paths = files.map(({ parentPath, name: file }) => join(parentPath, file));
+  return zipOf(Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path)])));
+}
+
+describe('the sample blueprints', () => {
+  test('are three, and each is in the list', () => {
+    assert.deepEqual(names.sort(), ['http-weather', 'modbus-inverter', 'relay']);
+    const list = readFileSync(join(SAMPLES, 'README.md'), 'utf8');
+    for (const name of names) assert.ok(list.includes(`\`${name}\``), name);
+  });
+
+  for (const name of names)
+    test(`${name} is valid by the strict check, compiles, and runs on a module of software alone`, async (t) => {
+      const { blueprints } = startBlueprints(t, 'STRICT');
+      const zip = await zipOfSample(name);
+      assert.deepEqual(await blueprints.validate(zip), []);
+      const { id } = await blueprints.upload(zip);
+      const manifest = blueprints.manifest(id);
+      assert.deepEqual(missingRequirements(manifest), []);
+      const script = Buffer.from(blueprints.script(id) ?? assert.fail()).toString('utf8');
+      for (const command of Object.keys(manifest.commands))
+        assert.ok(script.includes(`'${command}'`), `${command} has no handler`);
+      // What the script sends is declared; helpers apart, names of attributes are written out.
+      for (const attribute of Object.keys(manifest.telemetry))
+        if (attribute !== 'timestamp') assert.ok(script.includes(attribute), `${attribute} is never sent`);
+    });
+});
