@@ -1,21 +1,11 @@
 /** The two servers that people, programs and devices talk to. */
-import { applianceRoutes } from '../capabilities/appliance/index.ts';
-import { type Auth, authRoutes } from '../capabilities/auth/index.ts';
-import { blueprintRoutes } from '../capabilities/blueprints/index.ts';
-import { commandRoutes } from '../capabilities/commands/index.ts';
-import { deviceConfigurationRoutes } from '../capabilities/device-configuration/index.ts';
-import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/index.ts';
-import { deviceRoutes } from '../capabilities/devices/index.ts';
-import { monitorStreams } from '../capabilities/monitor/index.ts';
-import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
-import { resolveSiteId, siteRoutes } from '../capabilities/site/index.ts';
-import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
-import { LIMITS } from '../lib/limits.ts';
+import type { Auth } from '../capabilities/auth/index.ts';
+import { resolveSiteId } from '../capabilities/site/index.ts';
 import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
-import type { Metrics } from '../platform/metrics/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
 import type { Capabilities } from './capabilities.ts';
-import type { GatewayOptions, Ground } from './ground.ts';
+import type { Ground } from './ground.ts';
+import { routeGroups } from './route-groups.ts';
 
 export interface Servers {
   http: Http;
@@ -38,12 +28,9 @@ export async function buildServers({ options, metrics }: Ground, parts: Capabili
     limits: { messagesPerSecond: config.mqttMessagesPerSecond, messageBurst: config.mqttMessageBurst },
   });
   parts.connectivity.attach(broker);
-  const routes = routesOf(parts, options, metrics);
-  const streams = [
-    ...deviceLogStreams(parts),
-    ...telemetryStreams(parts.telemetry, parts.devices),
-    ...monitorStreams(parts),
-  ];
+  const groups = routeGroups(parts, options, metrics);
+  const routes = groups.flatMap((group) => group.routes);
+  const streams = groups.flatMap((group) => group.streams ?? []);
   const http = createHttp({
     host: config.httpHost,
     port: config.httpPort,
@@ -65,22 +52,6 @@ export async function buildServers({ options, metrics }: Ground, parts: Capabili
   });
   closeRevokedStreams(parts.auth, http);
   return { http, broker, routes, streams };
-}
-
-function routesOf(parts: Capabilities, { clock, version }: GatewayOptions, metrics: Metrics): Route[] {
-  const { site, auth, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
-  return [
-    ...applianceRoutes({ appliance, metrics, version }),
-    ...siteRoutes(site),
-    ...authRoutes(auth),
-    ...blueprintRoutes(blueprints),
-    ...deviceRoutes(parts),
-    ...provisioningRoutes(parts),
-    ...deviceConfigurationRoutes(deviceConfiguration, devices),
-    ...commandRoutes({ ...parts, clock, limits: LIMITS.commands }),
-    ...telemetryRoutes(telemetry, devices),
-    ...deviceLogRoutes(parts),
-  ];
 }
 
 function anonymousPrincipal(role: 'READONLY'): Principal {

@@ -1,10 +1,21 @@
 /** Health and metrics, for service managers and monitoring. */
+import * as v from 'valibot';
 import { gatewayError } from '../../lib/errors.ts';
-import { route, type Route } from '../../platform/http/index.ts';
+import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Appliance } from './service.ts';
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+const healthShape = v.pipe(
+  v.object({ status: v.literal('ok'), version: v.string() }),
+  v.examples([{ status: 'ok', version: '0.1.0' }]),
+);
+
+const METRICS: MediaAnswer = {
+  mediaType: 'text/plain',
+  about: 'Metrics in the text format of Prometheus.',
+};
 
 export function applianceRoutes(options: {
   appliance: Appliance;
@@ -14,6 +25,8 @@ export function applianceRoutes(options: {
   return [
     route({
       operation: 'get_health',
+      about: 'Whether everything serves; for service managers and monitoring.',
+      answer: healthShape,
       method: 'GET',
       paths: ['/healthz'],
       role: null,
@@ -26,6 +39,8 @@ export function applianceRoutes(options: {
     }),
     route({
       operation: 'get_metrics',
+      about: 'Counters and gauges of the gateway.',
+      answer: METRICS,
       method: 'GET',
       paths: ['/metrics'],
       role: 'READONLY',

@@ -9,9 +9,11 @@ import {
   route,
   type Route,
   sessionCookie,
+  shape,
 } from '../../platform/http/index.ts';
 import { principalOf, tokenIdOf, type TokenRecord } from './model.ts';
 import {
+  accessShapes,
   claimBody,
   createTokenBody,
   createUserBody,
@@ -39,6 +41,8 @@ function signInRoutes(auth: Auth): Route[] {
   return [
     route({
       operation: 'get_claim',
+      about: 'Whether somebody has claimed this gateway.',
+      answer: accessShapes.claim,
       method: 'GET',
       paths: ['/v3/auth/claim'],
       role: null,
@@ -47,6 +51,8 @@ function signInRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'claim',
+      about: 'Makes the first user, an installer, with the code that the gateway shows at its start.',
+      answer: accessShapes.session,
       method: 'POST',
       paths: ['/v3/auth/claim'],
       role: null,
@@ -60,6 +66,8 @@ function signInRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'login',
+      about: 'Opens a session; the token is in the answer for programs and in a cookie for browsers.',
+      answer: accessShapes.session,
       method: 'POST',
       paths: ['/v3/auth/login'],
       role: null,
@@ -70,6 +78,8 @@ function signInRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'logout',
+      about: 'Ends the session of the caller; without one nothing happens.',
+      answer: shape.nothing(),
       method: 'POST',
       paths: ['/v3/auth/logout'],
       role: null,
@@ -103,6 +113,8 @@ function ownRoutes(auth: Auth): Route[] {
   return [
     route({
       operation: 'get_me',
+      about: 'Who the caller is.',
+      answer: accessShapes.me,
       method: 'GET',
       paths: ['/v3/auth/me'],
       role: 'READONLY',
@@ -112,6 +124,8 @@ function ownRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'change_own_password',
+      about: 'Changes the password of the logged-in user.',
+      answer: shape.nothing(),
       method: 'POST',
       paths: ['/v3/auth/password'],
       role: 'READONLY',
@@ -151,6 +165,8 @@ function userRoutes(auth: Auth): Route[] {
   return [
     route({
       operation: 'list_users',
+      about: 'All users.',
+      answer: accessShapes.users,
       method: 'GET',
       paths: ['/v3/auth/users'],
       role: 'INSTALLER',
@@ -162,6 +178,8 @@ function userRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'create_user',
+      about: 'Makes a user.',
+      answer: accessShapes.user,
       method: 'POST',
       paths: ['/v3/auth/users'],
       role: 'INSTALLER',
@@ -173,6 +191,8 @@ function userRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'update_user',
+      about: 'Changes role and password of a user; null or absent stays.',
+      answer: accessShapes.user,
       method: 'PATCH',
       paths: ['/v3/auth/users/{user_id}'],
       role: 'INSTALLER',
@@ -184,6 +204,8 @@ function userRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'delete_user',
+      about: 'Deletes a user and ends the tokens and sessions that act for it.',
+      answer: shape.nothing(),
       method: 'DELETE',
       paths: ['/v3/auth/users/{user_id}'],
       role: 'INSTALLER',
@@ -202,6 +224,8 @@ function tokenRoutes(auth: Auth): Route[] {
   return [
     route({
       operation: 'list_tokens',
+      about: 'The tokens that the caller may see.',
+      answer: accessShapes.tokens,
       method: 'GET',
       paths: ['/v3/auth/tokens'],
       role: 'READONLY',
@@ -215,6 +239,8 @@ function tokenRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'create_token',
+      about: 'Makes a token whose role does not exceed that of the caller.',
+      answer: accessShapes.token,
       method: 'POST',
       paths: ['/v3/auth/tokens'],
       role: 'READONLY',
@@ -228,6 +254,8 @@ function tokenRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'revoke_token',
+      about: 'Ends a token or session.',
+      answer: shape.nothing(),
       method: 'DELETE',
       paths: ['/v3/auth/tokens/{token_id}'],
       role: 'READONLY',

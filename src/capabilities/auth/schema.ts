@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { query } from '../../platform/http/index.ts';
+import { query, shape } from '../../platform/http/index.ts';
 import { effectiveRole, ISSUABLE_ROLES, TOKEN_KINDS, type TokenRecord, type User } from './model.ts';
 import type { Session } from './sign-in.ts';
 
@@ -30,6 +30,7 @@ const secret = v.pipe(v.string(), v.maxLength(passwordLengthMax, 'is too long'))
 
 const lifetimeMs = v.pipe(
   v.string(),
+  shape.wire({ ...shape.WIRE.duration, examples: ['30d'] }),
   v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
     const durationMs = parseDurationMs(dataset.value);
     if (durationMs !== undefined && durationMs > 0 && Number.isSafeInteger(Math.round(durationMs)))
@@ -44,6 +45,73 @@ const absent = <Schema extends v.GenericSchema>(schema: Schema) =>
     v.nullish(schema),
     v.transform((value) => value ?? undefined),
   );
+
+/** Wire shapes of answers, for the API description. */
+const userShape = shape.named(
+  'User',
+  v.object({
+    id: v.string(),
+    name: v.string(),
+    role: v.picklist(ISSUABLE_ROLES),
+    has_password: v.pipe(v.boolean(), v.description('False after access was reset.')),
+    created_at: shape.instant(),
+  }),
+  {
+    id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
+    name: 'anna',
+    role: 'OWNER',
+    has_password: true,
+    created_at: '2026-03-01T08:00:00.123Z',
+  },
+);
+
+const tokenShape = shape.named(
+  'AccessToken',
+  v.object({
+    id: v.string(),
+    kind: v.picklist(TOKEN_KINDS),
+    name: v.string(),
+    role: v.picklist(ISSUABLE_ROLES),
+    user: v.optional(v.object({ id: v.string(), name: v.string() })),
+    created_at: shape.instant(),
+    expires_at: v.optional(shape.instant()),
+    expired: v.boolean(),
+    last_used_at: v.optional(shape.instant()),
+  }),
+  {
+    id: '0d9f1a52-51d7-4f51-9c66-8f8f3f6c2b10',
+    kind: 'TOKEN',
+    name: 'dashboard',
+    role: 'READONLY',
+    created_at: '2026-03-01T08:00:00.123Z',
+    expired: false,
+  },
+);
+
+export const accessShapes = {
+  claim: v.object({ claim: v.object({ claimed: v.boolean() }) }),
+  session: v.object({
+    token: v.pipe(v.string(), v.examples(['opaque text'])),
+    role: v.picklist(ISSUABLE_ROLES),
+    expires_at: v.optional(shape.instant()),
+    user: userShape,
+  }),
+  me: v.object({
+    me: v.object({
+      kind: v.picklist(['token', 'user', 'rule', 'anonymous']),
+      id: v.string(),
+      name: v.string(),
+      role: shape.role(),
+    }),
+  }),
+  user: v.object({ user: userShape }),
+  users: shape.listOf('users', userShape),
+  token: v.object({
+    token: v.pipe(v.string(), v.description('The text of the token; shown once.')),
+    access_token: tokenShape,
+  }),
+  tokens: shape.listOf('access_tokens', tokenShape),
+};
 
 export const claimBody = v.object({
   claim_code: secret,

@@ -1,9 +1,9 @@
 /** Operations on blueprints and device profiles (http-contract.md 9.4). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { query, route, type Call, type Route } from '../../platform/http/index.ts';
+import { query, route, shape, type Call, type Route } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
-import { toWire } from './schema.ts';
+import { blueprintShapes, toWire, UPLOAD_MEDIA } from './schema.ts';
 import type { BlueprintService } from './service.ts';
 
 /** Zip and what a form adds to it. */
@@ -21,6 +21,8 @@ function readRoutes(service: BlueprintService): Route[] {
   return [
     route({
       operation: 'get_blueprint',
+      about: 'One blueprint.',
+      answer: blueprintShapes.one,
       method: 'GET',
       paths: ['/v3/blueprints/{blueprint_id}'],
       role: 'READONLY',
@@ -29,6 +31,8 @@ function readRoutes(service: BlueprintService): Route[] {
     }),
     route({
       operation: 'get_blueprint_by_name',
+      about: 'A gateway knows no public registry: only names that were given here are found.',
+      answer: blueprintShapes.one,
       method: 'GET',
       paths: ['/v3/blueprints/{namespace}/{blueprint_name}/{tag}'],
       role: 'READONLY',
@@ -45,6 +49,8 @@ function readRoutes(service: BlueprintService): Route[] {
     }),
     route({
       operation: 'get_blueprint_zip',
+      about: 'ORIGINAL is the upload byte by byte, COMPILED what devices and clients see.',
+      answer: blueprintShapes.blueprintZip,
       method: 'GET',
       paths: ['/v3/blueprints/{blueprint_id}/zip'],
       role: 'READONLY',
@@ -63,6 +69,9 @@ function uploadRoutes(service: BlueprintService): Route[] {
   return [
     route({
       operation: 'validate_blueprint',
+      about: 'Lists what is wrong with a blueprint; stores nothing.',
+      bodyMedia: UPLOAD_MEDIA,
+      answer: blueprintShapes.validation,
       method: 'POST',
       paths: ['/v3/blueprints/validate'],
       role: null,
@@ -77,6 +86,9 @@ function uploadRoutes(service: BlueprintService): Route[] {
     }),
     route({
       operation: 'upload_blueprint',
+      about: 'Stores a blueprint under a new id.',
+      bodyMedia: UPLOAD_MEDIA,
+      answer: blueprintShapes.uploaded,
       method: 'POST',
       paths: ['/v3/blueprints/upload'],
       role: 'OWNER',
@@ -96,6 +108,8 @@ function profileRoutes(service: BlueprintService): Route[] {
   return [
     route({
       operation: 'download_device_profiles',
+      about: 'All device profiles.',
+      answer: blueprintShapes.profilesZip,
       method: 'GET',
       paths: ['/v3/blueprints/device_profiles/download', '/v3/blueprints/download_device_profiles'],
       role: 'READONLY',
@@ -103,6 +117,9 @@ function profileRoutes(service: BlueprintService): Route[] {
     }),
     route({
       operation: 'upload_device_profiles',
+      about: 'Adds profiles and replaces those of the same name; the others stay.',
+      bodyMedia: UPLOAD_MEDIA,
+      answer: shape.nothing(),
       method: 'POST',
       paths: ['/v3/blueprints/device_profiles/upload', '/v3/blueprints/upload_device_profiles'],
       role: 'OWNER',

@@ -1,11 +1,41 @@
 /** The blueprint as it stands on the wire (http-contract.md section 8). */
+import * as v from 'valibot';
 import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type MediaAnswer, shape } from '../../platform/http/index.ts';
 import type { Blueprint } from './model.ts';
 
 export interface WireBlueprint {
   id: string;
   created_at: string;
 }
+
+const entries = { id: shape.id(), created_at: shape.instant() };
+const EXAMPLE = { id: '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10', created_at: '2026-03-01T08:00:00.123Z' };
+const blueprintShape = shape.named('Blueprint', v.object(entries), EXAMPLE);
+
+const zip = (about: string): MediaAnswer => ({
+  mediaType: 'application/zip',
+  about,
+  headers: { 'Content-Disposition': 'The name of the file.' },
+});
+
+/** Shapes of answers, for the API description. */
+export const blueprintShapes = {
+  one: v.object({ blueprint: blueprintShape }),
+  uploaded: v.pipe(
+    v.object({ blueprint: blueprintShape, ...entries }),
+    v.examples([{ blueprint: EXAMPLE, ...EXAMPLE }]),
+  ),
+  validation: v.object({
+    validation_errors: v.optional(
+      v.pipe(v.array(v.string()), v.description('Absent when the blueprint is good.')),
+    ),
+  }),
+  blueprintZip: zip('The archive of the blueprint.'),
+  profilesZip: zip('All device profiles, each at the path that its name is.'),
+};
+
+export const UPLOAD_MEDIA = ['application/zip', 'application/octet-stream', 'multipart/form-data'] as const;
 
 export function toWire(blueprint: Blueprint): WireBlueprint {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };

@@ -7,6 +7,7 @@ import { sitePaths } from '../site/index.ts';
 import type { Execution } from './model.ts';
 import {
   deviceIdsOf,
+  executionShapes,
   expandQuery,
   listQuery,
   listQueryOf,
@@ -45,6 +46,10 @@ function sendingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'execute_command',
+      about:
+        'Sends the command and waits for its end. While it waits, blanks are sent before the JSON. ' +
+        'The access level of the command decides about the role.',
+      answer: executionShapes.one,
       method: 'POST',
       paths: [...devicePaths('/commands/execute'), ...devicePaths('/execute_command')],
       // The command's access level decides.
@@ -62,6 +67,8 @@ function sendingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'create_command_execution',
+      about: 'Sends the command and answers at once. The access level of the command decides about the role.',
+      answer: executionShapes.id,
       method: 'POST',
       paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
@@ -79,6 +86,8 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
   return [
     route({
       operation: 'get_command_execution',
+      about: 'One execution of a device, ephemeral ones too.',
+      answer: executionShapes.one,
       method: 'GET',
       paths: [
         ...devicePaths('/commands/executions/{execution_id}'),
@@ -103,6 +112,8 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
     }),
     route({
       operation: 'list_command_executions',
+      about: 'Executions of a device by time of creation.',
+      answer: executionShapes.list,
       method: 'GET',
       paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
@@ -117,6 +128,8 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
     }),
     route({
       operation: 'list_site_command_executions',
+      about: 'Executions of all devices, or of those that pass the filters, by time of creation.',
+      answer: executionShapes.list,
       method: 'GET',
       paths: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
       role: 'READONLY',

@@ -2,7 +2,8 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { query } from '../../platform/http/index.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import type { ResponseState } from '../../protocol/command.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import {
   type CommandResponse,
@@ -15,14 +16,22 @@ import {
 import type { CommandRequest, ListQuery } from './service.ts';
 
 /** Kept as sent, whatever its keys are called, so that an unknown argument is named and not lost. */
-const argumentsObject = v.custom<Record<string, unknown>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
+const argumentsObject = v.pipe(
+  v.custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be an object',
+  ),
+  shape.wire({ type: 'object', additionalProperties: true, examples: [{ value: 5 }] }),
 );
 
 export const requestBody = v.pipe(
   v.object({
-    name: v.pipe(v.string(), v.minLength(1)),
+    name: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.description('Name of the command, or one of its aliases.'),
+      v.examples(['set_limit']),
+    ),
     arguments: v.nullish(argumentsObject),
     ephemeral: v.nullish(v.boolean()),
   }),
@@ -113,6 +122,46 @@ export function deviceIdsOf(
     .filter((device) => conditions.every((holds) => holds(device)))
     .map(({ id }) => id);
 }
+
+const responseShape = shape.named(
+  'CommandResponse',
+  v.object({
+    state: v.picklist(['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'] satisfies ResponseState[]),
+    payload: v.pipe(shape.anyObject(), v.description('With state ERROR its `message` is a text.')),
+    received_at: shape.instant(),
+  }),
+  { state: 'SUCCEEDED', payload: { result: null }, received_at: '2026-03-01T08:00:01.200Z' },
+);
+
+const executionShape = shape.named(
+  'Execution',
+  v.object({
+    id: shape.id(),
+    device_id: shape.id(),
+    state: v.picklist(EXECUTION_STATES),
+    ephemeral: v.boolean(),
+    created_at: shape.instant(),
+    request: v.object({ name: v.string(), arguments: shape.anyObject(), manifest_name: v.string() }),
+    response: v.optional(v.pipe(responseShape, v.description('The newest; absent while there is none.'))),
+    log: v.optional(v.pipe(v.array(responseShape), v.description('Newest first.'))),
+  }),
+  {
+    id: '0d9f1a52-51d7-4f51-9c66-8f8f3f6c2b10',
+    device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+    state: 'SUCCESS',
+    ephemeral: false,
+    created_at: '2026-03-01T08:00:00.000Z',
+    request: { name: 'set_limit', arguments: { value: 5 }, manifest_name: 'set_limit' },
+    response: { state: 'SUCCEEDED', payload: { result: null }, received_at: '2026-03-01T08:00:01.200Z' },
+  },
+);
+
+/** Wire shapes of answers, for the API description. */
+export const executionShapes = {
+  one: v.object({ execution: executionShape }),
+  list: shape.listOf('executions', executionShape),
+  id: v.object({ execution_id: shape.id() }),
+};
 
 /** `log` is given for `expand=log`, newest first. */
 export function toWire(execution: Execution, log?: readonly CommandResponse[]): Record<string, unknown> {

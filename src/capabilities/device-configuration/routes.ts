@@ -1,7 +1,7 @@
 /** Operations on the configuration of a device (http-contract.md 9.5). */
 import { route, type Call, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Device, type Devices } from '../devices/index.ts';
-import { getQuery, updateBody } from './schema.ts';
+import { configurationShape, getQuery, updateBody } from './schema.ts';
 import type { DeviceConfigurationService } from './service.ts';
 
 /** Least role of all; each group has its own above that. */
@@ -14,6 +14,8 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
   return [
     route({
       operation: 'get_device_configuration',
+      about: 'Values of a configuration group. The access level of the group decides about the role.',
+      answer: configurationShape,
       method: 'GET',
       paths: devicePaths(GROUP),
       role: ROLE,
@@ -30,6 +32,8 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
     }),
     route({
       operation: 'update_device_configuration',
+      about: 'Sets and resets parameters, all or none; answers the whole group.',
+      answer: configurationShape,
       method: 'PATCH',
       paths: devicePaths(GROUP),
       role: ROLE,
@@ -41,6 +45,8 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
     }),
     route({
       operation: 'reset_device_configuration',
+      about: 'Takes every parameter of the group back to its default.',
+      answer: configurationShape,
       method: 'POST',
       paths: devicePaths(`${GROUP}/reset_all`),
       role: ROLE,

@@ -6,6 +6,7 @@ import {
   filterOf,
   listQuery,
   listQueryOf,
+  logShapes,
   showsTimestamp,
   streamQuery,
   toStreamMessage,
@@ -26,6 +27,8 @@ export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] 
   return [
     route({
       operation: 'get_device_logs',
+      about: 'A window of entries counted from the newest one, shown in the asked order.',
+      answer: logShapes.list,
       method: 'GET',
       paths: devicePaths('/logs'),
       role: 'USER',
@@ -43,6 +46,8 @@ export function deviceLogStreams({ deviceLogs, devices }: RouteOptions): Stream[
   return [
     stream({
       operation: 'stream_device_logs',
+      about: 'Entries as they arrive; no history.',
+      message: logShapes.message,
       paths: [...devicePaths('/logs'), ...devicePaths('/logs/ws')],
       role: 'USER',
       query: streamQuery,

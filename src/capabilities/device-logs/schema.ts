@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { query } from '../../platform/http/index.ts';
+import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
 import type { LogQuery } from './service.ts';
@@ -72,6 +72,47 @@ export function toWire(entry: LogEntry, withTimestamp: boolean): Record<string, 
     persist: entry.persist,
   };
 }
+
+const entryShape = v.object({
+  device_id: shape.id(),
+  received_at: shape.instant(),
+  timestamp: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(0),
+      v.description(
+        "The device's own time in Unix seconds; not shown to clients without a User-Agent of their own.",
+      ),
+      v.examples([1_772_352_000]),
+    ),
+  ),
+  severity: v.picklist(LOG_SEVERITIES),
+  message: v.string(),
+  persist: v.boolean(),
+});
+
+const LOG_EXAMPLE = {
+  device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+  received_at: '2026-03-01T08:00:00.123Z',
+  timestamp: 1_772_352_000,
+  severity: 'warning',
+  message: 'Cell 3 is warm.',
+  persist: true,
+} as const;
+
+/** Wire shapes of answers and messages, for the API description. */
+export const logShapes = {
+  list: shape.listOf('logs', shape.named('DeviceLogEntry', entryShape, LOG_EXAMPLE)),
+  message: shape.named(
+    'DeviceLogMessage',
+    v.object({
+      ...entryShape.entries,
+      log: v.object({ severity: v.picklist(LOG_SEVERITIES), message: v.string() }),
+    }),
+    { ...LOG_EXAMPLE, log: { severity: 'warning', message: 'Cell 3 is warm.' } },
+  ),
+};
 
 /** A streamed entry: flat for one family of clients, nested in `log` for the other. */
 export function toStreamMessage(entry: LogEntry, withTimestamp: boolean): Record<string, unknown> {

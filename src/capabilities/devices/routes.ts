@@ -1,11 +1,11 @@
 /** Operations on devices (http-contract.md 9.2). */
-import { gatewayError } from '../../lib/errors.ts';
-import { type Call, route, type Route } from '../../platform/http/index.ts';
+import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';
 import { devicePaths } from './paths.ts';
 import {
   assignBlueprintBody,
+  deviceShapes,
   type Expansion,
   filterOf,
   getQuery,
@@ -49,6 +49,8 @@ function readingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'list_devices',
+      about: 'All devices by id, the gateway itself and its module among them.',
+      answer: deviceShapes.list,
       method: 'GET',
       paths: DEVICE_COLLECTION_PATHS,
       role: 'READONLY',
@@ -64,6 +66,8 @@ function readingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'get_device',
+      about: 'One device; `expand` adds members.',
+      answer: deviceShapes.one,
       method: 'GET',
       paths: devicePaths(''),
       role: 'READONLY',
@@ -72,6 +76,8 @@ function readingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'get_device_manifest',
+      about: "The compiled manifest of the device's blueprint.",
+      answer: deviceShapes.manifest,
       method: 'GET',
       paths: devicePaths('/manifest'),
       role: 'READONLY',
@@ -85,6 +91,8 @@ function changingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'update_device',
+      about: 'Changes name and slug; null, empty or absent stays.',
+      answer: deviceShapes.one,
       method: 'PATCH',
       paths: devicePaths(''),
       role: 'OWNER',
@@ -96,6 +104,8 @@ function changingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'delete_device',
+      about: 'Deletes the device with its telemetry, logs, executions, configuration and credentials.',
+      answer: shape.nothing(),
       method: 'DELETE',
       paths: devicePaths(''),
       role: 'OWNER',
@@ -107,6 +117,8 @@ function changingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'assign_blueprint',
+      about: 'Gives the device another blueprint; stored configuration that still fits is kept.',
+      answer: deviceShapes.one,
       method: 'POST',
       paths: devicePaths('/assign_blueprint'),
       role: 'OWNER',
@@ -119,20 +131,6 @@ function changingRoutes(options: RouteOptions): Route[] {
           devices.assignBlueprint(deviceOf(options, call), call.body.blueprint_id),
         ),
       }),
-    }),
-    route({
-      operation: 'run_terminal',
-      method: 'POST',
-      paths: devicePaths('/run_terminal'),
-      role: 'OWNER',
-      errors: ['422 not_available_on_gateway'],
-      handle: () => {
-        throw gatewayError(
-          'unprocessable',
-          'not_available_on_gateway',
-          'Remote terminals exist in the cloud only.',
-        );
-      },
     }),
   ];
 }

@@ -3,9 +3,15 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { query, type Role } from '../../platform/http/index.ts';
-import { type Site, siteToWire } from '../site/index.ts';
-import type { Communication, Device, Devices } from './model.ts';
+import { query, type Role, shape } from '../../platform/http/index.ts';
+import { type Site, siteShapes, siteToWire } from '../site/index.ts';
+import {
+  type Communication,
+  type CommunicationType,
+  DEVICE_TYPES,
+  type Device,
+  type Devices,
+} from './model.ts';
 import type { DeviceFilter } from './service.ts';
 
 const EXPANSIONS = [
@@ -18,6 +24,8 @@ const EXPANSIONS = [
   'raised_alert_names',
 ] as const;
 export type Expansion = (typeof EXPANSIONS)[number];
+
+const EXAMPLE_BLUEPRINT = '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10';
 
 export const getQuery = v.object({ expand: query.choices(EXPANSIONS) });
 
@@ -45,6 +53,7 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
 /** A name of a device: trimmed, never empty. */
 export const deviceName = v.pipe(
   v.string(),
+  v.examples(['Battery 1']),
   v.trim(),
   v.minLength(1, 'must not be empty'),
   v.maxLength(LIMITS.http.nameLength, `must have at most ${LIMITS.http.nameLength} characters`),
@@ -52,6 +61,7 @@ export const deviceName = v.pipe(
 
 export const deviceSlug = v.pipe(
   v.string(),
+  shape.wire({ type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['battery-1'] }),
   v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
 );
 
@@ -59,6 +69,7 @@ export const deviceSlug = v.pipe(
 export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(schema: Schema) {
   return v.pipe(
     v.nullish(v.string()),
+    shape.wire(v.nullish(v.union([schema, v.literal('')]))),
     v.transform((text) => (text ? text : undefined)),
     v.optional(schema),
   );
@@ -74,7 +85,97 @@ export const updateBody = v.pipe(
   v.transform(({ name, device_name: olderName, slug }) => ({ name: name ?? olderName, slug })),
 );
 
-export const assignBlueprintBody = v.object({ blueprint_id: v.pipe(v.string(), v.minLength(1)) });
+export const assignBlueprintBody = v.object({
+  blueprint_id: v.pipe(v.string(), v.minLength(1), v.examples([EXAMPLE_BLUEPRINT])),
+});
+
+const manifestShape = shape.named(
+  'Manifest',
+  v.looseObject({
+    blueprint_spec: v.picklist(['device_compiled/3.0', 'device_compiled/1.0']),
+    display_name: v.string(),
+    implements: v.array(v.string()),
+    properties: shape.anyObject(),
+    telemetry: shape.anyObject(),
+    alerts: shape.anyObject(),
+    commands: shape.anyObject(),
+    configuration: shape.anyObject(),
+  }),
+  {
+    blueprint_spec: 'device_compiled/3.0',
+    display_name: 'Battery',
+    implements: ['energy.battery'],
+    properties: {},
+    telemetry: {
+      voltage: {
+        display_name: 'Voltage',
+        type: 'float',
+        unit: 'volt',
+        access_level: 'readonly',
+        implements: [],
+        aliases: [],
+      },
+    },
+    alerts: {},
+    commands: {},
+    configuration: {},
+  },
+);
+
+const communicationShape = v.object({
+  type: v.picklist([
+    'MQTT_V1_PLAINTEXT',
+    'MQTT_V1_TLS',
+    'MQTT_V1_LOCALHOST',
+    'UCM_LUA',
+    'UCM_EMBEDDED',
+    'LINK',
+  ] satisfies CommunicationType[]),
+  upstream_id: v.optional(shape.id()),
+  hardware_id: v.optional(v.string()),
+  channel_id: v.optional(v.string()),
+});
+
+const deviceShape = shape.named(
+  'Device',
+  v.object({
+    id: shape.id(),
+    blueprint_id: shape.id(),
+    site_id: shape.id(),
+    name: v.string(),
+    slug: v.string(),
+    updated_at: shape.instant(),
+    authorized_role: shape.role(),
+    type: v.picklist(DEVICE_TYPES),
+    implemented_profiles: v.array(v.string()),
+    site: v.optional(siteShapes.site),
+    manifest: v.optional(manifestShape),
+    properties: v.optional(shape.anyObject()),
+    connectivity: v.optional(v.object({ status: v.picklist(['ONLINE', 'OFFLINE']) })),
+    communication: v.optional(communicationShape),
+    raised_alert_names: v.optional(v.array(v.string())),
+  }),
+  {
+    id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+    blueprint_id: EXAMPLE_BLUEPRINT,
+    site_id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
+    name: 'Battery 1',
+    slug: 'battery-1',
+    updated_at: '2026-03-01T08:00:00.123Z',
+    authorized_role: 'INSTALLER',
+    type: 'STANDALONE',
+    implemented_profiles: ['energy.battery'],
+    connectivity: { status: 'ONLINE' },
+    properties: { serial_number: 'X1', capacity: 10.5 },
+  },
+);
+
+/** Wire shapes of answers, for the API description. */
+export const deviceShapes = {
+  one: v.object({ device: deviceShape }),
+  list: shape.listOf('devices', deviceShape),
+  manifest: v.object({ manifest: manifestShape }),
+};
 
 export interface WireContext {
   devices: Devices;

@@ -10,6 +10,7 @@ import {
   query,
   roleIncludes,
   roleOfAccessLevel,
+  shape,
   stream,
   type Stream,
   type StreamSocket,
@@ -24,12 +25,40 @@ interface MonitorOptions {
   deviceLogs: DeviceLogs;
 }
 
+const common = {
+  device_id: shape.id(),
+  received_at: shape.instant(),
+  timestamp: shape.unixSeconds(),
+};
+
+const messageShape = shape.named(
+  'MonitorMessage',
+  v.union([
+    v.object({ ...common, telemetry: shape.anyObject() }),
+    v.object({ ...common, properties: shape.anyObject() }),
+    v.object({ ...common, connectivity: v.object({ status: v.picklist(['ONLINE', 'OFFLINE']) }) }),
+    v.object({
+      ...common,
+      log: v.object({ severity: v.string(), message: v.string(), persist: v.boolean() }),
+    }),
+  ]),
+  {
+    device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+    received_at: '2026-03-01T08:00:00.123Z',
+    timestamp: 1_772_352_000,
+    connectivity: { status: 'ONLINE' },
+  },
+);
+
 const monitorQuery = v.object({ 'id.in': query.optionalList() });
 
 export function monitorStreams(options: MonitorOptions): Stream[] {
   return [
     stream({
       operation: 'monitor_devices',
+      about:
+        'Everything that happens to devices; each message has one of telemetry, properties, connectivity, log.',
+      message: messageShape,
       paths: DEVICE_COLLECTION_PATHS,
       role: 'READONLY',
       query: monitorQuery,

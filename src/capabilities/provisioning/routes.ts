@@ -8,6 +8,7 @@ import {
   generateConfigBody,
   luaDeviceBody,
   moduleBody,
+  provisioningShapes,
   standaloneBody,
 } from './schema.ts';
 import type { Provisioned, Provisioning } from './service.ts';
@@ -28,6 +29,8 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
   return [
     route({
       operation: 'provision_standalone_device',
+      about: 'Makes a device that connects by itself, with everything it needs to connect; shown once.',
+      answer: provisioningShapes.standalone,
       method: 'POST',
       paths: ['/v3/provisioning/standalone'],
       role: 'OWNER',
@@ -43,6 +46,8 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
     }),
     ...(['VIRTUAL_UCM', 'HARDWARE_UCM'] as const).map((type) =>
       route({
+        about: 'Makes a communication module; the same hardware id again is the same device.',
+        answer: provisioningShapes.module,
         operation: type === 'VIRTUAL_UCM' ? 'provision_virtual_ucm' : 'provision_hardware_ucm',
         method: 'POST',
         paths: [type === 'VIRTUAL_UCM' ? '/v3/provisioning/vucm' : '/v3/provisioning/ucm'],
@@ -58,6 +63,8 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
     ),
     route({
       operation: 'provision_lua_device',
+      about: 'Makes a device whose script runs on a communication module.',
+      answer: provisioningShapes.device,
       method: 'POST',
       paths: ['/v3/provisioning/lua_device'],
       role: 'OWNER',
@@ -81,6 +88,8 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
     }),
     route({
       operation: 'generate_config',
+      about: 'Makes new credentials; the old ones are void and their sessions are closed.',
+      answer: provisioningShapes.config,
       method: 'POST',
       paths: devicePaths('/generate_config'),
       role: 'OWNER',

@@ -1,15 +1,21 @@
 /** Shapes on the wire. Source: http-contract.md 8 "Connection configuration", 9.3. */
 import * as v from 'valibot';
+import { shape } from '../../platform/http/index.ts';
 import { deviceName, deviceSlug, unlessEmpty } from '../devices/index.ts';
 import { type ConnectionConfiguration, MQTT_PROTOCOLS } from './model.ts';
 
 const protocol = v.pipe(
   v.string(),
+  shape.wire({ type: 'string', enum: MQTT_PROTOCOLS }),
   v.toUpperCase(),
   v.picklist(MQTT_PROTOCOLS, `must be one of: ${MQTT_PROTOCOLS.join(', ')}`),
 );
 
-const siteId = v.nullish(v.string());
+const siteId = v.pipe(
+  v.nullish(v.string()),
+  v.description('Null, empty or absent: the site of this gateway.'),
+  v.examples(['']),
+);
 
 export const standaloneBody = v.object({
   name: deviceName,
@@ -32,6 +38,48 @@ export const luaDeviceBody = v.object({
 });
 
 export const generateConfigBody = v.object({ protocol });
+
+const configurationShape = shape.named(
+  'ConnectionConfiguration',
+  v.object({
+    mqtt_host: v.string(),
+    mqtt_port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)),
+    mqtt_protocol: v.picklist(MQTT_PROTOCOLS),
+    mqtt_credentials: v.union([
+      v.object({ username: v.string(), password: v.string() }),
+      v.object({ private_key: v.string(), certificate: v.string(), ca_chain: v.string() }),
+    ]),
+    time_sync_protocol: v.picklist(['HTTP', 'NTP']),
+    time_sync_host: v.string(),
+    time_sync_port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)),
+    hardware_id: v.string(),
+    channel_id: v.string(),
+  }),
+  {
+    mqtt_host: 'gateway.local',
+    mqtt_port: 1883,
+    mqtt_protocol: 'MQTT',
+    mqtt_credentials: { username: '0A1B2C3D4E5F60718293A4B5C6D7E8F901234567', password: 'shown once' },
+    time_sync_protocol: 'HTTP',
+    time_sync_host: 'gateway.local',
+    time_sync_port: 80,
+    hardware_id: '0A1B2C3D4E5F60718293A4B5C6D7E8F901234567',
+    channel_id: 'ucm',
+  },
+);
+
+const made = { device_id: shape.id(), slug: v.string() };
+
+/** Wire shapes of answers, for the API description. */
+export const provisioningShapes = {
+  device: v.object(made),
+  module: v.object({
+    ...made,
+    config: v.optional(v.pipe(configurationShape, v.description('Absent when the device is there already.'))),
+  }),
+  standalone: v.object({ ...made, config: configurationShape }),
+  config: v.object({ config: configurationShape }),
+};
 
 /** Usable by a device as it is; never has `ucm_id`, which a public SDK takes for an older format. */
 export function configurationToWire(configuration: ConnectionConfiguration): Record<string, unknown> {

@@ -35,6 +35,8 @@ function cloudRoute(operation: string, method: Method, paths: Route['paths']): R
     method,
     paths,
     role: 'READONLY',
+    about: 'Belongs to the cloud deployment.',
+    answer: null,
     unresolved: ['site_id', 'device_id'],
     errors: ['422 not_available_on_gateway'],
     handle: () => {

@@ -1,5 +1,5 @@
 export type { SiteEvents, SiteRecord } from './model.ts';
 export { sitePaths } from './paths.ts';
 export { siteRoutes } from './routes.ts';
-export { siteToWire } from './schema.ts';
+export { siteShapes, siteToWire } from './schema.ts';
 export { createSite, resolveSiteId, type Site, type SiteOptions } from './service.ts';

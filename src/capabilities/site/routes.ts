@@ -1,9 +1,17 @@
 /** Operations on sites (http-contract.md 9.1 and 13). */
 import { notFound } from '../../lib/errors.ts';
-import { type Call, route, type Route } from '../../platform/http/index.ts';
+import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';
 import { sitePaths } from './paths.ts';
-import { createBody, existenceQuery, isListed, listQuery, siteToWire, updateBody } from './schema.ts';
+import {
+  createBody,
+  existenceQuery,
+  isListed,
+  listQuery,
+  siteShapes,
+  siteToWire,
+  updateBody,
+} from './schema.ts';
 import type { Site } from './service.ts';
 
 export function siteRoutes(site: Site): Route[] {
@@ -14,6 +22,8 @@ function readingRoutes(site: Site): Route[] {
   return [
     route({
       operation: 'get_site',
+      about: 'The one site of this gateway.',
+      answer: siteShapes.one,
       method: 'GET',
       paths: sitePaths(''),
       role: 'READONLY',
@@ -22,6 +32,8 @@ function readingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'list_sites',
+      about: 'The one site in a list; hidden when it is archived and the filter does not ask for that.',
+      answer: siteShapes.list,
       method: 'GET',
       paths: ['/v3/sites', '/v3/users/me/sites', '/v3/sites/users/me/sites'],
       role: 'READONLY',
@@ -39,6 +51,8 @@ function changingRoutes(site: Site): Route[] {
   return [
     route({
       operation: 'create_site',
+      about: 'Belongs to the cloud deployment: a gateway has exactly one site.',
+      answer: null,
       method: 'POST',
       paths: ['/v3/sites'],
       role: 'OWNER',
@@ -50,6 +64,8 @@ function changingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'update_site',
+      about: 'Changes what is given; null or absent stays. `_reset` is done first.',
+      answer: siteShapes.one,
       method: 'PATCH',
       paths: sitePaths(''),
       role: 'OWNER',
@@ -59,6 +75,8 @@ function changingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'delete_site',
+      about: 'Refused for the site of this gateway; another id is none of its business.',
+      answer: shape.nothing(),
       method: 'DELETE',
       paths: [...sitePaths(''), '/v3/sites'],
       role: 'OWNER',
@@ -72,6 +90,8 @@ function changingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'archive_site',
+      about: 'Hides the site from lists; nothing else changes.',
+      answer: shape.nothing(),
       method: 'POST',
       paths: sitePaths('/archive'),
       role: 'OWNER',
@@ -85,6 +105,8 @@ function changingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'unarchive_site',
+      about: 'Shows the site in lists again.',
+      answer: shape.nothing(),
       method: 'POST',
       paths: sitePaths('/unarchive'),
       role: 'OWNER',

@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { isTimeZone } from '../../platform/config/index.ts';
-import { query, type Role } from '../../platform/http/index.ts';
+import { query, type Role, shape } from '../../platform/http/index.ts';
 import { RESETTABLE, type SiteChange, type SiteRecord } from './model.ts';
 
 const { nameLength } = LIMITS.http;
@@ -11,12 +11,23 @@ const fits = v.maxLength<string, number, string>(nameLength, `must have at most 
 
 const name = v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), fits);
 
-const timezone = v.pipe(v.string(), v.check(isTimeZone, 'must be an IANA time zone such as Europe/Berlin'));
+const timezone = v.pipe(
+  v.string(),
+  shape.wire({ type: 'string', description: 'IANA name.', examples: ['Europe/Berlin'] }),
+  v.check(isTimeZone, 'must be an IANA time zone such as Europe/Berlin'),
+);
 
 /** A number, or its decimal text as an earlier revision of the interface has it. */
 const degrees = (maximum: number) =>
   v.pipe(
     v.union([v.number(), v.pipe(v.string(), v.trim(), v.decimal(), v.transform(Number))], 'must be a number'),
+    shape.wire({
+      anyOf: [
+        { type: 'number', minimum: -maximum, maximum },
+        { type: 'string', pattern: '^-?[0-9]{1,2}(\\.[0-9]+)?$' },
+      ],
+      examples: [13.4],
+    }),
     v.check((value) => Math.abs(value) <= maximum, `must be from -${maximum} to ${maximum}`),
   );
 
@@ -30,15 +41,13 @@ const unchanged = <Schema extends v.GenericSchema>(schema: Schema) =>
 /** A list passes as an object otherwise. */
 const noList = v.check((value: unknown) => !Array.isArray(value), 'must be an object');
 
-const location = v.pipe(
-  v.unknown(),
-  noList,
-  v.object({
-    name: unchanged(v.pipe(v.string(), v.trim(), fits)),
-    latitude: unchanged(degrees(90)),
-    longitude: unchanged(degrees(180)),
-  }),
-);
+const locationEntries = v.object({
+  name: unchanged(v.pipe(v.string(), v.trim(), fits)),
+  latitude: unchanged(degrees(90)),
+  longitude: unchanged(degrees(180)),
+});
+
+const location = v.pipe(v.unknown(), shape.wire(locationEntries), noList, locationEntries);
 
 export const createBody = v.object({ name, timezone, location: v.nullish(location) });
 
@@ -75,6 +84,41 @@ export function isListed(site: SiteRecord, filter: v.InferOutput<typeof listQuer
   if (state !== 'ALL' && site.archived !== (state === 'ARCHIVED')) return false;
   return part === undefined || site.name.toLowerCase().includes(part.toLowerCase());
 }
+
+const siteShape = shape.named(
+  'Site',
+  v.object({
+    id: shape.id(),
+    name: v.string(),
+    timezone: v.pipe(v.string(), v.description('IANA name.')),
+    version: v.literal('V3'),
+    authorized_role: v.pipe(shape.role(), v.description('The role of the caller.')),
+    archived: v.boolean(),
+    location: v.optional(
+      v.object({
+        name: v.string(),
+        latitude: v.optional(v.pipe(v.number(), v.minValue(-90), v.maxValue(90))),
+        longitude: v.optional(v.pipe(v.number(), v.minValue(-180), v.maxValue(180))),
+      }),
+    ),
+  }),
+  {
+    id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
+    name: 'Depot',
+    timezone: 'Europe/Berlin',
+    version: 'V3',
+    authorized_role: 'INSTALLER',
+    archived: false,
+    location: { name: 'Hall 2', latitude: 52.5, longitude: 13.4 },
+  },
+);
+
+/** Wire shapes of answers, for the API description. */
+export const siteShapes = {
+  site: siteShape,
+  one: v.object({ site: siteShape }),
+  list: shape.listOf('sites', siteShape),
+};
 
 /** `role` is the caller's; it is the same for the site and everything in it. */
 export function siteToWire(site: SiteRecord, role: Role): Record<string, unknown> {

@@ -18,6 +18,7 @@ import {
   LatestQuery,
   latestToWire,
   StreamQuery,
+  telemetryShapes,
   TimeSeriesQuery,
   valueToWire,
 } from './schema.ts';
@@ -27,6 +28,8 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
   return [
     route({
       operation: 'get_latest_telemetry',
+      about: 'The latest values of several devices; what has no value within the interval gets a warning.',
+      answer: telemetryShapes.latest,
       method: 'GET',
       paths: ['/v3/telemetry/latest'],
       role: 'READONLY',
@@ -40,6 +43,8 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
     }),
     route({
       operation: 'get_device_latest_telemetry',
+      about: 'The latest values of one device; without names all that its manifest declares.',
+      answer: telemetryShapes.deviceLatest,
       method: 'GET',
       paths: devicePaths('/telemetry'),
       role: 'READONLY',
@@ -57,6 +62,8 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
     }),
     route({
       operation: 'query_timeseries',
+      about: 'Aggregated series as CSV. The header Accept must admit text/csv.',
+      answer: telemetryShapes.series,
       method: 'POST',
       paths: ['/v3/telemetry/query_timeseries'],
       role: 'READONLY',
@@ -74,6 +81,9 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
     }),
     route({
       operation: 'import_telemetry',
+      about: 'Takes back what was exported as CSV: the first column `ts`, the others named as in a query.',
+      bodyMedia: ['text/csv'],
+      answer: telemetryShapes.imported,
       method: 'POST',
       paths: ['/v3/telemetry/import'],
       role: 'OWNER',
@@ -123,6 +133,8 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
   return [
     stream({
       operation: 'stream_device_telemetry',
+      about: 'Telemetry of a device as it arrives, one message per received message.',
+      message: telemetryShapes.message,
       paths: devicePaths('/telemetry'),
       role: 'READONLY',
       query: StreamQuery,

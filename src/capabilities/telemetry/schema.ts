@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
-import { query } from '../../platform/http/index.ts';
+import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { exactNumber, type TelemetryValue } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './latest.ts';
 import { AGGREGATIONS, GAP_METHODS } from './query-plan.ts';
@@ -29,6 +29,22 @@ const Latest = v.object({
 /** `devices[<id or slug>]=a,b` for each device, and `relevance_interval`. */
 export const LatestQuery = v.pipe(
   v.record(v.string(), v.array(v.string())),
+  shape.wire(
+    v.object({
+      devices: v.pipe(
+        v.record(v.string(), v.string()),
+        shape.wire({
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          minProperties: 1,
+          maxProperties: telemetry.latestDevices,
+          description: 'Id or slug of a device → names of attributes, by commas.',
+          examples: [{ 'battery-1': 'voltage,alerts' }],
+        }),
+      ),
+      relevance_interval: relevanceInterval(),
+    }),
+  ),
   v.transform((parameters): v.InferInput<typeof Latest> => ({
     devices: wantedDevices(parameters),
     relevance_interval: parameters['relevance_interval'],
@@ -94,6 +110,64 @@ export function latestToWire(answer: ReadonlyMap<string, LatestAnswer>): Record<
   return wire;
 }
 
+const latestValueShape = shape.named(
+  'LatestValue',
+  v.union([
+    v.object({ value: v.unknown(), timestamp: shape.unixSeconds() }),
+    v.object({ warning: v.string() }),
+  ]),
+  { value: 48.1, timestamp: 1_772_352_000 },
+  { warning: 'Attribute not found.' },
+);
+
+const oneLatest = v.record(v.string(), latestValueShape);
+
+/** Shapes of answers and messages, for the API description. */
+export const telemetryShapes = {
+  latest: v.pipe(
+    v.object({ telemetry: v.record(v.string(), oneLatest) }),
+    v.examples([{ telemetry: { 'battery-1': { voltage: { value: 48.1, timestamp: 1_772_352_000 } } } }]),
+  ),
+  deviceLatest: v.pipe(
+    v.object({ telemetry: oneLatest }),
+    v.examples([{ telemetry: { voltage: { value: 48.1, timestamp: 1_772_352_000 } } }]),
+  ),
+  series: {
+    mediaType: 'text/csv',
+    about:
+      'One row per bucket: its start in Unix seconds, then one value per column, empty where there is none.',
+    example:
+      'ts,telemetry=voltage device=c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01 aggregation=avg granularity=1m0s ' +
+      'gap_filling_method=none gap_filling_look_around=0s\n1772352000,48.125\n',
+    headers: {
+      'X-Service-Timeseries-Data-Types': 'Types of the columns by commas.',
+      'X-Enapter-Timeseries-Data-Types': 'The same, one header line per column.',
+    },
+  } satisfies MediaAnswer,
+  imported: v.object({
+    import: v.object({
+      rows: shape.count(),
+      values: v.pipe(shape.count(), v.description('Stored.')),
+      rejected: v.pipe(shape.count(), v.description('Do not fit their attribute.')),
+    }),
+  }),
+  message: shape.named(
+    'TelemetryMessage',
+    v.object({
+      device_id: shape.id(),
+      received_at: shape.instant(),
+      timestamp: shape.unixSeconds(),
+      telemetry: shape.anyObject(),
+    }),
+    {
+      device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+      received_at: '2026-03-01T08:00:00.123Z',
+      timestamp: 1_772_352_000,
+      telemetry: { voltage: 48.1 },
+    },
+  ),
+};
+
 // Time series query
 
 const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema) =>
@@ -109,6 +183,14 @@ const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema) =>
 /** Unix seconds, with fraction, as number or text; or RFC 3339. */
 const instantS = v.pipe(
   v.union([v.number(), v.string()], 'must be Unix seconds or an RFC 3339 timestamp'),
+  shape.wire({
+    anyOf: [
+      { type: 'number', minimum: 0, maximum: 4_102_444_800 },
+      { type: 'string', format: 'date-time' },
+    ],
+    description: 'Unix seconds, or RFC 3339; without an offset it is UTC.',
+    examples: ['2026-03-01T08:00:00Z'],
+  }),
   v.rawTransform<string | number, number>(({ dataset, addIssue, NEVER }) => {
     const seconds = parseInstantS(dataset.value);
     if (seconds !== undefined && seconds >= 0 && seconds <= INSTANT_MAX_S) return seconds;
@@ -117,7 +199,7 @@ const instantS = v.pipe(
   }),
 );
 
-/** 2100-01-01; times are kept as 32-bit numbers, which reach a little further. */
+/** 2100-01-01, as the description of `instantS` says; times are kept as 32-bit numbers, which reach a little further. */
 const INSTANT_MAX_S = 4_102_444_800;
 
 function parseInstantS(value: string | number): number | undefined {
@@ -129,6 +211,7 @@ function parseInstantS(value: string | number): number | undefined {
 
 const durationMs = v.pipe(
   v.string(),
+  shape.wire(shape.WIRE.duration),
   v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
     const duration = parseDurationMs(dataset.value);
     if (duration !== undefined) return duration;
@@ -140,6 +223,7 @@ const durationMs = v.pipe(
 const wordOf = <const Word extends string>(words: readonly Word[]) =>
   v.pipe(
     v.string(),
+    shape.wire({ type: 'string', enum: words }),
     v.transform((value) => value.toLowerCase()),
     v.picklist(words, `must be one of: ${words.join(', ')}`),
   );
@@ -153,6 +237,9 @@ export type GapFilling = v.InferOutput<typeof GapFilling>;
 const matcherOf = (keys: readonly string[]) =>
   v.pipe(
     v.record(v.string(), oneOrMany(v.string())),
+    shape.wire(
+      v.strictObject(Object.fromEntries(keys.map((key) => [key, v.optional(oneOrMany(v.string()))]))),
+    ),
     v.check(
       (matcher) => Object.keys(matcher).every((key) => keys.includes(key)),
       `must have only the keys: ${keys.join(', ')}`,

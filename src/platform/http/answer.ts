@@ -40,13 +40,15 @@ export function statusOf(kind: ErrorKind): number {
 /** A successful answer; compressed when the caller offers gzip and it pays. */
 export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Response> {
   const text = JSON.stringify(body ?? {});
-  if (
-    text.length < GZIP_FROM_BYTES ||
-    !/(^|,)\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(acceptEncoding ?? '')
-  )
+  if (text.length < GZIP_FROM_BYTES || !acceptsGzip(acceptEncoding))
     return new Response(text, { headers: JSON_HEADERS });
   const headers = { ...JSON_HEADERS, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' };
   return new Response(await compress(text), { headers });
+}
+
+/** Whether a header Accept-Encoding offers gzip (RFC 9110 section 12.5.3). */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  return /(^|,)\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(acceptEncoding ?? '');
 }
 
 /** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */

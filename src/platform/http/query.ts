@@ -1,23 +1,22 @@
 /**
  * Building blocks for query schemas. A query arrives as parameter name → list of raw values; every block
  * turns `undefined` (absent) and the empty string (absent too) into its default. Texts of failures name
- * what is allowed. Source: http-contract.md sections 1, 5 and 6.
+ * what is allowed. Each block carries what the API description says of it (`wire`), because the raw values
+ * are all texts. Source: http-contract.md sections 1, 5 and 6.
  */
 import * as v from 'valibot';
-import { parseDurationMs } from '../../lib/duration.ts';
+import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { wire, WIRE, type WireSchema } from './wire-schema.ts';
 
 const rawList = v.optional(v.array(v.string()), []);
 
-/** First non-empty value, or undefined. */
-const scalar = v.pipe(
-  rawList,
-  v.transform((values) => values.find((value) => value !== '')),
-);
-
-function parsed<Value>(parse: (text: string) => Value | undefined, expectation: string) {
+function parsed<Value>(parse: (text: string) => Value | undefined, expectation: string, shape: WireSchema) {
   return v.pipe(
-    scalar,
+    rawList,
+    wire(shape),
+    // First non-empty value, or undefined.
+    v.transform((values) => values.find((value) => value !== '')),
     v.rawTransform<string | undefined, Value | undefined>(({ dataset, addIssue, NEVER }) => {
       if (dataset.value === undefined) return undefined;
       const value = parse(dataset.value);
@@ -35,12 +34,13 @@ function withDefault<Schema extends v.GenericSchema, Fallback>(schema: Schema, f
   );
 }
 
-export const text = () => parsed((value) => value, 'text');
+export const text = () => parsed((value) => value, 'text', { type: 'string' });
 
 /** All values of a list parameter, each also split at commas; blanks around items are ignored. */
-export const list = () =>
+export const list = (item: WireSchema = { type: 'string' }) =>
   v.pipe(
     rawList,
+    wire({ type: 'array', items: item }),
     v.transform((values) =>
       values
         .flatMap((value) => value.split(','))
@@ -56,6 +56,9 @@ export const optionalList = () =>
     v.transform((items) => (items.length > 0 ? items : undefined)),
   );
 
+/** The largest number of 15 digits, which every client can write without an exponent. */
+const OFFSET_MAX = 999_999_999_999_999;
+
 const wholeNumber = (value: string): number | undefined =>
   /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 
@@ -69,26 +72,44 @@ export const limit = (fallback: number, maximum: number, strict = false) =>
         return Math.min(count, maximum);
       },
       strict ? `a whole number from 0 to ${maximum}` : 'a whole number, 0 or more',
+      {
+        type: 'integer',
+        minimum: 0,
+        ...(strict ? { maximum } : { description: `Above ${maximum} is the same as ${maximum}.` }),
+        default: fallback,
+      },
     ),
     fallback,
   );
 
-export const offset = () => withDefault(parsed(wholeNumber, 'a whole number, 0 or more'), 0);
+export const offset = () =>
+  withDefault(
+    parsed(wholeNumber, 'a whole number, 0 or more', {
+      type: 'integer',
+      minimum: 0,
+      maximum: OFFSET_MAX,
+      default: 0,
+    }),
+    0,
+  );
 
 /** One of the names in any case; returns the name as listed. */
 export const choice = <const Name extends string>(names: readonly Name[], fallback: Name) =>
-  withDefault(optionalChoice(names), fallback);
+  withDefault(oneOf(names, { default: fallback }), fallback);
 
-export const optionalChoice = <const Name extends string>(names: readonly Name[]) =>
+export const optionalChoice = <const Name extends string>(names: readonly Name[]) => oneOf(names, {});
+
+const oneOf = <const Name extends string>(names: readonly Name[], more: WireSchema) =>
   parsed(
     (value) => names.find((name) => name.toUpperCase() === value.toUpperCase()),
     `one of: ${names.join(', ')}`,
+    { type: 'string', enum: names, ...more },
   );
 
 /** A list of names in any case; unknown ones are refused. */
 export const choices = <const Name extends string>(names: readonly Name[]) =>
   v.pipe(
-    list(),
+    list({ type: 'string', enum: names }),
     v.rawTransform<string[], Name[]>(({ dataset, addIssue, NEVER }) => {
       const found: Name[] = [];
       for (const item of dataset.value) {
@@ -112,18 +133,26 @@ const FLAGS = new Map([
 
 export const flag = (fallback: boolean) =>
   withDefault(
-    parsed((value) => FLAGS.get(value.toLowerCase()), 'true or false'),
+    parsed((value) => FLAGS.get(value.toLowerCase()), 'true or false', {
+      type: 'boolean',
+      default: fallback,
+    }),
     fallback,
   );
 
 /** RFC 3339 → milliseconds since 1970. */
-export const instant = () => parsed(parseTimestampMs, 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z');
+export const instant = () =>
+  parsed(parseTimestampMs, 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z', WIRE.timestamp);
 
 export const durationMs = (fallbackMs: number, maximumMs: number) =>
   withDefault(
-    parsed((value) => {
-      const duration = parseDurationMs(value);
-      return duration === undefined || duration > maximumMs ? undefined : duration;
-    }, 'a duration such as 30s, 1.5m or 2h45m, at most 1y'),
+    parsed(
+      (value) => {
+        const duration = parseDurationMs(value);
+        return duration === undefined || duration > maximumMs ? undefined : duration;
+      },
+      'a duration such as 30s, 1.5m or 2h45m, at most 1y',
+      { ...WIRE.duration, default: formatDurationMs(fallbackMs) },
+    ),
     fallbackMs,
   );

@@ -1,5 +1,5 @@
 /**
- * A route as data. One table of these drives routing, roles, checks and (later) the API description.
+ * A route as data. One table of these drives routing, roles, checks and the API description.
  * A capability's `routes.ts` returns a list of them; paths are canonical and start with `/v3`. The platform
  * serves each path also under `/api` and with one trailing slash.
  */
@@ -33,6 +33,16 @@ export interface Call<Query = unknown, Body = unknown> {
   identify(principal: Principal): void;
 }
 
+/** A good answer that is no JSON. */
+export interface MediaAnswer {
+  mediaType: string;
+  /** What it holds, one sentence. */
+  about: string;
+  example?: string;
+  /** Headers of its own: name → one sentence. */
+  headers?: Readonly<Record<string, string>>;
+}
+
 export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema extends GenericSchema> {
   /** Name of the operation in snake_case, unique: `get_site`. */
   operation: string;
@@ -45,6 +55,8 @@ export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema e
   query?: QuerySchema;
   /** Schema of the JSON body, or `stream` for uploads. Absent: a body is tolerated and ignored. */
   body?: BodySchema | 'stream';
+  /** Media types of a `stream` body, for the API description; default: any. */
+  bodyMedia?: readonly string[];
   /** Answers without a token although the box belongs to nobody yet; all other operations do not. */
   beforeClaim?: boolean;
   /** For operations without a role: calls per minute and address of callers without a token. */
@@ -55,6 +67,10 @@ export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema e
   unresolved?: readonly string[];
   /** Errors beyond the general ones, as `status code` for the API description. */
   errors?: readonly string[];
+  /** One sentence for the API description: what the operation does, and what is not to be seen in its shapes. */
+  about?: string;
+  /** Wire shape of a good answer, for the API description; `null`: the operation always refuses. */
+  answer?: GenericSchema | MediaAnswer | null;
   /** Returns the wire object (answered as JSON with status 200) or a complete `Response`. */
   handle(call: Call<InferOutput<QuerySchema>, InferOutput<BodySchema>>): unknown;
 }
@@ -86,6 +102,10 @@ export interface StreamDefinition<QuerySchema extends GenericSchema> {
   paths: readonly [string, ...string[]];
   role: Role;
   query?: QuerySchema;
+  /** One sentence for the API description. */
+  about?: string;
+  /** Wire shape of each text frame, for the API description. */
+  message?: GenericSchema;
   /** Called before the upgrade with checked input; throws `GatewayError` to refuse, else returns what runs after it. */
   open(call: Call<InferOutput<QuerySchema>>): (socket: StreamSocket) => void;
 }

@@ -1,0 +1,79 @@
+/** Every operation and stream, by chapter as the API description shows them. */
+import { applianceRoutes } from '../capabilities/appliance/index.ts';
+import { authRoutes } from '../capabilities/auth/index.ts';
+import { blueprintRoutes } from '../capabilities/blueprints/index.ts';
+import { commandRoutes } from '../capabilities/commands/index.ts';
+import { deviceConfigurationRoutes } from '../capabilities/device-configuration/index.ts';
+import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/index.ts';
+import { deviceRoutes } from '../capabilities/devices/index.ts';
+import { monitorStreams } from '../capabilities/monitor/index.ts';
+import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
+import { siteRoutes } from '../capabilities/site/index.ts';
+import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { RouteGroup } from '../platform/http/index.ts';
+import type { Metrics } from '../platform/metrics/index.ts';
+import type { Capabilities } from './capabilities.ts';
+import { descriptionRoutes } from './description-routes.ts';
+import type { GatewayOptions } from './ground.ts';
+
+export function routeGroups(
+  parts: Capabilities,
+  { clock, version }: GatewayOptions,
+  metrics: Metrics,
+): RouteGroup[] {
+  const { site, auth, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
+  const groups: RouteGroup[] = [
+    { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
+    {
+      name: 'Devices',
+      about: 'Devices and what happens to them.',
+      routes: deviceRoutes(parts),
+      streams: monitorStreams(parts),
+    },
+    {
+      name: 'Provisioning',
+      about: 'New devices, and what they need to connect.',
+      routes: provisioningRoutes(parts),
+    },
+    {
+      name: 'Blueprints',
+      about: 'What kinds of devices there are: manifests, scripts, profiles.',
+      routes: blueprintRoutes(blueprints),
+    },
+    {
+      name: 'Configuration',
+      about: 'Configuration of devices by the groups of their blueprints.',
+      routes: deviceConfigurationRoutes(deviceConfiguration, devices),
+    },
+    {
+      name: 'Commands',
+      about: 'Commands of devices and their executions.',
+      routes: commandRoutes({ ...parts, clock, limits: LIMITS.commands }),
+    },
+    {
+      name: 'Telemetry',
+      about: 'Latest values and time series.',
+      routes: telemetryRoutes(telemetry, devices),
+      streams: telemetryStreams(telemetry, devices),
+    },
+    {
+      name: 'Device logs',
+      about: 'What devices say about themselves.',
+      routes: deviceLogRoutes(parts),
+      streams: deviceLogStreams(parts),
+    },
+    { name: 'Access', about: 'Logins, users and access tokens.', routes: authRoutes(auth) },
+    {
+      name: 'Appliance',
+      about: 'The gateway itself.',
+      routes: applianceRoutes({ appliance, metrics, version }),
+    },
+  ];
+  groups.push({
+    name: 'Description',
+    about: 'This description.',
+    routes: descriptionRoutes(() => groups, version),
+  });
+  return groups;
+}

@@ -1,0 +1,75 @@
+/**
+ * What the API description says of a value on the wire where the valibot schema that parses it cannot tell:
+ * texts that are parsed into numbers, one schema behind a transformation. Also the shapes that many answers
+ * share. Source of the grammars: http-contract.md section 5.
+ */
+import * as v from 'valibot';
+import { ROLES } from './principal.ts';
+
+/** JSON Schema, draft 2020-12. */
+export type WireSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * Says what a value looks like on the wire: as JSON Schema, or as the valibot schema of it. Stands in a pipe
+ * before the first transformation and replaces what came before.
+ */
+export function wire<Input>(
+  shape: WireSchema | v.GenericSchema,
+): v.MetadataAction<Input, { wire: WireSchema | v.GenericSchema }> {
+  return v.metadata({ wire: shape });
+}
+
+/** Texts with a grammar, as requests carry them. */
+export const WIRE = {
+  duration: {
+    type: 'string',
+    pattern: '^(0|((\\d+\\.?\\d*|\\.\\d+)(ns|us|µs|μs|ms|s|m|h|d|y))+)$',
+    maxLength: 64,
+    description: 'Numbers with units ns, us, ms, s, m, h, d (24 h) and y (365 d).',
+    examples: ['1m30s'],
+  },
+  timestamp: {
+    type: 'string',
+    format: 'date-time',
+    description: 'RFC 3339 with any offset; without an offset it is UTC.',
+    examples: ['2026-03-01T08:00:00Z'],
+  },
+  /** Nothing or anything: what an operation ignores. */
+  object: { type: 'object', additionalProperties: true },
+} as const satisfies Record<string, WireSchema>;
+
+/** Gives a shape the name under which the description shows it, and an example. */
+export function named<Schema extends v.GenericSchema>(
+  name: string,
+  schema: Schema,
+  ...examples: v.InferInput<Schema>[]
+) {
+  return v.pipe(schema, v.metadata({ title: name, ...(examples.length > 0 && { examples }) }));
+}
+
+export const id = () => v.pipe(v.string(), v.uuid());
+
+/** RFC 3339 in UTC with `Z` and fraction digits. */
+export const instant = () => v.pipe(v.string(), v.isoTimestamp(), v.examples(['2026-03-01T08:00:00.123Z']));
+
+export const count = () => v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** Whole Unix seconds. */
+export const unixSeconds = () =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description('Unix seconds.'), v.examples([1_772_352_000]));
+
+export const role = () => v.picklist(ROLES);
+
+/** Any members. */
+export const anyObject = () => v.record(v.string(), v.unknown());
+
+/** A page of a list: the plural, and how many there are without paging. */
+export function listOf(name: string, item: v.GenericSchema): v.GenericSchema {
+  return v.object({ [name]: v.array(item), total_count: count() });
+}
+
+/** A whole JSON document of a format of its own. */
+export const WHOLE_DOCUMENT = v.pipe(anyObject(), v.description('The document.'));
+
+/** `{}`: an operation without a result. */
+export const nothing = () => v.object({});
