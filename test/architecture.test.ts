@@ -195,7 +195,6 @@ const TABLE: ImportTable = {
     '@cfworker/json-schema': ['capabilities/blueprints'],
     '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
-    '@valibot/to-json-schema': ['platform/http'],
     aedes: ['platform/mqtt'],
     'better-sqlite3': ['platform/sqlite'],
     hono: ['platform/http'],

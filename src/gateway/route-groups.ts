@@ -14,7 +14,6 @@ import { LIMITS } from '../lib/limits.ts';
 import type { RouteGroup } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import type { Capabilities } from './capabilities.ts';
-import { descriptionRoutes } from './description-routes.ts';
 import type { GatewayOptions } from './ground.ts';
 
 export function routeGroups(
@@ -23,7 +22,7 @@ export function routeGroups(
   metrics: Metrics,
 ): RouteGroup[] {
   const { site, auth, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
-  const groups: RouteGroup[] = [
+  return [
     { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
     {
       name: 'Devices',
@@ -70,10 +69,4 @@ export function routeGroups(
       routes: applianceRoutes({ appliance, metrics, version }),
     },
   ];
-  groups.push({
-    name: 'Description',
-    about: 'This description.',
-    routes: descriptionRoutes(() => groups, version),
-  });
-  return groups;
 }

@@ -1,8 +1,6 @@
 export { addressKey } from './address.ts';
 export { JSON_HEADERS } from './answer.ts';
-export { createDocument } from './document.ts';
-export type { JsonSchema } from './json-schema.ts';
-export { type ApiDescriptionOptions, describeApi, type PathParameter, type RouteGroup } from './openapi.ts';
+export type { RouteGroup } from './route.ts';
 export * as query from './query.ts';
 export * as shape from './wire-schema.ts';
 export { roleIncludes, roleOfAccessLevel, ROLES, type Principal, type Role } from './principal.ts';

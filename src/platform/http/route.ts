@@ -97,6 +97,15 @@ export interface StreamSocket {
   readonly signal: AbortSignal;
 }
 
+/** What the paths of one chapter have in common. */
+export interface RouteGroup {
+  name: string;
+  /** One sentence. */
+  about: string;
+  routes: readonly Route[];
+  streams?: readonly Stream[];
+}
+
 export interface StreamDefinition<QuerySchema extends GenericSchema> {
   operation: string;
   paths: readonly [string, ...string[]];

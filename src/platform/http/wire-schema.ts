@@ -68,8 +68,5 @@ export function listOf(name: string, item: v.GenericSchema): v.GenericSchema {
   return v.object({ [name]: v.array(item), total_count: count() });
 }
 
-/** A whole JSON document of a format of its own. */
-export const WHOLE_DOCUMENT = v.pipe(anyObject(), v.description('The document.'));
-
 /** `{}`: an operation without a result. */
 export const nothing = () => v.object({});
