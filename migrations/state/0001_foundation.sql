@@ -67,6 +67,8 @@ CREATE TABLE blueprint (
   -- 'built_in' or 'uploaded'
   source        TEXT NOT NULL,
   created_at_ms INTEGER NOT NULL,
+  -- of a built-in one: what it was compiled from and by; NULL for uploaded ones
+  fingerprint   TEXT,
   -- compiled manifest as JSON
   manifest      TEXT NOT NULL,
   -- compiled Lua file; NULL without a script

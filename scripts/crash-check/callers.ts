@@ -3,7 +3,7 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 import { type GatewayClient, GatewayRefusal, GatewayUnreachable } from '../support/gateway-client.ts';
 import type { Random } from '../support/random.ts';
 import type { DeviceActor } from './device-actor.ts';
-import type { ExecutionJournal } from './execution-journal.ts';
+import { type ExecutionJournal, FINAL_STATES } from './execution-journal.ts';
 
 export interface CallersOptions {
   client: GatewayClient;
@@ -86,7 +86,11 @@ async function command(options: CallersOptions, actor: DeviceActor, tag: number)
   if (answer === 'refused') return executions.refused(tag);
   if (!answer) return;
   const execution = answer['execution'] as { id: string; state: string } | undefined;
-  if (waits && execution) return executions.answered(tag, execution.id, execution.state);
+  if (waits && execution) {
+    // A gateway that stops answers the execution as it stands, which says nothing about its end.
+    const { id, state } = execution;
+    return executions.answered(tag, id, FINAL_STATES.includes(state) ? state : undefined);
+  }
   executions.answered(tag, String(answer['execution_id']), undefined);
 }
 

@@ -57,7 +57,7 @@ function buildRecords(
   const auth = createAuth({ ...base, dataDir: config.dataDir });
   auth.start();
   started('auth', () => auth.stop());
-  const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks });
+  const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
   const devices = createDevices({ ...base, commits: stateCommits, blueprints });
   const provisioning = createProvisioning({

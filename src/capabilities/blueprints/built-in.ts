@@ -1,4 +1,5 @@
 /** Blueprints and profiles that come with the gateway, from their sources under `built-in/`. */
+import { createHash } from 'node:crypto';
 import { packagePath, readTree } from '../../platform/files/index.ts';
 import { compileFiles } from './compile-archive.ts';
 import type { CompiledManifest } from './manifest.ts';
@@ -29,6 +30,13 @@ export function loadBuiltInBlueprints(): LoadedBlueprint[] {
       throw new Error(`the built-in blueprint ${blueprint.name} is invalid: ${problems.join('; ')}`);
     return { ...blueprint, manifest };
   });
+}
+
+/** Changes whenever a built-in file or the program that compiles it does. */
+export function builtInFingerprint(version: string): string {
+  const hash = createHash('sha256').update(version);
+  for (const [path, content] of readTree(packagePath(...BUILT_IN_DIR))) hash.update(path).update(content);
+  return hash.digest('hex');
 }
 
 export interface BuiltInProfiles {

@@ -5,7 +5,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { builtInFiles, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
+import { builtInFiles, builtInFingerprint, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
 import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import { createWorkerCompiler, type BlueprintCompiler } from './compile-worker.ts';
 import type { CompiledManifest } from './manifest.ts';
@@ -29,6 +29,8 @@ export interface BlueprintOptions {
   clock: Clock;
   log: Log;
   newId?: () => string;
+  /** Of the program: the built-in blueprints are compiled again when it changes. */
+  version?: string;
   /** Default: STRICT. */
   checks?: BlueprintChecks;
   /** Default: a thread of its own. */
@@ -114,13 +116,17 @@ class Service implements BlueprintService {
   }
 
   ensureBuiltIn(): void {
-    const { database, clock, log } = this.#options;
+    const { database, clock, log, version = '' } = this.#options;
+    const fingerprint = builtInFingerprint(version);
+    // Compiling takes time and memory that a start on a small board has better use for.
+    if (this.#store.countOfFingerprint(fingerprint) === BUILT_IN_BLUEPRINTS.length) return;
     const loaded = loadBuiltInBlueprints();
     const changed = database.transaction(() =>
       loaded.filter(({ id, manifest }) =>
         this.#store.put({
           id,
           source: 'built_in',
+          fingerprint,
           createdAtMs: clock.wallMs(),
           original: null,
           manifest: JSON.stringify(manifest),
@@ -147,6 +153,7 @@ class Service implements BlueprintService {
       this.#store.put({
         ...blueprint,
         source: 'uploaded',
+        fingerprint: null,
         original: zip,
         manifest: JSON.stringify(manifest),
         script: script ?? null,
@@ -240,8 +247,9 @@ class Service implements BlueprintService {
   }
 
   #storedProfiles(): ReadonlyMap<string, Profile> {
-    const { profiles } = loadBuiltInProfiles();
     const stored = this.#store.profiles();
+    if (stored.size === 0) return new Map();
+    const { profiles } = loadBuiltInProfiles();
     const { profiles: parsed, problems } = parseProfiles(stored, profiles);
     // They were valid when they were stored; a newer program may be stricter and must still start.
     if (problems.length > 0)

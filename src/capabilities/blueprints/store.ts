@@ -6,6 +6,8 @@ import { recordOf } from './source/tree.ts';
 
 export interface StoredBlueprint extends Blueprint {
   source: 'built_in' | 'uploaded';
+  /** Of a built-in one: what it was compiled from and by. */
+  fingerprint: string | null;
   /** Zip as uploaded; built-in ones are made into a zip on demand. */
   original: Uint8Array | null;
   /** Compiled manifest as JSON. */
@@ -30,11 +32,16 @@ export function createBlueprintStore(database: Database) {
     .prepare<[string], Uint8Array | null>('SELECT original FROM blueprint WHERE id = ?')
     .pluck();
   const upsert = database.prepare(
-    `INSERT INTO blueprint (id, source, created_at_ms, original, manifest, script)
-     VALUES (:id, :source, :createdAtMs, :original, :manifest, :script)
-     ON CONFLICT (id) DO UPDATE SET manifest = excluded.manifest, script = excluded.script
-     WHERE manifest <> excluded.manifest OR script IS NOT excluded.script`,
+    `INSERT INTO blueprint (id, source, created_at_ms, fingerprint, original, manifest, script)
+     VALUES (:id, :source, :createdAtMs, :fingerprint, :original, :manifest, :script)
+     ON CONFLICT (id) DO UPDATE SET manifest = excluded.manifest, script = excluded.script,
+       fingerprint = excluded.fingerprint
+     WHERE manifest <> excluded.manifest OR script IS NOT excluded.script
+       OR fingerprint IS NOT excluded.fingerprint`,
   );
+  const countOfFingerprint = database
+    .prepare<[string], number>(`SELECT count(*) FROM blueprint WHERE fingerprint = ?`)
+    .pluck();
 
   return {
     get(id: string): Blueprint | undefined {
@@ -51,6 +58,7 @@ export function createBlueprintStore(database: Database) {
     original: (id: string): Uint8Array | null | undefined => selectOriginal.get(id),
     /** Adds the row; for one that exists, replaces manifest and script. True when anything changed. */
     put: (blueprint: StoredBlueprint): boolean => upsert.run(blueprint).changes > 0,
+    countOfFingerprint: (fingerprint: string): number => countOfFingerprint.get(fingerprint) ?? 0,
     ...unusedStatements(database),
     ...profileStatements(database),
   };

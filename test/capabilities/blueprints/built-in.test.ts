@@ -26,8 +26,16 @@ test('writes the built-in blueprints once and keeps their creation time over a r
 
 test('replaces a built-in blueprint that an older version of the program wrote', (t) => {
   const { database, restart } = startBlueprints(t);
-  database.prepare("UPDATE blueprint SET manifest = '{}' WHERE id = ?").run(BUILT_IN_IDS.gateway);
+  database
+    .prepare("UPDATE blueprint SET manifest = '{}', fingerprint = 'older' WHERE id = ?")
+    .run(BUILT_IN_IDS.gateway);
   assert.equal(restart().manifest(BUILT_IN_IDS.gateway).display_name, 'Gateway');
+});
+
+test('does not compile again what this version of the program wrote', (t) => {
+  const { database, restart } = startBlueprints(t);
+  database.prepare("UPDATE blueprint SET manifest = '{}' WHERE id = ?").run(BUILT_IN_IDS.gateway);
+  assert.equal(restart().manifest(BUILT_IN_IDS.gateway).display_name, undefined);
 });
 
 test('finds built-in blueprints by name', (t) => {
