@@ -1,6 +1,6 @@
 /** `npm run build`: bundles each program into one file below `dist/`, at the same path as its source. */
-import { rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { renameSync, rmSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
@@ -27,16 +27,19 @@ scripts/gwnode dist/main.js from the installed package: migrations, built-in
 blueprints and native packages are read from beside it.
 
   --out <folder>  where to write (default dist)
+  --quiet         say nothing when all went well
   --help          this text`;
 
 /** Bundles all programs; resolves with path and size of each file. Maps for readable stacks lie beside. */
 export async function bundle(folder: string): Promise<{ path: string; sizeBytes: number }[]> {
-  rmSync(folder, { recursive: true, force: true });
+  // A gateway that runs from there finds its worker threads' files at any moment but one.
+  const fresh = `${folder}.new`;
+  rmSync(fresh, { recursive: true, force: true });
   const result = await build({
     absWorkingDir: ROOT,
     entryPoints: PROGRAMS.map((name) => `src/${name}.ts`),
     outbase: 'src',
-    outdir: folder,
+    outdir: fresh,
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -51,17 +54,26 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
   });
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(fresh, folder);
   return Object.entries(result.metafile.outputs)
     .filter(([path]) => path.endsWith('.js'))
-    .map(([path, { bytes }]) => ({ path, sizeBytes: bytes }));
+    .map(([path, { bytes }]) => ({
+      path: join(relative(ROOT, folder), relative(fresh, join(ROOT, path))),
+      sizeBytes: bytes,
+    }));
 }
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { out: { type: 'string', default: 'dist' }, help: { type: 'boolean', default: false } },
+    options: {
+      out: { type: 'string', default: 'dist' },
+      quiet: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
   });
   if (values.help) console.log(HELP);
   else
     for (const { path, sizeBytes } of await bundle(resolve(ROOT, values.out)))
-      console.log(`${path}  ${Math.ceil(sizeBytes / 1_024)} KiB`);
+      if (!values.quiet) console.log(`${path}  ${Math.ceil(sizeBytes / 1_024)} KiB`);
 }

@@ -8,6 +8,8 @@ import { messageOf } from '../../src/lib/errors.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
+/** As `npm start` and the systemd unit start it. */
+const RUNTIME_FLAGS = ['--max-semi-space-size=2'];
 const HEALTH_POLL_MS = 10;
 const HEALTHY_TIMEOUT_MS = 30_000;
 const LOG_TAIL_LINES = 30;
@@ -76,7 +78,7 @@ export function startGateway(home: GatewayHome, clock: Clock): GatewayProcess {
   const log = openSync(home.logFile, 'a');
   const startedMs = clock.monotonicMs();
   const startedAtMs = clock.wallMs();
-  const child = spawn(process.execPath, [home.entries.main], {
+  const child = spawn(process.execPath, [...RUNTIME_FLAGS, home.entries.main], {
     cwd: PROJECT_ROOT,
     env: home.environment,
     stdio: ['ignore', log, log],
