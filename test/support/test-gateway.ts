@@ -2,8 +2,10 @@
  * The whole gateway in process: real databases in a temporary folder, real broker and HTTP server on ports
  * of their own, a token per role. What is outside (devices, people) is played by the test.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import { createAuth, ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
 import { createGateway, type Gateway, type Started } from '../../src/gateway.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
@@ -13,7 +15,7 @@ import { openDatabase } from '../../src/platform/sqlite/index.ts';
 import { MockDevice } from './mock-device.ts';
 import { type Watched, watch } from './serve.ts';
 import { settle, type TestClock } from './test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from './workspace.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog } from './workspace.ts';
 
 /** Whose token a call carries: a role, an exact token text, or `null` for none. */
 export type Caller = IssuableRole | { token: string } | null;
@@ -42,41 +44,63 @@ export interface TestGateway {
   /** Of the present start; it changes with `restart`. */
   readonly ports: Started;
   readonly origin: string;
-  token(role: IssuableRole): string;
+  token: (role: IssuableRole) => string;
   /** One request, without a socket. `body` is sent as JSON, a text or bytes as they are. */
-  call(caller: Caller, method: string, path: string, body?: unknown, headers?: HeadersOf): Promise<Answer>;
+  call: (
+    caller: Caller,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: HeadersOf,
+  ) => Promise<Answer>;
   /** The body of a call that must succeed. */
-  ok(
+  ok: (
     caller: Caller,
     method: string,
     path: string,
     body?: unknown,
     headers?: HeadersOf,
-  ): Promise<Record<string, unknown>>;
+  ) => Promise<Record<string, unknown>>;
   /** The raw answer over a real connection. */
-  request(
+  request: (
     caller: Caller,
     method: string,
     path: string,
     body?: unknown,
     headers?: HeadersOf,
-  ): Promise<Response>;
+  ) => Promise<Response>;
   /** A WebSocket; rejects with a `Refusal` when the upgrade is refused. */
-  watch(caller: Caller, path: string, headers?: HeadersOf): Promise<Watched>;
+  watch: (caller: Caller, path: string, headers?: HeadersOf) => Promise<Watched>;
   /** A new standalone device with the blueprint, not connected yet. Default: the sample battery inverter. */
-  provision(name?: string, blueprintId?: string | null): Promise<MockDevice>;
+  provision: (name?: string, blueprintId?: string | null) => Promise<MockDevice>;
   /** The sample blueprint that is built in. */
-  sampleBlueprintId(): Promise<string>;
+  sampleBlueprintId: () => Promise<string>;
   /** Waits for the promise while a test clock moves on by small steps; with the system's clock just waits. */
-  settled<Result>(promise: Promise<Result>): Promise<Result>;
-  stop(): Promise<void>;
+  settled: <Result>(promise: Promise<Result>) => Promise<Result>;
+  stop: () => Promise<void>;
   /** Stops and starts again on the same folder. Ports change, so devices must connect to the new ones. */
-  restart(): Promise<void>;
+  restart: () => Promise<void>;
 }
 
 export type HeadersOf = Record<string, string>;
 
 const STEP_MS = 5;
+
+/** One gateway for all tests of a file or suite, started before the first. */
+export function useTestGateway(options: TestGatewayOptions = {}): () => TestGateway {
+  const ends: (() => unknown)[] = [];
+  let gateway: TestGateway | undefined;
+  before(async () => {
+    gateway = await startTestGateway({ after: (end) => void ends.push(end as () => unknown) }, options);
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return () => {
+    if (!gateway) throw new Error('the gateway has not been started');
+    return gateway;
+  };
+}
 
 export async function startTestGateway(
   test: Pick<TestContext, 'after'>,
@@ -84,7 +108,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const systemClock = options.clock ? undefined : createSystemClock();
   const clock = options.clock ?? systemClock ?? createSystemClock();
-  const dataDir = options.dataDir ?? temporaryFolder(test);
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const { log, lines } = recordingLog(clock);
   const config = loadConfig({ environment: { ...environmentOf(dataDir), ...options.environment } });
   let gateway: Gateway;
@@ -118,6 +142,8 @@ export async function startTestGateway(
   test.after(async () => {
     await stop();
     systemClock?.close();
+    // Not before the stop: a gateway that runs writes there.
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   });
   const tokens = createTokens(dataDir, clock);
 

@@ -101,7 +101,9 @@ export function createProperties(options: {
       reject(device, name.slice(0, limits.propertyNameLength), 'The name of a property is too long.');
       return undefined;
     }
-    const declaration = options.manifest(device).properties[name];
+    const { properties } = options.manifest(device);
+    // A device may name a property `constructor`, which every object inherits.
+    const declaration = Object.hasOwn(properties, name) ? properties[name] : undefined;
     const checked = declaration ? checkDeviceValue(declaration, raw) : { value: raw };
     if (checked.problem !== undefined) {
       reject(device, name, `Property "${name}" ${checked.problem}; it was dropped.`);

@@ -36,7 +36,7 @@ export const listQuery = v.object({
   'profiles.has': query.optionalList(),
   'id.in': query.optionalList(),
   'slug.in': query.optionalList(),
-  'type.in': query.optionalList(),
+  'type.in': query.choices(DEVICE_TYPES),
   'name.contains': query.text(),
 });
 
@@ -44,7 +44,7 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
   return {
     ids: input['id.in'],
     slugs: input['slug.in'],
-    types: input['type.in'],
+    types: input['type.in'].length > 0 ? input['type.in'] : undefined,
     profiles: input['profiles.has'],
     nameContains: input['name.contains'],
   };

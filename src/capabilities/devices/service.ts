@@ -39,7 +39,7 @@ export interface NewDevice {
 export interface DeviceFilter {
   ids?: readonly string[] | undefined;
   slugs?: readonly string[] | undefined;
-  types?: readonly string[] | undefined;
+  types?: readonly DeviceType[] | undefined;
   /** All of these are implemented. */
   profiles?: readonly string[] | undefined;
   /** Part of the name, in any case. */
@@ -194,7 +194,7 @@ function passes(device: Device, filter: DeviceFilter, manifest: Devices['manifes
   const { ids, slugs, types, profiles, nameContains } = filter;
   if (ids && !ids.includes(device.id)) return false;
   if (slugs && !slugs.includes(device.slug)) return false;
-  if (types && !types.some((type) => type.toUpperCase() === device.type)) return false;
+  if (types && !types.includes(device.type)) return false;
   if (nameContains !== undefined && !device.name.toLowerCase().includes(nameContains.toLowerCase()))
     return false;
   if (!profiles) return true;
@@ -287,11 +287,12 @@ function requireRunnable(blueprints: Blueprints, blueprintId: string): void {
 }
 
 function requireDeletable({ registry }: Parts, device: Device): void {
-  if (device.type === 'GATEWAY')
+  // The gateway's own device and the module that is built in.
+  if (device.communication.type === 'MQTT_V1_LOCALHOST')
     throw gatewayError(
       'unprocessable',
       'device_not_deletable',
-      "The gateway's own device cannot be deleted.",
+      `"${device.name}" is part of the gateway and cannot be deleted.`,
     );
   const dependents = registry.all().filter(({ communication }) => communication.upstreamId === device.id);
   if (dependents.length === 0) return;

@@ -66,6 +66,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
         const wanted = wantedDevices(options.devices, call.query['id.in']);
         return (socket) => {
           const ends = watch(options, call.principal, wanted, socket);
+          if (wanted) ends.push(endWithTheLast(options.devices, wanted, socket));
           socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
         };
       },
@@ -83,6 +84,13 @@ function wantedDevices(devices: Devices, asked: readonly string[] | undefined): 
       return device.id;
     }),
   );
+}
+
+/** Nothing more can come once every device that was asked for is deleted. */
+function endWithTheLast(devices: Devices, wanted: Set<string>, socket: StreamSocket): () => void {
+  return devices.events.on('device_deleted', 'monitor stream', ({ device }) => {
+    if (wanted.delete(device.id) && wanted.size === 0) socket.close(1008, 'The device was deleted.');
+  });
 }
 
 function watch(
@@ -116,7 +124,7 @@ function watch(
       if (!isWanted(device)) return;
       const declared = devices.manifest(device).properties;
       const shown = visible(
-        Object.entries(changed).filter(([name]) => name in declared),
+        Object.entries(changed).filter(([name]) => Object.hasOwn(declared, name)),
         (name) => declared[name]?.access_level,
         role,
       );

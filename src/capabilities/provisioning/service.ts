@@ -278,9 +278,10 @@ async function generate(
   const { devices } = parts.options;
   const present = devices.get(device.id);
   if (!present) throw notFound('device_not_found', 'The device was deleted.');
-  const updated = devices.setCommunicationType(present, communicationOf(protocol), () =>
-    made.store(device.id),
-  );
+  // What is built in stays so, whatever it connects with.
+  const isBuiltIn = present.communication.type === 'MQTT_V1_LOCALHOST';
+  const communicationType = isBuiltIn ? present.communication.type : communicationOf(protocol);
+  const updated = devices.setCommunicationType(present, communicationType, () => made.store(device.id));
   parts.events.emit('credentials_revoked', { hardwareId });
   return configurationOf(parts, updated, protocol, made.credentials, host);
 }

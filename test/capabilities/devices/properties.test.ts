@@ -1,0 +1,170 @@
+/** Properties of devices (mqtt-device-protocol.md section 6; http-contract.md section 7). */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import type { Device } from '../../../src/capabilities/devices/index.ts';
+import { decodeMessage } from '../../../src/protocol/device-message.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { type DevicesSetup, startDevices } from './support.ts';
+
+/** One message as it comes from the decoder; resolves when it is acknowledged. */
+async function take({ devices, clock, commits }: DevicesSetup, device: Device, body: unknown): Promise<void> {
+  const decoded = decodeMessage(
+    Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    { keyLength: 128, depth: 16 },
+    { exact: false, mayBeEmpty: true },
+  );
+  assert.equal(decoded.problem, undefined);
+  const stored = devices.takeProperties({
+    device,
+    body: decoded.body ?? {},
+    receivedAtMs: clock.wallMs(),
+  });
+  await commits.flush();
+  await stored;
+}
+
+describe('a property is not taken', () => {
+  const rows: [title: string, body: Record<string, unknown>, complaint: RegExp][] = [
+    ['of another type than declared', { vendor: 5 }, /Property "vendor" must be string, got integer/],
+    ['outside its enum', { battery_type: 'lemon' }, /must be one of: lead_based/],
+    ['with a fraction where an integer is declared', { battery_nameplate_capacity: 1.5 }, /must be integer/],
+    ['with too long a name', { ['x'.repeat(11)]: 1 }, /The name of a property is too long/],
+    ['with too large a value', { model: 'x'.repeat(99) }, /has more than 100 bytes/],
+  ];
+  for (const [title, body, complaint] of rows)
+    test(`${title}; the others of its message are`, async (t) => {
+      const setup = startDevices(t, { propertyBytes: 100, propertyNameLength: 26 });
+      const device = setup.add();
+      if (title.includes('name')) body['x'.repeat(27)] = 1;
+      await take(setup, device, { ...body, serial_number: 'S1' });
+      assert.deepEqual(setup.devices.properties(device, 'OWNER'), { serial_number: 'S1' });
+      assert.match(setup.told.find((line) => line.startsWith('rejected')) ?? '', complaint);
+    });
+
+  test('when the device has too many; known ones still change', async (t) => {
+    const setup = startDevices(t, { propertiesPerDevice: 2 });
+    const device = setup.add();
+    await take(setup, device, { vendor: 'A', model: 'B', serial_number: 'C' });
+    await take(setup, device, { model: 'D' });
+    assert.deepEqual(setup.devices.properties(device, 'OWNER'), { vendor: 'A', model: 'D' });
+    await take(setup, device, { vendor: null, serial_number: 'C' });
+    assert.deepEqual(setup.devices.properties(device, 'OWNER'), { model: 'D', serial_number: 'C' });
+  });
+
+  test('and its device is told so once an hour and property', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add();
+    const complaints = (): number => setup.told.filter((line) => line.startsWith('rejected')).length;
+    for (let second = 0; second < 3; second++) await take(setup, device, { vendor: 1, model: 2 });
+    assert.equal(complaints(), 2);
+    await setup.clock.advance(3_600_000);
+    await take(setup, device, { vendor: 1 });
+    assert.equal(complaints(), 3);
+  });
+});
+
+describe('properties', () => {
+  test('are merged message by message; null removes; the timestamp is none', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add();
+    await take(setup, device, { timestamp: 5, vendor: 'A', model: 'B' });
+    await take(setup, device, { timestamp: 6, model: 'C', serial_number: 'S' });
+    await take(setup, device, { vendor: null, firmware_version: null });
+    assert.deepEqual(setup.devices.properties(device, 'OWNER'), { model: 'C', serial_number: 'S' });
+  });
+
+  test('are on disk when they are acknowledged, and there after a restart', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add();
+    await take(setup, device, '{"vendor":"A","__proto__":{"model":"B"}}');
+    assert.deepEqual(setup.restart().properties(device, 'OWNER'), { vendor: 'A' });
+  });
+
+  test('that say nothing new are acknowledged without the disk, unless the first is still on its way', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add();
+    const tell = (): Promise<void> | void =>
+      setup.devices.takeProperties({ device, body: { vendor: 'A' }, receivedAtMs: 0 });
+    const first = tell();
+    const second = tell();
+    let isAcknowledged = false;
+    void Promise.resolve(second).then(() => (isAcknowledged = true));
+    await Promise.resolve();
+    await Promise.resolve();
+    assert.equal(isAcknowledged, false);
+    await setup.commits.flush();
+    await Promise.all([first, second]);
+    assert.equal(tell(), undefined);
+    const changes = setup.told.filter((line) => line.startsWith('properties'));
+    assert.deepEqual(changes, ['properties of device-1 {"vendor":"A"}']);
+  });
+
+  test('are shown if declared, and to roles that may see them', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add();
+    await take(setup, device, { vendor: 'A', commissioned_by: 'B', unheard_of: 1, constructor: 2 });
+    assert.deepEqual(setup.devices.properties(device, 'USER'), { vendor: 'A' });
+    assert.deepEqual(setup.devices.properties(device, 'INSTALLER'), { vendor: 'A', commissioned_by: 'B' });
+    assert.equal(
+      setup.told.some((line) => line.startsWith('rejected')),
+      false,
+    );
+  });
+
+  test('that came before the blueprint declared them are shown then, if they fit', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add({ blueprintId: setup.blueprints.builtIn.empty });
+    await take(setup, device, { vendor: 'A', model: 5 });
+    assert.deepEqual(setup.devices.properties(device, 'OWNER'), {});
+    const assigned = setup.devices.assignBlueprint(device, setup.blueprints.builtIn.batteryInverter);
+    assert.deepEqual(setup.devices.properties(assigned, 'OWNER'), { vendor: 'A' });
+  });
+
+  test('of a device that is deleted meanwhile are neither stored nor told', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add();
+    const stored = setup.devices.takeProperties({ device, body: { vendor: 'A' }, receivedAtMs: 0 });
+    setup.devices.remove(device);
+    await setup.commits.flush();
+    await stored;
+    assert.deepEqual(setup.told, ['created device-1', 'deleted device-1']);
+  });
+
+  test('of any JSON never fail, and are the merge of the messages after a restart too', async (t) => {
+    const setup = startDevices(t);
+    const value = fc.jsonValue({ maxDepth: 3 });
+    const name = fc.oneof(
+      fc.constantFrom('vendor', 'model', '__proto__', 'constructor', 'toString', 'timestamp'),
+      fc.string({ maxLength: 12 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(fc.tuple(name, value)), { maxLength: 5 }), async (messages) => {
+        const device = setup.add({ blueprintId: setup.blueprints.builtIn.empty });
+        const expected = new Map<string, unknown>();
+        for (const entries of messages) {
+          const text = entries.map(([key, item]) => `${JSON.stringify(key)}:${JSON.stringify(item)}`);
+          await take(setup, device, `{${text.join(',')}}`);
+          const last = new Map(entries);
+          for (const [key, item] of last)
+            if (item === null) expected.delete(key);
+            else if (key !== 'timestamp') expected.set(key, JSON.parse(JSON.stringify(item)));
+        }
+        const row = setup.database
+          .prepare<[string], { property_values: string }>(
+            'SELECT property_values FROM device_property WHERE device_id = ?',
+          )
+          .get(device.id);
+        const entries = Object.entries(JSON.parse(row?.property_values ?? '{}') as object);
+        assert.deepEqual(new Map(entries), expected);
+        setup.devices.remove(device);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+test('the limits of properties are those of the contract page', () => {
+  assert.equal(LIMITS.devices.propertyBytes, 16_384);
+  assert.equal(LIMITS.devices.propertyNameLength, 128);
+});

@@ -1,0 +1,289 @@
+/** Provisioning (http-contract.md 8 "Connection configuration", 9.2, 9.3; mqtt-device-protocol.md 2, 3). */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ConnectionConfiguration } from '../../../src/capabilities/provisioning/index.ts';
+import { type ProvisioningSetup, startProvisioning } from './support.ts';
+
+const MODULE_ID = 'V0123456789ABCDEF0123456789ABCDEF';
+const HOST = '10.0.0.2';
+
+const refused = (code: string, details?: Record<string, unknown>) => (error: unknown) => {
+  const [problem] = (error as { problems: { code: string; details?: Record<string, unknown> }[] }).problems;
+  assert.equal(problem?.code, code);
+  if (details) assert.deepEqual(problem?.details, details);
+  return true;
+};
+
+async function standalone(setup: ProvisioningSetup, name = 'Battery') {
+  const { device, configuration } = await setup.provisioning.standalone({ name }, HOST);
+  assert.ok(configuration);
+  return { device, configuration };
+}
+
+/** Whether the gateway lets this configuration in. */
+function isAccepted({ provisioning }: ProvisioningSetup, configuration: ConnectionConfiguration): boolean {
+  const { mqttCredentials: credentials, hardwareId } = configuration;
+  if (!('username' in credentials)) {
+    const fingerprint = `f${credentials.privateKey.replace('KEY ', '')}`;
+    return provisioning.verifyCertificate(fingerprint) === hardwareId;
+  }
+  return provisioning.verifyPassword(credentials.username, Buffer.from(credentials.password)) === hardwareId;
+}
+
+describe('a login is refused', () => {
+  test('with a wrong password, an unknown name, another device’s password, and an unknown certificate', async (t) => {
+    const setup = startProvisioning(t);
+    const { configuration: one } = await standalone(setup);
+    const { configuration: two } = await standalone(setup);
+    assert.ok('username' in one.mqttCredentials && 'username' in two.mqttCredentials);
+    const verify = (username: string, password: string): string | undefined =>
+      setup.provisioning.verifyPassword(username, Buffer.from(password));
+    assert.equal(verify(one.hardwareId, 'wrong'), undefined);
+    assert.equal(verify(one.hardwareId, ''), undefined);
+    assert.equal(verify('nobody', one.mqttCredentials.password), undefined);
+    assert.equal(verify(one.hardwareId, two.mqttCredentials.password), undefined);
+    assert.equal(verify(one.hardwareId.toLowerCase(), one.mqttCredentials.password), undefined);
+    assert.equal(setup.provisioning.verifyCertificate('unknown'), undefined);
+  });
+
+  test('to the gateway’s own device, which has no password', (t) => {
+    const { provisioning } = startProvisioning(t);
+    const { hardwareId = '' } = provisioning.own.gateway.communication;
+    assert.equal(provisioning.verifyPassword(hardwareId, Buffer.alloc(0)), undefined);
+  });
+});
+
+describe('a configuration is refused', () => {
+  test('for what has no connection of its own', async (t) => {
+    const setup = startProvisioning(t);
+    const { provisioning, upload } = setup;
+    await assert.rejects(
+      provisioning.generateConfiguration(provisioning.own.gateway, 'MQTT', HOST),
+      refused('config_generation_not_supported', { communication_type: 'MQTT_V1_LOCALHOST' }),
+    );
+    const lua = provisioning.luaDevice({
+      name: 'L',
+      runtimeId: 'gateway',
+      blueprintId: await upload('', 'return 1'),
+    });
+    await assert.rejects(
+      provisioning.generateConfiguration(lua, 'MQTT', HOST),
+      refused('config_generation_not_supported', { communication_type: 'UCM_LUA' }),
+    );
+  });
+
+  test('for a listener that is off, and nothing changes', async (t) => {
+    const setup = startProvisioning(t);
+    const { device, configuration } = await standalone(setup);
+    await assert.rejects(
+      setup.provisioning.generateConfiguration(device, 'MQTTS', HOST),
+      refused('not_available_on_gateway', { protocol: 'MQTTS' }),
+    );
+    setup.ports.mqtt = undefined;
+    await assert.rejects(
+      setup.provisioning.standalone({ name: 'Other' }, HOST),
+      refused('not_available_on_gateway', { protocol: 'MQTT' }),
+    );
+    assert.equal(setup.devices.find('other'), undefined);
+    assert.equal(isAccepted(setup, configuration), true);
+    assert.deepEqual(setup.revoked, []);
+  });
+
+  test('for a device that was deleted while its certificate was made', async (t) => {
+    const setup = startProvisioning(t, { tls: true });
+    const { device } = await standalone(setup);
+    const generating = setup.provisioning.generateConfiguration(device, 'MQTTS', HOST);
+    setup.devices.remove(device);
+    await assert.rejects(generating, refused('device_not_found'));
+  });
+});
+
+describe('a Lua device is refused', () => {
+  test('without a runtime, on a device that is none, and with a blueprint that no module can run', async (t) => {
+    const setup = startProvisioning(t);
+    const { provisioning, upload, blueprints } = setup;
+    const script = await upload('', 'return 1');
+    const lua = (runtimeId: string, blueprintId: string) => () =>
+      provisioning.luaDevice({ name: 'L', runtimeId, blueprintId });
+    const { device } = await standalone(setup);
+    assert.throws(lua('nobody', script), refused('device_not_found'));
+    assert.throws(lua(device.id, script), refused('invalid_runtime'));
+    assert.throws(lua('gateway', blueprints.builtIn.empty), refused('invalid_blueprint'));
+    assert.throws(lua('gateway', '11111111-1111-4111-8111-111111111111'), refused('blueprint_not_found'));
+  });
+
+  test('with a slug that is taken', async (t) => {
+    const { provisioning, upload } = startProvisioning(t);
+    const blueprintId = await upload('', 'return 1');
+    const create = () => provisioning.luaDevice({ name: 'L', slug: 'l', runtimeId: 'gateway', blueprintId });
+    create();
+    assert.throws(create, refused('already_exists', { field: 'slug', value: 'l' }));
+  });
+});
+
+describe('a module is refused', () => {
+  test('with the hardware id of a device of another type', async (t) => {
+    const setup = startProvisioning(t);
+    const { device } = await standalone(setup);
+    const hardwareId = device.communication.hardwareId ?? '';
+    await assert.rejects(
+      setup.provisioning.module({ name: 'M', hardwareId, type: 'VIRTUAL_UCM' }, HOST),
+      refused('already_exists', { field: 'hardware_id', value: hardwareId }),
+    );
+    await setup.provisioning.module({ name: 'M', hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);
+    await assert.rejects(
+      setup.provisioning.module({ name: 'M', hardwareId: MODULE_ID, type: 'HARDWARE_UCM' }, HOST),
+      refused('already_exists'),
+    );
+  });
+});
+
+describe('the first start', () => {
+  test('makes the gateway’s device and its module, once', (t) => {
+    const setup = startProvisioning(t);
+    const describeAll = (all: readonly { type: string; name: string; communication: object }[]) =>
+      all.map(({ type, name }) => `${type} ${name}`).toSorted();
+    const made = ['GATEWAY box', 'VIRTUAL_UCM Communication Module'];
+    assert.deepEqual(describeAll(setup.devices.all()), made);
+    const again = setup.restartProvisioning();
+    assert.deepEqual(again.own, setup.provisioning.own);
+    assert.equal(setup.provisioning.own.gateway.slug, 'gateway');
+    assert.match(setup.provisioning.own.module.communication.hardwareId ?? '', /^V[0-9A-F]{32}$/);
+  });
+
+  test('is the only one that makes a module, also after the module got a configuration', async (t) => {
+    const setup = startProvisioning(t);
+    const { own } = setup.provisioning;
+    await setup.provisioning.generateConfiguration(own.module, 'MQTT', HOST);
+    assert.equal(own.module.communication.type, 'MQTT_V1_LOCALHOST');
+    assert.equal(setup.restartProvisioning().own.module.id, own.module.id);
+    assert.equal(setup.devices.all().length, 2);
+  });
+});
+
+describe('a standalone device', () => {
+  test('has a configuration with all that a device needs, and is let in with it', async (t) => {
+    const setup = startProvisioning(t);
+    const { device, configuration } = await standalone(setup);
+    const { mqttCredentials, hardwareId, ...rest } = configuration;
+    assert.deepEqual(rest, {
+      mqttHost: HOST,
+      mqttPort: 1_883,
+      mqttProtocol: 'MQTT',
+      timeSyncProtocol: 'HTTP',
+      timeSyncHost: HOST,
+      timeSyncPort: 8_080,
+      channelId: 'ucm',
+    });
+    assert.match(hardwareId, /^[0-9A-F]{40}$/);
+    assert.ok('username' in mqttCredentials);
+    assert.equal(mqttCredentials.username, hardwareId);
+    assert.match(mqttCredentials.password, /^[A-Za-z0-9_-]{32,}$/);
+    assert.deepEqual(device.communication, { type: 'MQTT_V1_PLAINTEXT', hardwareId, channelId: 'ucm' });
+    assert.equal(device.blueprintId, setup.blueprints.builtIn.empty);
+    assert.equal(isAccepted(setup, configuration), true);
+    setup.restartProvisioning();
+    assert.equal(isAccepted(setup, configuration), true);
+  });
+
+  test('gets MQTTS where that is served, MQTT on request, and the address that the operator set', async (t) => {
+    const setup = startProvisioning(t, { tls: true, publicHost: 'box.local' });
+    const { configuration, device } = await standalone(setup);
+    assert.equal(configuration.mqttHost, 'box.local');
+    assert.equal(configuration.mqttPort, 8_883);
+    assert.equal(device.communication.type, 'MQTT_V1_TLS');
+    assert.equal(isAccepted(setup, configuration), true);
+    const plain = await setup.provisioning.standalone({ name: 'B', protocol: 'MQTT' }, HOST);
+    assert.equal(plain.configuration?.mqttProtocol, 'MQTT');
+  });
+
+  test('has no secret in the database', async (t) => {
+    const setup = startProvisioning(t);
+    const { configuration } = await standalone(setup);
+    assert.ok('username' in configuration.mqttCredentials);
+    const rows = JSON.stringify(setup.database.prepare('SELECT * FROM device_credential').all());
+    assert.equal(rows.includes(configuration.mqttCredentials.password), false);
+  });
+});
+
+describe('another configuration', () => {
+  test('makes the old one void, tells so, and shows how the device connects', async (t) => {
+    const setup = startProvisioning(t, { tls: true });
+    const { device, configuration: first } = await standalone(setup);
+    const { hardwareId } = first;
+    const second = await setup.provisioning.generateConfiguration(device, 'MQTTS', HOST);
+    assert.deepEqual([isAccepted(setup, first), isAccepted(setup, second)], [false, true]);
+    assert.deepEqual(setup.revoked, [hardwareId]);
+    const third = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
+    assert.equal(setup.devices.require(device.id).communication.type, 'MQTT_V1_PLAINTEXT');
+    const fourth = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
+    assert.deepEqual([isAccepted(setup, third), isAccepted(setup, fourth)], [false, true]);
+    // Each was generated for its protocol last.
+    assert.equal(isAccepted(setup, second), true);
+    assert.equal(setup.revoked.length, 3);
+  });
+
+  test('has the same address', async (t) => {
+    const setup = startProvisioning(t);
+    const { device, configuration } = await standalone(setup);
+    const other = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
+    assert.deepEqual(
+      [other.hardwareId, other.channelId],
+      [configuration.hardwareId, configuration.channelId],
+    );
+  });
+});
+
+describe('deleting a device', () => {
+  test('makes its credentials void and tells so', async (t) => {
+    const setup = startProvisioning(t, { tls: true });
+    const { device, configuration: secure } = await standalone(setup);
+    const plain = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
+    setup.revoked.length = 0;
+    setup.devices.remove(setup.devices.require(device.id));
+    assert.deepEqual(setup.revoked, [plain.hardwareId]);
+    assert.deepEqual([isAccepted(setup, secure), isAccepted(setup, plain)], [false, false]);
+  });
+
+  test('that runs on a module leaves the credentials of the module alone', async (t) => {
+    const setup = startProvisioning(t);
+    const { provisioning, upload } = setup;
+    const blueprintId = await upload('', 'return 1');
+    setup.devices.remove(provisioning.luaDevice({ name: 'L', runtimeId: 'gateway', blueprintId }));
+    assert.deepEqual(setup.revoked, []);
+  });
+});
+
+describe('a module', () => {
+  test('of the same hardware id again is the same device, with the new name and its old credentials', async (t) => {
+    const setup = startProvisioning(t);
+    const provision = (name: string) =>
+      setup.provisioning.module({ name, hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);
+    const first = await provision('One');
+    const second = await provision('Two');
+    assert.equal(second.device.id, first.device.id);
+    assert.equal(second.device.name, 'Two');
+    assert.equal(second.configuration, undefined);
+    assert.ok(first.configuration);
+    assert.equal(isAccepted(setup, first.configuration), true);
+    setup.devices.remove(second.device);
+    assert.notEqual((await provision('Three')).device.id, first.device.id);
+  });
+
+  test('carries a Lua device on a channel of its own; the gateway stands for the built-in one', async (t) => {
+    const setup = startProvisioning(t);
+    const { provisioning, upload } = setup;
+    const blueprintId = await upload('', 'return 1');
+    const module = await provisioning.module({ name: 'M', hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);
+    const onModule = provisioning.luaDevice({ name: 'A', runtimeId: module.device.slug, blueprintId });
+    assert.deepEqual(onModule.communication, {
+      type: 'UCM_LUA',
+      upstreamId: module.device.id,
+      hardwareId: MODULE_ID,
+      channelId: onModule.id.replaceAll('-', ''),
+    });
+    const onGateway = provisioning.luaDevice({ name: 'B', runtimeId: 'gateway', blueprintId });
+    assert.equal(onGateway.communication.upstreamId, provisioning.own.module.id);
+    assert.equal(onGateway.type, 'LUA');
+  });
+});
