@@ -4,6 +4,7 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createLocalAudit } from './capabilities/audit/index.ts';
 import { type Auth, createAuth, type IssuableRole, ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { parseDurationMs } from './lib/duration.ts';
 import { messageOf } from './lib/errors.ts';
@@ -60,13 +61,16 @@ function readArguments() {
   }
 }
 
+/** Takes note of what the command did. */
+type RecordAudit = ReturnType<typeof createLocalAudit>;
+
 type Values = ReturnType<typeof readArguments>['values'];
 
 interface Command {
   /** Names of the arguments after the command. */
   takes: readonly string[];
   /** Judges the options before anything is opened; what it returns runs on the database and gives the output. */
-  prepare(values: Values, given: readonly string[]): (auth: Auth) => string[];
+  prepare(values: Values, given: readonly string[]): (auth: Auth, record: RecordAudit) => string[];
 }
 
 const COMMANDS: Record<string, Command> = {
@@ -75,7 +79,12 @@ const COMMANDS: Record<string, Command> = {
     prepare: (values) => {
       const request = { name: values.name, role: roleOf(values.role), lifetimeMs: lifetimeOf(values) };
       const count = countOf(values.count);
-      return (auth) => Array.from({ length: count }, () => auth.tokens.create(request).text);
+      return (auth, record) =>
+        Array.from({ length: count }, () => {
+          const made = auth.tokens.create(request);
+          record('admin_create_token', { token_id: made.record.id });
+          return made.text;
+        });
     },
   },
   'list-tokens': {
@@ -100,8 +109,9 @@ const COMMANDS: Record<string, Command> = {
     takes: ['id'],
     prepare:
       (_values, [id = '']) =>
-      (auth) => {
+      (auth, record) => {
         auth.tokens.revoke(id);
+        record('admin_revoke_token', { token_id: id });
         return [];
       },
   },
@@ -123,8 +133,9 @@ const COMMANDS: Record<string, Command> = {
   },
   'reset-access': {
     takes: [],
-    prepare: (values) => (auth) => {
+    prepare: (values) => (auth, record) => {
       const code = auth.resetAccess({ revokeTokens: values['revoke-tokens'] });
+      record('admin_reset_access', { revoke_tokens: String(values['revoke-tokens']) });
       return [`Claim code: ${code}`, `It stands in ${resolve(auth.claimCodeFile)} too, until it is used.`];
     },
   },
@@ -164,7 +175,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** Runs the command on the state of the gateway; makes and migrates it before the first start. */
-function onState(work: (auth: Auth) => string[]): string[] {
+function onState(work: (auth: Auth, record: RecordAudit) => string[]): string[] {
   const config = loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'] });
   const clock = createSystemClock();
   const log = createLog({
@@ -182,7 +193,10 @@ function onState(work: (auth: Auth) => string[]): string[] {
       log,
     });
     try {
-      return work(createAuth({ database, clock, log, metrics: createMetrics(), dataDir: config.dataDir }));
+      const { dataDir } = config;
+      const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir });
+      const record = createLocalAudit({ database, clock });
+      return database.transaction(() => work(auth, record));
     } finally {
       database.close();
     }

@@ -19,7 +19,7 @@ import { PROJECT_ROOT } from './support/workspace.ts';
 
 /** Lowest first; a capability imports only from levels before its own. */
 const CAPABILITY_ORDER = [
-  ['site', 'auth', 'blueprints'],
+  ['site', 'auth', 'audit', 'blueprints'],
   ['devices'],
   ['provisioning'],
   ['connectivity'],
@@ -56,13 +56,14 @@ const TABLE: ImportTable = {
       ],
       node: 'all',
     },
-    { place: 'admin.ts', mayImport: ['platform', 'capabilities/auth', 'capabilities/site'], node: 'all' },
+    { place: 'admin.ts', mayImport: ['platform', 'capabilities/auth', 'capabilities/audit'], node: 'all' },
     { place: 'gateway.ts', mayImport: ['gateway', 'platform', 'capabilities/appliance'] },
     // The wiring in pieces that fit a screen.
     { place: 'gateway', mayImport: ['platform', 'protocol', ...CAPABILITIES], node: ['node:path'] },
 
     { place: 'capabilities/site', mayImport: ['platform'] },
     { place: 'capabilities/auth', mayImport: ['platform'] },
+    { place: 'capabilities/audit', mayImport: ['platform'] },
     { place: 'capabilities/blueprints', mayImport: ['platform', 'lua'] },
     {
       place: 'capabilities/devices',

@@ -1,6 +1,7 @@
 /** The capabilities, built in the order in which they stand on each other. */
 import { join } from 'node:path';
 import { createAppliance } from '../capabilities/appliance/index.ts';
+import { createAudit } from '../capabilities/audit/index.ts';
 import { createAuth } from '../capabilities/auth/index.ts';
 import { createBlueprints } from '../capabilities/blueprints/index.ts';
 import { createCommands } from '../capabilities/commands/index.ts';
@@ -57,6 +58,9 @@ function buildRecords(
   const auth = createAuth({ ...base, dataDir: config.dataDir });
   auth.start();
   started('auth', () => auth.stop());
+  const audit = createAudit({ ...base, commits: stateCommits });
+  audit.start();
+  started('audit', () => audit.stop());
   const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
   const devices = createDevices({ ...base, commits: stateCommits, blueprints });
@@ -76,7 +80,7 @@ function buildRecords(
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = createDeviceConfiguration({ ...base, devices });
-  return { site, auth, blueprints, devices, provisioning, connectivity, deviceConfiguration };
+  return { site, auth, audit, blueprints, devices, provisioning, connectivity, deviceConfiguration };
 }
 
 type Flows = ReturnType<typeof buildFlows>;

@@ -1,5 +1,6 @@
 /** Every operation and stream, by chapter as the API description shows them. */
 import { applianceRoutes } from '../capabilities/appliance/index.ts';
+import { auditRoutes } from '../capabilities/audit/index.ts';
 import { authRoutes } from '../capabilities/auth/index.ts';
 import { blueprintRoutes } from '../capabilities/blueprints/index.ts';
 import { commandRoutes } from '../capabilities/commands/index.ts';
@@ -21,7 +22,7 @@ export function routeGroups(
   { clock, version }: GatewayOptions,
   metrics: Metrics,
 ): RouteGroup[] {
-  const { site, auth, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
+  const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
   return [
     { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
     {
@@ -63,6 +64,7 @@ export function routeGroups(
       streams: deviceLogStreams(parts),
     },
     { name: 'Access', about: 'Logins, users and access tokens.', routes: authRoutes(auth) },
+    { name: 'Audit', about: 'Who changed or commanded what.', routes: auditRoutes(audit) },
     {
       name: 'Appliance',
       about: 'The gateway itself.',

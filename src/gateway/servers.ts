@@ -44,6 +44,7 @@ export async function buildServers({ options, metrics }: Ground, parts: Capabili
       site_id: resolveSiteId(parts.site),
       device_id: (value) => parts.devices.require(value).id,
     },
+    onAnswered: (answered) => parts.audit.record(answered),
     routes,
     streams,
     corsOrigins: config.corsOrigins?.split(',').map((origin) => origin.trim()),

@@ -1,3 +1,4 @@
+import { AUDIT_LIMITS, AUTH_LIMITS } from './access-limits.ts';
 import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
 
 /**
@@ -94,39 +95,8 @@ export const LIMITS = {
     /** G: at stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
     stopTimeoutMs: 3_000,
   },
-  auth: {
-    /** G: a login in a browser is repeated once a month. */
-    sessionLifetimeMs: 30 * 86_400_000,
-    /** G: browsers of one person; the oldest login ends. */
-    sessionsPerUser: 16,
-    /** G: people who know one site. */
-    users: 100,
-    /** G: integrations, scripts and phones of one site; all are looked through when one is revoked. */
-    tokens: 1_000,
-    /** C issue: least length; the greatest bounds the work of hashing. */
-    passwordLengthMin: 8,
-    passwordLengthMax: 256,
-    /** C issue (19 MiB, 2 passes of argon2id), as OWASP's password storage sheet has it. */
-    argon2MemoryKib: 19_456,
-    argon2Passes: 2,
-    /** G: one hash at a time, for its memory; so many wait for their turn. */
-    hashesWaiting: 16,
-    /** G: mistyped passwords of an address before its next attempts are delayed. */
-    failuresWithoutDelay: 3,
-    /** G: the delay doubles from 1 s to this; some 8 000 guesses a day. */
-    failureDelayMaxMs: 10_000,
-    /** G: an address without a failure for so long starts anew. */
-    failureForgottenMs: 900_000,
-    /** G: attempts of one address that wait at once. */
-    attemptsPerAddress: 4,
-    /** G: addresses with failures remembered; the one that failed longest ago is forgotten. */
-    addresses: 1_000,
-    /** G: what another process revoked ends open streams within this. */
-    sweepIntervalMs: 1_000,
-    /** G: last use of a token is exact to this, for the sake of the flash card. */
-    lastUseIntervalMs: 3_600_000,
-    lastUseWriteIntervalMs: 60_000,
-  },
+  auth: AUTH_LIMITS,
+  audit: AUDIT_LIMITS,
   telemetry: {
     /** C mqtt-device-protocol 6 and 12. */
     attributesPerMessage: 1_000,
@@ -356,6 +326,10 @@ export function contradictions(limits: Limits): string[] {
     [
       limits.mqtt.stopTimeoutMs + limits.mqtt.closeTimeoutMs < limits.stop.totalMs,
       'the broker stops within the total',
+    ],
+    [
+      limits.audit.listItems <= limits.http.pageItems,
+      'a page of the audit trail is not larger than the largest',
     ],
     [limits.connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
     [

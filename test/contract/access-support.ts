@@ -2,10 +2,12 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Auth, authRoutes, createAuth, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import { type Audit, auditRoutes, createAudit } from '../../src/capabilities/audit/index.ts';
 import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
+import type { Limits } from '../../src/lib/limits.ts';
 import { createHttp, type Http, type Principal, type Role, route } from '../../src/platform/http/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
+import { createGroupCommit, type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../support/workspace.ts';
 
@@ -23,6 +25,7 @@ export interface Api {
   lines: LogLine[];
   site: Site;
   auth: Auth;
+  audit: Audit;
   http: Http;
   /** Calls as the given role; `null` without a token. */
   call: (role: Role | null, method: string, path: string, body?: unknown) => Promise<Answer>;
@@ -50,6 +53,7 @@ export interface ApiOptions {
   clock?: TestClock;
   /** Calls without a token are READONLY. */
   anonymous?: boolean;
+  audit?: { limits?: Limits['audit']; settleMs?: number };
 }
 
 export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions = {}): Api {
@@ -66,6 +70,10 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
   const metrics = createMetrics();
   const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
   const auth = createAuth({ database, clock, log, metrics, dataDir });
+  const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
+  const audit = createAudit({ database, commits, clock, log, metrics, ...options.audit });
+  audit.start();
+  test.after(() => audit.stop());
   auth.start();
   test.after(() => auth.stop());
   let ids = 0;
@@ -76,11 +84,12 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
     log,
     metrics,
     newId: () => `request-${++ids}`,
+    onAnswered: (answered) => audit.record(answered),
     authenticate: (token) => auth.authenticate(token),
     isClaimed: () => auth.isClaimed(),
     ...(options.anonymous && { anonymous: ANONYMOUS }),
     resolvers: { site_id: resolveSiteId(site) },
-    routes: [...siteRoutes(site), ...authRoutes(auth), anonymousRoute],
+    routes: [...siteRoutes(site), ...authRoutes(auth), ...auditRoutes(audit), anonymousRoute],
     requestsPerSecond: 10_000,
     requestBurst: 10_000,
     streams: [],
@@ -110,6 +119,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
     lines,
     site,
     auth,
+    audit,
     http,
     send,
     call: (role, method, path, body) =>

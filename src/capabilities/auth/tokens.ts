@@ -50,7 +50,7 @@ export function requireRole(actual: Role, needed: Role, message: string): void {
 
 export class Tokens {
   readonly #options: TokensOptions;
-  /** Tokens that were valid at the last sweep and their roles. */
+  /** Tokens that were valid at the last sweep, or have been used since, and their roles. */
   #known = new Map<string, IssuableRole>();
   #version = -1;
   #nextExpiryMs = Infinity;
@@ -65,6 +65,7 @@ export class Tokens {
     const token = this.#options.store.tokens.byHash(hashOf(text));
     if (token === undefined || this.isExpired(token)) return undefined;
     this.#noteUse(token);
+    this.#watch(token);
     return principalOf(token);
   }
 
@@ -198,7 +199,7 @@ export class Tokens {
     this.#options.database.afterCommit(() => this.sweep(true));
   }
 
-  /** Tells of every token that was valid at the last sweep and is no longer, or has a lower role. */
+  /** Tells of every token that was valid before and is no longer, or has a lower role. */
   sweep(isChanged = false): void {
     const { events, store } = this.#options;
     const version = store.tokens.version();
@@ -215,6 +216,13 @@ export class Tokens {
       if (now === undefined || ROLES.indexOf(now) < ROLES.indexOf(role))
         events.emit('token_revoked', { rateKey: rateKeyOf(id) });
     }
+  }
+
+  /** Made by another process since the last sweep: what it opens must end with it all the same. */
+  #watch(token: TokenRecord): void {
+    if (this.#known.has(token.id)) return;
+    this.#known.set(token.id, effectiveRole(token));
+    this.#nextExpiryMs = Math.min(this.#nextExpiryMs, token.expiresAtMs ?? Infinity);
   }
 
   #mayHaveExpired(): boolean {

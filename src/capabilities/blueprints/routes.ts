@@ -73,6 +73,7 @@ function uploadRoutes(service: BlueprintService): Route[] {
       bodyMedia: UPLOAD_MEDIA,
       answer: blueprintShapes.validation,
       method: 'POST',
+      isReading: true,
       paths: ['/v3/blueprints/validate'],
       role: null,
       ...WITHOUT_TOKEN,

@@ -65,6 +65,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       about: 'Aggregated series as CSV. The header Accept must admit text/csv.',
       answer: telemetryShapes.series,
       method: 'POST',
+      isReading: true,
       paths: ['/v3/telemetry/query_timeseries'],
       role: 'READONLY',
       body: TimeSeriesQuery,

@@ -5,7 +5,14 @@ import { GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { commonHeaders, errorAnswer, jsonAnswer, watchedBody } from './answer.ts';
 import { boundedBody, parseBody, readText } from './parse.ts';
-import { type Environment, type Pipeline, type RequestContext, requireHost } from './pipeline.ts';
+import {
+  type Environment,
+  type Pipeline,
+  remoteAddressOf,
+  type RequestContext,
+  requireHost,
+} from './pipeline.ts';
+import type { Principal } from './principal.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
@@ -31,8 +38,23 @@ export interface AppOptions {
   newId: () => string;
   routes: readonly Route[];
   streams: readonly Stream[];
+  /** Told of every answered operation before the answer goes out. Must not reject. */
+  onAnswered?: (answered: Answered) => Promise<void>;
   /** Allowed origins of browsers, `*` for any; absent: no CORS. */
   corsOrigins?: readonly string[] | undefined;
+}
+
+/** An operation that was answered, for the record. */
+export interface Answered {
+  operation: string;
+  /** False for what only reads. */
+  isChange: boolean;
+  /** Who called; undefined without a token. */
+  principal: Principal | undefined;
+  /** Path parameters, canonical if they were resolved. */
+  params: Record<string, string>;
+  status: number;
+  remoteAddress: string;
 }
 
 type App = Hono<Environment>;
@@ -203,6 +225,14 @@ function routeAnswering(
   return async (route, context) => {
     const startedMs = clock.monotonicMs();
     const response = await answer(route, context);
+    await options.onAnswered?.({
+      operation: route.operation,
+      isChange: route.method !== 'GET' && route.isReading !== true,
+      principal: context.get('principal'),
+      params: context.get('params') ?? context.req.param(),
+      status: response.status,
+      remoteAddress: remoteAddressOf(context),
+    });
     const durationMs = clock.monotonicMs() - startedMs;
     duration.observe({ operation: route.operation, status: response.status }, durationMs / 1_000);
     // Reads succeed thousands of times a day and would wear the card; changes and failures are worth a line.

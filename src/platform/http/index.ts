@@ -1,4 +1,5 @@
 export { addressKey } from './address.ts';
+export type { Answered } from './app.ts';
 export { JSON_HEADERS } from './answer.ts';
 export type { RouteGroup } from './route.ts';
 export * as query from './query.ts';

@@ -21,7 +21,12 @@ export interface Bindings {
 }
 export type Environment = {
   Bindings: Bindings;
-  Variables: { requestId: string; principal: Principal | undefined };
+  Variables: {
+    requestId: string;
+    principal: Principal | undefined;
+    /** Of the path, once they were resolved. */
+    params: Record<string, string> | undefined;
+  };
 };
 export type RequestContext = Context<Environment>;
 
@@ -105,9 +110,11 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
       await rates.anonymous(target.operation, addressKey(remoteAddress), target.anonymousPerMinute);
     requireRole(principal, target.role);
     const unresolved = 'unresolved' in target ? (target.unresolved ?? []) : [];
+    const params = resolveParams(context, unresolved, options.resolvers);
+    context.set('params', params);
     return {
       principal: principal ?? NOBODY,
-      params: resolveParams(context, unresolved, options.resolvers),
+      params,
       query: target.query ? parseQuery(target.query, url) : {},
       body: {},
       host: hostOf(context.req.header('host')),
@@ -177,7 +184,7 @@ function resolveParams(
   return params;
 }
 
-function remoteAddressOf(context: RequestContext): string {
+export function remoteAddressOf(context: RequestContext): string {
   return context.env.incoming?.socket.remoteAddress ?? 'unknown';
 }
 

@@ -57,6 +57,8 @@ export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema e
   body?: BodySchema | 'stream';
   /** Media types of a `stream` body, for the API description; default: any. */
   bodyMedia?: readonly string[];
+  /** Changes nothing although it is a POST: a query with a body. */
+  isReading?: boolean;
   /** Answers without a token although the box belongs to nobody yet; all other operations do not. */
   beforeClaim?: boolean;
   /** For operations without a role: calls per minute and address of callers without a token. */

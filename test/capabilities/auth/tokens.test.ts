@@ -46,6 +46,16 @@ describe('an access token', () => {
     assert.equal(auth.tokens.all().length, 0);
   });
 
+  test('that another process made and revoked within that second is told too, once it was used', async (t) => {
+    const { auth, clock, ended, open } = startAuth(t);
+    const other = open();
+    const [used, unused] = ['x', 'y'].map((name) => other.tokens.create({ name, role: 'OWNER' }));
+    auth.authenticate(used?.text ?? '');
+    for (const made of [used, unused]) other.tokens.revoke(made?.record.id ?? '');
+    await clock.advance(CHEAP.sweepIntervalMs);
+    assert.deepEqual(ended, [`token:${used?.record.id}`]);
+  });
+
   test('that expires is told', async (t) => {
     const { auth, clock, ended } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });

@@ -1,0 +1,36 @@
+/** The audit trail: who changed or commanded what, when, from where, with what result. Never a secret. */
+import type { Principal } from '../../platform/http/index.ts';
+
+export interface AuditOrigin {
+  /** `local`: a command run on the box itself. */
+  readonly kind: Principal['origin']['kind'] | 'local';
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly origin: AuditOrigin;
+  /** Name of the operation, as in the description of the interface; `admin_…` for a local command. */
+  readonly operation: string;
+  /** Parameters of the path: what it was done to. Bodies are not kept. */
+  readonly target: Readonly<Record<string, string>>;
+  /** HTTP status of the answer; 0 for a local command. */
+  readonly status: number;
+  /** Absent for a local command. */
+  readonly remoteAddress?: string;
+}
+
+export interface StoredEntry extends AuditEntry {
+  /** Grows with every entry, whatever the wall clock says. */
+  readonly number: number;
+}
+
+/** An absent filter does not restrict. */
+export interface AuditFilter {
+  fromMs?: number | undefined;
+  beforeMs?: number | undefined;
+  /** Id or name of who did it. */
+  origin?: string | undefined;
+  operation?: string | undefined;
+}

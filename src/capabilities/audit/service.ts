@@ -1,0 +1,129 @@
+/** Records what was changed or commanded, and by whom. */
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { createTokenBucket } from '../../lib/token-bucket.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Answered } from '../../platform/http/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
+import { createRetention } from './retention.ts';
+import { type AuditStore, createAuditStore } from './store.ts';
+
+export interface AuditOptions {
+  /** state.db */
+  database: Database;
+  /** Of state.db. */
+  commits: GroupCommit;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits?: Limits['audit'];
+  settleMs?: number;
+}
+
+export interface Audit {
+  /**
+   * Takes note of an answered request. A change that was made is on disk when it resolves, so that no
+   * success is answered without its entry; while the disk takes no data, the entry waits in memory. Refusals
+   * are written with the next commit, and of a flood of them only some. Never rejects.
+   */
+  record(answered: Answered): Promise<void>;
+  /** Newest first, and how many match in all. */
+  list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number };
+  /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
+  pages(filter: AuditFilter): Generator<StoredEntry[]>;
+  start(): void;
+  stop(): void;
+}
+
+const NOBODY = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' } as const;
+const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
+/** Of an entry, for the account of the group commit. */
+const ENTRY_BYTES = 300;
+
+export function createAudit(options: AuditOptions): Audit {
+  const { clock, commits, database, log, metrics } = options;
+  const { limits = LIMITS.audit, settleMs = LIMITS.age.settleMs } = options;
+  const store = createAuditStore(database);
+  const retention = createRetention({ database, store, clock, log, metrics, limits, settleMs });
+  const refusals = createTokenBucket(
+    limits.refusalsPerHour / 3_600,
+    limits.refusalBurst,
+    clock.monotonicMs(),
+  );
+  const dropped = metrics.counter('audit_dropped_total', 'Audit entries not kept.', ['reason']);
+  let waiting: AuditEntry[] = [];
+  commits.join({
+    write: () => {
+      for (const entry of waiting) store.insert(entry);
+    },
+    committed: () => void (waiting = []),
+  });
+
+  async function record(answered: Answered): Promise<void> {
+    if (!answered.isChange) return;
+    const isRefusal = answered.status >= 400;
+    if (isRefusal && !refusals.take(clock.monotonicMs())) return dropped.inc({ reason: 'flood' });
+    if (waiting.length >= limits.waiting) return dropped.inc({ reason: 'disk' });
+    waiting.push(entryOf(answered, clock.wallMs(), limits));
+    const committed = commits.request(ENTRY_BYTES);
+    // Told by the group itself; the entry waits for the next attempt.
+    committed.catch((error: unknown) => log.debug('audit entry waits', { error }));
+    if (isRefusal) return;
+    try {
+      await commits.flush();
+    } catch (error) {
+      log.warnLimited('audit', 60_000, 'audit entry is not on disk yet', { error });
+    }
+  }
+
+  return {
+    record,
+    list: (filter, limit, offset) => ({
+      entries: store.page(filter, limit, offset),
+      totalCount: store.count(filter),
+    }),
+    pages: (filter) => pagesOf(store, filter, limits.pageItems),
+    start: () => retention.start(),
+    stop: () => retention.stop(),
+  };
+}
+
+/** Records a command that is run on the box itself, in its transaction. */
+export function createLocalAudit(options: {
+  database: Database;
+  clock: Clock;
+}): (operation: string, target: Record<string, string>) => void {
+  const store = createAuditStore(options.database);
+  return (operation, target) =>
+    store.insert({ atMs: options.clock.wallMs(), origin: LOCAL, operation, target, status: 0 });
+}
+
+function* pagesOf(store: AuditStore, filter: AuditFilter, pageItems: number): Generator<StoredEntry[]> {
+  let number = store.newestNumber() + 1;
+  for (;;) {
+    const page = store.below(filter, number, pageItems);
+    const last = page.at(-1);
+    if (!last) return;
+    yield page;
+    number = last.number;
+  }
+}
+
+/** Values of a path come from outside and can be long. */
+function entryOf(answered: Answered, atMs: number, limits: Limits['audit']): AuditEntry {
+  const target = Object.entries(answered.params).map(([name, value]) => [
+    name,
+    cutToBytes(value, limits.targetBytes),
+  ]);
+  return {
+    atMs,
+    origin: answered.principal?.origin ?? NOBODY,
+    operation: answered.operation,
+    target: Object.fromEntries(target) as Record<string, string>,
+    status: answered.status,
+    remoteAddress: answered.remoteAddress,
+  };
+}

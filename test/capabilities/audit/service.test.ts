@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { type Audit, createAudit, createLocalAudit } from '../../../src/capabilities/audit/index.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
+import { createGroupCommit, type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+const DAY_MS = 86_400_000;
+
+interface Setup {
+  audit: Audit;
+  clock: TestClock;
+  database: Database;
+  metrics: Metrics;
+  record: (operation: string, status?: number) => Promise<void>;
+  operations: () => string[];
+}
+
+function start(t: TestContext, more: Partial<Limits['audit']> = {}, clock = new TestClock()): Setup {
+  const { log } = recordingLog(clock);
+  const metrics = createMetrics();
+  const database = openDatabase({
+    path: join(temporaryFolder(t), 'state.db'),
+    migrationsDir: join(MIGRATIONS_DIR, 'state'),
+    clock,
+    log,
+  });
+  t.after(() => database.close());
+  const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
+  const audit = createAudit({
+    database,
+    commits,
+    clock,
+    log,
+    metrics,
+    limits: { ...LIMITS.audit, ...more },
+    settleMs: 0,
+  });
+  audit.start();
+  t.after(() => audit.stop());
+  return {
+    audit,
+    clock,
+    database,
+    metrics,
+    record: (operation, status = 200) =>
+      audit.record({
+        operation,
+        isChange: true,
+        principal: undefined,
+        params: {},
+        status,
+        remoteAddress: '10.0.0.1',
+      }),
+    operations: () => audit.list({}, 1_000, 0).entries.map(({ operation }) => operation),
+  };
+}
+
+describe('an entry of the audit trail', () => {
+  test('is on disk before the change is answered', async (t) => {
+    const { record, operations } = start(t);
+    await record('update_site');
+    assert.deepEqual(operations(), ['update_site']);
+  });
+
+  test('of a refusal costs no sync of its own', async (t) => {
+    const { clock, record, operations } = start(t);
+    await record('update_site', 403);
+    assert.deepEqual(operations(), []);
+    await clock.advance(LIMITS.commits.windowMaxMs);
+    assert.deepEqual(operations(), ['update_site']);
+  });
+
+  test('does not hold up the answer when the disk takes no data, and is written once it does', async (t) => {
+    const { clock, database, record, operations } = start(t);
+    database
+      .prepare(`CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END`)
+      .run();
+    await record('update_site');
+    assert.deepEqual(operations(), []);
+    database.prepare('DROP TRIGGER full').run();
+    await clock.advance(2 * LIMITS.commits.retryMs);
+    assert.deepEqual(operations(), ['update_site']);
+  });
+
+  test('is dropped and counted when too many wait for the disk', async (t) => {
+    const { database, metrics, record } = start(t, { waiting: 2 });
+    database
+      .prepare(`CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END`)
+      .run();
+    for (let count = 0; count < 3; count++) await record('update_site');
+    assert.match(await metrics.text(), /gateway_audit_dropped_total\{reason="disk"\} 1/);
+  });
+
+  test('of a flood of refusals is kept for some; changes are all kept', async (t) => {
+    const { clock, metrics, record, operations } = start(t);
+    const { refusalBurst, refusalsPerHour } = LIMITS.audit;
+    for (let count = 0; count < refusalBurst + 5; count++) await record('login', 403);
+    await record('update_site');
+    assert.equal(operations().length, refusalBurst + 1);
+    assert.match(await metrics.text(), /gateway_audit_dropped_total\{reason="flood"\} 5/);
+    await clock.advance(3_600_000 / refusalsPerHour);
+    await record('login', 403);
+    await record('archive_site');
+    assert.equal(operations().length, refusalBurst + 3);
+  });
+
+  test('of a local command stands beside the others', async (t) => {
+    const { audit, clock, database } = start(t);
+    createLocalAudit({ database, clock })('admin_create_token', { token_id: '1' });
+    assert.deepEqual(audit.list({ origin: 'local' }, 10, 0).entries, [
+      {
+        number: 1,
+        atMs: clock.wallMs(),
+        origin: { kind: 'local', id: 'local', name: 'local command' },
+        operation: 'admin_create_token',
+        target: { token_id: '1' },
+        status: 0,
+      },
+    ]);
+  });
+
+  test('made before the clock was set gets its true time', async (t) => {
+    const { audit, clock, record } = start(t, {}, new TestClock(1_000));
+    await record('update_site');
+    await clock.advance(5_000);
+    clock.step(Date.UTC(2026, 5, 1) - clock.wallMs());
+    assert.equal(audit.list({}, 1, 0).entries[0]?.atMs, Date.UTC(2026, 5, 1) - 5_000);
+  });
+});
+
+describe('the audit trail', () => {
+  test('keeps 90 days', async (t) => {
+    const { clock, record, operations } = start(t);
+    await record('first');
+    await clock.advance(DAY_MS);
+    await record('second');
+    await clock.advance(LIMITS.audit.lifetimeMs - DAY_MS - LIMITS.audit.retentionIntervalMs);
+    assert.deepEqual(operations(), ['second', 'first']);
+    // Age is judged to a thousandth.
+    await clock.advance(LIMITS.audit.lifetimeMs / 500);
+    assert.deepEqual(operations(), ['second']);
+  });
+
+  test('keeps its young entries when the clock leaps ahead', async (t) => {
+    const { clock, record, operations } = start(t);
+    await record('first');
+    clock.step(365 * DAY_MS);
+    await clock.advance(2 * LIMITS.audit.retentionIntervalMs);
+    assert.deepEqual(operations(), ['first']);
+  });
+
+  test('keeps so many entries, and removes the oldest in bites', async (t) => {
+    const { clock, record, operations } = start(t, { entries: 3, deletedAtOnce: 2, retentionPauseMs: 1 });
+    for (let count = 1; count <= 10; count++) await record(`change_${count}`);
+    await clock.advance(LIMITS.audit.retentionIntervalMs + 100);
+    assert.deepEqual(operations(), ['change_10', 'change_9', 'change_8']);
+  });
+});
