@@ -1,100 +1,13 @@
 import { AUDIT_LIMITS, AUTH_LIMITS } from './access-limits.ts';
 import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
+import { NETWORK_LIMITS } from './network-limits.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
  * (C = contract pages, M = measured, G = reasoned guess).
  */
 export const LIMITS = {
-  http: {
-    /** C http-contract 1: JSON body. */
-    jsonBodyBytes: 1_048_576,
-    /** C: compressed archive. */
-    zipBodyBytes: 20 * 1_048_576,
-    /** G: request line and headers together; Node's default is 16 KiB. */
-    headerBytes: 16_384,
-    /** G: a client that needs longer to send its headers is not one of ours (slowloris). */
-    headersTimeoutMs: 10_000,
-    /** G: whole request including its body. */
-    requestTimeoutMs: 60_000,
-    keepAliveTimeoutMs: 65_000,
-    /** G: how often these times are compared; a slow request lives so much longer at most. */
-    timeoutCheckIntervalMs: 2_000,
-    /** G: a connection on which nothing moves, not even the blanks of a waiting command call, is closed. */
-    silenceTimeoutMs: 120_000,
-    /** G: sockets in all; far above what one site needs, far below the file limit. */
-    connections: 1_000,
-    /** G: sockets of one remote address, so that one machine cannot take them all. */
-    connectionsPerAddress: 400,
-    /** G: nesting of a JSON body; deeper ones would overflow the stack of whoever walks them. */
-    jsonDepth: 64,
-    /** C 1: requests per second and token, and its burst. */
-    requestsPerSecond: 50,
-    requestBurst: 200,
-    /** C 1: failed authentications per minute and address. */
-    failedAuthenticationsPerMinute: 20,
-    /** C 1: anonymous Validate per minute and address. */
-    anonymousValidatePerMinute: 10,
-    /** C 6: page size, default and maximum. */
-    pageItems: 1_000,
-    /** C 5. */
-    tokenLength: 512,
-    nameLength: 255,
-    requestIdLength: 128,
-  },
-  webSocket: {
-    /** C 1. */
-    connections: 200,
-    /** C 11: frame from a client. */
-    inboundFrameBytes: 65_536,
-    /** C 11: queued for a slow reader before 1013. */
-    queuedBytes: 1_048_576,
-    pingIntervalMs: 30_000,
-    missedPongs: 2,
-    /** G: a peer that does not answer our close frame has this long before its socket is destroyed. */
-    closeTimeoutMs: 2_000,
-  },
-  mqtt: {
-    /** C mqtt-device-protocol 12. */
-    payloadBytes: 262_144,
-    topicBytes: 256,
-    topicLevels: 10,
-    sessionsPerIdentity: 8,
-    sessions: 2_000,
-    subscriptionsPerSession: 32,
-    failedLoginsPerMinute: 20,
-    /** G: how long the answer to a failed login waits once the address is past its limit. */
-    failedLoginDelayMs: 5_000,
-    /** C 12; options `mqtt_messages_per_second` and `mqtt_message_burst` replace these two. */
-    messagesPerSecond: 100,
-    messageBurst: 500,
-    /** G: packet = payload + topic + fixed parts. */
-    packetBytes: 262_144 + 1_024,
-    /** G: CONNECT carries client id, will and credentials; will payload is bounded by this too. */
-    connectPacketBytes: 16_384,
-    /** G: a socket that does not send CONNECT in this time is closed. */
-    connectTimeoutMs: 10_000,
-    /** C 1: used when the client asks for keepalive 0. */
-    keepAliveDefaultS: 300,
-    /** G: bytes queued towards one client before it is cut off as too slow. */
-    outboundQueuedBytes: 1_048_576,
-    /** G: open sockets per remote address; communication modules share one address. */
-    connectionsPerAddress: 1_000,
-    /** G: sockets in all, before login too: every session plus room for those still logging in. */
-    connections: 2_500,
-    /** G: messages of one connection handed over and not yet acknowledged; then its socket is not read. */
-    inFlightMessages: 1_000,
-    /** G: payload bytes of the same; a few of the largest messages, 2 000 sessions never reach it together. */
-    inFlightBytes: 1_048_576,
-    /** G: deliveries at QoS 1 that a client may leave unacknowledged before it is cut off. */
-    unacknowledgedDeliveries: 1_000,
-    /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
-    keptSessionsPerIdentity: 8,
-    /** G: a connection that was told good-bye has this long to take its last bytes. */
-    closeTimeoutMs: 1_000,
-    /** G: at stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
-    stopTimeoutMs: 3_000,
-  },
+  ...NETWORK_LIMITS,
   auth: AUTH_LIMITS,
   audit: AUDIT_LIMITS,
   telemetry: {
@@ -322,6 +235,10 @@ export function contradictions(limits: Limits): string[] {
       'idle connections end by their own limit',
     ],
     [limits.mqtt.connections > limits.mqtt.sessions, 'every session has a connection'],
+    [
+      limits.tls.webRenewalMs + limits.tls.webBackdatingMs < limits.tls.webValidityMs,
+      'a renewed certificate is not due for renewal',
+    ],
     [limits.mqtt.inFlightMessages < 65_535, 'packet identifiers outnumber the messages in flight'],
     [
       limits.mqtt.stopTimeoutMs + limits.mqtt.closeTimeoutMs < limits.stop.totalMs,

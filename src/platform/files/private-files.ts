@@ -26,6 +26,17 @@ export function writePrivateFile(path: string, text: string): void {
     closeSync(file);
   }
   renameSync(draft, path);
+  syncFolder(dirname(path));
+}
+
+/** Until then a cut of power may bring the old name back. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }
 
 /** Undefined when there is no such file. */
