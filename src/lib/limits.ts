@@ -190,6 +190,43 @@ export const LIMITS = {
     /** G: on the way to one program before messages are dropped. */
     queuedBytes: 8 * 1_048_576,
   },
+  lua: {
+    /** C lua-device-api 3.7: an HTTP body; JSON text of a script is no larger. */
+    jsonBytes: 8 * 1_048_576,
+    /** C lua-device-api 7. */
+    jsonDepth: 32,
+    /** C lua-device-api 1 says 1 s without a wait; with what ends a script in C it is below 1 s in all. */
+    turnMs: 800,
+    /** G: a script that goes on longer lets the scripts beside it have their turn. */
+    sliceMs: 5,
+    /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
+    stuckMs: 900,
+    /** G: how often the owner of the threads looks. */
+    watchIntervalMs: 50,
+    /** M: the hook costs about 2 % at this count of instructions. */
+    hookInstructions: 1_000,
+    /** C lua-device-api 3.4. */
+    jobs: 100,
+    jobPeriodMs: 50,
+    /** C lua-device-api 3.4 and lua-rule-api 3: wall time of one call, waiting included. */
+    callMs: 10_000,
+    /** G: a wait is not shorter, so that waiting in a loop is no way around the limit on processor time. */
+    delayMs: 1,
+    /** C lua-device-api 3.7. */
+    httpBodyBytes: 8 * 1_048_576,
+    httpTimeoutMs: 10_000,
+    httpRedirects: 10,
+    /** G: connecting, sending and receiving of one request that asks for more. */
+    httpTimeoutMaxMs: 300_000,
+    /** G: cookies that a client with a jar remembers. */
+    httpCookies: 100,
+    /** C lua-rule-api 7. */
+    httpRequests: 8,
+    /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
+    processorPermille: 250,
+    /** G: processor time that a script may take at once before the share counts. */
+    processorBurstMs: 3_000,
+  },
   journal: {
     /** M: at 1 000 values/s a segment lasts a quarter of an hour. */
     segmentBytes: 1_048_576,
@@ -269,6 +306,10 @@ export function contradictions(limits: Limits): string[] {
     [
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
       'a field device that returns is reached within 30 s',
+    ],
+    [
+      limits.lua.turnMs < limits.lua.stuckMs && limits.lua.stuckMs + limits.lua.watchIntervalMs < 1_000,
+      'a script ends by its own limit before its thread is ended, and all within 1 s (decision 4)',
     ],
   ];
   return relations.filter(([holds]) => !holds).map(([, statement]) => statement);

@@ -1,2 +1,32 @@
+export type { Library } from './library.ts';
+export { LuaMachine, type ScriptClock } from './machine.ts';
+export { Rota, type RotaOptions, type Seat } from './rota.ts';
+export {
+  type Script,
+  type ScriptModule,
+  type ScriptOptions,
+  Scripts,
+  type ScriptsOptions,
+} from './script.ts';
+export { Jobs, type NextAlarm } from './libraries/scheduler.ts';
+export { calendarFields, epochOf, formatTime, offsetS } from './calendar.ts';
+export {
+  type FailureReason,
+  type HostFunction,
+  type HostResult,
+  LuaFailure,
+  LuaState,
+  type StateOptions,
+} from './state.ts';
 export { createSyntaxChecker, luaSource, type SyntaxChecker, type SyntaxFault } from './syntax.ts';
-export { LuaAbort, LuaInstance, luaModule, type LuaExports, type Pointer } from './wasm.ts';
+export {
+  formatFloat,
+  jsonOf,
+  LuaError,
+  LuaJson,
+  type LuaResult,
+  type LuaValue,
+  numberOf,
+  textOf,
+  typeNameOf,
+} from './values.ts';

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 /** Addresses in the memory of the instance; 0 is NULL. */
 export type Pointer = number;
 
-/** What is used of the C API so far; pointers and ints are numbers, 64-bit integers bigints. */
+/** What is used of the C API; pointers and ints are numbers, 64-bit integers bigints. */
 export interface LuaExports {
   memory: WebAssembly.Memory;
   __indirect_function_table: WebAssembly.Table;
@@ -21,20 +21,87 @@ export interface LuaExports {
   malloc(sizeBytes: number): Pointer;
   free(pointer: Pointer): void;
   luaL_newstate(): Pointer;
-  lua_close(state: Pointer): void;
-  lua_settop(state: Pointer, index: number): void;
-  lua_tolstring(state: Pointer, index: number, length: Pointer): Pointer;
+  luaL_openlibs(state: Pointer): void;
   luaL_loadbufferx(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer): number;
+  luaL_ref(state: Pointer, table: number): number;
+  luaL_unref(state: Pointer, table: number, reference: number): void;
+  luaL_where(state: Pointer, level: number): void;
+  lua_checkstack(state: Pointer, slots: number): number;
+  lua_concat(state: Pointer, count: number): void;
+  lua_createtable(state: Pointer, items: number, fields: number): void;
+  lua_error(state: Pointer): number;
+  lua_getinfo(state: Pointer, what: Pointer, debug: Pointer): number;
+  lua_getstack(state: Pointer, level: number, debug: Pointer): number;
+  lua_gettop(state: Pointer): number;
+  lua_isinteger(state: Pointer, index: number): number;
+  lua_isyieldable(state: Pointer): number;
+  lua_newthread(state: Pointer): Pointer;
+  lua_next(state: Pointer, index: number): number;
+  lua_pcallk(
+    state: Pointer,
+    values: number,
+    results: number,
+    handler: number,
+    context: number,
+    continuation: number,
+  ): number;
+  lua_pushboolean(state: Pointer, value: number): void;
+  lua_pushcclosure(state: Pointer, entry: number, upvalues: number): void;
+  lua_pushinteger(state: Pointer, value: bigint): void;
+  lua_pushlstring(state: Pointer, bytes: Pointer, sizeBytes: number): Pointer;
+  lua_pushnil(state: Pointer): void;
+  lua_pushnumber(state: Pointer, value: number): void;
+  lua_pushvalue(state: Pointer, index: number): void;
+  lua_rawgeti(state: Pointer, index: number, key: bigint): number;
+  lua_rawlen(state: Pointer, index: number): bigint;
+  lua_rawset(state: Pointer, index: number): void;
+  lua_rawseti(state: Pointer, index: number, key: bigint): void;
+  lua_resume(state: Pointer, from: Pointer, values: number, results: Pointer): number;
+  lua_sethook(state: Pointer, hook: number, mask: number, count: number): void;
+  lua_settop(state: Pointer, index: number): void;
+  lua_toboolean(state: Pointer, index: number): number;
+  lua_tointegerx(state: Pointer, index: number, isNumber: Pointer): bigint;
+  lua_tolstring(state: Pointer, index: number, length: Pointer): Pointer;
+  lua_tonumberx(state: Pointer, index: number, isNumber: Pointer): number;
+  lua_type(state: Pointer, index: number): number;
+  lua_yieldk(state: Pointer, results: number, context: number, continuation: number): number;
 }
 
-let compiled: WebAssembly.Module | undefined;
+const PAGE_BYTES = 65_536;
+const GROWTH_BYTES_MAX = 16 * 1_048_576;
+/** The file's static data, C stack and first heap fit into 2 MiB. */
+const FIRST_PAGES = 32;
+/** Section 5 of the file, "memory": `1 memory, with maximum, 256 pages, 32 768 pages`. */
+const MEMORY_SECTION = Buffer.from([0x05, 0x07, 0x01, 0x01, 0x80, 0x02, 0x80, 0x80, 0x02]);
 
-/** The compiled module, shared by all instances of the process. */
-export function luaModule(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(
-    readFileSync(createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')),
+const compiled = new Map<number, WebAssembly.Module>();
+
+/**
+ * The compiled module whose instances never have more memory than this; one per size and thread. The maximum
+ * is written into the module itself: an instance reserves addresses for it, and two gigabytes each, as the file
+ * says, are more than a small board has for a hundred scripts.
+ */
+export function luaModule(memoryBytes: number): WebAssembly.Module {
+  const pages = Math.max(FIRST_PAGES, Math.floor(memoryBytes / PAGE_BYTES));
+  let module = compiled.get(pages);
+  if (module === undefined) {
+    const file = readFileSync(createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm'));
+    const section = file.indexOf(MEMORY_SECTION);
+    if (section < 0)
+      throw new Error('the WebAssembly file of wasmoon is not the one this binding was made for');
+    file.set([...paddedLeb(FIRST_PAGES, 2), ...paddedLeb(pages, 3)], section + 4);
+    module = new WebAssembly.Module(file);
+    compiled.set(pages, module);
+  }
+  return module;
+}
+
+/** Unsigned LEB128 in a fixed number of bytes (WebAssembly core specification, 5.2.2). */
+function paddedLeb(value: number, bytes: number): number[] {
+  return Array.from(
+    { length: bytes },
+    (_, index) => ((value >> (7 * index)) & 0x7f) | (index < bytes - 1 ? 0x80 : 0),
   );
-  return compiled;
 }
 
 export class LuaAbort extends Error {
@@ -44,30 +111,30 @@ export class LuaAbort extends Error {
   }
 }
 
-const PAGE_BYTES = 65_536;
-const GROWTH_BYTES_MAX = 16 * 1_048_576;
 /** Error numbers of the C library. */
 const ENOENT = -2;
 const ENOSYS = -38;
 const BAD_DESCRIPTOR = 8;
-/** What the C library's longjmp throws; everything else passes through. */
-const LONGJMP = Number.POSITIVE_INFINITY;
+/** What the C library's longjmp throws: JavaScript between two frames of C lets it pass. */
+export const LONGJMP: unknown = Number.POSITIVE_INFINITY;
 
 /** One instance with its own memory, which never grows beyond `memoryBytes`. */
 export class LuaInstance {
   readonly exports: LuaExports;
   readonly #memoryBytes: number;
-  #bytes: Uint8Array;
+  #bytes: Buffer;
   #words: Uint32Array;
+  /** Memory was refused since this was last set to false. */
+  refusedMemory = false;
 
-  constructor(options: { memoryBytes: number; module?: WebAssembly.Module }) {
+  constructor(options: { memoryBytes: number }) {
     this.#memoryBytes = options.memoryBytes;
-    const instance = new WebAssembly.Instance(options.module ?? luaModule(), {
+    const instance = new WebAssembly.Instance(luaModule(options.memoryBytes), {
       env: this.#environment(),
       wasi_snapshot_preview1: this.#wasi(),
     });
     this.exports = instance.exports as LuaExports;
-    this.#bytes = new Uint8Array(this.exports.memory.buffer);
+    this.#bytes = Buffer.from(this.exports.memory.buffer);
     this.#words = new Uint32Array(this.exports.memory.buffer);
     this.exports.emscripten_stack_init();
     this.exports.__wasm_call_ctors();
@@ -88,20 +155,42 @@ export class LuaInstance {
     const length = this.exports.malloc(4);
     if (length === 0) throw new LuaAbort('not enough memory');
     const start = this.exports.lua_tolstring(state, index, length);
-    this.bytes();
-    const sizeBytes = this.#words[length >> 2] ?? 0;
+    const sizeBytes = this.word(length);
     this.exports.free(length);
-    return start === 0 ? undefined : this.#bytes.slice(start, start + sizeBytes);
+    return start === 0 ? undefined : Uint8Array.from(this.bytes().subarray(start, start + sizeBytes));
   }
 
   /** The memory as it is now: views go stale when it grows. */
-  bytes(): Uint8Array {
-    const { buffer } = this.exports.memory;
-    if (this.#bytes.buffer !== buffer) {
-      this.#bytes = new Uint8Array(buffer);
-      this.#words = new Uint32Array(buffer);
-    }
+  bytes(): Buffer {
+    this.#refresh();
     return this.#bytes;
+  }
+
+  /** The 32-bit word at an address that is a multiple of four. */
+  word(pointer: Pointer): number {
+    this.#refresh();
+    return this.#words[pointer >> 2] ?? 0;
+  }
+
+  /** Makes the memory these bytes, and zero behind them. */
+  overwrite(image: Uint8Array): void {
+    const missing = Math.ceil((image.length - this.sizeBytes) / PAGE_BYTES);
+    if (missing > 0) this.exports.memory.grow(missing);
+    const bytes = this.bytes();
+    bytes.set(image);
+    bytes.fill(0, image.length);
+  }
+
+  /** Bytes that the instance occupies now. */
+  get sizeBytes(): number {
+    return this.exports.memory.buffer.byteLength;
+  }
+
+  #refresh(): void {
+    const { buffer } = this.exports.memory;
+    if (this.#bytes.buffer === buffer) return;
+    this.#bytes = Buffer.from(buffer);
+    this.#words = new Uint32Array(buffer);
   }
 
   #environment(): WebAssembly.ModuleImports {
@@ -150,7 +239,7 @@ export class LuaInstance {
       fd_close: () => 0,
       environ_get: () => 0,
       environ_sizes_get: (count: Pointer, sizeBytes: Pointer) => {
-        this.bytes();
+        this.#refresh();
         this.#words[count >> 2] = 0;
         this.#words[sizeBytes >> 2] = 0;
         return 0;
@@ -187,9 +276,10 @@ export class LuaInstance {
       } catch (error) {
         // The host has no memory left: the same to the script as the cap.
         if (!(error instanceof RangeError)) throw error;
-        return 0;
+        break;
       }
     }
+    this.refusedMemory = true;
     return 0;
   }
 }

@@ -1,0 +1,26 @@
+/** Runs the conformance programs of `test/lua/conformance/` with a native Lua 5.4 and keeps what they print. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const FOLDER = join(import.meta.dirname, '..', 'test', 'lua', 'conformance');
+
+const HELP = `Usage: scripts/gwnode scripts/lua-oracle.ts [--lua <command>]
+
+Writes test/lua/conformance/<program>.out for every <program>.lua: what a native Lua prints.
+The tests compare the gateway's Lua with these files.
+
+  --lua <command>  the interpreter (default lua5.4, Debian package lua5.4)
+  --help           this text`;
+
+const { values } = parseArgs({
+  options: { lua: { type: 'string', default: 'lua5.4' }, help: { type: 'boolean', default: false } },
+});
+if (values.help) console.log(HELP);
+else
+  for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.lua'))) {
+    const output = execFileSync(values.lua, [file], { cwd: FOLDER, env: { TZ: 'UTC' } });
+    writeFileSync(join(FOLDER, file.replace(/lua$/, 'out')), output);
+    console.log(`${file}  ${output.length} bytes`);
+  }

@@ -1,0 +1,125 @@
+/** `json` and `inspect`. */
+import type { Library } from '../library.ts';
+import type { HostFunction } from '../state.ts';
+import { jsonOf, LuaError, LuaJson } from '../values.ts';
+
+export const JSON_LIBRARY: Library = {
+  name: 'json',
+  source: String.raw`
+local host, kit = ...
+local error, floor, getmetatable, math_type, next, pairs, rawget, rawlen, setmetatable, tostring, type = error,
+  math.floor, getmetatable, math.type, next, pairs, rawget, rawlen, setmetatable, tostring, type
+local concat, sort, format, gsub, match, rep, byte = table.concat, table.sort, string.format, string.gsub,
+  string.match, string.rep, string.byte
+
+json = {}
+kit.loaded.json = json
+
+json.decode = host.json_decode
+
+json.encode = host.json_encode
+
+-- Readable text of any value: lists in one line, named fields one to a line, sorted.
+
+local reserved = {}
+for word in string.gmatch('and break do else elseif end false for function goto if in local nil not or repeat ' ..
+    'return then true until while', '%a+') do
+  reserved[word] = true
+end
+local escapes = { ['\a'] = '\\a', ['\b'] = '\\b', ['\f'] = '\\f', ['\n'] = '\\n', ['\r'] = '\\r',
+  ['\t'] = '\\t', ['\v'] = '\\v', ['\127'] = '\\127', ['\\'] = '\\\\' }
+local ranks = { number = 1, boolean = 2, string = 3, table = 4, ['function'] = 5, userdata = 6, thread = 7 }
+
+local function quote(text)
+  local mark = '"'
+  if match(text, '"') and not match(text, "'") then mark = "'" end
+  local body = gsub(text, '[%c\\\127]', function(c) return escapes[c] or format('\\%03d', byte(c)) end)
+  if mark == '"' then body = gsub(body, '"', '\\"') end
+  return mark .. body .. mark
+end
+
+local function before(a, b)
+  local ta, tb = type(a), type(b)
+  if ta == tb and (ta == 'string' or ta == 'number') then return a < b end
+  if ta ~= tb then return ranks[ta] < ranks[tb] end
+  return tostring(a) < tostring(b)
+end
+
+local function fields(t, length)
+  local keys = {}
+  for key in next, t do
+    if not (math_type(key) == 'integer' and key >= 1 and key <= length) then keys[#keys + 1] = key end
+  end
+  sort(keys, before)
+  return keys
+end
+
+local function count(t, counts)
+  if type(t) ~= 'table' then return end
+  counts[t] = (counts[t] or 0) + 1
+  if counts[t] > 1 then return end
+  for key, value in next, t do
+    count(key, counts)
+    count(value, counts)
+  end
+end
+
+function kit.inspect(root, options)
+  options = options or {}
+  local newline, indent, depth = options.newline or '\n', options.indent or '  ', options.depth or math.huge
+  local counts, ids, kinds = {}, {}, {}
+  count(root, counts)
+
+  local function id(value)
+    local kind = type(value)
+    if not ids[value] then
+      kinds[kind] = (kinds[kind] or 0) + 1
+      ids[value] = kinds[kind]
+    end
+    return ids[value]
+  end
+
+  local write
+  local function write_table(t, level)
+    if ids[t] then return format('<table %d>', ids[t]) end
+    if level >= depth then return '{...}' end
+    local mark = counts[t] > 1 and format('<%d>', id(t)) or ''
+    local length = rawlen(t)
+    local keys, parts = fields(t, length), {}
+    for index = 1, length do parts[index] = ' ' .. write(rawget(t, index), level + 1) end
+    local margin = newline .. rep(indent, level + 1)
+    for _, key in next, keys do
+      local name = type(key) == 'string' and match(key, '^[%a_][%w_]*$') and not reserved[key] and key
+        or '[' .. write(key, level + 1) .. ']'
+      parts[#parts + 1] = margin .. name .. ' = ' .. write(rawget(t, key), level + 1)
+    end
+    if #parts == 0 then return mark .. '{}' end
+    local last = #keys > 0 and newline .. rep(indent, level) or ' '
+    return mark .. '{' .. concat(parts, ',') .. last .. '}'
+  end
+
+  function write(value, level)
+    local kind = type(value)
+    if kind == 'string' then return quote(value) end
+    if kind == 'table' then return write_table(value, level) end
+    if kind == 'number' or kind == 'boolean' or kind == 'nil' then return tostring(value) end
+    return format('<%s %d>', kind, id(value))
+  end
+
+  return write(root, 0)
+end
+
+inspect = setmetatable({ inspect = kit.inspect }, { __call = function(_, ...) return kit.inspect(...) end })
+kit.loaded.inspect = inspect
+`,
+};
+
+export const JSON_FUNCTIONS: Readonly<Record<string, HostFunction>> = {
+  json_decode: {
+    call: ([text]) => {
+      if (!Buffer.isBuffer(text)) throw new LuaError("bad argument #1 to 'decode' (string expected)");
+      return [LuaJson.ofBytes(text)];
+    },
+  },
+  json_encode: { call: ([value]) => [jsonOf(value)] },
+};

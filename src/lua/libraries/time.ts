@@ -1,0 +1,126 @@
+/** `os` with what of it is about time, in the zone of the site, and `system`. */
+import { calendarFields, epochOf, formatTime } from '../calendar.ts';
+import type { Library } from '../library.ts';
+import type { ScriptClock } from '../machine.ts';
+import type { HostFunction } from '../state.ts';
+import { LuaError, numberOf, textOf } from '../values.ts';
+
+export const TIME_LIBRARY: Library = {
+  name: 'time',
+  source: String.raw`
+local host, kit = ...
+local error, format, math_type, setmetatable, tonumber, type = error, string.format, math.type, setmetatable,
+  tonumber, type
+local find, sub, floor, tointeger = string.find, string.sub, math.floor, math.tointeger
+
+local function integer(t, key, default)
+  local value = t[key]
+  if value == nil then
+    if default == false then error(format("field '%s' missing in date table", key), 3) end
+    return default
+  end
+  local number = tonumber(value)
+  local whole = number and tointeger(number)
+  if not whole then error(format("field '%s' is not an integer", key), 3) end
+  if whole < -2147483648 or whole > 2147483647 then error(format("field '%s' is out-of-bound", key), 3) end
+  return whole
+end
+
+local function fill(t, epoch, utc)
+  t.year, t.month, t.day, t.hour, t.min, t.sec, t.wday, t.yday, t.isdst = host.calendar(epoch, utc)
+  return t
+end
+
+os = {}
+kit.loaded.os = os
+
+function os.time(t)
+  if t == nil then return host.now() end
+  if type(t) ~= 'table' then
+    error(format("bad argument #1 to 'time' (table expected, got %s)", type(t)), 2)
+  end
+  local year, month, day = integer(t, 'year', false), integer(t, 'month', false), integer(t, 'day', false)
+  local hour, min, sec = integer(t, 'hour', 12), integer(t, 'min', 0), integer(t, 'sec', 0)
+  local isdst = t.isdst
+  if isdst ~= nil then isdst = not not isdst end
+  local epoch = host.epoch(year, month, day, hour, min, sec, isdst)
+  fill(t, epoch, false)
+  return epoch
+end
+
+function os.date(pattern, epoch)
+  if pattern == nil then pattern = '%c' end
+  pattern = format('%s', pattern)
+  if epoch == nil then epoch = host.now() else
+    local whole = type(epoch) == 'number' and tointeger(epoch)
+    if not whole then error("bad argument #2 to 'date' (number has no integer representation)", 2) end
+    epoch = whole
+  end
+  local utc = sub(pattern, 1, 1) == '!'
+  if utc then pattern = sub(pattern, 2) end
+  if sub(pattern, 1, 2) == '*t' then return fill({}, epoch, utc) end
+  return host.date(pattern, epoch, utc)
+end
+
+function os.difftime(later, earlier)
+  return (later - (earlier or 0)) * 1.0
+end
+
+os.clock = host.elapsed
+
+system = { delay = kit.wait('delay') }
+
+function system.uptime()
+  return floor(host.elapsed())
+end
+`,
+};
+
+/** `timeZone` is asked at every call. Waits are not shorter than `delayMs`. */
+export function timeFunctions(options: {
+  clock: ScriptClock;
+  timeZone: () => string;
+  delayMs: number;
+}): Record<string, HostFunction> {
+  const { clock, timeZone } = options;
+  const startedMs = clock.monotonicMs();
+  const zoneOf = (isUtc: unknown): string => (isUtc === true ? 'UTC' : timeZone());
+  return {
+    now: { call: () => [BigInt(Math.floor(clock.wallMs() / 1_000))] },
+    elapsed: { call: () => [(clock.monotonicMs() - startedMs) / 1_000] },
+    epoch: {
+      call: ([year, month, day, hour, minute, second, isSummerTime]) => {
+        const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = [year, month, day, hour, minute, second].map(
+          numberOf,
+        );
+        const fields = { year: y, month: mo, day: d, hour: h, minute: mi, second: s };
+        const summer = typeof isSummerTime === 'boolean' ? isSummerTime : undefined;
+        return [BigInt(epochOf(fields, summer, timeZone()))];
+      },
+    },
+    calendar: {
+      call: ([epoch, isUtc]) => {
+        const fields = calendarFields(numberOf(epoch) ?? 0, zoneOf(isUtc));
+        const { year, month, day, hour, minute, second, weekday, yearDay } = fields;
+        const integers = [year, month, day, hour, minute, second, weekday, yearDay].map(BigInt);
+        return [...integers, fields.isSummerTime];
+      },
+    },
+    date: {
+      call: ([format, epoch, isUtc]) => [
+        formatTime(textOf(format) ?? '', numberOf(epoch) ?? 0, zoneOf(isUtc)),
+      ],
+    },
+    delay: {
+      waits: true,
+      call: ([duration]) => {
+        const durationMs = numberOf(duration);
+        if (durationMs === undefined || Number.isNaN(durationMs))
+          throw new LuaError("bad argument #1 to 'delay' (number expected)");
+        return new Promise((resolve) => {
+          clock.setTimer(Math.max(durationMs, options.delayMs), () => resolve());
+        });
+      },
+    },
+  };
+}

@@ -1,0 +1,219 @@
+/**
+ * The part of the runtime that is written in Lua. Each library is a chunk that gets two tables: `host`, the
+ * functions of the host, and `kit`, what libraries share and scripts never see:
+ *
+ *   kit.wait(name)     a function that calls host function `name`, which waits, and returns its results
+ *   kit.entries        what the host can start as a task, by name
+ *   kit.inspect        readable text of a value
+ *
+ * A script may change any global and any metatable it can reach, so libraries keep what they use in locals.
+ */
+export interface Library {
+  name: string;
+  source: string;
+}
+
+/** Chunk name of all libraries; tracebacks leave it out. */
+export const PRELUDE_NAME = '[host]';
+
+/**
+ * What a script must not have is removed, what is left is fitted to Lua 5.3 habits and to waiting. A host call
+ * that waits yields `tag` out of every coroutine in its way; so does the count hook, with `flags[1]` set,
+ * because a hook yields no values. `flags[2]` tells the host that a coroutine was resumed where nothing can
+ * yield.
+ */
+export const BASE_LIBRARY: Library = {
+  name: 'base',
+  source: String.raw`
+local host, kit = ...
+local error, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
+  error, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
+local concat, find, format, gsub = table.concat, string.find, string.format, string.gsub
+local create, resume, yield, status, running, isyieldable, close = coroutine.create, coroutine.resume,
+  coroutine.yield, coroutine.status, coroutine.running, coroutine.isyieldable, coroutine.close
+local globals, traceback, collect, tointeger = _G, debug.traceback, collectgarbage, math.tointeger
+local take = host.take
+local tag, flags = {}, { false, false }
+local weak = { __mode = 'k' }
+local busy, mains = setmetatable({}, weak), setmetatable({}, weak)
+
+for _, name in pairs({ 'dofile', 'loadfile', 'io', 'debug', 'package', 'require', 'os', 'warn', 'lua_version' }) do
+  globals[name] = nil
+end
+string.dump = nil
+globals._VERSION = 'Lua 5.3'
+
+-- Waiting. A coroutine whose host call is on its way stays busy for everybody else.
+
+local function pass(thread, ok, ...)
+  if ok then
+    local first = ...
+    local paused = first == nil and flags[1]
+    if paused then flags[1] = false end
+    if paused or first == tag then
+      busy[thread] = true
+      yield(tag)
+      busy[thread] = nil
+      return pass(thread, resume(thread))
+    end
+  end
+  return ok, ...
+end
+
+local function unblock(...)
+  flags[2] = false
+  return ...
+end
+
+local function run(thread, ...)
+  if thread and busy[thread] then return false, 'cannot resume non-suspended coroutine' end
+  if isyieldable() or flags[2] then return pass(thread, resume(thread, ...)) end
+  flags[2] = true
+  return unblock(resume(thread, ...))
+end
+
+local function unwrap(thread, ok, ...)
+  if ok then return ... end
+  local message = ...
+  if status(thread) == 'dead' then close(thread) end
+  if type(message) == 'string' then error(message, 2) end
+  error(message, 0)
+end
+
+coroutine.resume = run
+
+function coroutine.wrap(body)
+  local thread = create(body)
+  return function(...) return unwrap(thread, run(thread, ...)) end
+end
+
+function coroutine.yield(...)
+  if mains[running()] then error('attempt to yield from outside a coroutine', 2) end
+  return yield(...)
+end
+
+function coroutine.status(thread)
+  if thread and busy[thread] then return 'normal' end
+  return status(thread)
+end
+
+function coroutine.close(thread)
+  if thread and busy[thread] then error('cannot close a normal coroutine', 2) end
+  return close(thread)
+end
+
+function coroutine.running()
+  local thread, main = running()
+  return thread, main or mains[thread] or false
+end
+
+function coroutine.isyieldable()
+  return not mains[running()] and isyieldable()
+end
+
+function kit.wait(name)
+  local start = host[name]
+  return function(...)
+    start(...)
+    return take()
+  end
+end
+
+-- What the host starts: take() gives the entry's name and its arguments.
+
+kit.entries = {}
+
+local function call(name, ...)
+  return kit.entries[name](...)
+end
+
+local function entry()
+  mains[running()] = true
+  return call(take())
+end
+
+function kit.entries.begin(seed, other)
+  math.randomseed(seed, other)
+end
+
+-- Loading: text only, and modules that came along.
+
+function globals.load(chunk, name, mode, ...)
+  if type(chunk) ~= 'string' and type(chunk) ~= 'function' then
+    error(format("bad argument #1 to 'load' (function expected, got %s)", type(chunk)), 2)
+  end
+  if mode ~= nil and not find(mode, 't', 1, true) then
+    return nil, format("attempt to load a text chunk (mode is '%s')", mode)
+  end
+  return load(chunk, name, 't', ...)
+end
+
+local loaded, preload, loading = { _G = globals }, {}, {}
+for _, name in pairs({ 'coroutine', 'math', 'string', 'table', 'utf8' }) do loaded[name] = globals[name] end
+globals.package = { loaded = loaded, preload = preload }
+kit.loaded = loaded
+
+local function loader(name)
+  local given = preload[name]
+  if given then return given, ':preload:' end
+  local source, chunk = host.module(name)
+  if not source then error(format("module '%s' not found", name), 3) end
+  local body, message = load(source, chunk, 't')
+  if not body then error(format("error loading module '%s':\n\t%s", name, message), 3) end
+  return body, chunk
+end
+
+function globals.require(name)
+  if type(name) ~= 'string' then
+    error(format("bad argument #1 to 'require' (string expected, got %s)", type(name)), 2)
+  end
+  name = gsub(name, '^%./', '')
+  if loaded[name] ~= nil or loading[name] then return loaded[name] end
+  local body, extra = loader(name)
+  loading[name] = true
+  local value = body(name, extra)
+  loading[name] = nil
+  if value ~= nil then loaded[name] = value elseif loaded[name] == nil then loaded[name] = true end
+  return loaded[name], extra
+end
+
+function kit.entries.chunk(source, name)
+  local body, message = load(source, name, 't')
+  if not body then return message end
+  body()
+end
+
+-- Base functions with less power, or with the habits of 5.3.
+
+globals.debug = { traceback = traceback }
+
+function globals.collectgarbage(option)
+  if option == nil or option == 'collect' or option == 'count' then return collect(option) end
+  return 0
+end
+
+function globals.setmetatable(value, metatable)
+  -- A finalizer runs where no hook looks: nothing would bound it.
+  if type(metatable) == 'table' and rawget(metatable, '__gc') ~= nil then
+    error('finalizers (__gc) are not available', 2)
+  end
+  local ok, result = pcall(setmetatable, value, metatable)
+  if not ok then error(result, 2) end
+  return result
+end
+
+function math.tointeger(value)
+  if type(value) == 'string' then value = tonumber(value) end
+  if type(value) ~= 'number' then return nil end
+  return tointeger(value)
+end
+
+function globals.print(...)
+  local texts = {}
+  for index = 1, select('#', ...) do texts[index] = tostring((select(index, ...))) end
+  host.print(concat(texts, '\t'))
+end
+
+return tag, flags, entry
+`,
+};

@@ -1,0 +1,397 @@
+/**
+ * One Lua state in its own memory. Scripts run as tasks, each a coroutine of the machine; a task runs until it
+ * ends, waits for the host, has used up its slice, or fails. Between those moments nothing else happens here.
+ *
+ * Nothing is pushed for a script outside of its coroutine: arguments and results are fetched by the prelude
+ * from inside, where running out of memory is an ordinary error of the script.
+ */
+import { messageOf } from '../lib/errors.ts';
+import type { Limits } from '../lib/limits.ts';
+import { addFunctions } from './adapter.ts';
+import { pushValue, readValue, readValues } from './border.ts';
+import { BASE_LIBRARY, type Library, PRELUDE_NAME } from './library.ts';
+import { LUA_TYPE, LuaStack } from './stack.ts';
+import { Traceback } from './traceback.ts';
+import { LuaError, type LuaResult, type LuaValue, textOf } from './values.ts';
+import { LONGJMP, LuaAbort, LuaInstance, type Pointer } from './wasm.ts';
+
+export type HostResult = readonly LuaResult[];
+
+/** A function of the host that prelude code calls as `host.<name>(…)`. @throws LuaError */
+export type HostFunction =
+  | { waits?: false; call: (values: LuaValue[]) => HostResult | void }
+  /** The script's task waits for the promise; a LuaError it rejects with is raised in the script. */
+  | { waits: true; call: (values: LuaValue[]) => Promise<HostResult | void> };
+
+export type FailureReason = 'error' | 'syntax' | 'time' | 'memory' | 'stopped';
+
+/** Why a task ended without a result. */
+export class LuaFailure extends Error {
+  readonly reason: FailureReason;
+  /** Innermost call first. */
+  readonly traceback: readonly string[];
+
+  constructor(reason: FailureReason, message: string, traceback: readonly string[] = []) {
+    super(message);
+    this.name = 'LuaFailure';
+    this.reason = reason;
+    this.traceback = traceback;
+  }
+}
+
+export type Outcome =
+  | { kind: 'done'; values: LuaValue[] }
+  | { kind: 'waiting'; promise: Promise<HostResult | void> }
+  | { kind: 'preempted' }
+  | { kind: 'failed'; failure: LuaFailure };
+
+export interface Task {
+  readonly thread: Pointer;
+  readonly reference: number;
+  /** What the prelude fetches next: the call at the start, then the results of each wait. */
+  inbox: HostResult | LuaError;
+  /** Time of the processor since the start or the last wait. */
+  turnMs: number;
+}
+
+export interface StateOptions {
+  /** Hard bound on all that the state occupies. */
+  memoryBytes: number;
+  functions: Readonly<Record<string, HostFunction>>;
+  libraries: readonly Library[];
+  /** For durations of slices; real time also where the script's clock is simulated. */
+  monotonicMs: () => number;
+  limits: Pick<Limits['lua'], 'turnMs' | 'sliceMs' | 'hookInstructions'>;
+  /** A host function failed by a fault of its own; the script sees "internal fault". */
+  onFault: (name: string, error: unknown) => void;
+  /** Of a state with the same functions and libraries: it begins as that one did. */
+  image?: Image;
+}
+
+/** The memory of a state that is ready to run a script. */
+export interface Image {
+  bytes: Uint8Array;
+  state: Pointer;
+  stackTop: Pointer;
+  references: References;
+}
+
+interface References {
+  tag: number;
+  flags: number;
+  entry: number;
+}
+
+/** LUA_REGISTRYINDEX of a build with LUAI_MAXSTACK 1 000 000, and the first upvalue below it. */
+const REGISTRY = -1_001_000;
+const FIRST_UPVALUE = REGISTRY - 1;
+const MASK_COUNT = 8;
+const STATUS = { ok: 0, yield: 1, memory: 4 } as const;
+/** Indices of the table that the base library and this file share. */
+const FLAG = { paused: 1, blocked: 2 } as const;
+/** Calls of library functions by each other, at most. */
+const LIBRARY_LEVELS_MAX = 8;
+const LONG_AGO_MS = Number.NEGATIVE_INFINITY;
+
+export const TIME_MESSAGE = 'execution time exceeded';
+export const MEMORY_MESSAGE = 'not enough memory';
+
+export class LuaState {
+  readonly #options: StateOptions;
+  readonly #instance: LuaInstance;
+  readonly #stack: LuaStack;
+  readonly #traceback: Traceback;
+  readonly #functions: readonly (readonly [name: string, HostFunction])[];
+  readonly #hook: number;
+  readonly #main: Pointer;
+  readonly #references: References;
+  readonly #stackTop: Pointer;
+  /** Coroutines whose hook was set to every instruction. */
+  readonly #tightened = new Set<Pointer>();
+  #task: Task | undefined;
+  #pending: Promise<HostResult | void> | undefined;
+  #preempted = false;
+  #pausedIn: Pointer | undefined;
+  #expired = false;
+  #sliceEndMs = LONG_AGO_MS;
+  #turnEndMs = LONG_AGO_MS;
+
+  constructor(options: StateOptions) {
+    this.#options = options;
+    const take: HostFunction = { call: () => this.#takeInbox() };
+    this.#functions = Object.entries({ ...options.functions, take });
+    this.#instance = new LuaInstance({ memoryBytes: options.memoryBytes });
+    const { exports } = this.#instance;
+    const entries = addFunctions(this.#instance, {
+      call: (state) => this.#call(state),
+      hook: (state) => this.#interrupt(state),
+    });
+    this.#hook = entries.hook;
+    // The same addresses in every state of this kind: an image has them already.
+    this.#stack = new LuaStack(this.#instance);
+    this.#traceback = new Traceback(this.#stack, PRELUDE_NAME);
+    const { image } = options;
+    if (image) {
+      this.#instance.overwrite(image.bytes);
+      this.#main = image.state;
+      this.#references = image.references;
+    } else {
+      this.#main = exports.luaL_newstate();
+      if (this.#main === 0) throw new LuaAbort(MEMORY_MESSAGE);
+      exports.lua_sethook(this.#main, this.#hook, MASK_COUNT, options.limits.hookInstructions);
+      exports.luaL_openlibs(this.#main);
+      this.#references = this.#boot(entries.call);
+    }
+    this.#stackTop = image?.stackTop ?? exports.stackSave();
+  }
+
+  /** To be taken before the first task. */
+  image(): Image {
+    const bytes = this.#instance.bytes();
+    let end = bytes.length;
+    while (end > 0 && bytes[end - 1] === 0) end--;
+    return {
+      bytes: Uint8Array.from(bytes.subarray(0, end)),
+      state: this.#main,
+      stackTop: this.#stackTop,
+      references: this.#references,
+    };
+  }
+
+  /** Makes everything as it was in the image; all tasks are gone. */
+  restore(image: Image): void {
+    this.#instance.overwrite(image.bytes);
+    this.#instance.exports.stackRestore(image.stackTop);
+    this.#tightened.clear();
+  }
+
+  /** Bytes of memory in use, free ones inside included; never above the bound. */
+  get sizeBytes(): number {
+    return this.#instance.sizeBytes;
+  }
+
+  /** A call of the prelude's entry `values[0]` with the other values. @throws LuaAbort */
+  start(values: HostResult): Task {
+    const { exports } = this.#instance;
+    const thread = exports.lua_newthread(this.#main);
+    const reference = exports.luaL_ref(this.#main, REGISTRY);
+    exports.lua_rawgeti(thread, REGISTRY, BigInt(this.#references.entry));
+    return { thread, reference, inbox: values, turnMs: 0 };
+  }
+
+  /** Lets go of a task that ended or is given up. */
+  drop(task: Task): void {
+    this.#instance.exports.luaL_unref(this.#main, REGISTRY, task.reference);
+  }
+
+  /** Runs a task on. @throws LuaAbort when the state is broken and cannot be used again */
+  resume(task: Task): Outcome {
+    const { exports } = this.#instance;
+    const { limits, monotonicMs } = this.#options;
+    const startedMs = monotonicMs();
+    this.#task = task;
+    this.#preempted = false;
+    this.#pausedIn = undefined;
+    this.#expired = false;
+    this.#pending = undefined;
+    this.#sliceEndMs = startedMs + limits.sliceMs;
+    this.#turnEndMs = startedMs + limits.turnMs - task.turnMs;
+    this.#setFlag(this.#main, FLAG.blocked, 0);
+    try {
+      const status = exports.lua_resume(task.thread, this.#main, 0, this.#stack.length);
+      task.turnMs += monotonicMs() - startedMs;
+      return this.#outcome(task, status);
+    } finally {
+      this.#task = undefined;
+    }
+  }
+
+  #outcome(task: Task, status: number): Outcome {
+    const { exports } = this.#instance;
+    if (status === STATUS.ok) {
+      try {
+        return { kind: 'done', values: readValues(this.#stack, task.thread, 1) };
+      } catch (error) {
+        if (!(error instanceof LuaError)) throw error;
+        return { kind: 'failed', failure: new LuaFailure('error', error.message) };
+      }
+    }
+    if (status !== STATUS.yield) return { kind: 'failed', failure: this.#failure(task, status) };
+    exports.lua_settop(task.thread, -this.#instance.word(this.#stack.length) - 1);
+    if (this.#expired) return { kind: 'failed', failure: this.#failure(task, status) };
+    const promise = this.#pending;
+    if (promise) return { kind: 'waiting', promise };
+    return { kind: 'preempted' };
+  }
+
+  #failure(task: Task, status: number): LuaFailure {
+    const traceback = this.#traceback.of(task.thread);
+    if (this.#pausedIn !== undefined && this.#pausedIn !== task.thread)
+      traceback.unshift(...this.#traceback.of(this.#pausedIn));
+    if (status === STATUS.memory) return new LuaFailure('memory', MEMORY_MESSAGE, traceback);
+    if (this.#expired) return new LuaFailure('time', TIME_MESSAGE, traceback);
+    return new LuaFailure('error', this.#messageAt(task.thread), traceback);
+  }
+
+  /** The error value on top as text. Metamethods are not asked: nothing bounds them here. */
+  #messageAt(thread: Pointer): string {
+    const type = this.#instance.exports.lua_type(thread, -1);
+    const isText = type === LUA_TYPE.string || type === LUA_TYPE.number;
+    const text = isText ? textOf(readValue(this.#stack, thread, -1)) : undefined;
+    return text ?? `(error object is a ${this.#stack.typeName(type)} value)`;
+  }
+
+  /** Loads the libraries; each sees the host's functions and a table that only libraries see. */
+  #boot(callEntry: number): References {
+    const { exports } = this.#instance;
+    exports.lua_createtable(this.#main, 0, this.#functions.length);
+    for (const [index, [name]] of this.#functions.entries()) {
+      this.#stack.pushText(this.#main, name);
+      exports.lua_pushinteger(this.#main, BigInt(index));
+      exports.lua_pushcclosure(this.#main, callEntry, 1);
+      exports.lua_rawset(this.#main, 1);
+    }
+    exports.lua_createtable(this.#main, 0, 0);
+    this.#library(BASE_LIBRARY, 3);
+    // On top of the tables: entry, flags, tag.
+    const entry = exports.luaL_ref(this.#main, REGISTRY);
+    const flags = exports.luaL_ref(this.#main, REGISTRY);
+    const tag = exports.luaL_ref(this.#main, REGISTRY);
+    for (const library of this.#options.libraries) this.#library(library, 0);
+    exports.lua_settop(this.#main, 0);
+    return { tag, flags, entry };
+  }
+
+  #library(library: Library, results: number): void {
+    const { exports } = this.#instance;
+    const source = Buffer.from(library.source);
+    const buffer = this.#instance.allocate(source);
+    const name = this.#instance.allocate(Buffer.from(`=${PRELUDE_NAME}`));
+    const loaded = exports.luaL_loadbufferx(this.#main, buffer, source.length, name, 0);
+    exports.free(buffer);
+    exports.free(name);
+    exports.lua_pushvalue(this.#main, 1);
+    exports.lua_pushvalue(this.#main, 2);
+    const status = loaded === STATUS.ok ? exports.lua_pcallk(this.#main, 2, results, 0, 0, 0) : loaded;
+    if (status !== STATUS.ok)
+      throw new Error(`library ${library.name} does not run: ${this.#messageAt(this.#main)}`);
+  }
+
+  /** Every `host.<name>(…)` of a library comes here. */
+  #call(state: Pointer): number {
+    const { exports } = this.#instance;
+    const index = Number(exports.lua_tointegerx(state, FIRST_UPVALUE, 0));
+    const [name, target] = this.#functions[index] ?? [];
+    if (name === undefined || target === undefined) throw new LuaAbort('unknown host function');
+    if (this.#task && !this.#preempted && this.#options.monotonicMs() >= this.#turnEndMs) this.#expire(state);
+    try {
+      if (target.waits === true) {
+        if (!this.#canYield(state)) throw new LuaError('attempt to yield across a C-call boundary');
+        this.#pending = target.call(readValues(this.#stack, state, 1));
+        exports.lua_settop(state, 0);
+        exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.tag));
+        return exports.lua_yieldk(state, 1, 0, 0);
+      }
+      const results = target.call(readValues(this.#stack, state, 1)) ?? [];
+      exports.lua_settop(state, 0);
+      return this.#pushAll(state, results);
+    } catch (error) {
+      if (error === LONGJMP || error instanceof LuaAbort) throw error;
+      return this.#raise(state, name, error);
+    }
+  }
+
+  /** What the current task was given; the prelude fetches it. */
+  #takeInbox(): HostResult {
+    const inbox = this.#task?.inbox ?? [];
+    if (inbox instanceof LuaError) throw inbox;
+    return inbox;
+  }
+
+  #pushAll(state: Pointer, results: HostResult): number {
+    this.#stack.reserve(state, results.length + 1);
+    for (const value of results) pushValue(this.#stack, state, value);
+    return results.length;
+  }
+
+  #raise(state: Pointer, name: string, error: unknown): number {
+    const { exports } = this.#instance;
+    const isOurs = error instanceof LuaError;
+    if (!isOurs) this.#options.onFault(name, error);
+    exports.lua_settop(state, 0);
+    this.#pushPosition(state);
+    this.#stack.pushText(state, isOurs ? error.message : `internal fault: ${messageOf(error)}`);
+    exports.lua_concat(state, 2);
+    return exports.lua_error(state);
+  }
+
+  /** Where the script called: libraries between it and the host do not count. */
+  #pushPosition(state: Pointer): void {
+    const { exports } = this.#instance;
+    for (let level = 1; level <= LIBRARY_LEVELS_MAX; level++) {
+      exports.lua_settop(state, 0);
+      exports.luaL_where(state, level);
+      if (!this.#messageAt(state).startsWith(`${PRELUDE_NAME}:`)) return;
+    }
+  }
+
+  /** The count hook: ends a turn that took too long, pauses a slice that did. */
+  #interrupt(state: Pointer): void {
+    const { exports } = this.#instance;
+    if (!this.#task) return;
+    if (this.#tightened.delete(state) && !this.#expired)
+      exports.lua_sethook(state, this.#hook, MASK_COUNT, this.#options.limits.hookInstructions);
+    // A pause that is on its way outwards through coroutines is finished first.
+    if (this.#preempted) return;
+    const nowMs = this.#options.monotonicMs();
+    if (this.#expired || nowMs >= this.#turnEndMs) this.#expire(state);
+    else if (nowMs >= this.#sliceEndMs && this.#canYield(state)) this.#yield(state);
+  }
+
+  /** A coroutine may be able to yield while the one that resumed it is not, inside `table.sort` for example. */
+  #canYield(state: Pointer): boolean {
+    const { exports } = this.#instance;
+    if (exports.lua_isyieldable(state) === 0) return false;
+    if (state === this.#task?.thread) return true;
+    exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.flags));
+    exports.lua_rawgeti(state, -1, BigInt(FLAG.blocked));
+    const isBlocked = exports.lua_toboolean(state, -1) !== 0;
+    exports.lua_settop(state, -3);
+    return !isBlocked;
+  }
+
+  /** A word to the prelude's `coroutine.resume`. Allocates nothing. */
+  #setFlag(state: Pointer, flag: number, value: number): void {
+    const { exports } = this.#instance;
+    exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.flags));
+    exports.lua_pushboolean(state, value);
+    exports.lua_rawseti(state, -2, BigInt(flag));
+    exports.lua_settop(state, -2);
+  }
+
+  /**
+   * Ends the turn. Where the coroutine can yield it does, and is never resumed: no `pcall` sees anything, and
+   * nothing has to be unwound, which can take long. Elsewhere an error is raised now and again at every further
+   * instruction, so that a `pcall` that catches it does not get far.
+   */
+  #expire(state: Pointer): void {
+    const { exports } = this.#instance;
+    this.#expired = true;
+    if (this.#canYield(state)) {
+      this.#yield(state);
+      return;
+    }
+    this.#tightened.add(state);
+    exports.lua_sethook(state, this.#hook, MASK_COUNT, 1);
+    this.#stack.pushText(state, TIME_MESSAGE);
+    exports.lua_error(state);
+  }
+
+  /** Of itself, not by the script's wish. */
+  #yield(state: Pointer): void {
+    this.#preempted = true;
+    this.#pausedIn = state;
+    if (state !== this.#task?.thread) this.#setFlag(state, FLAG.paused, 1);
+    this.#instance.exports.lua_yieldk(state, 0, 0, 0);
+  }
+}

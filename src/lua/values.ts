@@ -1,0 +1,103 @@
+/**
+ * Values that cross the border between a script and its host.
+ *
+ *   Lua        to the host            from the host
+ *   nil        undefined              undefined
+ *   boolean    boolean                boolean
+ *   integer    bigint, exact          bigint
+ *   float      number                 number, also when integral: 2 comes in as 2.0
+ *   string     Buffer, exact bytes    Uint8Array exact, or string as UTF-8
+ *   table      LuaJson                LuaJson
+ *
+ * Functions, coroutines and userdata do not cross. Strings are bytes on the way out, so that nothing is decoded
+ * by accident: whoever wants text asks for it with `textOf`.
+ */
+
+/** A table, or any value, as JSON text by the rules of lua-device-api.md section 7. */
+export class LuaJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The text with one character per byte of its UTF-8, as the reader takes it. */
+  get byteText(): string {
+    return Buffer.from(this.text).toString('latin1');
+  }
+
+  /** Of bytes that a script brought; what is wrong with them shows when they are pushed. */
+  static ofBytes(bytes: Buffer): LuaJson {
+    return new LuaJsonBytes(bytes);
+  }
+}
+
+class LuaJsonBytes extends LuaJson {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    super('');
+    this.#bytes = bytes;
+  }
+
+  override get byteText(): string {
+    return this.#bytes.toString('latin1');
+  }
+}
+
+export type LuaValue = undefined | boolean | bigint | number | Buffer | LuaJson;
+export type LuaResult = undefined | boolean | bigint | number | string | Uint8Array | LuaJson;
+
+/** An error that the script sees, at the line that called the host. */
+export class LuaError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'LuaError';
+  }
+}
+
+/** UTF-8 text of a Lua string, bytes that are none as U+FFFD; of a number as Lua writes it; else undefined. */
+export function textOf(value: LuaValue): string | undefined {
+  if (Buffer.isBuffer(value)) return value.toString('utf8');
+  if (typeof value === 'bigint') return value.toString();
+  return typeof value === 'number' ? formatFloat(value) : undefined;
+}
+
+/** A number of either kind; undefined for anything else. */
+export function numberOf(value: LuaValue): number | undefined {
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** As Lua's `tostring` writes a float: `%.14g`, with `.0` when it looks like an integer. */
+export function formatFloat(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
+  if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
+  const [mantissa = '', exponent = '0'] = value.toExponential(DIGITS - 1).split('e');
+  if (value !== 0 && (Number(exponent) >= DIGITS || Number(exponent) < -4))
+    return `${mantissa.replace(/\.?0+$/, '')}e${exponent.replace(/^([+-])(\d)$/, '$10$2')}`;
+  const exact = Number(value.toPrecision(DIGITS));
+  const text = Object.is(value, -0) ? '-0' : String(exact);
+  return Number.isInteger(exact) ? `${text}.0` : text;
+}
+
+/** Of Lua's LUAI_NUMFFORMAT. */
+const DIGITS = 14;
+
+/** JSON text of any value that crossed. @throws LuaError for a number that is not finite */
+export function jsonOf(value: LuaValue): string {
+  if (value === undefined) return 'null';
+  if (value instanceof LuaJson) return value.text;
+  if (Buffer.isBuffer(value)) return JSON.stringify(value.toString('utf8'));
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new LuaError('a number that is not finite cannot be written as JSON');
+  return String(value);
+}
+
+/** Lua's word for the type, for messages. */
+export function typeNameOf(value: LuaValue): string {
+  if (value === undefined) return 'nil';
+  if (typeof value === 'boolean') return 'boolean';
+  if (typeof value === 'bigint' || typeof value === 'number') return 'number';
+  return Buffer.isBuffer(value) ? 'string' : 'table';
+}

@@ -1,0 +1,25 @@
+-- 64-bit integers beside floats.
+print(math.maxinteger, math.mininteger, math.maxinteger + 1 == math.mininteger)
+print(1, 1.0, -0.0, 1e15, 1e14, 123456789012345678, 2^53, 2^63, 1e100, 0.1, 1/3, 100 // 1e0)
+print(7 // 2, -7 // 2, 7 // -2, 7.5 // 2, -7 % 3, 7 % -3, -7.5 % 2, 5.3 % -2, 7 / 2, 6 / 2)
+print(3 | 4, 7 & 10, 5 ~ 1, ~0, 1 << 63, 1 << 64, -1 >> 1, 1 << -1, 0x80000000, 0xffffffffffffffff)
+print("10" + 5, "0x10" * 2, "1e1" + 0, 10 .. 20, "3" * "4", -"2")
+print(1 == 1.0, math.type(1), math.type(1.0), math.type("1"), 2^31 | 0, 1 < 1.5, -1 < 0x7fffffffffffffff)
+print(pcall(function() return 1.5 | 0 end))
+print(pcall(function() return "a" + 1 end))
+print(pcall(function() return 1 // 0 end))
+print(pcall(function() return 1 % 0 end))
+print(1 // 0.0, -1 // 0.0, 1 % math.huge, -1 % math.huge)
+print(tostring(3) == "3", tostring(3.0), tostring(-3.5), 1e300 * 1e10, -1e300 * 1e10)
+print(tonumber("0x1p4"), tonumber("  12  "), tonumber("1e"), tonumber("z", 36), tonumber("7fffffffffffffff", 16), tonumber("8", 8))
+print(math.tointeger(3.0), math.tointeger(3.5), math.floor(-3.5), math.ceil(3.2), math.floor(2^70))
+print(math.ult(1, -1), math.abs(math.mininteger), math.fmod(-7, 3), math.fmod(7.5, 2), math.max(1, 2.5), math.min(3, -1))
+print(string.format("%d %5d|%-5d|%05d %x %X %o %c %i", 42, 42, 42, 42, 255, 255, 8, 65, 7))
+print(string.format("%g %e %.3f %10.2f|%-10.2f|%a", 0.1, 12345.678, 2/3, 3.14159, 3.14159, 1.0))
+print(pcall(string.format, "%d", 3.5))
+print(string.format("%d", 3.0), string.format("%s %s %s", 1, 1.0, true), string.format("%q", 'a "b"\n\0c'))
+for i = math.maxinteger - 1, math.maxinteger do io.write(i, " ") end
+for i = 3, 1, -1 do io.write(i, " ") end
+for i = 1.0, 2 do io.write(tostring(i), " ") end
+print()
+print(0x7fffffff + 1, 0xffffffff << 1, 5 // 0.3, 2^0.5 == math.sqrt(2), 8 % 3.5, math.pi)

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { assert as assertProperty, constantFrom, integer, property } from 'fast-check';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { calendarFields, epochOf } from '../../src/lua/index.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { testScript, type TestScriptOptions } from '../support/lua.ts';
+
+async function prints(source: string, options: TestScriptOptions = {}): Promise<string[]> {
+  const { run, printed, script } = testScript(options);
+  const failure = await run(source);
+  script.close();
+  assert.equal(failure, undefined);
+  return printed;
+}
+
+describe('os', () => {
+  const clock = (): TestClock => new TestClock(Date.UTC(2026, 2, 29, 0, 59, 59, 900));
+
+  test('tells the time of the site, and what its zone does with the clock', async () => {
+    assert.deepEqual(
+      await prints(
+        'print(os.time(), os.date("%H:%M:%S %z %Z"), os.date("!%H:%M"), os.date("*t").isdst)\n' +
+          'print(os.date("%H:%M %z", os.time() + 1), os.date("*t", os.time() + 1).isdst)\n' +
+          'print(os.date("!%c", os.time{ year = 2026, month = 3, day = 29, hour = 2, min = 30 }))\n' +
+          'print(os.time{ year = 2026, month = 10, day = 25, hour = 2, isdst = true } - os.time{ year = 2026, month = 10, day = 25, hour = 2, isdst = false })',
+        { clock: clock(), timeZone: 'Europe/Berlin' },
+      ),
+      [
+        '1774745999\t01:59:59 +0100 GMT+1\t00:59\tfalse',
+        '03:00 +0200\ttrue',
+        'Sun Mar 29 01:30:00 2026',
+        '-3600',
+      ],
+    );
+  });
+
+  test('measures elapsed time from the start of the script', async () => {
+    const testClock = clock();
+    const { run, printed, script } = testScript({ clock: testClock });
+    await run('print(os.clock(), system.uptime(), os.difftime(7, 5))');
+    await testClock.advance(2_500);
+    await run('print(os.clock(), system.uptime())');
+    script.close();
+    assert.deepEqual(printed, ['0.0\t0\t2.0', '2.5\t2']);
+  });
+
+  test('refuses times that there are not', async () => {
+    const lines = await prints(
+      'print(pcall(os.date, "%E", 0))\nprint(pcall(os.date, "*t", 1 << 60))\nprint(pcall(os.date, "%c", 0.5))\n' +
+        'print(pcall(os.time, { year = 1 << 40, month = 1, day = 1 }))\nprint(pcall(os.time, 5))',
+    );
+    for (const line of lines) assert.match(line, /^false\t/);
+  });
+
+  test('civil time and epoch are each other’s inverse in every zone, except in the hour that occurs twice', () => {
+    const zones = Intl.supportedValuesOf('timeZone');
+    assertProperty(
+      property(constantFrom(...zones), integer({ min: 0, max: 4_102_444_800 }), (zone, epochS) => {
+        const fields = calendarFields(epochS, zone);
+        const candidates = [true, false].map((isSummerTime) => epochOf(fields, isSummerTime, zone));
+        assert.ok(candidates.includes(epochS), `${zone} ${epochS} ${String(candidates)}`);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('inspect', () => {
+  test('shows any value, cycles and strange keys included', async () => {
+    const lines = await prints(
+      'print(inspect({ 1, "two", { 3 } }))\n' +
+        'print(inspect({ name = "x", ["end"] = 1, [10] = true, sub = { a = {} } }))\n' +
+        'local t = { 1 } t.self = t print(inspect(t))\n' +
+        'print(inspect({ a = { b = { c = 1 } } }, { depth = 2, newline = "", indent = "" }))\n' +
+        'print(inspect("a\\n\\0\\"b\\""), inspect(nil), inspect(1.0), (inspect(print):gsub("%d", "N")))',
+    );
+    assert.deepEqual(lines, [
+      '{ 1, "two", { 3 } }',
+      '{\n  [10] = true,\n  ["end"] = 1,\n  name = "x",\n  sub = {\n    a = {}\n  }\n}',
+      '<1>{ 1,\n  self = <table 1>\n}',
+      '{a = {b = {...}}}',
+      '\'a\\n\\000"b"\'\tnil\t1.0\t<function N>',
+    ]);
+  });
+});
+
+describe('scheduler', () => {
+  test('runs a function every period, for the first time after one period', async () => {
+    const clock = new TestClock();
+    const { run, printed, script } = testScript({ clock });
+    await run('print(math.type(scheduler.add(1000, function() print(os.clock()) end)))');
+    await clock.advance(3_500);
+    script.close();
+    assert.deepEqual(printed, ['integer', '1.0', '2.0', '3.0']);
+  });
+
+  test('leaves a run out while the last one waits, and makes up for nothing', async () => {
+    const clock = new TestClock();
+    const { run, printed, script } = testScript({ clock });
+    await run('scheduler.add(1000, function() print(os.clock()) system.delay(2500) end)');
+    await clock.advance(9_000);
+    script.close();
+    assert.deepEqual(printed, ['1.0', '4.0', '7.0']);
+  });
+
+  test('goes on after an error in a function, and reports it', async () => {
+    const clock = new TestClock();
+    const { run, failures, script } = testScript({ clock });
+    await run('\nscheduler.add(1000, function() error("bad day") end)');
+    await clock.advance(2_000);
+    script.close();
+    assert.deepEqual(
+      failures.map(({ message }) => message),
+      ['main.lua:2: bad day', 'main.lua:2: bad day'],
+    );
+  });
+
+  test('a function may remove itself; unknown numbers do not matter', async () => {
+    const clock = new TestClock();
+    const { run, printed, script } = testScript({ clock });
+    await run(
+      'local id id = scheduler.add(1, function() print(os.clock()) scheduler.remove(id) end) scheduler.remove(99) scheduler.remove(nil)',
+    );
+    await clock.advance(1_000);
+    assert.equal(script.jobs.count, 0);
+    script.close();
+    assert.deepEqual(printed, [`${LIMITS.lua.jobPeriodMs / 1_000}`]);
+  });
+
+  test(`refuses nonsense, and more than ${LIMITS.lua.jobs} functions`, async () => {
+    const lines = await prints(
+      'local f = function() end\n' +
+        'print(pcall(scheduler.add, 0, f)) print(pcall(scheduler.add, "x", f)) print(pcall(scheduler.add, 1, nil))\n' +
+        `for i = 1, ${LIMITS.lua.jobs} do scheduler.add(1000, f) end print(pcall(scheduler.add, 1000, f))`,
+    );
+    assert.deepEqual(lines, [
+      "false\tbad argument #1 to 'add' (period must be positive)",
+      "false\tbad argument #1 to 'add' (number expected, got string)",
+      "false\tbad argument #2 to 'add' (function expected, got nil)",
+      `false\ttoo many scheduled functions, at most ${LIMITS.lua.jobs}`,
+    ]);
+  });
+});

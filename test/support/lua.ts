@@ -1,0 +1,88 @@
+/** A script in this thread, with its prints as lines. */
+import { LIMITS, type Limits } from '../../src/lib/limits.ts';
+import {
+  type HostFunction,
+  type Library,
+  LuaFailure,
+  Rota,
+  type Script,
+  type ScriptClock,
+  type ScriptModule,
+  Scripts,
+} from '../../src/lua/index.ts';
+import { TestClock } from './test-clock.ts';
+import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
+
+const MIB = 1_048_576;
+
+export interface TestScript {
+  script: Script;
+  printed: string[];
+  failures: LuaFailure[];
+  paused: number[];
+  /** Runs a chunk; its failure or undefined. */
+  run: (source: string, file?: string) => Promise<LuaFailure | undefined>;
+}
+
+export interface TestScriptOptions {
+  clock?: ScriptClock;
+  limits?: Partial<Limits['lua']>;
+  memoryBytes?: number;
+  libraries?: readonly Library[];
+  functions?: Record<string, HostFunction>;
+  modules?: Record<string, ScriptModule>;
+  timeZone?: string;
+  overlaps?: boolean;
+  rota?: Rota;
+}
+
+export const system = createSystemClock();
+
+export function testRota(limits: Partial<Limits['lua']> = {}): Rota {
+  return new Rota({ clock: system, nextTurn, limits: { ...LIMITS.lua, ...limits } });
+}
+
+export function testScript(options: TestScriptOptions = {}): TestScript {
+  const limits = { ...LIMITS.lua, ...options.limits };
+  const scripts = new Scripts({
+    clock: options.clock ?? new TestClock(),
+    monotonicMs: () => system.monotonicMs(),
+    rota: options.rota ?? testRota(options.limits),
+    limits,
+    seed: () => [1n, 2n],
+  });
+  const printed: string[] = [];
+  const failures: LuaFailure[] = [];
+  const paused: number[] = [];
+  const script = scripts.create({
+    kind: 'test',
+    memoryBytes: options.memoryBytes ?? 32 * MIB,
+    libraries: options.libraries ?? [],
+    functions: options.functions ?? {},
+    modules: (name) => options.modules?.[name],
+    print: (text) => printed.push(text),
+    overlaps: options.overlaps ?? true,
+    timeZone: () => options.timeZone ?? 'UTC',
+    onJobFailure: (failure) => failures.push(failure),
+    onSettled: () => undefined,
+    onPaused: (durationMs) => paused.push(durationMs),
+    onFault: (name, error) => {
+      throw new Error(`host function ${name} failed`, { cause: error });
+    },
+  });
+  return {
+    script,
+    printed,
+    failures,
+    paused,
+    run: async (source, file = 'main.lua') => {
+      try {
+        await script.run(Buffer.from(source), file);
+        return undefined;
+      } catch (error) {
+        if (error instanceof LuaFailure) return error;
+        throw error;
+      }
+    },
+  };
+}
