@@ -70,7 +70,8 @@ export function openDatabase(options: OpenOptions): Database {
   return wrap(handle, options.path);
 }
 
-const DAMAGE_CODES: readonly unknown[] = ['SQLITE_NOTADB', 'SQLITE_CORRUPT'];
+/** Extended codes such as SQLITE_CORRUPT_INDEX included. */
+const DAMAGE_CODE = /^SQLITE_(NOTADB|CORRUPT)/;
 
 /**
  * Opens a database that the gateway can do without: a file that is no database or is damaged is renamed to
@@ -81,7 +82,7 @@ export function openOrSetAside(options: OpenOptions): Database {
   try {
     return openDatabase(options);
   } catch (error) {
-    if (!(error instanceof BetterSqlite3.SqliteError) || !DAMAGE_CODES.includes(error.code)) throw error;
+    if (!(error instanceof BetterSqlite3.SqliteError) || !DAMAGE_CODE.test(error.code)) throw error;
     const aside = setAside(options.path, options.clock);
     options.log.error('damaged database set aside, a new one was begun', { aside, error });
     return openDatabase(options);

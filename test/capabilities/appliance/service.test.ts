@@ -1,0 +1,143 @@
+/** The gateway as a device, on a box that the test plays. */
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { createAppliance, type PartsStatus } from '../../../src/capabilities/appliance/index.ts';
+import type { Host, HostLoad } from '../../../src/platform/host/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+const LOAD: HostLoad = {
+  cpuLoadPercent: 12.34,
+  memoryUsedBytes: 256,
+  memoryTotalBytes: 1_024,
+  processMemoryBytes: 100,
+  eventLoopDelayMs: 1.26,
+  diskTotalBytes: 1_000,
+  diskFreeBytes: 400,
+  cpuTemperatureCelsius: 48.5,
+};
+
+const STATUS: PartsStatus = {
+  historyDegraded: undefined,
+  historySizeBytes: 10,
+  stateSizeBytes: 20,
+  brokerSessions: 3,
+  devicesOnline: 2,
+  telemetryValues: 0,
+  restarts: 0,
+};
+
+function start(t: TestContext, wallMs?: number) {
+  const clock = new TestClock(wallMs);
+  const { log, lines } = recordingLog(clock);
+  const told: Record<string, unknown>[] = [];
+  const properties: Record<string, unknown>[] = [];
+  const box = { load: LOAD, status: STATUS, fails: false };
+  const host: Host = {
+    facts: () => ({
+      hostname: 'box',
+      operatingSystem: 'Debian',
+      processorArchitecture: 'arm64',
+      processorCount: 4,
+      memoryTotalBytes: 1_024,
+      model: undefined,
+      serialNumber: undefined,
+    }),
+    load: () => {
+      if (box.fails) throw new Error('no disk');
+      return box.load;
+    },
+    stop: () => undefined,
+  };
+  const appliance = createAppliance({
+    clock,
+    log,
+    host,
+    version: '1.2.3',
+    status: () => box.status,
+    tellTelemetry: (values) => void told.push(values),
+    tellProperties: (values) => void properties.push(values),
+  });
+  t.after(() => appliance.stop());
+  return { appliance, clock, lines, told, properties, box };
+}
+
+describe('the gateway as a device', () => {
+  test('serves between start and stop only, and leaves no timer', (t) => {
+    const { appliance, clock } = start(t);
+    assert.equal(appliance.isServing(), false);
+    appliance.start();
+    assert.equal(appliance.isServing(), true);
+    appliance.stop();
+    assert.equal(appliance.isServing(), false);
+    assert.equal(clock.waiting, 0);
+  });
+
+  test('goes on when the box cannot be measured once, and says so once an hour', async (t) => {
+    const { appliance, clock, lines, told, box } = start(t);
+    appliance.start();
+    box.fails = true;
+    await clock.advance(60_000);
+    assert.equal(told.length, 1);
+    assert.equal(lines.filter(({ level }) => level === 'warn').length, 1);
+    box.fails = false;
+    await clock.advance(10_000);
+    assert.equal(told.length, 2);
+  });
+
+  test('tells its properties at the start and measures every 10 s', async (t) => {
+    const { appliance, clock, told, properties, box } = start(t);
+    appliance.start();
+    assert.equal(properties[0]?.['version'], '1.2.3');
+    assert.equal(properties[0]?.['hostname'], 'box');
+    assert.equal(properties[0]?.['serial_number'], null);
+    box.status = { ...STATUS, telemetryValues: 500 };
+    await clock.advance(10_000);
+    assert.equal(told.length, 2);
+    assert.deepEqual(told[1], {
+      status: 'ok',
+      uptime_s: 10,
+      cpu_load_percent: 12.3,
+      memory_used_percent: 25,
+      memory_used_bytes: 256,
+      process_memory_bytes: 100,
+      event_loop_delay_ms: 1.3,
+      disk_used_percent: 60,
+      disk_free_bytes: 400,
+      history_size_bytes: 10,
+      state_size_bytes: 20,
+      broker_sessions: 3,
+      devices_online: 2,
+      telemetry_values_per_second: 50,
+      cpu_temperature: 48.5,
+      alerts: [],
+    });
+  });
+
+  test('raises and clears its alerts by what it sees', async (t) => {
+    const { appliance, clock, told, box } = start(t);
+    appliance.start();
+    const alertsAfter = async (durationMs: number): Promise<unknown> => {
+      await clock.advance(durationMs);
+      return told.at(-1)?.['alerts'];
+    };
+    box.load = { ...LOAD, diskFreeBytes: 99 };
+    assert.deepEqual(await alertsAfter(10_000), ['disk_almost_full']);
+    box.load = LOAD;
+    box.status = { ...STATUS, historyDegraded: 'disk full' };
+    assert.deepEqual(await alertsAfter(10_000), ['history_degraded']);
+    assert.equal(told.at(-1)?.['status'], 'degraded');
+    box.status = { ...STATUS, restarts: 1 };
+    assert.deepEqual(await alertsAfter(10_000), ['service_restarted']);
+    assert.deepEqual(await alertsAfter(3_590_000), ['service_restarted']);
+    assert.deepEqual(await alertsAfter(10_000), []);
+    assert.equal(told.at(-1)?.['status'], 'ok');
+  });
+
+  test('says that its clock is not set', (t) => {
+    const { appliance, told } = start(t, 0);
+    appliance.start();
+    assert.deepEqual(told[0]?.['alerts'], ['clock_not_set']);
+    assert.equal(told[0]?.['status'], 'degraded');
+  });
+});

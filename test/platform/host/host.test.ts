@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { createHost } from '../../../src/platform/host/index.ts';
+
+describe('the host', () => {
+  test('refuses to watch the disk of a folder that is not there', (t) => {
+    const host = createHost(join(tmpdir(), 'gateway-no-such-folder'));
+    t.after(() => host.stop());
+    assert.throws(() => host.load(), { code: 'ENOENT' });
+  });
+
+  test('tells what it is', (t) => {
+    const host = createHost(tmpdir());
+    t.after(() => host.stop());
+    const facts = host.facts();
+    assert.match(facts.hostname, /./);
+    assert.match(facts.operatingSystem, /\(\w+ \d.*\)$/);
+    assert.equal(facts.processorArchitecture, process.arch);
+    assert.ok(facts.processorCount >= 1);
+    assert.ok(facts.memoryTotalBytes > 64 * 1_048_576);
+  });
+
+  test('measures within what is possible, time after time', (t) => {
+    const host = createHost(tmpdir());
+    t.after(() => host.stop());
+    for (let reading = 0; reading < 3; reading++) {
+      const load = host.load();
+      assert.ok(load.cpuLoadPercent >= 0 && load.cpuLoadPercent <= 100, `${load.cpuLoadPercent} %`);
+      assert.ok(load.memoryUsedBytes > 0 && load.memoryUsedBytes < load.memoryTotalBytes);
+      assert.ok(load.processMemoryBytes > 0 && load.processMemoryBytes < load.memoryTotalBytes);
+      assert.ok(load.diskFreeBytes >= 0 && load.diskFreeBytes <= load.diskTotalBytes);
+      assert.ok(load.eventLoopDelayMs >= 0);
+      assert.ok(load.cpuTemperatureCelsius === undefined || Number.isFinite(load.cpuTemperatureCelsius));
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { assert as holds, jsonValue, property, uint8Array } from 'fast-check';
+import { decodeMessage } from '../../src/protocol/device-message.ts';
+
+const LIMITS = { keyLength: 9, depth: 3 };
+const decode = (payload: string | Buffer, options: { exact?: boolean; mayBeEmpty?: boolean } = {}) =>
+  decodeMessage(Buffer.from(payload), LIMITS, { exact: false, mayBeEmpty: false, ...options });
+
+describe('decodeMessage (mqtt-device-protocol.md 6, 12)', () => {
+  const rows: [payload: string | Buffer, problem: RegExp][] = [
+    ['', /^A message is empty and was dropped\.$/],
+    [' ', /is not JSON/],
+    ['{"a":}', /is not JSON/],
+    ['{} {}', /is not JSON/],
+    ['{"a":NaN}', /is not JSON/],
+    ['[1]', /is not a JSON object/],
+    ['true', /is not a JSON object/],
+    [Buffer.from([0xc3, 0x28]), /is not UTF-8/],
+    [Buffer.from([0xed, 0xa0, 0x80]), /is not UTF-8/],
+    ['{"tenletters":1}', /has a key of more than 9 characters/],
+    ['{"a":[{"tenletters":1}]}', /has a key of more than 9 characters/],
+    ['{"a":[[[1]]]}', /has more than 3 levels/],
+    [`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`, /levels|nested too deep/],
+  ];
+  for (const [payload, expected] of rows)
+    for (const exact of [false, true])
+      test(`refuses ${payload.toString().slice(0, 24)}, ${exact ? 'exact' : 'rounded'}`, () => {
+        const { body, problem } = decode(payload, { exact });
+        assert.equal(body, undefined);
+        assert.match(problem ?? '', expected);
+      });
+
+  test('takes what is just within the limits', () => {
+    assert.equal(decode('{"ninechars":1}').problem, undefined);
+    assert.equal(decode('{"a":[[1]]}').problem, undefined);
+  });
+
+  test('takes an empty payload as an empty object where that is meant', () => {
+    assert.deepEqual(Object.entries(decode('', { mayBeEmpty: true }).body ?? { a: 1 }), []);
+  });
+
+  test('keeps integers beyond 2^53 when exact', () => {
+    const text = '{"a":9007199254740993,"b":1.5,"c":3}';
+    assert.deepEqual({ ...decode(text, { exact: true }).body }, { a: 9_007_199_254_740_993n, b: 1.5, c: 3 });
+    assert.deepEqual({ ...decode(text).body }, { a: 9_007_199_254_740_992, b: 1.5, c: 3 });
+  });
+
+  test('has no prototype to inherit from', () => {
+    const { body } = decode('{"__proto__":{"a":1},"toString":2}');
+    assert.equal(Object.getPrototypeOf(body), null);
+    assert.deepEqual(Object.keys(body ?? {}), ['__proto__', 'toString']);
+  });
+
+  test('returns a body or a problem for any bytes, and never throws', () => {
+    holds(
+      property(uint8Array({ maxLength: 64 }), (bytes) => {
+        const { body, problem } = decode(Buffer.from(bytes), { exact: true });
+        assert.equal((body === undefined) !== (problem === undefined), true);
+      }),
+    );
+  });
+
+  test('reads back any JSON object within the limits', () => {
+    holds(
+      property(jsonValue({ maxDepth: 1 }), (value) => {
+        const text = JSON.stringify({ a: value });
+        const { body, problem } = decode(text);
+        if (problem === undefined) assert.deepEqual({ ...body }, JSON.parse(text));
+        else assert.match(problem, /key/);
+      }),
+    );
+  });
+});
