@@ -2,13 +2,15 @@
 import { nextTurn } from '../../platform/clock/index.ts';
 import { route, type Route } from '../../platform/http/index.ts';
 import type { AuditFilter } from './model.ts';
-import { CSV_HEAD, exportQuery, filterOf, listQuery, toCsv, toWire } from './schema.ts';
+import { auditShapes, CSV_HEAD, exportQuery, filterOf, listQuery, toCsv, toWire } from './schema.ts';
 import type { Audit } from './service.ts';
 
 export function auditRoutes(audit: Audit): Route[] {
   return [
     route({
       operation: 'list_audit',
+      about: 'What was changed or commanded and by whom, newest first; `origin` is an id or a name.',
+      answer: auditShapes.list,
       method: 'GET',
       paths: ['/v3/audit'],
       role: 'OWNER',
@@ -20,6 +22,8 @@ export function auditRoutes(audit: Audit): Route[] {
     }),
     route({
       operation: 'export_audit',
+      about: 'The same as CSV, all entries that match.',
+      answer: { mediaType: 'text/csv', about: 'One line for each entry.', example: CSV_HEAD },
       method: 'GET',
       paths: ['/v3/audit/export'],
       role: 'OWNER',

@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { query } from '../../platform/http/index.ts';
+import { query, shape } from '../../platform/http/index.ts';
 import type { AuditFilter, StoredEntry } from './model.ts';
 
 const filters = {
@@ -36,6 +36,35 @@ export function toWire(entry: StoredEntry): Record<string, unknown> {
     ...(remoteAddress !== undefined && { remote_address: remoteAddress }),
   };
 }
+
+const entryShape = shape.named(
+  'AuditEntry',
+  v.object({
+    number: v.pipe(v.number(), v.integer(), v.description('Grows with every entry.')),
+    at: shape.instant(),
+    origin: v.object({
+      kind: v.picklist(['token', 'user', 'rule', 'anonymous', 'local']),
+      id: v.string(),
+      name: v.string(),
+    }),
+    operation: v.string(),
+    target: v.record(v.string(), v.string()),
+    status: v.pipe(v.number(), v.integer(), v.description('Of the answer; 0 for a local command.')),
+    remote_address: v.optional(v.string()),
+  }),
+  {
+    number: 17,
+    at: '2026-03-01T08:00:00.123Z',
+    origin: { kind: 'user', id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', name: 'anna' },
+    operation: 'update_device',
+    target: { device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01' },
+    status: 200,
+    remote_address: '192.168.0.20',
+  },
+);
+
+/** Wire shapes of answers, for the API description. */
+export const auditShapes = { list: shape.listOf('entries', entryShape) };
 
 const COLUMNS = [
   'number',
