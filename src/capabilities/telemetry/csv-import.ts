@@ -2,7 +2,7 @@
  * Reads back what a time series query answered: the same head, the same rows. Importing twice changes nothing,
  * because of one instant the later value wins and it is the same one.
  */
-import { invalidBody } from '../../lib/errors.ts';
+import { gatewayError, invalidBody } from '../../lib/errors.ts';
 import { parseExactJson, type TelemetryType } from '../../protocol/telemetry.ts';
 
 export interface ImportColumn {
@@ -51,7 +51,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let rest = '';
   for await (const chunk of chunks) {
-    rest += decoder.decode(chunk, { stream: true });
+    rest += decoded(decoder, chunk);
     let from = 0;
     for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', from)) {
       yield rest.slice(from, end);
@@ -60,8 +60,23 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     rest = rest.slice(from);
     if (rest.length > LINE_MAX) throw invalidBody('', 'A line of the CSV text is too long.');
   }
-  rest += decoder.decode();
+  rest += decoded(decoder);
   if (rest !== '') yield rest;
+}
+
+/** Without bytes: what is left at the end. @throws GatewayError invalid_body */
+function decoded(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined });
+  } catch (error) {
+    throw gatewayError(
+      'invalid_argument',
+      'invalid_body',
+      'The CSV text is not UTF-8.',
+      { field: '' },
+      error,
+    );
+  }
 }
 
 /** Fields of one line; quoted ones have their quotes doubled inside (RFC 4180). */

@@ -19,12 +19,12 @@ const EVERYTHING = {
   telemetry: [{ device: 'meter', attribute: [{}, 'alerts'] }],
 };
 
-async function* chunked(text: string, chunkBytes: number): AsyncGenerator<Uint8Array> {
+async function* chunked(text: string | Buffer, chunkBytes: number): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += chunkBytes) yield bytes.subarray(from, from + chunkBytes);
 }
 
-async function imported(started: TestTelemetry, csv: string, chunkBytes = 7): Promise<object> {
+async function imported(started: TestTelemetry, csv: string | Buffer, chunkBytes = 7): Promise<object> {
   const { promise, resolve } = Promise.withResolvers<object>();
   const done = started.telemetry.importCsv(chunked(csv, chunkBytes)).then(resolve);
   await acknowledged(started.clock, done);
@@ -32,13 +32,15 @@ async function imported(started: TestTelemetry, csv: string, chunkBytes = 7): Pr
 }
 
 describe('an import', () => {
-  const refused: [string, string, RegExp][] = [
+  const refused: [string, string | Buffer, RegExp][] = [
     ['without anything', '', /Line 1 is missing/],
     ['without a head', '1,2\n', /must begin with ts/],
     ['with a column of no device', 'ts,telemetry=voltage\n', /without telemetry and device/],
     ['of an attribute that is not declared', 'ts,telemetry=x device=meter\n', /no telemetry "x"/],
     ['with a short row', 'ts,telemetry=voltage device=meter\n1\n', /Line 2 has 1 fields instead of 2/],
     ['with a row of no time', 'ts,telemetry=voltage device=meter\nx,1\n', /Unix seconds/],
+    ['that is not UTF-8', Buffer.from([0x74, 0x73, 0xff, 0x0a]), /not UTF-8/],
+    ['that ends within a character', Buffer.from([0x74, 0x73, 0xe2, 0x82]), /not UTF-8/],
     ['with text for a number', 'ts,telemetry=voltage device=meter\n1,abc\n', /"abc" for a float/],
   ];
   for (const [title, csv, message] of refused)
