@@ -128,6 +128,8 @@ const TABLE: ImportTable = {
       mayImport: [
         'platform',
         'protocol',
+        // A script with a fault is named when it is saved, not when it would run.
+        'lua',
         'capabilities/site',
         'capabilities/devices',
         'capabilities/commands',
@@ -211,7 +213,7 @@ const TABLE: ImportTable = {
     yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
-  notYetBuilt: ['capabilities/rules', 'platform/tls', 'platform/mdns', 'programs/rule-sandbox', 'console'],
+  notYetBuilt: ['platform/tls', 'platform/mdns', 'programs/rule-sandbox', 'console'],
 };
 
 const sources = projectFiles(PROJECT_ROOT, 'src')

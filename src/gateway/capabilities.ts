@@ -10,6 +10,7 @@ import { createDeviceConfiguration } from '../capabilities/device-configuration/
 import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
 import { createDevices } from '../capabilities/devices/index.ts';
 import { createProvisioning } from '../capabilities/provisioning/index.ts';
+import { createRules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
 import { createTelemetry, createThreadedHistory, retentionPolicy } from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -34,9 +35,13 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
   await flows.telemetry.start();
   await flows.commands.start();
   flows.deviceLogs.start();
+  const { options, metrics, state: database, history, historyCommits } = ground;
+  const { clock, log } = options;
+  const rules = createRules({ clock, log, metrics, database, history, historyCommits, site: records.site });
+  started('rules', () => rules.stop());
   records.blueprints.start();
   started('blueprints', () => records.blueprints.stop());
-  return { ...records, ...flows, appliance: buildAppliance(ground, listening, records, flows) };
+  return { ...records, ...flows, rules, appliance: buildAppliance(ground, listening, records, flows) };
 }
 
 type Records = ReturnType<typeof buildRecords>;

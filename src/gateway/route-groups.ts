@@ -9,6 +9,7 @@ import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/i
 import { deviceRoutes } from '../capabilities/devices/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
+import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
 import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -62,6 +63,12 @@ export function routeGroups(
       about: 'What devices say about themselves.',
       routes: deviceLogRoutes(parts),
       streams: deviceLogStreams(parts),
+    },
+    {
+      name: 'Rules',
+      about: 'Automation of the site: Lua rules and their engine.',
+      routes: ruleRoutes(parts),
+      streams: ruleStreams(parts),
     },
     { name: 'Access', about: 'Logins, users and access tokens.', routes: authRoutes(auth) },
     { name: 'Audit', about: 'Who changed or commanded what.', routes: auditRoutes(audit) },

@@ -153,6 +153,26 @@ export const LIMITS = {
     /** G: one value as JSON; a certificate or a small table fits. */
     valueBytes: 16_384,
   },
+  rules: {
+    /** C lua-rule-api 7. */
+    rules: 200,
+    scriptBytes: 262_144,
+    execIntervalMinMs: 100,
+    execIntervalMaxMs: 86_400_000,
+    /** C lua-rule-api 3.5. */
+    storageKeyBytes: 128,
+    storageValueBytes: 65_536,
+    storageBytes: 1_048_576,
+    /** C lua-rule-api 6. */
+    logMessageBytes: 4_096,
+    logsPerSecond: 50,
+    logEntries: 1_000,
+    logPageItems: 50,
+    /** C lua-rule-api 3.3. */
+    averageMaxMs: 86_400_000,
+    commandTimeoutMs: 10_000,
+    commandsAtOnce: 16,
+  },
   commits: {
     /** C decision 2: adaptive window of the group commit. */
     windowMinMs: 10,

@@ -28,13 +28,17 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
     execute_command create_command_execution
     get_device_configuration update_device_configuration reset_device_configuration
     get_me change_own_password list_tokens create_token revoke_token get_metrics
+    get_rule_engine list_rules get_rule
     run_terminal get_cloud_resource post_cloud_resource patch_cloud_resource delete_cloud_resource`),
-  USER: words('get_device_logs stream_device_logs'),
+  USER: words('get_device_logs stream_device_logs get_rule_logs stream_rule_logs'),
   OWNER: words(`
     create_site update_site delete_site archive_site unarchive_site
     update_device delete_device assign_blueprint generate_config
     provision_standalone_device provision_virtual_ucm provision_hardware_ucm provision_lua_device
-    upload_blueprint upload_device_profiles import_telemetry list_audit export_audit`),
+    upload_blueprint upload_device_profiles import_telemetry list_audit export_audit
+    create_rule_engine suspend_rule_engine resume_rule_engine
+    create_rule update_rule update_rule_script delete_rule disable_rule enable_rule
+    batch_disable_rules batch_enable_rules batch_delete_rules`),
   INSTALLER: words('list_users create_user update_user delete_user'),
 };
 

@@ -1,0 +1,3 @@
+export type { Engine, Rule, RuleEvents, RuleRunner, RuleScript, RunnableRule } from './model.ts';
+export { ruleRoutes, ruleStreams } from './routes.ts';
+export { createRules, type NewRule, type Rules, type RulesOptions } from './service.ts';

@@ -1,0 +1,148 @@
+/** Logs of rules: limited in rate, stored by group commit, told after commit (lua-rule-api.md section 6). */
+import type { Emitter } from '../../lib/emitter.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import { createTokenBucket, type TokenBucket } from '../../lib/token-bucket.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { LogSeverity } from '../../protocol/device-log.ts';
+import { createRuleLogStore } from './log-store.ts';
+import type { RuleEvents, RuleLogEntry } from './model.ts';
+
+export interface RuleLogs {
+  /** Adds an entry, stamped now. Does not wait for the disk and does not fail. */
+  append(ruleId: string, severity: LogSeverity, message: string): void;
+  /** The newest entries, oldest of them first. */
+  list(
+    ruleId: string,
+    query: { severities: readonly LogSeverity[] | undefined; limit: number; offset: number },
+  ): { entries: RuleLogEntry[]; totalCount: number };
+  forget(ruleId: string): void;
+  /** Forgets rules that are gone. */
+  keepOnly(ruleIds: ReadonlySet<string>): void;
+  stop(): Promise<void>;
+}
+
+interface Flow {
+  bucket: TokenBucket;
+  droppedCount: number;
+  summary: Timer | undefined;
+}
+
+/** How often the oldest entries of a rule are removed. */
+const TRIM_EVERY = 100;
+const SUMMARY_AFTER_MS = 1_000;
+
+export function createRuleLogs(options: {
+  history: Database;
+  commits: GroupCommit;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits: Limits['rules'];
+  events: Emitter<RuleEvents>;
+}): RuleLogs {
+  const { history, commits, clock, log, limits, events } = options;
+  const store = createRuleLogStore(history);
+  const flows = new Map<string, Flow>();
+  const stored = new Map<string, number>();
+  let pending: RuleLogEntry[] = [];
+  let writtenCount = 0;
+  const dropped = options.metrics.counter('rule_logs_dropped_total', 'Log entries of rules not stored.', [
+    'reason',
+  ]);
+
+  commits.join({
+    write: () => {
+      writtenCount = pending.length;
+      for (const entry of pending) store.insert(entry);
+      for (const ruleId of new Set(pending.map((entry) => entry.ruleId)))
+        if ((stored.get(ruleId) ?? TRIM_EVERY) >= TRIM_EVERY) store.trim(ruleId, limits.logEntries);
+    },
+    committed: () => {
+      const written = pending.slice(0, writtenCount);
+      pending = pending.slice(writtenCount);
+      for (const entry of written) {
+        const count = stored.get(entry.ruleId) ?? TRIM_EVERY;
+        stored.set(entry.ruleId, count >= TRIM_EVERY ? 1 : count + 1);
+        events.emit('log_entry', { entry });
+      }
+    },
+  });
+
+  function flowOf(ruleId: string): Flow {
+    let flow = flows.get(ruleId);
+    if (!flow) {
+      const bucket = createTokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
+      flows.set(ruleId, (flow = { bucket, droppedCount: 0, summary: undefined }));
+    }
+    return flow;
+  }
+
+  function add(ruleId: string, severity: LogSeverity, message: string): void {
+    const entry = {
+      ruleId,
+      receivedAtMs: clock.wallMs(),
+      severity,
+      message: cutToBytes(message.toWellFormed(), limits.logMessageBytes),
+    };
+    const sizeBytes = Buffer.byteLength(entry.message);
+    if (commits.isFull(sizeBytes)) dropped.inc({ reason: 'disk' });
+    else pending.push(entry);
+    commits.request(sizeBytes).catch((error: unknown) => {
+      log.warnLimited('rule-log', 60_000, 'log entries of rules could not be stored', { error });
+    });
+    log.debug('rule log', { rule_id: ruleId, severity, text: entry.message });
+  }
+
+  function summarize(ruleId: string, flow: Flow): void {
+    flow.summary = undefined;
+    const count = flow.droppedCount;
+    flow.droppedCount = 0;
+    add(
+      ruleId,
+      'warning',
+      `${count} log entries were dropped: a rule may write ${limits.logsPerSecond} per second.`,
+    );
+  }
+
+  function forget(ruleId: string): void {
+    flows.get(ruleId)?.summary?.cancel();
+    flows.delete(ruleId);
+    stored.delete(ruleId);
+    pending = pending.filter((entry) => entry.ruleId !== ruleId);
+    try {
+      history.transaction(() => store.removeRule(ruleId));
+    } catch (error) {
+      log.warn('logs of a deleted rule stay until the next start', { rule_id: ruleId, error });
+    }
+  }
+
+  return {
+    append: (ruleId, severity, message) => {
+      const flow = flowOf(ruleId);
+      if (flow.bucket.take(clock.monotonicMs())) return add(ruleId, severity, message);
+      dropped.inc({ reason: 'rate' });
+      flow.droppedCount++;
+      flow.summary ??= clock.setTimer(SUMMARY_AFTER_MS, () => summarize(ruleId, flow));
+    },
+    list: (ruleId, { severities, limit, offset }) => ({
+      entries: store.newest(ruleId, severities, limit, offset).reverse(),
+      totalCount: store.count(ruleId, severities),
+    }),
+    forget,
+    keepOnly: (ruleIds) => {
+      for (const ruleId of store.ruleIds()) if (!ruleIds.has(ruleId)) forget(ruleId);
+    },
+    stop: async () => {
+      for (const flow of flows.values()) flow.summary?.cancel();
+      try {
+        await commits.flush();
+      } catch (error) {
+        log.warn('the last log entries of rules could not be stored', { error });
+      }
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** The rule engine of the site and its rules. Source: the interface's "Rule engine", lua-rule-api.md section 1. */
+import type { LogSeverity } from '../../protocol/device-log.ts';
+
+export type EngineState = 'ACTIVE' | 'SUSPENDED';
+
+export const RUNTIME_VERSIONS = ['V1', 'V3'] as const;
+export type RuntimeVersion = (typeof RUNTIME_VERSIONS)[number];
+
+export interface RuleScript {
+  /** Lua source. */
+  code: string;
+  runtimeVersion: RuntimeVersion;
+  /** How often a V1 script runs; undefined for V3, which schedules itself. */
+  execIntervalMs: number | undefined;
+}
+
+export interface Rule {
+  readonly id: string;
+  readonly slug: string;
+  /** The user's wish. */
+  readonly disabled: boolean;
+  readonly script: RuleScript;
+  readonly createdAtMs: number;
+}
+
+export interface Engine {
+  readonly id: string;
+  readonly state: EngineState;
+}
+
+export interface RuleLogEntry {
+  ruleId: string;
+  receivedAtMs: number;
+  severity: LogSeverity;
+  message: string;
+}
+
+/** Emitted after commit. */
+export interface RuleEvents {
+  log_entry: { entry: RuleLogEntry };
+  rule_deleted: { ruleId: string };
+}
+
+/** What a runner starts. */
+export interface RunnableRule {
+  id: string;
+  slug: string;
+  script: RuleScript;
+}
+
+/**
+ * Runs scripts in another program. It starts again what it lost by itself; `run` and `end` say what should
+ * run from now on.
+ */
+export interface RuleRunner {
+  /** Starts the script from the top with a fresh state, in place of the one that runs under this id. */
+  run(rule: RunnableRule): void;
+  /** Ends it, its waits and its jobs; nothing happens when it does not run. */
+  end(ruleId: string): void;
+  /** Whether its script is loaded and running now (lua-rule-api.md section 1). */
+  isStarted(ruleId: string): boolean;
+}

@@ -1,0 +1,287 @@
+/** Operations of the rule engine (http-contract.md 9.7) and the stream of rule logs (11). */
+import { type Call, route, type Route, shape, stream, type Stream } from '../../platform/http/index.ts';
+import { type Site, sitePaths } from '../site/index.ts';
+import type { Rule } from './model.ts';
+import {
+  createEngineBody,
+  createRuleBody,
+  engineToWire,
+  listQuery,
+  logListQuery,
+  logStreamQuery,
+  logToWire,
+  ruleIdsBody,
+  ruleShapes,
+  ruleToWire,
+  updateRuleBody,
+  updateScriptBody,
+} from './schema.ts';
+import type { Rules } from './service.ts';
+
+interface RouteOptions {
+  rules: Rules;
+  site: Pick<Site, 'get'>;
+}
+
+const enginePaths = (suffix: string): [string, ...string[]] => sitePaths(`/rule_engine${suffix}`);
+const CHANGES = 'OWNER';
+
+export function ruleRoutes(options: RouteOptions): Route[] {
+  return [
+    ...engineRoutes(options),
+    ...readingRoutes(options),
+    ...changingRoutes(options),
+    ...batchRoutes(options),
+  ];
+}
+
+function ruleOf({ rules }: RouteOptions, { params }: Call): Rule {
+  return rules.require(params['rule_id'] ?? '');
+}
+
+function wire({ rules }: RouteOptions, rule: Rule): Record<string, unknown> {
+  return ruleToWire(rule, rules.isStarted(rule));
+}
+
+function engineRoutes({ rules, site }: RouteOptions): Route[] {
+  const answer = (): Record<string, unknown> => ({
+    engine: engineToWire(rules.engine(), site.get().timezone),
+  });
+  return [
+    route({
+      operation: 'get_rule_engine',
+      about: 'State of the rule engine.',
+      answer: ruleShapes.engine,
+      method: 'GET',
+      paths: enginePaths(''),
+      role: 'READONLY',
+      handle: answer,
+    }),
+    route({
+      operation: 'create_rule_engine',
+      about: 'Older form: the engine is always there; `suspend` is applied.',
+      answer: ruleShapes.engine,
+      method: 'POST',
+      paths: enginePaths(''),
+      role: CHANGES,
+      body: createEngineBody,
+      handle: ({ body }) => {
+        if (body.suspend === true) rules.suspend();
+        if (body.suspend === false) rules.resume();
+        return answer();
+      },
+    }),
+    ...(['suspend', 'resume'] as const).map((verb) =>
+      route({
+        operation: `${verb}_rule_engine`,
+        about:
+          verb === 'suspend'
+            ? 'Stops every script; flags of rules stay.'
+            : 'Starts every enabled rule again.',
+        answer: ruleShapes.engine,
+        method: 'POST',
+        paths: enginePaths(`/${verb}`),
+        role: CHANGES,
+        handle: () => {
+          rules[verb]();
+          return answer();
+        },
+      }),
+    ),
+  ];
+}
+
+function readingRoutes(options: RouteOptions): Route[] {
+  const { rules } = options;
+  return [
+    route({
+      operation: 'list_rules',
+      about: 'Rules by id.',
+      answer: ruleShapes.list,
+      method: 'GET',
+      paths: enginePaths('/rules'),
+      role: 'READONLY',
+      query: listQuery,
+      handle: ({ query: { limit, offset } }) => {
+        const all = rules.all();
+        return {
+          rules: all.slice(offset, offset + limit).map((rule) => wire(options, rule)),
+          total_count: all.length,
+        };
+      },
+    }),
+    route({
+      operation: 'get_rule',
+      about: 'One rule, by id or slug.',
+      answer: ruleShapes.one,
+      method: 'GET',
+      paths: enginePaths('/rules/{rule_id}'),
+      role: 'READONLY',
+      errors: ['404 rule_not_found'],
+      handle: (call) => ({ rule: wire(options, ruleOf(options, call)) }),
+    }),
+    route({
+      operation: 'get_rule_logs',
+      about: 'The newest entries, oldest of them first.',
+      answer: ruleShapes.logs,
+      method: 'GET',
+      paths: enginePaths('/rules/{rule_id}/logs'),
+      role: 'USER',
+      query: logListQuery,
+      errors: ['404 rule_not_found'],
+      handle: (call) => {
+        const { severity, limit, offset } = call.query;
+        const severities = severity.length > 0 ? severity : undefined;
+        const { id } = ruleOf(options, call);
+        const { entries, totalCount } = rules.logs.list(id, { severities, limit, offset });
+        return { logs: entries.map(logToWire), total_count: totalCount };
+      },
+    }),
+  ];
+}
+
+function changingRoutes(options: RouteOptions): Route[] {
+  const { rules } = options;
+  return [
+    route({
+      operation: 'create_rule',
+      about: 'A script that does not compile is kept, and its log says what is wrong.',
+      answer: ruleShapes.one,
+      method: 'POST',
+      paths: enginePaths('/rules'),
+      role: CHANGES,
+      body: createRuleBody,
+      errors: ['409 already_exists', '422 rule_limit_reached'],
+      handle: ({ body }) => ({
+        rule: wire(
+          options,
+          rules.create({ slug: body.slug, script: body.script, disabled: body.disable ?? false }),
+        ),
+      }),
+    }),
+    route({
+      operation: 'update_rule',
+      about: 'Changes the slug; nothing restarts.',
+      answer: ruleShapes.one,
+      method: 'PATCH',
+      paths: enginePaths('/rules/{rule_id}'),
+      role: CHANGES,
+      body: updateRuleBody,
+      errors: ['404 rule_not_found', '409 already_exists'],
+      handle: (call) => {
+        const rule = ruleOf(options, call);
+        return { rule: wire(options, rules.rename(rule, call.body.slug ?? rule.slug)) };
+      },
+    }),
+    route({
+      operation: 'update_rule_script',
+      about: 'Replaces the whole script; a running rule starts again with it.',
+      answer: ruleShapes.one,
+      method: 'POST',
+      paths: enginePaths('/rules/{rule_id}/update_script'),
+      role: CHANGES,
+      body: updateScriptBody,
+      errors: ['404 rule_not_found'],
+      handle: (call) => ({
+        rule: wire(options, rules.updateScript(ruleOf(options, call), call.body.script)),
+      }),
+    }),
+    route({
+      operation: 'delete_rule',
+      about: 'Deletes the rule, its storage and its logs.',
+      answer: shape.nothing(),
+      method: 'DELETE',
+      paths: enginePaths('/rules/{rule_id}'),
+      role: CHANGES,
+      errors: ['404 rule_not_found'],
+      handle: (call) => {
+        rules.remove([ruleOf(options, call).id]);
+        return {};
+      },
+    }),
+    ...(['disable', 'enable'] as const).map((verb) =>
+      route({
+        operation: `${verb}_rule`,
+        about: verb === 'disable' ? 'Stops the rule.' : 'Starts the rule, unless the engine is suspended.',
+        answer: ruleShapes.one,
+        method: 'POST',
+        paths: enginePaths(`/rules/{rule_id}/${verb}`),
+        role: CHANGES,
+        errors: ['404 rule_not_found'],
+        handle: (call) => {
+          const [rule = ruleOf(options, call)] = rules.setDisabled(
+            [ruleOf(options, call).id],
+            verb === 'disable',
+          );
+          return { rule: wire(options, rule) };
+        },
+      }),
+    ),
+  ];
+}
+
+function batchRoutes(options: RouteOptions): Route[] {
+  const { rules } = options;
+  const errors = ['404 rule_not_found'];
+  return [
+    ...(['disable', 'enable'] as const).map((verb) =>
+      route({
+        operation: `batch_${verb}_rules`,
+        about: 'All or none; answers the rules in the order of the request.',
+        answer: ruleShapes.several,
+        method: 'POST',
+        paths: enginePaths(`/rules/batch_${verb}`),
+        role: CHANGES,
+        body: ruleIdsBody,
+        errors,
+        handle: ({ body }) => ({
+          rules: rules.setDisabled(body.rule_ids, verb === 'disable').map((rule) => wire(options, rule)),
+        }),
+      }),
+    ),
+    route({
+      operation: 'batch_delete_rules',
+      about: 'All or none.',
+      answer: shape.nothing(),
+      method: 'POST',
+      paths: enginePaths('/rules/batch_delete'),
+      role: CHANGES,
+      body: ruleIdsBody,
+      errors,
+      handle: ({ body }) => {
+        rules.remove(body.rule_ids);
+        return {};
+      },
+    }),
+  ];
+}
+
+export function ruleStreams(options: RouteOptions): Stream[] {
+  const { rules } = options;
+  return [
+    stream({
+      operation: 'stream_rule_logs',
+      about: 'Entries as they are written; no history.',
+      message: ruleShapes.log,
+      paths: [...enginePaths('/rules/{rule_id}/logs'), ...enginePaths('/rules/{rule_id}/logs/ws')],
+      role: 'USER',
+      query: logStreamQuery,
+      open: (call) => {
+        const rule = ruleOf(options, call);
+        const { severity } = call.query;
+        return (socket) => {
+          const ends = [
+            rules.events.on('log_entry', 'rule log stream', ({ entry }) => {
+              if (entry.ruleId !== rule.id) return;
+              if (severity.length === 0 || severity.includes(entry.severity)) socket.send(logToWire(entry));
+            }),
+            rules.events.on('rule_deleted', 'rule log stream', ({ ruleId }) => {
+              if (ruleId === rule.id) socket.close(1008, 'The rule was deleted.');
+            }),
+          ];
+          socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
+        };
+      },
+    }),
+  ];
+}

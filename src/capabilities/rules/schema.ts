@@ -1,0 +1,179 @@
+/** Shapes on the wire. Source: http-contract.md 8 "Engine", "Rule", "Rule log entry", 9.7. */
+import { isUtf8 } from 'node:buffer';
+import * as v from 'valibot';
+import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { isSlug } from '../../lib/slug.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
+import { type Engine, type Rule, type RuleLogEntry, type RuleScript, RUNTIME_VERSIONS } from './model.ts';
+
+const EXEC_INTERVAL_DEFAULT_MS = 1_000;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const slug = v.pipe(
+  v.string(),
+  v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
+);
+
+/** Base64 of UTF-8 text, with or without padding. */
+const code = v.pipe(
+  v.string(),
+  v.check((text) => BASE64.test(text) && text.replace(/=+$/, '').length % 4 !== 1, 'must be base64'),
+  v.transform((text) => Buffer.from(text, 'base64')),
+  v.check(
+    (bytes) => bytes.length <= LIMITS.rules.scriptBytes,
+    `must be a script of at most ${LIMITS.rules.scriptBytes} bytes`,
+  ),
+  v.check((bytes) => isUtf8(bytes), 'must be base64 of UTF-8 text'),
+  v.transform((bytes) => bytes.toString('utf8')),
+);
+
+const script = v.pipe(
+  v.object({
+    code,
+    runtime_version: v.picklist(RUNTIME_VERSIONS, `must be one of: ${RUNTIME_VERSIONS.join(', ')}`),
+    exec_interval: v.nullish(v.string()),
+  }),
+  v.check(
+    (given) => given.runtime_version === 'V3' || intervalOf(given.exec_interval) !== undefined,
+    `has an exec_interval that is no duration from ${formatDurationMs(LIMITS.rules.execIntervalMinMs)} to ` +
+      formatDurationMs(LIMITS.rules.execIntervalMaxMs),
+  ),
+  v.transform((given): RuleScript => ({
+    code: given.code,
+    runtimeVersion: given.runtime_version,
+    execIntervalMs: given.runtime_version === 'V1' ? intervalOf(given.exec_interval) : undefined,
+  })),
+);
+
+/** Missing, empty and zero mean the default (lua-rule-api.md section 2); undefined: not allowed. */
+function intervalOf(text: string | null | undefined): number | undefined {
+  const intervalMs = text ? parseDurationMs(text) : 0;
+  if (intervalMs === undefined) return undefined;
+  if (intervalMs === 0) return EXEC_INTERVAL_DEFAULT_MS;
+  const { execIntervalMinMs, execIntervalMaxMs } = LIMITS.rules;
+  return intervalMs >= execIntervalMinMs && intervalMs <= execIntervalMaxMs ? intervalMs : undefined;
+}
+
+export const createEngineBody = v.object({ suspend: v.nullish(v.boolean()) });
+
+export const createRuleBody = v.object({ slug, script, disable: v.nullish(v.boolean()) });
+
+/** `{}`, null and the empty text mean "as it is". */
+export const updateRuleBody = v.object({
+  slug: v.pipe(
+    v.nullish(v.string()),
+    v.transform((text) => (text ? text : undefined)),
+    v.optional(slug),
+  ),
+});
+
+export const updateScriptBody = v.object({ script });
+
+export const ruleIdsBody = v.object({ rule_ids: v.array(v.string()) });
+
+export const listQuery = v.object({
+  limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
+  offset: query.offset(),
+});
+
+export const logListQuery = v.object({
+  limit: query.limit(LIMITS.rules.logPageItems, LIMITS.rules.logPageItems, true),
+  offset: query.offset(),
+  severity: query.choices(LOG_SEVERITIES),
+});
+
+export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES) });
+
+export function engineToWire(engine: Engine, timezone: string): Record<string, unknown> {
+  return { id: engine.id, state: engine.state, timezone };
+}
+
+export function ruleToWire({ id, slug: name, disabled, script: text }: Rule, isStarted: boolean) {
+  return {
+    id,
+    slug: name,
+    disabled,
+    state: isStarted ? 'STARTED' : 'STOPPED',
+    script: {
+      code: Buffer.from(text.code, 'utf8').toString('base64'),
+      runtime_version: text.runtimeVersion,
+      ...(text.execIntervalMs !== undefined && { exec_interval: formatDurationMs(text.execIntervalMs) }),
+    },
+  };
+}
+
+export function logToWire({ ruleId, receivedAtMs, severity, message }: RuleLogEntry) {
+  return {
+    timestamp: Math.floor(receivedAtMs / 1_000),
+    severity,
+    message,
+    received_at: formatTimestamp(receivedAtMs),
+    rule_id: ruleId,
+  };
+}
+
+const ruleShape = shape.named(
+  'Rule',
+  v.object({
+    id: shape.id(),
+    slug: v.string(),
+    disabled: v.pipe(v.boolean(), v.description("The user's wish.")),
+    state: v.pipe(
+      v.picklist(['STARTED', 'STOPPED']),
+      v.description('Whether the script is loaded and running now.'),
+    ),
+    script: v.object({
+      code: v.pipe(v.string(), v.description('Base64 of UTF-8 text.')),
+      runtime_version: v.picklist(RUNTIME_VERSIONS),
+      exec_interval: v.optional(v.pipe(v.string(), v.description('Duration; only for V1.'))),
+    }),
+  }),
+  {
+    id: '5b0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
+    slug: 'surplus-to-load',
+    disabled: false,
+    state: 'STARTED',
+    script: { code: Buffer.from('-- empty\n').toString('base64'), runtime_version: 'V3' },
+  },
+);
+
+const ruleLogShape = shape.named(
+  'RuleLogEntry',
+  v.object({
+    timestamp: v.pipe(v.number(), v.integer(), v.description('Unix seconds.')),
+    severity: v.picklist(LOG_SEVERITIES),
+    message: v.string(),
+    received_at: shape.instant(),
+    rule_id: shape.id(),
+  }),
+  {
+    timestamp: 1_772_352_000,
+    severity: 'info',
+    message: 'rule started',
+    received_at: '2026-03-01T08:00:00.123Z',
+    rule_id: '5b0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
+  },
+);
+
+/** Wire shapes of answers and messages, for the API description. */
+export const ruleShapes = {
+  engine: v.object({
+    engine: shape.named(
+      'RuleEngine',
+      v.object({
+        id: shape.id(),
+        state: v.picklist(['ACTIVE', 'SUSPENDED']),
+        timezone: v.pipe(v.string(), v.description('Time zone of the site.')),
+      }),
+      { id: '1b0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', state: 'ACTIVE', timezone: 'Europe/Berlin' },
+    ),
+  }),
+  one: v.object({ rule: ruleShape }),
+  several: v.object({ rules: v.array(ruleShape) }),
+  list: shape.listOf('rules', ruleShape),
+  logs: shape.listOf('logs', ruleLogShape),
+  log: ruleLogShape,
+};

@@ -1,0 +1,259 @@
+/**
+ * Rules: records, the wish of the user, and what should run because of it. The scripts themselves run in
+ * another program. Source: the interface's "Rule engine", lua-rule-api.md sections 1, 2 and 5.
+ */
+import { randomUUID } from 'node:crypto';
+import { Emitter } from '../../lib/emitter.ts';
+import { gatewayError, notFound } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import { createSyntaxChecker } from '../../lua/index.ts';
+import type { Site } from '../site/index.ts';
+import { createRuleLogs, type RuleLogs } from './logs.ts';
+import type { Engine, Rule, RuleEvents, RuleRunner, RuleScript } from './model.ts';
+import { createRuleStore, type RuleStore } from './store.ts';
+
+export interface NewRule {
+  slug: string;
+  script: RuleScript;
+  disabled: boolean;
+}
+
+export interface Rules {
+  readonly events: Emitter<RuleEvents>;
+  readonly logs: Pick<RuleLogs, 'append' | 'list'>;
+  engine(): Engine;
+  /** Stops every script; flags of rules stay as they are. */
+  suspend(): Engine;
+  resume(): Engine;
+  /** Every rule, by id ascending. */
+  all(): readonly Rule[];
+  /** By id or slug. @throws GatewayError rule_not_found (404) */
+  require(idOrSlug: string): Rule;
+  isStarted(rule: Rule): boolean;
+  /** @throws GatewayError already_exists, rule_limit_reached */
+  create(fields: NewRule): Rule;
+  /** @throws GatewayError already_exists */
+  rename(rule: Rule, slug: string): Rule;
+  /** Replaces the whole script; a running rule starts again with it. */
+  updateScript(rule: Rule, script: RuleScript): Rule;
+  /** All or none. @throws GatewayError rule_not_found */
+  setDisabled(idsOrSlugs: readonly string[], disabled: boolean): Rule[];
+  /** All or none. @throws GatewayError rule_not_found */
+  remove(idsOrSlugs: readonly string[]): void;
+  /** Starts what should run. */
+  start(runner: RuleRunner): void;
+  stop(): Promise<void>;
+}
+
+export interface RulesOptions {
+  /** state.db */
+  database: Database;
+  history: Database;
+  /** Group commit of history.db. */
+  historyCommits: GroupCommit;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits?: Limits;
+  newId?: () => string;
+  site: Pick<Site, 'events'>;
+}
+
+/** Nothing runs before `start`. */
+const NO_RUNNER: RuleRunner = { run: () => undefined, end: () => undefined, isStarted: () => false };
+
+export function createRules(options: RulesOptions): Rules {
+  return new RuleService(options);
+}
+
+class RuleService implements Rules {
+  readonly events: Emitter<RuleEvents>;
+  readonly logs: RuleLogs;
+  readonly #options: RulesOptions;
+  readonly #limits: Limits['rules'];
+  readonly #store: RuleStore;
+  readonly #newId: () => string;
+  readonly #rules: Map<string, Rule>;
+  readonly #engineId: string;
+  readonly #stopListening: () => void;
+  #isSuspended: boolean;
+  #runner: RuleRunner = NO_RUNNER;
+
+  constructor(options: RulesOptions) {
+    const log = options.log.child({ component: 'rules' });
+    this.#options = options;
+    this.#limits = (options.limits ?? LIMITS).rules;
+    this.#newId = options.newId ?? randomUUID;
+    this.events = new Emitter<RuleEvents>((owner, event, error) =>
+      log.error('listener failed', { owner, event, error }),
+    );
+    this.logs = createRuleLogs({
+      ...options,
+      log,
+      commits: options.historyCommits,
+      limits: this.#limits,
+      events: this.events,
+    });
+    this.#store = createRuleStore(options.database);
+    const engine = this.#store.engine() ?? this.#makeEngine();
+    this.#engineId = engine.id;
+    this.#isSuspended = engine.isSuspended;
+    this.#rules = new Map(this.#store.rules().map((rule) => [rule.id, rule]));
+    this.logs.keepOnly(new Set(this.#rules.keys()));
+    // A V3 script took the zone when it planned its day.
+    this.#stopListening = options.site.events.on('site_updated', 'rules', ({ site, previous }) => {
+      if (site.timezone === previous.timezone) return;
+      for (const rule of this.#rules.values()) if (rule.script.runtimeVersion === 'V3') this.#apply(rule);
+    });
+  }
+
+  #makeEngine(): { id: string; isSuspended: boolean } {
+    const id = this.#newId();
+    this.#store.insertEngine(id);
+    return { id, isSuspended: false };
+  }
+
+  engine(): Engine {
+    return { id: this.#engineId, state: this.#isSuspended ? 'SUSPENDED' : 'ACTIVE' };
+  }
+
+  suspend(): Engine {
+    return this.#setSuspended(true);
+  }
+
+  resume(): Engine {
+    return this.#setSuspended(false);
+  }
+
+  #setSuspended(isSuspended: boolean): Engine {
+    if (isSuspended !== this.#isSuspended) {
+      this.#store.setSuspended(isSuspended);
+      this.#isSuspended = isSuspended;
+      for (const rule of this.#rules.values()) this.#apply(rule);
+    }
+    return this.engine();
+  }
+
+  all(): readonly Rule[] {
+    return [...this.#rules.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  require(idOrSlug: string): Rule {
+    const rule = this.#find(idOrSlug);
+    if (!rule) throw notFound('rule_not_found', `There is no rule "${idOrSlug.slice(0, 64)}".`);
+    return rule;
+  }
+
+  isStarted(rule: Rule): boolean {
+    return this.#shouldRun(rule) && this.#runner.isStarted(rule.id);
+  }
+
+  create({ slug, script, disabled }: NewRule): Rule {
+    if (this.#rules.size >= this.#limits.rules)
+      throw gatewayError('unprocessable', 'rule_limit_reached', `The site has ${this.#limits.rules} rules.`, {
+        limit: this.#limits.rules,
+      });
+    this.#requireFreeSlug(slug);
+    const rule = { id: this.#newId(), slug, disabled, script, createdAtMs: this.#options.clock.wallMs() };
+    this.#store.insert(rule);
+    this.#rules.set(rule.id, rule);
+    this.#judgeSyntax(rule);
+    this.#apply(rule);
+    return rule;
+  }
+
+  rename(rule: Rule, slug: string): Rule {
+    if (slug === rule.slug) return rule;
+    this.#requireFreeSlug(slug);
+    return this.#put({ ...rule, slug });
+  }
+
+  updateScript(rule: Rule, script: RuleScript): Rule {
+    const updated = this.#put({ ...rule, script });
+    this.#judgeSyntax(updated);
+    this.#apply(updated);
+    return updated;
+  }
+
+  setDisabled(idsOrSlugs: readonly string[], disabled: boolean): Rule[] {
+    const rules = this.#requireAll(idsOrSlugs);
+    return this.#options.database
+      .transaction(() =>
+        rules.map((rule) => (rule.disabled === disabled ? rule : this.#put({ ...rule, disabled }))),
+      )
+      .map((rule, index) => {
+        if (rule !== rules[index]) this.#apply(rule);
+        return rule;
+      });
+  }
+
+  remove(idsOrSlugs: readonly string[]): void {
+    const rules = this.#requireAll(idsOrSlugs);
+    this.#options.database.transaction(() => {
+      for (const { id } of rules) {
+        this.#store.remove(id);
+        this.#store.removeScope(id);
+      }
+    });
+    for (const { id } of rules) {
+      this.#runner.end(id);
+      this.#rules.delete(id);
+      this.logs.forget(id);
+      this.events.emit('rule_deleted', { ruleId: id });
+    }
+  }
+
+  start(runner: RuleRunner): void {
+    this.#runner = runner;
+    for (const rule of this.#rules.values()) if (this.#shouldRun(rule)) this.#apply(rule);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopListening();
+    this.#runner = NO_RUNNER;
+    await this.logs.stop();
+  }
+
+  #find(idOrSlug: string): Rule | undefined {
+    return this.#rules.get(idOrSlug) ?? [...this.#rules.values()].find(({ slug }) => slug === idOrSlug);
+  }
+
+  /** Each rule once, in the order of the request. */
+  #requireAll(idsOrSlugs: readonly string[]): Rule[] {
+    return [...new Set(idsOrSlugs.map((name) => this.require(name)))];
+  }
+
+  #put(rule: Rule): Rule {
+    this.#store.update(rule, this.#options.clock.wallMs());
+    this.#rules.set(rule.id, rule);
+    return rule;
+  }
+
+  #shouldRun(rule: Rule): boolean {
+    return !rule.disabled && !this.#isSuspended;
+  }
+
+  /** Makes the runner do what the rule and the engine say now, from the top. */
+  #apply(rule: Rule): void {
+    if (this.#shouldRun(rule)) this.#runner.run(rule);
+    else this.#runner.end(rule.id);
+  }
+
+  /** A script with a fault is kept, because editors save work in progress; its log says what is wrong. */
+  #judgeSyntax({ id, slug, script }: Rule): void {
+    const fault = createSyntaxChecker().check(Buffer.from(script.code));
+    if (!fault) return;
+    const line = fault.line === undefined ? '' : `:${fault.line}`;
+    this.logs.append(id, 'error', `${slug}.lua${line}: ${fault.message}`);
+  }
+
+  #requireFreeSlug(slug: string): void {
+    if (!this.#find(slug)) return;
+    const message = `Another rule has the slug "${slug}".`;
+    throw gatewayError('conflict', 'already_exists', message, { field: 'slug', value: slug });
+  }
+}
