@@ -3,7 +3,7 @@
  * before they are judged, one after the other. Other addresses do not notice, open sessions and tokens
  * neither, and the right password always gets in.
  */
-import { GatewayError } from '../../lib/errors.ts';
+import { GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 
@@ -11,8 +11,9 @@ const FIRST_DELAY_MS = 1_000;
 
 export interface Attempts {
   /**
-   * Runs `judge` when it is the turn of the address; an undefined result is a failure. Rejects when the
-   * caller leaves while waiting. @throws GatewayError too_many_requests (429) when too many of it wait
+   * Runs `judge` when it is the turn of the address; an undefined result is a failure.
+   * @throws GatewayError too_many_requests (429) when too many of it wait, unavailable (503) when the caller
+   *   leaves, or the gateway stops, while it waits
    */
   run<Result>(
     caller: { address: string; signal: AbortSignal },
@@ -54,15 +55,24 @@ export function createAttempts(options: { clock: Clock; limits: Limits['auth'] }
     return failedAtMs + delayMs - clock.monotonicMs();
   }
 
+  async function untilTurn(entry: Address, signal: AbortSignal): Promise<void> {
+    try {
+      signal.throwIfAborted();
+      const waitMs = remainingMs(entry);
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw gatewayError('unavailable', 'unavailable', 'The attempt was given up.', undefined, error);
+    }
+  }
+
   async function judgeInTurn<Result>(
     name: string,
     entry: Address,
     signal: AbortSignal,
     judge: () => Promise<Result | undefined>,
   ): Promise<Result | undefined> {
-    signal.throwIfAborted();
-    const waitMs = remainingMs(entry);
-    if (waitMs > 0) await clock.sleep(waitMs, signal);
+    await untilTurn(entry, signal);
     const result = await judge();
     addresses.delete(name);
     if (result === undefined) {
