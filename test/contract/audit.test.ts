@@ -71,6 +71,21 @@ describe('the audit trail', () => {
     assert.equal((body as { total_count: number }).total_count, 3);
   });
 
+  test('names what was made', async (t) => {
+    const { api, token } = await claimed(t);
+    const made = await api.send(
+      'POST',
+      '/v3/auth/tokens',
+      { 'X-Service-Auth-Token': token },
+      {
+        name: 'x',
+        role: 'USER',
+      },
+    );
+    const { id } = (made.body as { access_token: { id: string } }).access_token;
+    assert.deepEqual((await entries(api))[0]?.target, { token_id: id });
+  });
+
   test('says nothing of what only reads', async (t) => {
     const api = startApi(t);
     await api.call('OWNER', 'GET', '/v3/site');

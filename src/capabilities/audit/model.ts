@@ -13,7 +13,7 @@ export interface AuditEntry {
   readonly origin: AuditOrigin;
   /** Name of the operation, as in the description of the interface; `admin_…` for a local command. */
   readonly operation: string;
-  /** Parameters of the path: what it was done to. Bodies are not kept. */
+  /** Parameters of the path and ids of what was made: what it was done to. Bodies are not kept. */
   readonly target: Readonly<Record<string, string>>;
   /** HTTP status of the answer; 0 for a local command. */
   readonly status: number;

@@ -185,9 +185,12 @@ function userRoutes(auth: Auth): Route[] {
       role: 'INSTALLER',
       body: createUserBody,
       errors: ['409 already_exists', '422 user_limit_reached', THROTTLED],
-      handle: async ({ body }) => ({
-        user: userToWire(await users.create(body.name, body.role, body.password)),
-      }),
+      handle: async (call) => {
+        const { body } = call;
+        const user = await users.create(body.name, body.role, body.password);
+        call.note({ user_id: user.id });
+        return { user: userToWire(user) };
+      },
     }),
     route({
       operation: 'update_user',
@@ -246,9 +249,11 @@ function tokenRoutes(auth: Auth): Route[] {
       role: 'READONLY',
       body: createTokenBody,
       errors: ['403 insufficient_role', '422 token_limit_reached'],
-      handle: ({ principal, body }) => {
+      handle: (call) => {
+        const { principal, body } = call;
         const { name, role, expires_in: lifetimeMs } = body;
         const made = tokens.createFor(makerOf(auth, principal), { name, role, lifetimeMs });
+        call.note({ token_id: made.record.id });
         return { token: made.text, access_token: toWire(made.record) };
       },
     }),

@@ -98,6 +98,7 @@ function uploadRoutes(service: BlueprintService): Route[] {
       errors: ['400 invalid_body', '422 invalid_blueprint'],
       handle: async (call) => {
         const blueprint = toWire(await service.upload(await readUpload(call, FIELD)));
+        call.note({ blueprint_id: blueprint.id });
         // The interface shows the fields alone, its clients read them inside `blueprint`.
         return { blueprint, ...blueprint };
       },

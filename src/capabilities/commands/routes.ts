@@ -58,7 +58,9 @@ function sendingRoutes(options: RouteOptions): Route[] {
       body: requestBody,
       errors: REFUSALS,
       handle: async (call) => {
+        call.note({ command: call.body.name });
         const running = await commands.execute(deviceOf(devices, call), call.body, call.principal);
+        call.note({ execution_id: running.id });
         const withLog = call.query.expand.includes('log');
         return answerWhenEnded(options, running, call.signal, (execution) => ({
           execution: toWire(execution, withLog ? commands.log(execution.id) : undefined),
@@ -75,7 +77,9 @@ function sendingRoutes(options: RouteOptions): Route[] {
       body: requestBody,
       errors: REFUSALS,
       handle: async (call) => {
+        call.note({ command: call.body.name });
         const { id } = await commands.execute(deviceOf(devices, call), call.body, call.principal);
+        call.note({ execution_id: id });
         return { execution_id: id };
       },
     }),

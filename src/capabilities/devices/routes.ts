@@ -124,13 +124,11 @@ function changingRoutes(options: RouteOptions): Route[] {
       role: 'OWNER',
       body: assignBlueprintBody,
       errors: ['404 blueprint_not_found', '422 invalid_blueprint'],
-      handle: (call) => ({
-        device: answer(
-          options,
-          call,
-          devices.assignBlueprint(deviceOf(options, call), call.body.blueprint_id),
-        ),
-      }),
+      handle: (call) => {
+        call.note({ blueprint_id: call.body.blueprint_id });
+        const device = devices.assignBlueprint(deviceOf(options, call), call.body.blueprint_id);
+        return { device: answer(options, call, device) };
+      },
     }),
   ];
 }

@@ -1,6 +1,6 @@
 /** Operations of provisioning (http-contract.md 9.2 "Generate Config", 9.3). */
 import { notFound } from '../../lib/errors.ts';
-import { route, type Route } from '../../platform/http/index.ts';
+import { type Call, route, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import {
@@ -40,6 +40,7 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         const { name, slug, protocol, site_id: siteId } = call.body;
         requireSite(siteId);
         return answer(
+          call,
           await provisioning.standalone({ name, slug, protocol: protocol ?? undefined }, call.host),
         );
       },
@@ -57,7 +58,7 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         handle: async (call) => {
           const { name, hardware_id: hardwareId, site_id: siteId } = call.body;
           requireSite(siteId);
-          return answer(await provisioning.module({ name, hardwareId, type }, call.host));
+          return answer(call, await provisioning.module({ name, hardwareId, type }, call.host));
         },
       }),
     ),
@@ -76,15 +77,10 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         '422 invalid_runtime',
         '422 invalid_blueprint',
       ],
-      handle: ({ body }) =>
-        answer({
-          device: provisioning.luaDevice({
-            name: body.name,
-            slug: body.slug,
-            runtimeId: body.runtime_id,
-            blueprintId: body.blueprint_id,
-          }),
-        }),
+      handle: (call) => {
+        const { name, slug, runtime_id: runtimeId, blueprint_id: blueprintId } = call.body;
+        return answer(call, { device: provisioning.luaDevice({ name, slug, runtimeId, blueprintId }) });
+      },
     }),
     route({
       operation: 'generate_config',
@@ -106,7 +102,8 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
   ];
 }
 
-function answer({ device, configuration }: Provisioned): Record<string, unknown> {
+function answer(call: Pick<Call, 'note'>, { device, configuration }: Provisioned): Record<string, unknown> {
+  call.note({ device_id: device.id });
   return {
     device_id: device.id,
     slug: device.slug,

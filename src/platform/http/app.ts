@@ -51,7 +51,7 @@ export interface Answered {
   isChange: boolean;
   /** Who called; undefined without a token. */
   principal: Principal | undefined;
-  /** Path parameters, canonical if they were resolved. */
+  /** Path parameters, canonical if they were resolved, and what the handler noted. */
   params: Record<string, string>;
   status: number;
   remoteAddress: string;

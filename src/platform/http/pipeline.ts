@@ -24,7 +24,7 @@ export type Environment = {
   Variables: {
     requestId: string;
     principal: Principal | undefined;
-    /** Of the path, once they were resolved. */
+    /** Of the path, once they were resolved, and what the handler noted. */
     params: Record<string, string> | undefined;
   };
 };
@@ -128,6 +128,7 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
       remoteAddress,
       isEncrypted: context.env.incoming !== undefined && 'encrypted' in context.env.incoming.socket,
       identify: (found) => context.set('principal', found),
+      note: (target) => context.set('params', { ...context.get('params'), ...target }),
     };
   }
 

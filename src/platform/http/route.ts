@@ -31,6 +31,8 @@ export interface Call<Query = unknown, Body = unknown> {
   isEncrypted: boolean;
   /** Says who the caller turned out to be, for what is recorded about the call: after a login. */
   identify(principal: Principal): void;
+  /** Says what the call is about beyond its path, for what is recorded about it: names and ids, no secret. */
+  note(target: Record<string, string>): void;
 }
 
 /** A good answer that is no JSON. */
