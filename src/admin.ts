@@ -2,6 +2,7 @@
  * Local commands for the person who owns the box: they open state.db themselves, so they work with the
  * gateway running, stopped, or never started. Who can run them can read the database anyway.
  */
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLocalAudit } from './capabilities/audit/index.ts';
@@ -174,9 +175,22 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   );
 }
 
+/**
+ * Run by root, the command becomes the user whom the data folder belongs to, so that the gateway can read
+ * and write afterwards what was made here.
+ */
+function becomeOwnerOf(dataDir: string): void {
+  const owner = statSync(dataDir, { throwIfNoEntry: false });
+  if (!owner || process.getuid?.() !== 0 || owner.uid === 0) return;
+  process.setgroups?.([owner.gid]);
+  process.setgid?.(owner.gid);
+  process.setuid?.(owner.uid);
+}
+
 /** Runs the command on the state of the gateway; makes and migrates it before the first start. */
 function onState(work: (auth: Auth, record: RecordAudit) => string[]): string[] {
   const config = loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'] });
+  becomeOwnerOf(config.dataDir);
   const clock = createSystemClock();
   const log = createLog({
     level: 'warn',

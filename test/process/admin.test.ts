@@ -1,7 +1,7 @@
 /** The local commands as real processes, beside a running gateway and without one. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -107,6 +107,36 @@ describe('local commands before the first start', () => {
         assert.match(stdout, /reset-access/);
       }
       assert.equal(existsSync(home.environment['GATEWAY_DATA_DIR'] ?? ''), false);
+    } finally {
+      home.remove();
+    }
+  });
+});
+
+/** Another user than root can only run the program where its files are open to all. */
+const NOBODY = 65_534;
+const canRunAsNobody =
+  process.getuid?.() === 0 &&
+  spawnSync(process.execPath, ['-e', 'require("better-sqlite3")(":memory:")'], {
+    cwd: PROJECT_ROOT,
+    uid: NOBODY,
+    gid: NOBODY,
+  }).status === 0;
+
+describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that all can read' }, () => {
+  test('a local command leaves nothing that the user of the gateway cannot read', async () => {
+    const home = await createGatewayHome();
+    try {
+      const folder = home.environment['GATEWAY_DATA_DIR'] ?? '';
+      mkdirSync(folder);
+      chownSync(home.folder, NOBODY, NOBODY);
+      chownSync(folder, NOBODY, NOBODY);
+      assert.equal(admin(home, 'reset-access').stderr, '');
+      const owners = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).uid]);
+      assert.deepEqual(owners, [
+        ['claim-code', NOBODY],
+        ['state.db', NOBODY],
+      ]);
     } finally {
       home.remove();
     }
