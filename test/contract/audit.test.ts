@@ -141,6 +141,14 @@ describe('the audit trail', () => {
     assert.equal((body as { total_count: number }).total_count, 2);
   });
 
+  test('shows so many entries unless asked for more', async (t) => {
+    const api = startApi(t);
+    for (let count = 0; count <= LIMITS.audit.listItems; count++)
+      await api.call('OWNER', 'POST', '/v3/site/archive');
+    assert.equal((await entries(api)).length, LIMITS.audit.listItems);
+    assert.equal((await entries(api, 'limit=5000')).length, LIMITS.audit.listItems + 1);
+  });
+
   test('is exported as CSV that no spreadsheet runs', async (t) => {
     const { api } = await claimed(t);
     await api.auth.users.create('=cmd|"x", y', 'OWNER', PASSWORD);
