@@ -9,6 +9,7 @@ import { createConnectivity } from '../capabilities/connectivity/index.ts';
 import { createDeviceConfiguration } from '../capabilities/device-configuration/index.ts';
 import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
 import { createDevices } from '../capabilities/devices/index.ts';
+import { createModules } from '../capabilities/modules/index.ts';
 import { createProvisioning } from '../capabilities/provisioning/index.ts';
 import { createRules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
@@ -39,9 +40,17 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
   const { clock, log } = options;
   const rules = createRules({ clock, log, metrics, database, history, historyCommits, site: records.site });
   started('rules', () => rules.stop());
+  const modules = createModules({ clock, log, database, ...records, ...flows });
+  started('modules', () => modules.stop());
   records.blueprints.start();
   started('blueprints', () => records.blueprints.stop());
-  return { ...records, ...flows, rules, appliance: buildAppliance(ground, listening, records, flows) };
+  return {
+    ...records,
+    ...flows,
+    rules,
+    modules,
+    appliance: buildAppliance(ground, listening, records, flows),
+  };
 }
 
 type Records = ReturnType<typeof buildRecords>;

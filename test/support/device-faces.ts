@@ -106,6 +106,8 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
         faces.sent.push(sent);
         return faces.publish(sent);
       },
+      send: async () => 0,
+      silence: () => undefined,
     },
     sent: [],
     publish: async ({ deviceId }) => listening.get(deviceId) ?? 0,

@@ -1,7 +1,7 @@
 import type { Device } from '../devices/index.ts';
 
 /** Kinds of messages a device sends (mqtt-device-protocol.md section 5). */
-export type DeviceMessageKind = 'telemetry' | 'properties' | 'logs' | 'command_responses';
+export type DeviceMessageKind = 'telemetry' | 'properties' | 'logs' | 'command_responses' | 'module';
 
 /** One message of a known device, its JSON object decoded within the limits. */
 export interface DeviceMessage {
@@ -34,4 +34,8 @@ export interface Connectivity {
     device: Device,
     request: { id: string; name: string; arguments: Record<string, unknown> },
   ): Promise<number>;
+  /** Publishes a message of any other subject to the device; resolves with the number of sessions reached. */
+  send(device: Device, subject: string, payload: string): Promise<number>;
+  /** A carried device is known to be silent before its time is over: its script ended. */
+  silence(device: Device): void;
 }

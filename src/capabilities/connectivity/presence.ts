@@ -13,6 +13,8 @@ export interface Presence {
   sessionClosed(hardwareId: string): void;
   /** A message that shows the device alive. */
   heard(device: Device): void;
+  /** A carried device that will not be heard: OFFLINE at once. */
+  silence(device: Device): void;
   forget(device: Device): void;
   /** Ends all timers; statuses stay as they are. */
   stop(): void;
@@ -86,6 +88,9 @@ export function createPresence(options: {
       if (hearing) hearing.atMs = atMs;
       else hearings.set(device.id, { atMs, timer: arm(device.id, limits.silenceMs) });
       devices.setConnectivity(device.id, 'ONLINE');
+    },
+    silence: (device) => {
+      if (isCarried(device)) silence(device.id);
     },
     forget: (device) => {
       hearings.get(device.id)?.timer.cancel();

@@ -11,10 +11,12 @@ import type { MqttBroker, MqttHooks, MqttMessage } from '../../platform/mqtt/ind
 import { decodeMessage, type MessageLimits } from '../../protocol/device-message.ts';
 import {
   commandRequestTopic,
+  deviceTopic,
   isOwnFilter,
   isOwnTopic,
   parseDeviceTopic,
 } from '../../protocol/device-topic.ts';
+import { MODULE_CHANNEL, MODULE_SUBJECT } from '../../protocol/module.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Connectivity, DeviceMessageHandler, DeviceMessageKind } from './model.ts';
@@ -50,6 +52,7 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map([
   ['v3/logs', 'logs'],
   ['v1/logs', 'logs'],
   ['v1/command/responses', 'command_responses'],
+  [MODULE_SUBJECT, 'module'],
 ]);
 
 /** Kinds that show a carried device alive (mqtt-device-protocol.md section 10). */
@@ -100,7 +103,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   function dispatch(message: MqttMessage): Promise<void> | void {
     const topic = parseDeviceTopic(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
-    if (!topic || !kind) {
+    if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
       dropped.inc({ reason: 'unknown topic' });
       return undefined;
     }
@@ -169,6 +172,11 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       if (!broker || topic === undefined) return 0;
       return broker.publish(topic, JSON.stringify(request));
     },
+    send: async ({ communication: { hardwareId, channelId } }, subject, payload) => {
+      if (!broker || hardwareId === undefined || channelId === undefined) return 0;
+      return broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload);
+    },
+    silence: (device) => presence.silence(device),
     stop: () => {
       for (const end of unsubscribe) end();
       presence.stop();

@@ -63,6 +63,8 @@ export interface Provisioning {
     protocol: MqttProtocol,
     host: string,
   ): Promise<ConnectionConfiguration>;
+  /** Fresh credentials of the built-in module, for the program that the gateway starts; earlier ones are void. */
+  configureOwnModule(host: string): Promise<ConnectionConfiguration>;
   /** The hardware id of a login, or undefined. */
   verifyPassword(username: string, password: Buffer): string | undefined;
   /** The hardware id that a client certificate stands for; undefined when it was revoked or never issued. */
@@ -131,6 +133,13 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     module: (fields, host) => provisionModule(parts, fields, host),
     luaDevice: (fields) => createLuaDevice(parts, fields, own.module),
     generateConfiguration: (device, protocol, host) => generate(parts, device, protocol, host),
+    configureOwnModule: async (host) => {
+      const { module } = own;
+      const made = await makeCredentials(parts, module.communication.hardwareId ?? '', 'MQTT');
+      made.store(module.id);
+      const configuration = configurationOf(parts, module, 'MQTT', made.credentials, host);
+      return { ...configuration, mqttHost: host, timeSyncHost: host };
+    },
     verifyPassword: (username, password) =>
       isPassword(parts.store.password(username), password) ? username : undefined,
     verifyCertificate: (fingerprint) => parts.store.hardwareIdOfCertificate(fingerprint),

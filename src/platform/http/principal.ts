@@ -7,8 +7,8 @@ export type Role = (typeof ROLES)[number];
 
 export interface Principal {
   role: Role;
-  /** What the call is recorded under: a token, a user, a rule, or the anonymous role. */
-  origin: { kind: 'token' | 'user' | 'rule' | 'anonymous'; id: string; name: string };
+  /** What the call is recorded under: a token, a user, a rule, a device's script, or the anonymous role. */
+  origin: { kind: 'token' | 'user' | 'rule' | 'device' | 'anonymous'; id: string; name: string };
   /** Key of the per-caller rate limit. */
   rateKey: string;
 }

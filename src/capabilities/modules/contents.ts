@@ -1,0 +1,80 @@
+/** What modules fetch in pieces: scripts and facts of blueprints, by their SHA-256. */
+import { createHash } from 'node:crypto';
+import type { Blueprints, CompiledManifest } from '../blueprints/index.ts';
+import { type Assignment, type BlueprintFacts, encodeFacts } from '../../protocol/module.ts';
+
+/** Hash and size of something that is fetched. */
+export type ContentReference = Assignment['script'];
+
+export interface Contents {
+  /** Script and facts of a blueprint; undefined when it has no script. */
+  ofBlueprint(blueprintId: string): { script: ContentReference; facts: ContentReference } | undefined;
+  /** The bytes of something that was referred to before. */
+  get(hash: string): Uint8Array | undefined;
+  /** Forgets all but the blueprints in use. */
+  keepOnly(blueprintIds: ReadonlySet<string>): void;
+}
+
+interface Known {
+  script: Uint8Array;
+  facts: Uint8Array;
+  scriptHash: string;
+  factsHash: string;
+}
+
+export function createContents(blueprints: Blueprints): Contents {
+  const known = new Map<string, Known>();
+
+  function load(blueprintId: string): Known | undefined {
+    const present = known.get(blueprintId);
+    if (present) return present;
+    const script = blueprints.script(blueprintId);
+    if (script === undefined) return undefined;
+    const facts = encodeFacts(factsOf(blueprints.manifest(blueprintId)));
+    const loaded = { script, facts, scriptHash: hashOf(script), factsHash: hashOf(facts) };
+    known.set(blueprintId, loaded);
+    return loaded;
+  }
+
+  return {
+    ofBlueprint: (blueprintId) => {
+      const loaded = load(blueprintId);
+      return (
+        loaded && {
+          script: { hash: loaded.scriptHash, size: loaded.script.length },
+          facts: { hash: loaded.factsHash, size: loaded.facts.length },
+        }
+      );
+    },
+    get: (hash) => {
+      for (const { script, facts, scriptHash, factsHash } of known.values()) {
+        if (hash === scriptHash) return script;
+        if (hash === factsHash) return facts;
+      }
+      return undefined;
+    },
+    keepOnly: (blueprintIds) => {
+      for (const blueprintId of known.keys()) if (!blueprintIds.has(blueprintId)) known.delete(blueprintId);
+    },
+  };
+}
+
+function factsOf(manifest: CompiledManifest): BlueprintFacts {
+  const types = (declared: Record<string, { type: string }>): Record<string, string> =>
+    Object.fromEntries(Object.entries(declared).map(([name, { type }]) => [name, type]));
+  return {
+    api: manifest.blueprint_spec === 'device_compiled/3.0' ? 'v3' : 'v1',
+    telemetry: types(manifest.telemetry),
+    properties: types(manifest.properties),
+    configuration: Object.fromEntries(
+      Object.entries(manifest.configuration).map(([group, { parameters }]) => [
+        group,
+        Object.keys(parameters).filter((name) => parameters[name]?.required === true),
+      ]),
+    ),
+  };
+}
+
+function hashOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}

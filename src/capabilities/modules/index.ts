@@ -1,0 +1,1 @@
+export { createModules, type Modules, type ModulesOptions } from './service.ts';

@@ -1,0 +1,288 @@
+/**
+ * Communication modules as the gateway sees them: what each shall run, the pieces it fetches, what its
+ * scripts keep and ask. The conversation is described in docs/communication-module.md.
+ */
+import { messageOf } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Blueprints } from '../blueprints/index.ts';
+import type { Commands, Execution } from '../commands/index.ts';
+import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
+import type { DeviceConfiguration } from '../device-configuration/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { Site } from '../site/index.ts';
+import {
+  contentPiece,
+  decodeFromModule,
+  encodeModuleMessage,
+  type FromModule,
+  MODULE_PROTOCOL,
+  MODULE_SUBJECT,
+  type ScriptState,
+  type ToModule,
+} from '../../protocol/module.ts';
+import { createContents, type Contents } from './contents.ts';
+import { createStorageStore, type StorageStore } from './store.ts';
+
+export interface Modules {
+  /** What the module last said about the script of a device; undefined: nothing yet. */
+  scriptStatus(deviceId: string): { state: ScriptState; reason: string | undefined } | undefined;
+  stop(): void;
+}
+
+export interface ModulesOptions {
+  /** state.db */
+  database: Database;
+  clock: Clock;
+  log: Log;
+  limits?: Limits;
+  site: Pick<Site, 'get' | 'events'>;
+  blueprints: Blueprints;
+  devices: Devices;
+  connectivity: Connectivity;
+  deviceConfiguration: DeviceConfiguration;
+  commands: Commands;
+}
+
+type Of<Type extends FromModule['type']> = FromModule & { type: Type };
+
+export function createModules(options: ModulesOptions): Modules {
+  const service = new ModuleService(options);
+  options.connectivity.handle('module', (message) => service.handle(message));
+  return service;
+}
+
+class ModuleService implements Modules {
+  readonly #options: ModulesOptions;
+  readonly #log: Log;
+  readonly #limits: Limits['module'];
+  readonly #contents: Contents;
+  readonly #storage: StorageStore;
+  readonly #statuses = new Map<string, { state: ScriptState; reason: string | undefined }>();
+  readonly #unsubscribe: (() => void)[];
+  #revision = 0;
+
+  constructor(options: ModulesOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ component: 'modules' });
+    this.#limits = (options.limits ?? LIMITS).module;
+    this.#contents = createContents(options.blueprints);
+    this.#storage = createStorageStore(options.database);
+    const { devices, deviceConfiguration, site } = options;
+    const owner = 'modules';
+    this.#unsubscribe = [
+      devices.events.on('device_created', owner, ({ device }) => this.#assignmentsChanged(device)),
+      devices.events.on('blueprint_assigned', owner, ({ device }) => this.#assignmentsChanged(device)),
+      devices.events.on('device_deleted', owner, ({ device }) => {
+        this.#statuses.delete(device.id);
+        this.#assignmentsChanged(device);
+      }),
+      devices.events.on('connectivity_changed', owner, ({ device, status }) => {
+        if (status === 'OFFLINE') for (const { id } of this.#carriedBy(device)) this.#statuses.delete(id);
+      }),
+      deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
+        this.#sendConfiguration(device, [group]),
+      ),
+      site.events.on('site_updated', owner, ({ site: changed, previous }) => {
+        if (changed.timezone !== previous.timezone)
+          for (const module of this.#modules()) this.#assign(module);
+      }),
+    ];
+  }
+
+  scriptStatus(deviceId: string): { state: ScriptState; reason: string | undefined } | undefined {
+    return this.#statuses.get(deviceId);
+  }
+
+  stop(): void {
+    for (const end of this.#unsubscribe) end();
+  }
+
+  /** One message of a module; resolves when what it stores is on disk. */
+  handle({ device: module, body }: DeviceMessage): void {
+    const decoded = decodeFromModule(body);
+    if ('problem' in decoded && decoded.problem !== undefined) {
+      this.#log.warnLimited(`message:${module.id}`, 60_000, 'message of a module dropped', {
+        device_id: module.id,
+        problem: decoded.problem,
+      });
+      return;
+    }
+    const { message } = decoded as { message: FromModule };
+    switch (message.type) {
+      case 'hello':
+        return this.#greet(module, message);
+      case 'get':
+        return this.#sendPiece(module, message);
+      case 'status':
+        return this.#noteStatus(module, message);
+      case 'storage_read':
+      case 'storage_write':
+      case 'storage_remove':
+        return this.#answerStorage(module, message);
+      case 'command':
+        return void this.#answerCommand(module, message);
+      case 'configuration_verdict':
+        // Verdicts are asked for by nobody: values are judged by the blueprint alone.
+        return undefined;
+    }
+  }
+
+  #modules(): Device[] {
+    return this.#options.devices
+      .all()
+      .filter(({ type }) => type === 'VIRTUAL_UCM' || type === 'HARDWARE_UCM');
+  }
+
+  #carriedBy(module: Device): Device[] {
+    return this.#options.devices.all().filter(({ communication }) => communication.upstreamId === module.id);
+  }
+
+  #moduleOf(device: Device): Device | undefined {
+    const { upstreamId } = device.communication;
+    return upstreamId === undefined ? undefined : this.#options.devices.get(upstreamId);
+  }
+
+  #send(module: Device, message: ToModule): void {
+    this.#options.connectivity
+      .send(module, MODULE_SUBJECT, encodeModuleMessage(message))
+      .catch((error: unknown) =>
+        this.#log.warn('message to a module was lost', { device_id: module.id, error }),
+      );
+  }
+
+  #greet(module: Device, { version, offers, run }: Of<'hello'>): void {
+    if (version !== MODULE_PROTOCOL.version) {
+      this.#log.warnLimited(`version:${module.id}`, 3_600_000, 'module speaks another version', {
+        device_id: module.id,
+        version,
+        expected: MODULE_PROTOCOL.version,
+      });
+      return;
+    }
+    this.#log.info('module said hello', { device_id: module.id, run, offers });
+    this.#assign(module);
+    for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
+  }
+
+  #assignmentsChanged(device: Device): void {
+    const module = this.#moduleOf(device);
+    if (!module) return;
+    this.#assign(module);
+    if (this.#options.devices.get(device.id)) this.#sendConfiguration(device, []);
+  }
+
+  #assign(module: Device): void {
+    const carried = this.#carriedBy(module);
+    this.#contents.keepOnly(new Set(this.#options.devices.all().map(({ blueprintId }) => blueprintId)));
+    const devices = carried.flatMap((device) => {
+      const contents = this.#contents.ofBlueprint(device.blueprintId);
+      const { channelId } = device.communication;
+      return contents && channelId !== undefined
+        ? [{ device_id: device.id, channel_id: channelId, ...contents }]
+        : [];
+    });
+    const time_zone = this.#options.site.get().timezone;
+    this.#send(module, { type: 'assignments', revision: ++this.#revision, time_zone, devices });
+  }
+
+  #sendConfiguration(device: Device, written: string[]): void {
+    const module = this.#moduleOf(device);
+    const { channelId } = device.communication;
+    if (!module || channelId === undefined) return;
+    const groups = this.#options.deviceConfiguration.valuesForDevice(device);
+    this.#send(module, { type: 'configuration', channel_id: channelId, groups, written });
+  }
+
+  #sendPiece(module: Device, { hash, offset }: Of<'get'>): void {
+    const whole = this.#contents.get(hash);
+    const piece = whole && contentPiece(hash, whole, offset);
+    if (piece) this.#send(module, piece);
+  }
+
+  #deviceAt(module: Device, channelId: string): Device | undefined {
+    const { hardwareId } = module.communication;
+    const device =
+      hardwareId === undefined ? undefined : this.#options.devices.atAddress(hardwareId, channelId);
+    return device?.communication.upstreamId === module.id ? device : undefined;
+  }
+
+  #noteStatus(module: Device, { channel_id: channelId, state, reason }: Of<'status'>): void {
+    const device = this.#deviceAt(module, channelId);
+    if (!device) return;
+    this.#statuses.set(device.id, { state, reason });
+    if (state === 'failed' || state === 'stopped') this.#options.connectivity.silence(device);
+  }
+
+  #answerStorage(
+    module: Device,
+    message: Of<'storage_read'> | Of<'storage_write'> | Of<'storage_remove'>,
+  ): void {
+    const { id, key, channel_id: channelId } = message;
+    const device = this.#deviceAt(module, channelId);
+    if (!device) return this.#fail(module, id, 'The device does not exist.');
+    try {
+      if (message.type === 'storage_read') {
+        const value = this.#storage.read(device.id, key);
+        return this.#send(module, { type: 'answer', id, ...(value && { value }) });
+      }
+      if (message.type === 'storage_remove') this.#storage.remove(device.id, key);
+      else {
+        const { storageBytes } = this.#limits;
+        const sizeBytes = Buffer.byteLength(key) + message.value.length;
+        if (this.#storage.bytesBeside(device.id, key) + sizeBytes > storageBytes)
+          return this.#fail(module, id, `The storage of a device holds at most ${storageBytes} bytes.`);
+        // A script may write the same every second; the card need not know.
+        if (!this.#storage.read(device.id, key)?.equals(message.value))
+          this.#storage.write(device.id, key, message.value);
+      }
+      return this.#send(module, { type: 'answer', id });
+    } catch (error) {
+      this.#log.warnLimited('storage', 60_000, 'storage of a script failed', { device_id: device.id, error });
+      return this.#fail(module, id, 'The gateway cannot store anything now.');
+    }
+  }
+
+  #fail(module: Device, id: string, error: string): void {
+    this.#send(module, { type: 'answer', id, error: cutToBytes(error, this.#limits.reasonBytes) });
+  }
+
+  async #answerCommand(module: Device, message: Of<'command'>): Promise<void> {
+    const { id, channel_id: channelId, name } = message;
+    const device = this.#deviceAt(module, channelId);
+    const target = this.#targetOf(message);
+    if (!device) return this.#fail(module, id, 'The device does not exist.');
+    if (!target) return this.#fail(module, id, `There is no device "${message.target}".`);
+    const { commands, clock } = this.#options;
+    try {
+      const running = await commands.execute(
+        target,
+        { name, arguments: message.arguments, ephemeral: false },
+        { role: 'SYSTEM', origin: { kind: 'device', id: device.id, name: device.name } },
+      );
+      const { promise: late, resolve } = Promise.withResolvers<undefined>();
+      const timer = clock.setTimer(message.timeout_ms, () => resolve(undefined));
+      const ended = await Promise.race([running.ended, late]);
+      timer.cancel();
+      if (!ended) return this.#fail(module, id, 'timeout');
+      return this.#send(module, { type: 'answer', id, ...outcomeOf(ended) });
+    } catch (error) {
+      return this.#fail(module, id, messageOf(error));
+    }
+  }
+
+  #targetOf({ target, target_channel_id: channelId }: Of<'command'>): Device | undefined {
+    const { devices } = this.#options;
+    return channelId === undefined ? devices.find(target) : devices.atAddress(target, channelId);
+  }
+}
+
+function outcomeOf({ state, response }: Execution): {
+  state: 'completed' | 'error';
+  payload: Record<string, unknown>;
+} {
+  return { state: state === 'SUCCESS' ? 'completed' : 'error', payload: response?.payload ?? {} };
+}

@@ -1,0 +1,244 @@
+/** The gateway's side of docs/communication-module.md, with a module that the test plays over real MQTT. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
+import {
+  type Assignment,
+  decodeToModule,
+  encodeModuleMessage,
+  type FromModule,
+  MODULE_SUBJECT,
+  type ToModule,
+} from '../../../src/protocol/module.ts';
+import { MockDevice } from '../../support/mock-device.ts';
+import { refusal, type TestGateway, useTestGateway } from '../../support/test-gateway.ts';
+import { until } from '../../support/until.ts';
+
+const MANIFEST = `
+blueprint_spec: device/3.0
+display_name: Counter
+runtime:
+  type: lua
+  requirements: []
+  options:
+    file: main.lua
+telemetry:
+  count: { display_name: Count, type: integer }
+properties:
+  model: { display_name: Model, type: string }
+commands:
+  reset: { display_name: Reset, group: main }
+command_groups:
+  main: { display_name: Main }
+configuration:
+  limits:
+    display_name: Limits
+    parameters:
+      top: { display_name: Top, type: integer, default: 10 }
+      name: { display_name: Name, type: string, required: true }
+`;
+const SCRIPT = `enapter.log('${'x'.repeat(200_000)}')`;
+
+/** A module as the test plays it. */
+class PlayedModule {
+  readonly device: MockDevice;
+  readonly messages: ToModule[] = [];
+
+  constructor(device: MockDevice) {
+    this.device = device;
+  }
+
+  async connect(): Promise<void> {
+    const { client } = await this.device.open();
+    const { hardwareId } = this.device.config;
+    client.on('message', (topic, payload) => {
+      if (!topic.endsWith(MODULE_SUBJECT)) return;
+      const decoded = decodeToModule(payload);
+      if (!('message' in decoded)) throw new Error(decoded.problem);
+      this.messages.push(decoded.message);
+    });
+    await this.device.subscribe(`v1/to/${hardwareId}/ucm/${MODULE_SUBJECT}`);
+    await this.device.subscribe(`v1/to/${hardwareId}/+/v1/command/requests`);
+  }
+
+  say(message: FromModule): Promise<void> {
+    return this.device.publish(this.device.from(MODULE_SUBJECT), encodeModuleMessage(message));
+  }
+
+  /** The next message of a type, in the order of arrival; those before it are dropped. */
+  async next<Type extends ToModule['type']>(type: Type): Promise<ToModule & { type: Type }> {
+    const find = (): number => this.messages.findIndex((message) => message.type === type);
+    await until(() => find() >= 0);
+    const [message] = this.messages.splice(0, find() + 1).slice(-1);
+    return message as ToModule & { type: Type };
+  }
+}
+
+const HELLO: FromModule = { type: 'hello', version: 1, run: 'r1', offers: ['http', 'modbus'] };
+
+describe('a communication module', () => {
+  const gateway = useTestGateway();
+  let module: PlayedModule;
+  let blueprintId: string;
+  let deviceId: string;
+  let channelId: string;
+
+  before(async () => {
+    module = await provisionModule(gateway(), 'Board', 'V00000000000000000000000000000001');
+    const zip = await writeArchive(
+      new Map([
+        ['manifest.yml', Buffer.from(MANIFEST)],
+        ['main.lua', Buffer.from(SCRIPT)],
+      ]),
+    );
+    const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    blueprintId = String(id);
+    const made = await gateway().ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
+      name: 'Counter',
+      runtime_id: module.device.id,
+      blueprint_id: blueprintId,
+    });
+    deviceId = String(made['device_id']);
+    channelId = deviceId.replaceAll('-', '');
+    await module.connect();
+  });
+
+  test('of another version is not answered', async () => {
+    await module.say({ ...HELLO, version: 2 });
+    await module.say({ type: 'get', hash: '0'.repeat(64), offset: 0 });
+    await module.say({ type: 'storage_read', id: 'q0', channel_id: channelId, key: 'a' });
+    await module.next('answer');
+    assert.deepEqual(module.messages, []);
+  });
+
+  test('that says hello is told everything it shall run, and the configuration of each device', async () => {
+    await module.say(HELLO);
+    const { devices, time_zone: timeZone } = await module.next('assignments');
+    assert.equal(timeZone, 'UTC');
+    assert.deepEqual(
+      devices.map(({ device_id: id, channel_id: channel, script }) => [id, channel, script.size > 200_000]),
+      [[deviceId, channelId, true]],
+    );
+    const configuration = await module.next('configuration');
+    assert.deepEqual(configuration, {
+      type: 'configuration',
+      channel_id: channelId,
+      groups: { limits: { top: 10 } },
+      written: [],
+    });
+  });
+
+  test('fetches script and facts in pieces that give the whole', async () => {
+    await module.say(HELLO);
+    const [assignment] = (await module.next('assignments')).devices;
+    assert.ok(assignment);
+    const fetchWhole = async ({ hash, size }: Assignment['script']): Promise<Buffer> => {
+      let whole = Buffer.alloc(0);
+      while (whole.length < size) {
+        await module.say({ type: 'get', hash, offset: whole.length });
+        const { data } = await module.next('content');
+        whole = Buffer.concat([whole, data]);
+      }
+      assert.equal(createHash('sha256').update(whole).digest('hex'), hash);
+      return whole;
+    };
+    assert.match((await fetchWhole(assignment.script)).toString('utf8'), /x{200000}/);
+    assert.deepEqual(JSON.parse((await fetchWhole(assignment.facts)).toString('utf8')), {
+      api: 'v3',
+      telemetry: { count: 'integer', alerts: 'alerts', alert_details: 'object' },
+      properties: { model: 'string' },
+      configuration: { limits: ['name'] },
+    });
+  });
+
+  test('is told of a changed configuration at once', async () => {
+    const path = `/v3/devices/${deviceId}/configuration/limits`;
+    await gateway().ok('OWNER', 'PATCH', path, { set: { name: 'a', top: 5 } });
+    const { groups, written } = await module.next('configuration');
+    assert.deepEqual([groups, written], [{ limits: { top: 5, name: 'a' } }, ['limits']]);
+  });
+
+  test('brings a device ONLINE by its telemetry, and OFFLINE by a failed script', async () => {
+    const status = async (): Promise<unknown> => {
+      const { device } = await gateway().ok('READONLY', 'GET', `/v3/devices/${deviceId}?expand=connectivity`);
+      return (device as { connectivity: { status: string } }).connectivity.status;
+    };
+    assert.equal(await status(), 'OFFLINE');
+    await module.device.send('v1/telemetry', { count: 1 }, channelId);
+    assert.equal(await status(), 'ONLINE');
+    const script = '0'.repeat(64);
+    await module.say({ type: 'status', channel_id: channelId, state: 'failed', script, reason: 'boom' });
+    assert.equal(await status(), 'OFFLINE');
+    const refused = await gateway().call('OWNER', 'POST', `/v3/devices/${deviceId}/commands/execute`, {
+      name: 'reset',
+    });
+    assert.equal(refusal(refused), '422 device_offline');
+  });
+
+  test('keeps values of a script until they are removed, and refuses more than 1 MiB', async () => {
+    const ask = async (question: object): Promise<unknown> => {
+      await module.say({ id: 'q1', channel_id: channelId, key: 'k', ...question } as FromModule);
+      return module.next('answer');
+    };
+    assert.deepEqual(await ask({ type: 'storage_read' }), { type: 'answer', id: 'q1' });
+    const value = Buffer.from([0, 255, 1]);
+    assert.deepEqual(await ask({ type: 'storage_write', value }), { type: 'answer', id: 'q1' });
+    assert.deepEqual(await ask({ type: 'storage_read' }), { type: 'answer', id: 'q1', value });
+    assert.deepEqual(await ask({ type: 'storage_remove' }), { type: 'answer', id: 'q1' });
+    assert.deepEqual(await ask({ type: 'storage_read' }), { type: 'answer', id: 'q1' });
+    const large = Buffer.alloc(65_536);
+    for (let count = 0; count < 15; count++)
+      await ask({ type: 'storage_write', key: `k${count}`, value: large });
+    assert.match(
+      ((await ask({ type: 'storage_write', key: 'last', value: large })) as { error: string }).error,
+      /at most 1048576 bytes/,
+    );
+    assert.match(
+      ((await ask({ type: 'storage_read', channel_id: 'other' })) as { error: string }).error,
+      /does not exist/,
+    );
+  });
+
+  test('commands another device for a script, and the execution says who asked', async () => {
+    const inverter = await gateway().provision('Inverter');
+    await inverter.connect();
+    inverter.obey({ mode: 'backup' });
+    const command = {
+      type: 'command',
+      id: 'q2',
+      channel_id: channelId,
+      target: inverter.slug,
+      name: 'read_settings',
+      arguments: {},
+      timeout_ms: 5_000,
+    } as const;
+    await module.say(command);
+    const { state, payload } = await module.next('answer');
+    assert.deepEqual([state, payload], ['completed', { result: { mode: 'backup' } }]);
+    await module.say({ ...command, target: 'nobody' });
+    assert.match((await module.next('answer')).error ?? '', /no device "nobody"/);
+    await module.say({ ...command, name: 'unknown' });
+    assert.match((await module.next('answer')).error ?? '', /no command "unknown"/);
+  });
+
+  test('is told when a device is gone, and is not deleted before', async () => {
+    const refused = await gateway().call('OWNER', 'DELETE', `/v3/devices/${module.device.id}`);
+    assert.equal(refusal(refused), '422 device_has_dependents');
+    await gateway().ok('OWNER', 'DELETE', `/v3/devices/${deviceId}`);
+    assert.deepEqual((await module.next('assignments')).devices, []);
+    assert.deepEqual(await gateway().ok('OWNER', 'DELETE', `/v3/devices/${module.device.id}`), {});
+  });
+});
+
+async function provisionModule(
+  gateway: TestGateway,
+  name: string,
+  hardwareId: string,
+): Promise<PlayedModule> {
+  const body = { name, hardware_id: hardwareId };
+  const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/vucm', body);
+  return new PlayedModule(
+    new MockDevice(made, { settled: (promise) => promise, port: () => gateway.ports.mqttPort }),
+  );
+}

@@ -1,0 +1,218 @@
+/**
+ * Who may import whom, as data for test/architecture.test.ts. A new folder needs a row here; a removed one
+ * takes its row along.
+ */
+import type { ImportTable } from './import-check.ts';
+
+/** Lowest first; a capability imports only from levels before its own. */
+export const CAPABILITY_ORDER = [
+  ['site', 'auth', 'audit', 'blueprints'],
+  ['devices'],
+  ['provisioning'],
+  ['connectivity'],
+  ['device-configuration', 'commands', 'telemetry', 'device-logs'],
+  ['monitor', 'modules'],
+  ['rules'],
+  ['appliance'],
+];
+
+const CAPABILITIES = CAPABILITY_ORDER.flat().map((name) => `capabilities/${name}`);
+
+const PROGRAM_PARTS = [
+  'protocol',
+  'lua',
+  'platform/clock',
+  'platform/log',
+  'platform/config',
+  'platform/metrics',
+  // The child's end of the message channel.
+  'platform/processes',
+];
+
+export const TABLE: ImportTable = {
+  rows: [
+    {
+      place: 'main.ts',
+      mayImport: [
+        'gateway.ts',
+        'platform/clock',
+        'platform/config',
+        'platform/files',
+        'platform/log',
+        'platform/systemd',
+      ],
+      node: 'all',
+    },
+    { place: 'admin.ts', mayImport: ['platform', 'capabilities/auth', 'capabilities/audit'], node: 'all' },
+    { place: 'gateway.ts', mayImport: ['gateway', 'platform', 'capabilities/appliance'] },
+    // The wiring in pieces that fit a screen.
+    { place: 'gateway', mayImport: ['platform', 'protocol', ...CAPABILITIES], node: ['node:path'] },
+
+    { place: 'capabilities/site', mayImport: ['platform'] },
+    { place: 'capabilities/auth', mayImport: ['platform'] },
+    { place: 'capabilities/audit', mayImport: ['platform'] },
+    { place: 'capabilities/blueprints', mayImport: ['platform', 'lua'] },
+    {
+      place: 'capabilities/devices',
+      mayImport: ['platform', 'capabilities/site', 'capabilities/blueprints'],
+    },
+    {
+      place: 'capabilities/provisioning',
+      mayImport: ['platform', 'capabilities/site', 'capabilities/blueprints', 'capabilities/devices'],
+    },
+    {
+      place: 'capabilities/connectivity',
+      mayImport: ['platform', 'protocol', 'capabilities/devices', 'capabilities/provisioning'],
+    },
+    {
+      place: 'capabilities/device-configuration',
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/connectivity',
+      ],
+    },
+    {
+      place: 'capabilities/commands',
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/site',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/connectivity',
+      ],
+    },
+    {
+      place: 'capabilities/telemetry',
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/connectivity',
+      ],
+    },
+    {
+      place: 'capabilities/device-logs',
+      mayImport: ['platform', 'protocol', 'capabilities/devices', 'capabilities/connectivity'],
+    },
+    // The live view of devices: state, values and logs in one WebSocket stream.
+    {
+      place: 'capabilities/monitor',
+      mayImport: [
+        'platform',
+        'capabilities/devices',
+        'capabilities/connectivity',
+        'capabilities/telemetry',
+        'capabilities/device-logs',
+      ],
+    },
+    // The gateway's side of the conversation with communication modules.
+    {
+      place: 'capabilities/modules',
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/site',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/connectivity',
+        'capabilities/device-configuration',
+        'capabilities/commands',
+      ],
+    },
+    {
+      place: 'capabilities/rules',
+      mayImport: [
+        'platform',
+        'protocol',
+        // A script with a fault is named when it is saved, not when it would run.
+        'lua',
+        'capabilities/site',
+        'capabilities/devices',
+        'capabilities/commands',
+        'capabilities/telemetry',
+        'capabilities/device-logs',
+      ],
+    },
+    { place: 'capabilities/appliance', mayImport: ['platform', 'capabilities/site'] },
+
+    { place: 'platform/clock', mayImport: [], node: 'all' },
+    { place: 'platform/config', mayImport: [], node: 'all' },
+    // The package root, for files beside the program: migrations, built-in blueprints.
+    { place: 'platform/files', mayImport: [], node: 'all' },
+    // The box itself: memory, disk, load.
+    { place: 'platform/host', mayImport: [], node: 'all' },
+    { place: 'platform/log', mayImport: ['platform/clock'], node: 'all' },
+    { place: 'platform/metrics', mayImport: [], node: 'all' },
+    // When to sync, whatever is synced: shared by SQLite transactions and journal records.
+    { place: 'platform/commit', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },
+    {
+      place: 'platform/journal',
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
+      node: 'all',
+    },
+    { place: 'platform/threads', mayImport: [], node: 'all' },
+    {
+      place: 'platform/sqlite',
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
+      node: 'all',
+    },
+    {
+      place: 'platform/http',
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config'],
+      node: 'all',
+    },
+    {
+      place: 'platform/mqtt',
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/tls'],
+      node: 'all',
+    },
+    { place: 'platform/tls', mayImport: ['platform/clock', 'platform/log', 'platform/config'], node: 'all' },
+    {
+      place: 'platform/processes',
+      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/files'],
+      node: 'all',
+    },
+    { place: 'platform/upload', mayImport: [], node: 'all' },
+    {
+      place: 'platform/workers',
+      mayImport: ['platform/clock', 'platform/log'],
+      node: 'all',
+    },
+    { place: 'platform/systemd', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
+    { place: 'platform/mdns', mayImport: ['platform/log', 'platform/config'], node: 'all' },
+
+    { place: 'protocol', mayImport: [] },
+    // It reads the machine's file out of the package that brings it.
+    { place: 'lua', mayImport: [], node: ['node:fs', 'node:module'] },
+    { place: 'programs/rule-sandbox', mayImport: PROGRAM_PARTS, node: 'all' },
+    { place: 'programs/communication-module', mayImport: PROGRAM_PARTS, node: 'all' },
+    { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },
+    { place: 'lib', mayImport: [] },
+  ],
+  pureNode: ['node:assert', 'node:assert/strict', 'node:buffer', 'node:crypto', 'node:util', 'node:zlib'],
+  packages: {
+    '@cfworker/json-schema': ['capabilities/blueprints'],
+    '@fastify/busboy': ['platform/upload'],
+    '@hono/node-server': ['platform/http'],
+    aedes: ['platform/mqtt'],
+    'better-sqlite3': ['platform/sqlite'],
+    hono: ['platform/http'],
+    mqtt: ['programs/communication-module'],
+    'mqtt-packet': ['platform/mqtt'],
+    pino: ['platform/log'],
+    'prom-client': ['platform/metrics'],
+    'rate-limiter-flexible': ['platform/http', 'platform/mqtt'],
+    valibot: ['platform/http', 'protocol', ...CAPABILITIES],
+    wasmoon: ['lua'],
+    ws: ['platform/http'],
+    yaml: ['platform/config', 'capabilities/blueprints'],
+    yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
+    yazl: ['capabilities/blueprints', 'capabilities/appliance'],
+  },
+  notYetBuilt: ['platform/tls', 'platform/mdns', 'programs/rule-sandbox', 'console'],
+};
