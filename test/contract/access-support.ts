@@ -9,6 +9,7 @@ import { createHttp, type Http, type Principal, type Role, route } from '../../s
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { createGroupCommit, type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { trace } from '../support/trace.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../support/workspace.ts';
 
 export interface Answer {
@@ -108,6 +109,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
     );
+    trace({ method, path, headers, body, status: response.status });
     const text = await response.text();
     const isJson = response.headers.get('content-type') === 'application/json';
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };

@@ -6,6 +6,7 @@ import { notFound } from '../../src/lib/errors.ts';
 import { createHttp, ROLES, type Role, type Route, type Stream } from '../../src/platform/http/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import type { TestClock } from './test-clock.ts';
+import { trace } from './trace.ts';
 import { recordingLog } from './workspace.ts';
 
 export const SITE_ID = '5f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11';
@@ -71,19 +72,23 @@ export async function serve(
   });
   const origin = `http://127.0.0.1:${port}`;
 
-  const open = (
+  const open = async (
     role: string | null,
     method: string,
     path: string,
     body?: unknown,
     signal?: AbortSignal,
-  ): Promise<Response> =>
-    fetch(origin + path, {
+  ): Promise<Response> => {
+    const headers = { ...tokenHeader(role), Connection: 'close' };
+    const response = await fetch(origin + path, {
       method,
-      headers: { ...tokenHeader(role), Connection: 'close' },
+      headers,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     });
+    trace({ method, path, headers, body, status: response.status });
+    return response;
+  };
 
   return {
     origin,
@@ -114,14 +119,22 @@ export function watch(url: string, headers: Record<string, string>): Promise<Wat
   });
   socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString('utf8'))));
   return new Promise((resolve, reject) => {
-    socket.on('open', () => resolve({ messages, closed, close: () => socket.close() }));
+    const traceStatus = (status: number): void => {
+      const { pathname, search } = new URL(url);
+      trace({ method: 'WS', path: pathname + search, headers, body: undefined, status });
+    };
+    socket.on('open', () => {
+      traceStatus(200);
+      resolve({ messages, closed, close: () => socket.close() });
+    });
     socket.on('error', reject);
     socket.on('unexpected-response', (_request, response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        reject(new Refusal(response.statusCode ?? 0, Buffer.concat(chunks).toString())),
-      );
+      response.on('end', () => {
+        traceStatus(response.statusCode ?? 0);
+        reject(new Refusal(response.statusCode ?? 0, Buffer.concat(chunks).toString()));
+      });
     });
   });
 }

@@ -14,6 +14,7 @@ import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
 import { MockDevice } from './mock-device.ts';
 import { type Watched, watch } from './serve.ts';
+import { trace } from './trace.ts';
 import { settle, type TestClock } from './test-clock.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog } from './workspace.ts';
 
@@ -86,12 +87,16 @@ export type HeadersOf = Record<string, string>;
 
 const STEP_MS = 5;
 
-/** One gateway for all tests of a file or suite, started before the first. */
-export function useTestGateway(options: TestGatewayOptions = {}): () => TestGateway {
+/** One gateway for all tests of a file, started and prepared before the first. */
+export function useTestGateway(
+  options: TestGatewayOptions = {},
+  prepare: (gateway: TestGateway) => Promise<void> = async () => undefined,
+): () => TestGateway {
   const ends: (() => unknown)[] = [];
   let gateway: TestGateway | undefined;
   before(async () => {
     gateway = await startTestGateway({ after: (end) => void ends.push(end as () => unknown) }, options);
+    await prepare(gateway);
   });
   after(async () => {
     for (const end of ends) await end();
@@ -153,13 +158,13 @@ export async function startTestGateway(
   };
 
   const call: TestGateway['call'] = async (caller, method, path, body, headers = {}) => {
-    const response = await gateway.fetch(
-      new Request(new URL(path, 'http://gateway.test'), {
-        method,
-        headers: { ...tokenHeader(caller), ...headers },
-        ...(body !== undefined && { body: bodyOf(body) }),
-      }),
-    );
+    const request = new Request(new URL(path, 'http://gateway.test'), {
+      method,
+      headers: { ...tokenHeader(caller), ...headers },
+      ...(body !== undefined && { body: bodyOf(body) }),
+    });
+    const response = await gateway.fetch(request);
+    trace({ method, path, headers: request.headers, body, status: response.status });
     return answerOf(response);
   };
 
@@ -191,12 +196,16 @@ export async function startTestGateway(
     token: (role) => tokens[role],
     call,
     ok,
-    request: (caller, method, path, body, headers = {}) =>
-      fetch(`http://127.0.0.1:${ports.httpPort}${path}`, {
+    request: async (caller, method, path, body, headers = {}) => {
+      const request = new Request(`http://127.0.0.1:${ports.httpPort}${path}`, {
         method,
         headers: { ...tokenHeader(caller), Connection: 'close', ...headers },
         ...(body !== undefined && { body: bodyOf(body) }),
-      }),
+      });
+      const response = await fetch(request);
+      trace({ method, path, headers: request.headers, body, status: response.status });
+      return response;
+    },
     watch: (caller, path, headers = {}) =>
       watch(`http://127.0.0.1:${ports.httpPort}${path}`, { ...tokenHeader(caller), ...headers }),
     provision: async (name = 'Battery', blueprintId) => {

@@ -1,0 +1,61 @@
+/** `npm run contract-coverage`: the rows of the contract's tables with the tests that exercise each. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { coverageOf, report, type TracedLine } from './contract-coverage/coverage.ts';
+
+const HELP = `Usage: npm run --silent contract-coverage -- [options] [test files]
+
+Runs the contract and flow tests, notes every request they send, and lists each row of the contract's
+operation and alias tables (test/contract/operations.ts) with the tests that exercise it. Ends with
+status 1 when a row has no test or a test fails.
+
+  --titles N   titles shown per row (default 3, 0: none)
+  --help       this text`;
+
+const TESTS = ['test/contract/**/*.test.ts', 'test/flows/**/*.test.ts'];
+
+function run(patterns: readonly string[], titlesShown: number): number {
+  const folder = mkdtempSync(join(tmpdir(), 'contract-coverage-'));
+  const file = join(folder, 'trace.jsonl');
+  try {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--test', '--test-reporter=dot', '--test-concurrency=2', ...patterns],
+      {
+        cwd: join(import.meta.dirname, '..'),
+        env: { ...process.env, CONTRACT_TRACE_FILE: file },
+        encoding: 'utf8',
+      },
+    );
+    if (status !== 0) {
+      console.error(`${stdout}${stderr}\nThe tests failed, so there is no coverage to tell.`);
+      return 1;
+    }
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as TracedLine);
+    const rows = coverageOf(lines);
+    const empty = rows.filter(({ tests }) => tests.length === 0);
+    console.log(report(rows, titlesShown));
+    console.log(`\n${rows.length} rows, ${lines.length} requests, ${empty.length} rows without a test`);
+    return empty.length === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { titles: { type: 'string', default: '3' }, help: { type: 'boolean', default: false } },
+});
+if (values.help) console.log(HELP);
+else if (/^\d+$/.test(values.titles))
+  process.exitCode = run(positionals.length > 0 ? positionals : TESTS, Number(values.titles));
+else {
+  console.error('--titles must be a whole number, 0 or more');
+  process.exitCode = 64;
+}

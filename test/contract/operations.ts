@@ -1,0 +1,280 @@
+/**
+ * The tables of the contract as data, written from its pages and not from the code: operations with their
+ * paths and least role (http-contract.md 3, 9, 11, 14), and aliases that are no paths (14, 15).
+ */
+import type { Method, Role } from '../../src/platform/http/index.ts';
+
+export interface OperationRow {
+  operation: string;
+  method: Method | 'WS';
+  /** The canonical one first. Each is also served under `/api` and with one trailing slash. */
+  paths: readonly string[];
+  /** Least role; null: needs no token. */
+  role: Role | null;
+  chapter: string;
+}
+
+const site = (suffix = ''): string[] => [`/v3/sites/{site_id}${suffix}`, `/v3/site${suffix}`];
+
+const device = (...suffixes: string[]): string[] =>
+  suffixes.flatMap((suffix) => [
+    `/v3/devices/{device_id}${suffix}`,
+    ...site(`/devices/{device_id}${suffix}`),
+  ]);
+
+const row = (
+  chapter: string,
+  operation: string,
+  method: OperationRow['method'],
+  role: Role | null,
+  paths: string | readonly string[],
+): OperationRow => ({ operation, method, role, chapter, paths: typeof paths === 'string' ? [paths] : paths });
+
+const execution = '/{execution_id}';
+
+export const OPERATIONS: readonly OperationRow[] = [
+  row('9.1', 'create_site', 'POST', 'OWNER', '/v3/sites'),
+  row('9.1', 'get_site', 'GET', 'READONLY', site()),
+  row('9.1', 'update_site', 'PATCH', 'OWNER', site()),
+  row('9.1', 'list_sites', 'GET', 'READONLY', [
+    '/v3/sites',
+    '/v3/users/me/sites',
+    '/v3/sites/users/me/sites',
+  ]),
+  row('9.1', 'delete_site', 'DELETE', 'OWNER', [...site(), '/v3/sites']),
+  row('9.1', 'archive_site', 'POST', 'OWNER', site('/archive')),
+  row('9.1', 'unarchive_site', 'POST', 'OWNER', site('/unarchive')),
+
+  row('9.2', 'get_device', 'GET', 'READONLY', device('')),
+  row('9.2', 'list_devices', 'GET', 'READONLY', ['/v3/devices', ...site('/devices')]),
+  row('9.2', 'get_device_manifest', 'GET', 'READONLY', device('/manifest')),
+  row('9.2', 'update_device', 'PATCH', 'OWNER', device('')),
+  row('9.2', 'delete_device', 'DELETE', 'OWNER', device('')),
+  row('9.2', 'assign_blueprint', 'POST', 'OWNER', device('/assign_blueprint')),
+  row('9.2', 'generate_config', 'POST', 'OWNER', device('/generate_config')),
+  row('9.2', 'run_terminal', 'POST', 'READONLY', device('/run_terminal')),
+
+  row('9.3', 'provision_lua_device', 'POST', 'OWNER', '/v3/provisioning/lua_device'),
+  row('9.3', 'provision_standalone_device', 'POST', 'OWNER', '/v3/provisioning/standalone'),
+  row('9.3', 'provision_virtual_ucm', 'POST', 'OWNER', '/v3/provisioning/vucm'),
+  row('9.3', 'provision_hardware_ucm', 'POST', 'OWNER', '/v3/provisioning/ucm'),
+
+  row('9.4', 'validate_blueprint', 'POST', null, '/v3/blueprints/validate'),
+  row('9.4', 'upload_blueprint', 'POST', 'OWNER', '/v3/blueprints/upload'),
+  row('9.4', 'get_blueprint', 'GET', 'READONLY', '/v3/blueprints/{blueprint_id}'),
+  row('9.4', 'get_blueprint_by_name', 'GET', 'READONLY', '/v3/blueprints/{namespace}/{blueprint_name}/{tag}'),
+  row('9.4', 'get_blueprint_zip', 'GET', 'READONLY', '/v3/blueprints/{blueprint_id}/zip'),
+  row('9.4', 'download_device_profiles', 'GET', 'READONLY', [
+    '/v3/blueprints/device_profiles/download',
+    '/v3/blueprints/download_device_profiles',
+  ]),
+  row('9.4', 'upload_device_profiles', 'POST', 'OWNER', [
+    '/v3/blueprints/device_profiles/upload',
+    '/v3/blueprints/upload_device_profiles',
+  ]),
+
+  // The access level of the group or command decides above READONLY.
+  row('9.5', 'get_device_configuration', 'GET', 'READONLY', device('/configuration/{group_name}')),
+  row('9.5', 'update_device_configuration', 'PATCH', 'READONLY', device('/configuration/{group_name}')),
+  row(
+    '9.5',
+    'reset_device_configuration',
+    'POST',
+    'READONLY',
+    device('/configuration/{group_name}/reset_all'),
+  ),
+
+  row('9.6', 'execute_command', 'POST', 'READONLY', device('/commands/execute', '/execute_command')),
+  row(
+    '9.6',
+    'create_command_execution',
+    'POST',
+    'READONLY',
+    device('/commands/executions', '/command_executions'),
+  ),
+  row(
+    '9.6',
+    'get_command_execution',
+    'GET',
+    'READONLY',
+    device(`/commands/executions${execution}`, `/command_executions${execution}`),
+  ),
+  row(
+    '9.6',
+    'list_command_executions',
+    'GET',
+    'READONLY',
+    device('/commands/executions', '/command_executions'),
+  ),
+  row('9.6', 'list_site_command_executions', 'GET', 'READONLY', [
+    ...site('/commands/executions'),
+    ...site('/command_executions'),
+  ]),
+
+  row('9.8', 'get_device_logs', 'GET', 'USER', device('/logs')),
+
+  row('10.1', 'get_latest_telemetry', 'GET', 'READONLY', '/v3/telemetry/latest'),
+  row('10.1', 'get_device_latest_telemetry', 'GET', 'READONLY', device('/telemetry')),
+  row('10.2', 'query_timeseries', 'POST', 'READONLY', '/v3/telemetry/query_timeseries'),
+
+  row('11', 'stream_device_logs', 'WS', 'USER', device('/logs', '/logs/ws')),
+  row('11', 'stream_device_telemetry', 'WS', 'READONLY', device('/telemetry')),
+  row('11', 'monitor_devices', 'WS', 'READONLY', ['/v3/devices', ...site('/devices')]),
+];
+
+/** Operations of ours that no page of the contract has, with their least role. */
+export const EXTENSIONS: Readonly<Record<string, Role | null>> = {
+  get_health: null,
+  get_metrics: 'READONLY',
+  import_telemetry: 'OWNER',
+  get_claim: null,
+  claim: null,
+  login: null,
+  logout: null,
+  get_me: 'READONLY',
+  change_own_password: 'READONLY',
+  list_users: 'INSTALLER',
+  create_user: 'INSTALLER',
+  update_user: 'INSTALLER',
+  delete_user: 'INSTALLER',
+  list_tokens: 'READONLY',
+  create_token: 'READONLY',
+  revoke_token: 'READONLY',
+  list_audit: 'OWNER',
+  export_audit: 'OWNER',
+  // http-contract.md 13: refused by name, whatever the method.
+  get_cloud_resource: 'READONLY',
+  post_cloud_resource: 'READONLY',
+  patch_cloud_resource: 'READONLY',
+  delete_cloud_resource: 'READONLY',
+};
+
+/** One request as the tests sent it. */
+export interface TracedRequest {
+  method: string;
+  /** With its query. */
+  path: string;
+  /** By lower-case name. */
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+  status: number;
+}
+
+export interface AliasRow {
+  /** As the table of the contract has it. */
+  alias: string;
+  chapter: '14' | '15';
+  isUsedBy: (request: TracedRequest) => boolean;
+}
+
+const inQuery =
+  (pattern: RegExp) =>
+  ({ path }: TracedRequest): boolean =>
+    pattern.test(decodeURIComponent(path.split('?')[1] ?? ''));
+
+const inBody =
+  (operationPath: RegExp, ...patterns: RegExp[]) =>
+  ({ path, body }: TracedRequest): boolean =>
+    operationPath.test(path.split('?')[0] ?? '') &&
+    patterns.every((pattern) => pattern.test((body ?? '').replaceAll(/\s/g, '')));
+
+const ok =
+  (isUsedBy: AliasRow['isUsedBy']): AliasRow['isUsedBy'] =>
+  (request) =>
+    request.status === 200 && isUsedBy(request);
+
+const alias = (name: string, isUsedBy: AliasRow['isUsedBy']): AliasRow => ({
+  alias: name,
+  chapter: '14',
+  isUsedBy: ok(isUsedBy),
+});
+
+const sent = (name: string, isUsedBy: AliasRow['isUsedBy']): AliasRow => ({
+  alias: name,
+  chapter: '15',
+  isUsedBy: ok(isUsedBy),
+});
+
+/** Every row of sections 14 and 15 that is not a path of `OPERATIONS`. */
+export const ALIASES: readonly AliasRow[] = [
+  alias('prefix /api', ({ path }) => path.startsWith('/api/v3/')),
+  alias('one trailing slash', ({ path }) => /\/($|\?)/.test(path)),
+  alias('query show for retention', inQuery(/(^|&)show=./)),
+  alias('query retention', inQuery(/(^|&)retention=./)),
+  alias('query received_at_from for received_at.gte', inQuery(/received_at_from=/)),
+  alias('query received_at_to for received_at.lt', inQuery(/received_at_to=/)),
+  alias('expand communication_info for communication', inQuery(/expand=[^&]*communication_info/)),
+  alias('header X-Service-Auth-Token', ({ headers }) => 'x-service-auth-token' in headers),
+  alias('header X-Enapter-Auth-Token', ({ headers }) => 'x-enapter-auth-token' in headers),
+  alias('header Authorization: Bearer', ({ headers }) =>
+    (headers['authorization'] ?? '').startsWith('Bearer '),
+  ),
+  alias('body device_name for name', inBody(/\/devices\/[^/]+$/, /"device_name":/)),
+  alias(
+    'multipart part data',
+    ({ headers, path }) =>
+      /upload|validate/.test(path) && (headers['content-type'] ?? '').startsWith('multipart/form-data'),
+  ),
+  alias(
+    'raw zip body',
+    ({ headers, path, method }) =>
+      method === 'POST' &&
+      path.endsWith('/upload') &&
+      !(headers['content-type'] ?? '').startsWith('multipart'),
+  ),
+
+  sent(
+    'py PATCH site: location null, timezone null, name null',
+    ({ method, ...request }) =>
+      method === 'PATCH' &&
+      inBody(/\/sites?(\/[^/]+)?$/, /"location":null/, /"timezone":null/)({ method, ...request }),
+  ),
+  sent('py PATCH site: latitude null, longitude null', inBody(/\/sites?(\/[^/]+)?$/, /"latitude":null/)),
+  sent(
+    'py provisioning standalone: site_id null, slug null',
+    inBody(/standalone$/, /"site_id":null/, /"slug":null/),
+  ),
+  sent('py provisioning vucm: site_id null', inBody(/vucm$/, /"site_id":null/)),
+  sent('py provisioning lua: slug null', inBody(/lua_device$/, /"slug":null/)),
+  sent('py PATCH device: name null', inBody(/\/devices\/[^/]+$/, /"name":null/)),
+  sent('py PATCH device: slug null', inBody(/\/devices\/[^/]+$/, /"slug":null/)),
+  sent('py expand empty', inQuery(/(^|&)expand=(&|$)/)),
+  sent(
+    'py time series: gap_filling none, attribute array',
+    inBody(/query_timeseries$/, /"method":"none"/, /"attribute":\[/),
+  ),
+  sent(
+    'py uploads: no Content-Type',
+    ({ path, headers }) => path.endsWith('/upload') && !('content-type' in headers),
+  ),
+  sent('go provisioning standalone: site_id ""', inBody(/standalone$/, /"site_id":""/)),
+  sent('go provisioning lua: slug ""', inBody(/lua_device$/, /"slug":""/)),
+  sent('go empty Content-Type', ({ method, headers }) => method === 'POST' && headers['content-type'] === ''),
+  sent(
+    'go execute_command without arguments',
+    ({ path, body }) => /execute_command/.test(path) && body !== undefined && !body.includes('arguments'),
+  ),
+  sent('go device list with site_id', inQuery(/(^|&)site_id=/)),
+  sent('go-new PATCH device: name ""', inBody(/\/devices\/[^/]+$/, /"name":""/)),
+  sent('vsc list sites ?name=undefined', inQuery(/(^|&)name=undefined/)),
+  sent(
+    'documentation: form Content-Type around JSON',
+    ({ headers, body }) =>
+      headers['content-type'] === 'application/x-www-form-urlencoded' && (body ?? '').startsWith('{'),
+  ),
+  sent(
+    'grafana time series: no Content-Type',
+    ({ path, headers }) => path.endsWith('/query_timeseries') && !('content-type' in headers),
+  ),
+];
+
+/** Whether a path of the tables, with its parameters, is the path of a request. */
+export function isPathOf(template: string, path: string): boolean {
+  const plain = (path.split('?')[0] ?? '').replace(/^\/api(?=\/v3)/, '').replace(/(.)\/$/, '$1');
+  const wanted = template.split('/');
+  const given = plain.split('/');
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part.startsWith('{') ? given[index] !== '' : part === given[index]))
+  );
+}
