@@ -22,6 +22,8 @@ const device = (...suffixes: string[]): string[] =>
     ...site(`/devices/{device_id}${suffix}`),
   ]);
 
+const engine = (suffix = ''): string[] => site(`/rule_engine${suffix}`);
+
 const row = (
   chapter: string,
   operation: string,
@@ -111,6 +113,23 @@ export const OPERATIONS: readonly OperationRow[] = [
     ...site('/command_executions'),
   ]),
 
+  row('9.7', 'get_rule_engine', 'GET', 'READONLY', engine()),
+  row('9.7', 'suspend_rule_engine', 'POST', 'OWNER', engine('/suspend')),
+  row('9.7', 'resume_rule_engine', 'POST', 'OWNER', engine('/resume')),
+  row('9.7', 'create_rule_engine', 'POST', 'OWNER', engine()),
+  row('9.7', 'create_rule', 'POST', 'OWNER', engine('/rules')),
+  row('9.7', 'list_rules', 'GET', 'READONLY', engine('/rules')),
+  row('9.7', 'get_rule', 'GET', 'READONLY', engine('/rules/{rule_id}')),
+  row('9.7', 'update_rule', 'PATCH', 'OWNER', engine('/rules/{rule_id}')),
+  row('9.7', 'update_rule_script', 'POST', 'OWNER', engine('/rules/{rule_id}/update_script')),
+  row('9.7', 'disable_rule', 'POST', 'OWNER', engine('/rules/{rule_id}/disable')),
+  row('9.7', 'enable_rule', 'POST', 'OWNER', engine('/rules/{rule_id}/enable')),
+  row('9.7', 'batch_disable_rules', 'POST', 'OWNER', engine('/rules/batch_disable')),
+  row('9.7', 'batch_enable_rules', 'POST', 'OWNER', engine('/rules/batch_enable')),
+  row('9.7', 'delete_rule', 'DELETE', 'OWNER', engine('/rules/{rule_id}')),
+  row('9.7', 'batch_delete_rules', 'POST', 'OWNER', engine('/rules/batch_delete')),
+  row('9.7', 'get_rule_logs', 'GET', 'USER', engine('/rules/{rule_id}/logs')),
+
   row('9.8', 'get_device_logs', 'GET', 'USER', device('/logs')),
 
   row('10.1', 'get_latest_telemetry', 'GET', 'READONLY', '/v3/telemetry/latest'),
@@ -120,34 +139,38 @@ export const OPERATIONS: readonly OperationRow[] = [
   row('11', 'stream_device_logs', 'WS', 'USER', device('/logs', '/logs/ws')),
   row('11', 'stream_device_telemetry', 'WS', 'READONLY', device('/telemetry')),
   row('11', 'monitor_devices', 'WS', 'READONLY', ['/v3/devices', ...site('/devices')]),
+  row('11', 'stream_rule_logs', 'WS', 'USER', [
+    ...engine('/rules/{rule_id}/logs'),
+    ...engine('/rules/{rule_id}/logs/ws'),
+  ]),
 ];
 
-/** Operations of ours that no page of the contract has, with their least role. */
-export const EXTENSIONS: Readonly<Record<string, Role | null>> = {
-  get_health: null,
-  get_metrics: 'READONLY',
-  import_telemetry: 'OWNER',
-  get_claim: null,
-  claim: null,
-  login: null,
-  logout: null,
-  get_me: 'READONLY',
-  change_own_password: 'READONLY',
-  list_users: 'INSTALLER',
-  create_user: 'INSTALLER',
-  update_user: 'INSTALLER',
-  delete_user: 'INSTALLER',
-  list_tokens: 'READONLY',
-  create_token: 'READONLY',
-  revoke_token: 'READONLY',
-  list_audit: 'OWNER',
-  export_audit: 'OWNER',
+/** Operations of ours that no table of the contract has. */
+export const EXTENSIONS: readonly string[] = [
+  'get_health',
+  'get_metrics',
+  'import_telemetry',
+  'get_claim',
+  'claim',
+  'login',
+  'logout',
+  'get_me',
+  'change_own_password',
+  'list_users',
+  'create_user',
+  'update_user',
+  'delete_user',
+  'list_tokens',
+  'create_token',
+  'revoke_token',
+  'list_audit',
+  'export_audit',
   // http-contract.md 13: refused by name, whatever the method.
-  get_cloud_resource: 'READONLY',
-  post_cloud_resource: 'READONLY',
-  patch_cloud_resource: 'READONLY',
-  delete_cloud_resource: 'READONLY',
-};
+  'get_cloud_resource',
+  'post_cloud_resource',
+  'patch_cloud_resource',
+  'delete_cloud_resource',
+];
 
 /** One request as the tests sent it. */
 export interface TracedRequest {

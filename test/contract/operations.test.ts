@@ -1,0 +1,37 @@
+/** The operations that are served are those of the contract's tables (http-contract.md 9, 11, 14). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Route, Stream } from '../../src/platform/http/index.ts';
+import { useTestGateway } from '../support/test-gateway.ts';
+import { EXTENSIONS, OPERATIONS } from './operations.ts';
+
+const gateway = useTestGateway();
+
+function served(): (Route | Stream)[] {
+  const { routes, streams } = gateway().gateway.operations();
+  return [...routes, ...streams];
+}
+
+test('every operation is in the table or a known extension, each once', () => {
+  assert.deepEqual(
+    served()
+      .map(({ operation }) => operation)
+      .toSorted(),
+    [...OPERATIONS.map(({ operation }) => operation), ...EXTENSIONS].toSorted(),
+    'a new operation needs a row in operations.ts',
+  );
+});
+
+test('every operation has the method, the least role and all the paths of the table', () => {
+  const shown = served()
+    .filter(({ operation }) => !EXTENSIONS.includes(operation))
+    .flatMap((row) =>
+      row.paths.map(
+        (path) => `${'method' in row ? row.method : 'WS'} ${path}: ${row.operation}, ${row.role}`,
+      ),
+    );
+  const wanted = OPERATIONS.flatMap(({ operation, method, role, paths }) =>
+    paths.map((path) => `${method} ${path}: ${operation}, ${role}`),
+  );
+  assert.deepEqual(shown.toSorted(), wanted.toSorted());
+});
