@@ -15,6 +15,8 @@ export const PROGRAMS: readonly string[] = [
   'admin',
   'capabilities/blueprints/worker',
   'capabilities/telemetry/engine-thread',
+  'programs/communication-module/main',
+  'programs/communication-module/script-thread',
 ];
 
 /** Packages with native or WebAssembly files of their own; they are found in `node_modules` at run time. */

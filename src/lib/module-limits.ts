@@ -54,6 +54,35 @@ export const MODULE_LIMITS = {
   /** C lua-device-api 3.11, and G: the longest wait for the command of another device. */
   peerMs: 1_000,
   peerMsMax: 60_000,
+  /** C lua-device-api 1: pause before a failed script is started again, doubling. */
+  retryFirstMs: 10_000,
+  retryMaxMs: 300_000,
+  /** G: scripts that share a thread, and with it the fate of being started again when one is stuck. */
+  scriptsPerThread: 25,
+  /** G: JavaScript memory of such a thread; the scripts' own memory is not in it. */
+  threadHeapMib: 64,
+  threadYoungHeapMib: 4,
+  /** C lua-device-api 1. */
+  scriptBytes: 64 * 1_048_576,
+  /** G: messages of one script; a device that measures ten times a second passes. */
+  messagesPerSecond: 20,
+  messageBurst: 100,
+  /** C mqtt-device-protocol 12, as the gateway counts. */
+  logsPerSecond: 20,
+  logBurst: 200,
+  /** C lua-device-api 1: an error with the same text is logged once in this time. */
+  sameErrorMs: 60_000,
+  errorsRemembered: 200,
+  /** G: commands that wait for those before them; the gateway allows no more in flight. */
+  commandsWaiting: 64,
+  /** G: pause before connecting to the gateway again, doubling; a gateway that starts is found within seconds. */
+  reconnectFirstMs: 250,
+  reconnectMaxMs: 5_000,
+  /** G: messages without an acknowledgement; then scripts are told that nothing can be sent. */
+  unacknowledged: 1_000,
+  /** G: responses and persistent log entries that wait for an acknowledgement. */
+  keptBytes: 8 * 1_048_576,
+  goodbyeMs: 1_000,
   /** G: why a script failed, for people. */
   reasonBytes: 4_096,
 } as const;

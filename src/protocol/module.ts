@@ -167,7 +167,8 @@ export function decodeFromModule(payload: Uint8Array | Record<string, unknown>):
 export function encodeModuleMessage(message: ToModule | FromModule): string {
   const wire = Object.entries(message).map(([key, value]: [string, unknown]) => [
     key,
-    Buffer.isBuffer(value) ? value.toString('base64') : value,
+    // A Buffer that came from another thread is a plain array of bytes.
+    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
   ]);
   return JSON.stringify(Object.fromEntries(wire));
 }

@@ -27,6 +27,8 @@ const PROGRAM_PARTS = [
   'platform/metrics',
   // The child's end of the message channel.
   'platform/processes',
+  // Scripts run in threads of the program.
+  'platform/threads',
 ];
 
 export const TABLE: ImportTable = {

@@ -4,11 +4,6 @@ import type { SourceFile } from './source-files.ts';
 
 const ENTRY = /^src\/(?:main|admin)\.ts$|^src\/programs\/[^/]+\/main\.ts$|^src\/console\//;
 const MAY_WAIT = /\/index\.ts$|^src\/lib\//;
-/** Faces whose users are still being written. */
-const STILL_WAITING: ReadonlySet<string> = new Set([
-  'src/programs/communication-module/field/index.ts',
-  'src/protocol/module.ts',
-]);
 const ENTRY_CALL = /\bprogramEntry\(\s*['"]([^'"]+)['"]/g;
 
 /**
@@ -25,7 +20,6 @@ export function orphans(sources: readonly SourceFile[], wired: boolean): string[
   return sources
     .map(({ path }) => path)
     .filter((path) => !used.has(path) && !ENTRY.test(path) && (wired || !MAY_WAIT.test(path)))
-    .filter((path) => !STILL_WAITING.has(path))
     .map((path) => `${path}: used by nobody, remove it`);
 }
 

@@ -1,0 +1,49 @@
+/** Command requests that reach a module: for its devices, and for itself. */
+import { MODULE_CHANNEL } from '../../protocol/module.ts';
+import type { Roster } from './roster.ts';
+
+export interface CommandOptions {
+  roster: Pick<Roster, 'get' | 'restart'>;
+  respond: (channelId: string, text: string) => void;
+  /** Nobody's request. */
+  onUnreadable: (channelId: string) => void;
+}
+
+/** Takes one request. Whatever it asks for, it is answered, unless it has no id. */
+export function createCommands(options: CommandOptions): (channelId: string, payload: Buffer) => void {
+  const { roster } = options;
+
+  function own(name: string): { state: string; payload: Record<string, unknown> } {
+    if (name !== 'reboot') return { state: 'error', payload: { message: 'command handler not implemented' } };
+    roster.restart(undefined);
+    return { state: 'completed', payload: {} };
+  }
+
+  return (channelId, payload) => {
+    const request = readRequest(payload);
+    if (request === undefined) return options.onUnreadable(channelId);
+    const { id, name, argumentsText } = request;
+    const life = roster.get(channelId);
+    if (life) return life.command(id, name, argumentsText);
+    const answer =
+      channelId === MODULE_CHANNEL
+        ? own(name)
+        : { state: 'error', payload: { message: 'script is not running' } };
+    options.respond(channelId, JSON.stringify({ id, ...answer }));
+  };
+}
+
+function readRequest(payload: Buffer): { id: string; name: string; argumentsText: string } | undefined {
+  let body: unknown;
+  try {
+    body = JSON.parse(payload.toString('utf8'));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+  if (typeof body !== 'object' || body === null) return undefined;
+  const { id, name, arguments: given } = body as Record<string, unknown>;
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined;
+  const isTable = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return { id, name, argumentsText: JSON.stringify(isTable ? given : {}) };
+}

@@ -1,0 +1,104 @@
+/** The module's side of docs/communication-module.md: hello, questions with answers, and what the gateway says. */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import {
+  decodeToModule,
+  encodeModuleMessage,
+  type FromModule,
+  MODULE_PROTOCOL,
+  type ToModule,
+} from '../../protocol/module.ts';
+
+type Said<Type extends ToModule['type']> = ToModule & { type: Type };
+export type Answer = Said<'answer'>;
+type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
+/** What a script wants of the gateway. */
+export type Question = WithoutId<
+  FromModule & { type: 'storage_read' | 'storage_write' | 'storage_remove' | 'command' }
+>;
+
+export interface ConversationOptions {
+  clock: Clock;
+  limits: Limits['module'];
+  /** Another text after each start of the module. */
+  run: string;
+  offers: readonly string[];
+  /** False: not handed over. */
+  send: (text: string) => boolean;
+  onAssignments: (message: Said<'assignments'>) => void;
+  onContent: (message: Said<'content'>) => void;
+  onConfiguration: (message: Said<'configuration'>) => void;
+  onConfigurationCheck: (message: Said<'configuration_check'>) => void;
+  onRestart: (channelId: string | undefined) => void;
+  /** What the gateway said cannot be understood. */
+  onUnreadable: (problem: string) => void;
+}
+
+export interface Conversation {
+  connected(): void;
+  lost(): void;
+  receive(payload: Buffer): void;
+  /** False: not handed over. */
+  say(message: FromModule): boolean;
+  /** Never rejects: a question without an answer is answered with an error. */
+  ask(question: Question, timeoutMs?: number): Promise<Answer>;
+}
+
+export function createConversation(options: ConversationOptions): Conversation {
+  const { clock, limits } = options;
+  const open = new Map<string, (answer: Answer) => void>();
+  let lastId = 0;
+  let helloTimer: Timer | undefined;
+
+  const say = (message: FromModule): boolean => options.send(encodeModuleMessage(message));
+
+  function hello(): void {
+    helloTimer?.cancel();
+    say({ type: 'hello', version: MODULE_PROTOCOL.version, run: options.run, offers: [...options.offers] });
+    helloTimer = clock.setTimer(limits.helloMs, hello);
+  }
+
+  function handle(message: ToModule): void {
+    switch (message.type) {
+      case 'assignments':
+        helloTimer?.cancel();
+        return options.onAssignments(message);
+      case 'content':
+        return options.onContent(message);
+      case 'configuration':
+        return options.onConfiguration(message);
+      case 'configuration_check':
+        return options.onConfigurationCheck(message);
+      case 'restart':
+        return options.onRestart(message.channel_id);
+      case 'answer':
+        return open.get(message.id)?.(message);
+    }
+  }
+
+  return {
+    say,
+    connected: hello,
+    lost: () => {
+      helloTimer?.cancel();
+      for (const [id, settle] of open) settle({ type: 'answer', id, error: 'the gateway is not connected' });
+    },
+    receive: (payload) => {
+      const decoded = decodeToModule(payload);
+      if (decoded.problem === undefined) handle(decoded.message);
+      else options.onUnreadable(decoded.problem);
+    },
+    ask: (question, timeoutMs = limits.answerMs) =>
+      new Promise((resolve) => {
+        const id = `${options.run}-${++lastId}`;
+        const settle = (answer: Answer): void => {
+          timer.cancel();
+          open.delete(id);
+          resolve(answer);
+        };
+        const timer = clock.setTimer(timeoutMs, () => settle({ type: 'answer', id, error: 'timeout' }));
+        open.set(id, settle);
+        if (!say({ ...question, id })) settle({ type: 'answer', id, error: 'the gateway is not connected' });
+      }),
+  };
+}

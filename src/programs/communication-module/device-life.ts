@@ -1,0 +1,199 @@
+/**
+ * One assigned device: its script is started when content and configuration are there, started again after a
+ * failure with growing pauses, and replaced when the gateway assigns another one.
+ *
+ *   waiting ─all is there─▶ starting ─entry ended well─▶ running
+ *                │              └──────failed──────┐        │ memory ended, broken, or its thread
+ *                │                                 ▼        ▼
+ *                └──────────pause over────────── failed (a syntax error stays)
+ */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../../protocol/module.ts';
+import type { ContentLibrary } from './content-library.ts';
+import type { ConfigurationGroups, DeviceLogEntry, FailureReason, FromThread } from './thread-messages.ts';
+import type { ScriptEvents, ScriptPool, ScriptSeat } from './script-pool.ts';
+
+export interface DeviceLifeOptions {
+  assignment: Assignment;
+  clock: Clock;
+  limits: Limits['module'];
+  library: Pick<ContentLibrary, 'get'>;
+  pool: ScriptPool;
+  onStatus: (status: FromModule & { type: 'status' }) => void;
+  onPublish: (subject: 'telemetry' | 'properties', text: string) => void;
+  onLog: (entry: DeviceLogEntry) => void;
+  onResponse: (text: string) => void;
+  onVerdict: (id: string, refusal: string | undefined) => void;
+}
+
+export interface DeviceLife {
+  readonly assignment: Assignment;
+  readonly state: ScriptState | 'waiting';
+  /** Another assignment for the same channel. */
+  assign(assignment: Assignment): void;
+  configure(groups: ConfigurationGroups, written: readonly string[]): void;
+  /** Something that may have been missing is there. */
+  tryStart(): void;
+  restart(): void;
+  /** Executions that nobody can carry out are answered at once. */
+  command(id: string, name: string, argumentsText: string): void;
+  check(id: string, group: string, values: Record<string, unknown>): void;
+  /** Says its status again. */
+  report(): void;
+  stop(): void;
+}
+
+export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
+  const { clock, limits, library, pool } = options;
+  let assignment = options.assignment;
+  let state: DeviceLife['state'] = 'waiting';
+  let reason: string | undefined;
+  let groups: ConfigurationGroups | undefined;
+  let seat: ScriptSeat | undefined;
+  let retry: Timer | undefined;
+  let pauseMs: number = limits.retryFirstMs;
+
+  function enter(next: ScriptState, why?: string): void {
+    state = next;
+    reason = why === undefined ? undefined : cutToBytes(why, limits.reasonBytes);
+    report();
+  }
+
+  function report(): void {
+    if (state === 'waiting') return;
+    options.onStatus({
+      type: 'status',
+      channel_id: assignment.channel_id,
+      state,
+      script: assignment.script.hash,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+
+  function leave(): void {
+    retry?.cancel();
+    retry = undefined;
+    seat?.stop();
+    seat = undefined;
+  }
+
+  function tryStart(): void {
+    if (seat !== undefined || retry !== undefined || state === 'failed' || groups === undefined) return;
+    const script = library.get(assignment.script.hash);
+    const factsBytes = library.get(assignment.facts.hash);
+    if (script === undefined || factsBytes === undefined) return;
+    const facts = decodeFacts(factsBytes);
+    if (facts === undefined) return fail('error', 'the facts about the blueprint cannot be read');
+    seat = pool.start({ channelId: assignment.channel_id, script, facts, groups }, events);
+    enter('starting');
+  }
+
+  function fail(kind: FailureReason | 'neighbour', message: string): void {
+    seat = undefined;
+    if (kind === 'neighbour') {
+      options.onLog({ message: `restarted: ${message}`, severity: 'warning', persist: false });
+      state = 'waiting';
+      return tryStart();
+    }
+    options.onLog({ message, severity: 'error', persist: true });
+    enter('failed', message);
+    // The same text would fail the same way.
+    if (kind === 'syntax') return;
+    retry = clock.setTimer(pauseMs, () => {
+      retry = undefined;
+      state = 'waiting';
+      tryStart();
+    });
+    pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs);
+  }
+
+  const events: ScriptEvents = {
+    onMessage: (message: FromThread) => {
+      switch (message.kind) {
+        case 'running':
+          return enter('running');
+        case 'failed':
+          return fail(message.reason, message.message);
+        case 'publish':
+          // Only a script that works for a while gets short pauses again.
+          pauseMs = message.subject === 'telemetry' ? limits.retryFirstMs : pauseMs;
+          return options.onPublish(message.subject, message.text);
+        case 'log':
+          return options.onLog(message);
+        case 'response':
+          return options.onResponse(message.text);
+        case 'verdict':
+          return options.onVerdict(message.id, message.refusal);
+        case 'call':
+          // Carried out by the pool.
+          return;
+      }
+    },
+    onThreadLost: (isCulprit, message) => fail(isCulprit ? 'time' : 'neighbour', message),
+  };
+
+  function begin(): void {
+    leave();
+    state = 'waiting';
+    pauseMs = limits.retryFirstMs;
+    tryStart();
+  }
+
+  return {
+    get assignment() {
+      return assignment;
+    },
+    get state() {
+      return state;
+    },
+    assign: (next) => {
+      const isSame = next.script.hash === assignment.script.hash && next.facts.hash === assignment.facts.hash;
+      assignment = next;
+      if (!isSame) begin();
+    },
+    configure: (next, written) => {
+      const previous = groups;
+      groups = next;
+      if (seat === undefined) return tryStart();
+      const changed = changedGroups(previous ?? {}, next, written);
+      if (changed.length > 0) seat.post({ kind: 'configuration', groups: next, changed });
+    },
+    tryStart,
+    restart: begin,
+    command: (id, name, argumentsText) => {
+      if (seat !== undefined) return seat.post({ kind: 'command', id, name, argumentsText });
+      const payload = { message: 'script is not running' };
+      options.onResponse(JSON.stringify({ id, state: 'error', payload }));
+    },
+    check: (id, group, values) => {
+      // Nobody is there to refuse: the values go through.
+      if (seat === undefined || state !== 'running') return options.onVerdict(id, undefined);
+      seat.post({ kind: 'check', id, group, values });
+    },
+    report,
+    stop: () => {
+      leave();
+      if (state !== 'waiting') enter('stopped');
+    },
+  };
+}
+
+/** Groups that were written or have other values, as far as they exist now. */
+function changedGroups(
+  previous: ConfigurationGroups,
+  next: ConfigurationGroups,
+  written: readonly string[],
+): string[] {
+  return Object.keys(next).filter(
+    (name) => written.includes(name) || canonical(previous[name]) !== canonical(next[name]),
+  );
+}
+
+/** The order of parameters means nothing. */
+function canonical(values: Record<string, unknown> | undefined): string {
+  return JSON.stringify(
+    values === undefined ? [] : Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}

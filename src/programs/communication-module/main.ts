@@ -1,0 +1,134 @@
+/**
+ * A communication module as a process: built in, when the gateway starts it and hands over its settings, or by
+ * hand on any board with `--config FILE`.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { messageOf } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createSystemClock } from '../../platform/clock/index.ts';
+import { createLog } from '../../platform/log/index.ts';
+import { connectToParent, programEntry } from '../../platform/processes/index.ts';
+import { startThread } from '../../platform/threads/index.ts';
+import { MODULE_PROTOCOL } from '../../protocol/module.ts';
+import {
+  type ModuleConfiguration,
+  moduleConfigurationOf,
+  parseModuleConfiguration,
+} from './module-configuration.ts';
+import { startModule } from './module.ts';
+
+const EXIT_CONFIGURATION = 78;
+const EXIT_FAILURE = 1;
+
+const HELP = `Runs a communication module: Lua scripts of devices, Modbus, serial lines, HTTP.
+
+  npm run module -- --config FILE
+
+  --config FILE        connection configuration of the module's device as provisioning returned it, as JSON or
+                       as base64 of it; in JSON a member "ports" may name serial ports:
+                       {"config": {…}, "ports": {"rs485": {"path": "/dev/ttyUSB0", "baud_rate": 9600,
+                       "data_bits": 8, "parity": "N", "stop_bits": 1}}}
+  --log-level LEVEL    debug, info, warn or error (default info)
+  --help               this text
+
+The gateway starts its own module by itself.
+`;
+
+/** What the program was started with, and when it shall end. */
+interface Orders {
+  configuration: ModuleConfiguration;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  signal: AbortSignal;
+  /** Lets go of the parent. */
+  close: () => void;
+}
+
+async function orders(): Promise<Orders | undefined> {
+  if (process.send !== undefined) return ordersOfParent();
+  const { values } = parseArgs({
+    options: {
+      config: { type: 'string' },
+      'log-level': { type: 'string', default: 'info' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return undefined;
+  }
+  if (values.config === undefined) throw new Error('give --config FILE; --help tells more');
+  const stop = new AbortController();
+  process.on('SIGTERM', () => stop.abort());
+  process.on('SIGINT', () => stop.abort());
+  const configuration = parseModuleConfiguration(readFileSync(values.config, 'utf8'));
+  return { configuration, level: levelOf(values['log-level']), signal: stop.signal, close: () => undefined };
+}
+
+async function ordersOfParent(): Promise<Orders> {
+  const link = await connectToParent({
+    port: process,
+    protocolVersion: MODULE_PROTOCOL.version,
+    onPayload: () => undefined,
+  });
+  const settings = link.settings as { log_level?: unknown };
+  return {
+    configuration: moduleConfigurationOf(link.settings),
+    level: levelOf(settings.log_level ?? 'info'),
+    signal: link.signal,
+    close: () => link.close(),
+  };
+}
+
+function levelOf(word: unknown): Orders['level'] {
+  const level = (['debug', 'info', 'warn', 'error'] as const).find((known) => known === word);
+  if (level === undefined) throw new Error('the log level must be debug, info, warn or error');
+  return level;
+}
+
+async function run(): Promise<void> {
+  const given = await orders();
+  if (given === undefined) return;
+  const clock = createSystemClock();
+  const log = createLog({
+    level: given.level,
+    format: process.stdout.isTTY ? 'text' : 'json',
+    clock,
+    write: (text) => void process.stdout.write(text),
+  }).child({ program: 'communication-module' });
+  const module = startModule({
+    configuration: given.configuration,
+    clock,
+    log,
+    run: randomName(),
+    startThread: (options) =>
+      startThread({ entry: programEntry('programs/communication-module/script-thread'), ...options }),
+  });
+  let isStopping = false;
+  const stop = async (exitCode: number): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    clock.setTimer(LIMITS.processes.stopMs, () => process.exit(EXIT_FAILURE));
+    await module.stop();
+    given.close();
+    process.exit(exitCode);
+  };
+  process.on('uncaughtException', (error) => {
+    log.fatal('unexpected error', { error });
+    void stop(EXIT_FAILURE);
+  });
+  given.signal.addEventListener('abort', () => void stop(0), { once: true });
+  if (given.signal.aborted) void stop(0);
+}
+
+function randomName(random = (): Buffer => randomBytes(8)): string {
+  return random().toString('hex');
+}
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exitCode = EXIT_CONFIGURATION;
+}

@@ -1,0 +1,88 @@
+/** The commands of one script, run one after another; each is answered exactly once. */
+import { jsonOf, LuaError, LuaFailure, LuaJson, type LuaValue, type Script } from '../../../lua/index.ts';
+
+export interface CommandQueue {
+  /** Runs it when those before it have ended. */
+  add(id: string, name: string, argumentsText: string): void;
+  /** An answer that the script gives while the command runs; after `error` no further one is sent. */
+  respond(id: string, state: 'log' | 'error', payloadText: string): void;
+  /** Nothing runs any more: what waits, and what comes, is refused. */
+  close(): void;
+}
+
+const NOT_RUNNING = JSON.stringify({ message: 'script is not running' });
+
+export function createCommandQueue(options: {
+  call: (...values: Parameters<Script['machine']['call']>) => Promise<LuaValue[]>;
+  callMs: number;
+  waitingMax: number;
+  /** Sends a response. */
+  post: (text: string) => void;
+  /** The handler raised. */
+  onFailure: (failure: LuaFailure) => void;
+}): CommandQueue {
+  const waiting: { id: string; name: string; argumentsText: string }[] = [];
+  /** Commands whose final answer has been given while they still ran. */
+  const answered = new Set<string>();
+  let runningId: string | undefined;
+  let isClosed = false;
+
+  const send = (id: string, state: string, payload: string): void =>
+    options.post(`{"id":${JSON.stringify(id)},"state":"${state}","payload":${payload}}`);
+
+  async function next(): Promise<void> {
+    const command = runningId === undefined ? waiting.shift() : undefined;
+    if (command === undefined) return;
+    const { id, name, argumentsText } = command;
+    runningId = id;
+    try {
+      const [value] = await options.call('command', [id, name, new LuaJson(argumentsText)], options.callMs);
+      if (!answered.delete(id)) send(id, 'completed', payloadOf(value));
+    } catch (error) {
+      if (!(error instanceof LuaFailure)) throw error;
+      if (!answered.delete(id)) {
+        send(id, 'error', JSON.stringify({ message: withoutPosition(error.message) }));
+        options.onFailure(error);
+      }
+    }
+    runningId = undefined;
+    void next();
+  }
+
+  return {
+    add: (id, name, argumentsText) => {
+      if (isClosed) return send(id, 'error', NOT_RUNNING);
+      if (waiting.length >= options.waitingMax)
+        return send(id, 'error', JSON.stringify({ message: 'too many commands are waiting' }));
+      waiting.push({ id, name, argumentsText });
+      void next();
+    },
+    respond: (id, state, payloadText) => {
+      if (answered.has(id)) return;
+      if (state === 'error') answered.add(id);
+      send(id, state, payloadText);
+    },
+    close: () => {
+      isClosed = true;
+      for (const { id } of waiting.splice(0)) send(id, 'error', NOT_RUNNING);
+    },
+  };
+}
+
+/** What a command handler returned, as the payload of its response. */
+function payloadOf(value: LuaValue): string {
+  if (value === undefined) return '{}';
+  try {
+    const text = jsonOf(value);
+    return value instanceof LuaJson && text.startsWith('{') ? text : `{"result":${text}}`;
+  } catch (error) {
+    // A number that is not finite has no place in JSON.
+    if (!(error instanceof LuaError)) throw error;
+    return JSON.stringify({ message: error.message });
+  }
+}
+
+/** `main.lua:12: text` → `text`. */
+export function withoutPosition(message: string): string {
+  return message.replace(/^[^\s:]+:\d+: /, '');
+}

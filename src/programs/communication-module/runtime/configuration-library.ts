@@ -1,0 +1,81 @@
+/** `configuration` of the newer generation (lua-device-api.md 3.3). */
+import { type HostFunction, type Library, LuaJson } from '../../../lua/index.ts';
+import { type ScriptHost, textArgument } from './script-host.ts';
+
+export const CONFIGURATION_LIBRARY: Library = {
+  name: 'configuration',
+  source: String.raw`
+local host, kit = ...
+local error, format, type = error, string.format, type
+
+configuration = {}
+kit.loaded.configuration = configuration
+
+function configuration.read(group) return host.configuration_read(group) end
+function configuration.is_all_required_set(group) return host.configuration_is_set(group) end
+
+local callbacks = {}
+
+local function register(kind, group, fn)
+  if type(group) ~= 'string' then
+    error(format("bad argument #1 to '%s' (string expected, got %s)", kind, type(group)), 3)
+  end
+  if type(fn) ~= 'function' then
+    error(format("bad argument #2 to '%s' (function expected, got %s)", kind, type(fn)), 3)
+  end
+  callbacks[kind] = callbacks[kind] or {}
+  callbacks[kind][group] = fn
+end
+
+local function called(kind, group) return callbacks[kind] and callbacks[kind][group] end
+
+function configuration.after_write(group, fn) register('after_write', group, fn) end
+function configuration.before_write(group, fn) register('before_write', group, fn) end
+function configuration.on_write(group, fn) register('on_write', group, fn) end
+
+function configuration.on_read(group, fn)
+  register('on_read', group, fn)
+  host.log('configuration.on_read is never called: the gateway keeps the values', 'warning', false)
+end
+
+function kit.entries.configuration_changed(group, values)
+  local store = called('on_write', group)
+  local message = store and store(values)
+  if type(message) == 'string' then
+    host.log(format('group %s is not stored in the device: %s', group, message), 'error', true)
+  end
+  local after = called('after_write', group)
+  if after then after(values) end
+end
+
+function kit.entries.configuration_check(group, values)
+  local before = called('before_write', group)
+  local message = before and before(values)
+  if type(message) == 'string' then return message end
+end
+`,
+};
+
+export function configurationFunctions(host: ScriptHost): Record<string, HostFunction> {
+  const groupOf = (name: string): Record<string, unknown> | undefined =>
+    Object.hasOwn(host.groups, name) ? host.groups[name] : undefined;
+  return {
+    configuration_read: {
+      call: ([group]) => {
+        const name = textArgument(group, 1, 'read');
+        const values = groupOf(name);
+        if (values === undefined) return [undefined, `unknown configuration group: ${name}`];
+        return [new LuaJson(JSON.stringify(values))];
+      },
+    },
+    configuration_is_set: {
+      call: ([group]) => {
+        const name = textArgument(group, 1, 'is_all_required_set');
+        const values = groupOf(name);
+        if (values === undefined) return [false];
+        const required = Object.hasOwn(host.facts.configuration, name) ? host.facts.configuration[name] : [];
+        return [(required ?? []).every((parameter) => (values[parameter] ?? undefined) !== undefined)];
+      },
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** The log of one device, bounded where a flood costs least. */
+import type { Limits } from '../../../lib/limits.ts';
+import { createTokenBucket } from '../../../lib/token-bucket.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { DeviceLogEntry } from '../thread-messages.ts';
+
+export interface DeviceLog {
+  /** What is dropped is counted in the next entry that passes. */
+  write: (entry: DeviceLogEntry) => void;
+  /** An error of the script; the same text at most once a minute. */
+  error: (message: string) => void;
+}
+
+export function createDeviceLog(options: {
+  clock: Clock;
+  limits: Limits['module'];
+  post: (entry: DeviceLogEntry) => void;
+}): DeviceLog {
+  const { clock, limits, post } = options;
+  const bucket = createTokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
+  const loggedAtMs = new Map<string, number>();
+  let dropped = 0;
+
+  function write(entry: DeviceLogEntry): void {
+    if (!bucket.take(clock.monotonicMs())) {
+      dropped += 1;
+      return;
+    }
+    if (dropped > 0) {
+      const message = `${dropped} log entries were dropped, because there were too many`;
+      post({ message, severity: 'warning', persist: false });
+      dropped = 0;
+    }
+    post(entry);
+  }
+
+  return {
+    write,
+    error: (message) => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - (loggedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < limits.sameErrorMs) return;
+      // Texts with numbers in them are all different; old ones make room.
+      if (loggedAtMs.size >= limits.errorsRemembered) loggedAtMs.clear();
+      loggedAtMs.set(message, nowMs);
+      write({ message, severity: 'error', persist: false });
+    },
+  };
+}

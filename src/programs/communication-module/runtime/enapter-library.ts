@@ -1,0 +1,168 @@
+/** `enapter`: properties, telemetry, logs, commands, the link (lua-device-api.md 3.1, 3.2, 6.2). */
+import { type HostFunction, jsonOf, type Library, LuaError, LuaJson, textOf } from '../../../lua/index.ts';
+import { failedResult, type ScriptHost } from './script-host.ts';
+
+/** For both generations: `is_old` is a local of the chunk. */
+const SOURCE = String.raw`
+local error, format, next, pcall, rawget, setmetatable, tostring, type =
+  error, string.format, next, pcall, rawget, setmetatable, tostring, type
+
+enapter = {}
+kit.loaded.enapter = enapter
+runtime_version = is_old and 'v1' or 'v3'
+
+-- Values are handed over one by one, so that one that cannot be sent does not keep back the others.
+
+local function send(subject, name, data)
+  if type(data) ~= 'table' then
+    error(format("bad argument #1 to '%s' (table expected, got %s)", name, type(data)), 3)
+  end
+  host.message_begin()
+  for key, value in next, data do
+    if type(key) == 'string' then
+      local ok, message = pcall(host.message_put, key, value)
+      if not ok then host.message_drop(key, message) end
+    end
+  end
+  local _, message, code = host.message_send(subject)
+  if is_old then return code or 0 end
+  return message
+end
+
+function enapter.send_telemetry(data) return send('telemetry', 'send_telemetry', data) end
+function enapter.send_properties(data) return send('properties', 'send_properties', data) end
+
+function enapter.log(text, severity, persist)
+  host.log(tostring(text), type(severity) == 'string' and severity or 'info', persist and true or false)
+end
+
+-- Commands.
+
+local handlers = {}
+
+function enapter.register_command_handler(name, handler)
+  if type(handler) ~= 'function' then
+    error(format("bad argument #2 to 'register_command_handler' (function expected, got %s)", type(handler)), 2)
+  end
+  handlers[tostring(name)] = handler
+end
+
+local refused = setmetatable({}, { __tostring = function() return 'the command has ended' end })
+
+function kit.entries.command(id, name, args)
+  local handler = handlers[name]
+  if not handler then return host.command_error(id, 'command handler not implemented') end
+  local ctx = {}
+  function ctx.error(message)
+    host.command_error(id, tostring(message))
+    error(refused, 0)
+  end
+  function ctx.log(message) host.command_log(id, tostring(message)) end
+  return handler(ctx, args)
+end
+
+-- The link to the gateway.
+
+local listener
+
+function enapter.on_connection_status_changed(fn) listener = fn end
+function enapter.get_connection_status() return host.is_connected() end
+
+function kit.entries.connection(is_connected)
+  if type(listener) == 'function' then listener(is_connected) end
+end
+
+function kit.entries.main()
+  local main = rawget(enapter, 'main')
+  if type(main) == 'function' then main() end
+end
+
+-- Numbers of the older generation.
+
+local texts = {
+  [0] = '', 'timeout', 'connection failed', 'invalid argument', 'invalid response', 'not supported', 'NotFound',
+  'InternalError',
+}
+function kit.err_to_str(code)
+  local text = texts[code]
+  if text then return text end
+  if type(code) == 'number' and code > 100 then return format('modbus exception %d', code - 100) end
+  return format('error %s', tostring(code))
+end
+if is_old then enapter.err_to_str = kit.err_to_str end
+`;
+
+export function enapterLibrary(isOld: boolean): Library {
+  return { name: 'enapter', source: `local host, kit = ...\nlocal is_old = ${isOld}\n${SOURCE}` };
+}
+
+const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
+/** Types whose value is a list, so that an empty table is one too. */
+const LISTS: ReadonlySet<string> = new Set(['alerts', 'array_of_strings']);
+const EMPTY = '{}';
+
+export function enapterFunctions(host: ScriptHost): Record<string, HostFunction> {
+  let parts: [name: string, text: string][] = [];
+  const typeOf = (name: string): string | undefined =>
+    name === 'alerts' ? name : (host.facts.telemetry[name] ?? host.facts.properties[name]);
+
+  return {
+    message_begin: { call: () => void (parts = []) },
+    message_put: {
+      call: ([name, value]) => {
+        const key = textOf(name) ?? '';
+        const text = jsonOf(value);
+        const isList = value instanceof LuaJson && text === EMPTY && LISTS.has(typeOf(key) ?? '');
+        parts.push([key, isList ? '[]' : text]);
+      },
+    },
+    message_drop: {
+      call: ([name, message]) => {
+        const why = textOf(message) ?? 'it is no value';
+        host.log({
+          message: `${textOf(name)} is not sent: ${why.replace(/^\[host\]:\d+: /, '')}`,
+          severity: 'warning',
+          persist: false,
+        });
+      },
+    },
+    message_send: {
+      call: ([subject]) => {
+        const isTelemetry = textOf(subject) === 'telemetry';
+        const { isConnected, hasRoom } = host.surroundings;
+        if (!isConnected) return failedResult('not connected', 2);
+        if (!hasRoom) return failedResult('the gateway does not keep up', 2);
+        if (!parts.some(([name]) => name === 'timestamp')) parts.push(['timestamp', String(host.epochS())]);
+        const text = `{${parts.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+        parts = [];
+        if (host.publish(isTelemetry ? 'telemetry' : 'properties', text)) return [true];
+        return failedResult('too many messages', 2);
+      },
+    },
+    log: {
+      call: ([text, severity, persist]) => {
+        const word = textOf(severity);
+        host.log({
+          message: textOf(text) ?? '',
+          severity: SEVERITIES.find((known) => known === word) ?? 'info',
+          persist: persist === true,
+        });
+      },
+    },
+    is_connected: { call: () => [host.surroundings.isConnected] },
+    command_error: {
+      call: ([id, message]) => host.respond(idOf(id), 'error', messageText(message)),
+    },
+    command_log: { call: ([id, message]) => host.respond(idOf(id), 'log', messageText(message)) },
+  };
+}
+
+function idOf(value: Parameters<typeof textOf>[0]): string {
+  const id = textOf(value);
+  if (id === undefined) throw new LuaError('a command has no id');
+  return id;
+}
+
+function messageText(value: Parameters<typeof textOf>[0]): string {
+  return JSON.stringify({ message: textOf(value) ?? '' });
+}

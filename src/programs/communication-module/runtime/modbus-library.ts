@@ -1,0 +1,305 @@
+/**
+ * Modbus for scripts: `modbus` of the newer generation (lua-device-api.md 3.9), `modbustcp`, `modbusrtu` and the
+ * global functions of the older one (6.2). The wires are on the main thread.
+ */
+import { parseConnectionUri } from '../field/connection-uri.ts';
+import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';
+import {
+  type HostFunction,
+  type HostResult,
+  type Library,
+  LuaError,
+  LuaJson,
+  type LuaValue,
+  numberOf,
+  textOf,
+} from '../../../lua/index.ts';
+import type { CallResult } from '../thread-messages.ts';
+import {
+  failedResult,
+  numberArgument,
+  resultOf,
+  type ScriptHost,
+  tableArgument,
+  textArgument,
+} from './script-host.ts';
+
+/** Methods of a client over `call(client, name, …)`, shared by all kinds of clients. */
+const METHODS = String.raw`
+local read, write = kit.wait('modbus_read'), kit.wait('modbus_write')
+local error, setmetatable, type = error, setmetatable, type
+local READS = { 'read_coils', 'read_discrete_inputs', 'read_holdings', 'read_inputs' }
+local WRITES = { 'write_coil', 'write_holding', 'write_multiple_coils', 'write_multiple_holdings' }
+local uris = setmetatable({}, { __mode = 'k' })
+
+local function uri_of(client)
+  local uri = uris[client]
+  if not uri then error('the client is called with a dot, use a colon', 3) end
+  return uri
+end
+
+local function values_of(values, message, code)
+  if is_old then return values, code end
+  return values, message
+end
+
+local function outcome_of(_, message, code)
+  if is_old then return code or 0 end
+  return message
+end
+
+local methods = {}
+for _, kind in ipairs(READS) do
+  methods[kind] = function(client, unit, start, count, timeout)
+    return values_of(read(uri_of(client), kind, unit, start, count, timeout))
+  end
+end
+for _, kind in ipairs(WRITES) do
+  methods[kind] = function(client, unit, start, values, timeout)
+    return outcome_of(write(uri_of(client), kind, unit, start, values, timeout))
+  end
+end
+
+local function new_client(uri)
+  local client = setmetatable({}, { __index = methods })
+  uris[client] = uri
+  return client
+end
+`;
+
+const NEW_SOURCE = String.raw`
+modbus = {}
+kit.loaded.modbus = modbus
+
+function modbus.new(uri)
+  local message = host.modbus_check(uri)
+  if message then return nil, message end
+  return new_client(uri)
+end
+
+local read_batch, write_batch = kit.wait('modbus_read_batch'), kit.wait('modbus_write_batch')
+function methods.read(client, queries) return read_batch(uri_of(client), queries) end
+function methods.write(client, queries) return write_batch(uri_of(client), queries) end
+`;
+
+const OLD_SOURCE = String.raw`
+modbustcp, modbusrtu, modbus = {}, {}, {}
+kit.loaded.modbustcp, kit.loaded.modbusrtu, kit.loaded.modbus = modbustcp, modbusrtu, modbus
+
+function modbustcp.new(address)
+  local uri = 'tcp://' .. tostring(address)
+  if host.modbus_check(uri) then return nil end
+  return new_client(uri)
+end
+
+local configure = kit.wait('modbus_port')
+function modbusrtu.new(port, options)
+  local uri = configure(port, options or {})
+  if not uri then return nil end
+  return new_client(uri)
+end
+
+-- Functions without a client speak over the one serial port that such hardware has.
+for kind, method in pairs(methods) do
+  modbus[kind] = function(...)
+    local uri = host.modbus_only_port()
+    if not uri then
+      if kind:sub(1, 4) == 'read' then return nil, 5 end
+      return 5
+    end
+    return method(new_client(uri), ...)
+  end
+end
+
+modbustcp.err_to_str, modbusrtu.err_to_str, modbus.err_to_str = kit.err_to_str, kit.err_to_str, kit.err_to_str
+`;
+
+export function modbusLibrary(isOld: boolean): Library {
+  const source = `local host, kit = ...\nlocal is_old = ${isOld}\n${METHODS}\n${isOld ? OLD_SOURCE : NEW_SOURCE}`;
+  return { name: 'modbus', source };
+}
+
+const INVALID_ARGUMENT = 3;
+/** Names of kinds in a batch, as the device API spells them. */
+const BATCH_READS: ReadonlyMap<unknown, ReadKind> = new Map([
+  ['inputs', 'read_inputs'],
+  ['holdings', 'read_holdings'],
+  ['coils', 'read_coils'],
+  ['discrete_inputs', 'read_discrete_inputs'],
+]);
+const BATCH_WRITES: ReadonlyMap<unknown, WriteKind> = new Map([
+  ['holding', 'write_holding'],
+  ['coil', 'write_coil'],
+  ['multiple_holdings', 'write_multiple_holdings'],
+  ['multiple_coils', 'write_multiple_coils'],
+]);
+const BATCH_MAX = 100;
+
+interface Query {
+  unitId: number;
+  request: ModbusRequest;
+  timeoutMs: number | undefined;
+}
+
+export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> {
+  const run = (uri: string, { unitId, request, timeoutMs }: Query): Promise<CallResult> =>
+    host.call({ kind: 'modbus', uri, unitId, request, timeoutMs });
+
+  async function batch(
+    uri: LuaValue,
+    list: LuaValue,
+    name: string,
+    read: (query: Record<string, unknown>) => Query | string,
+    together: boolean,
+  ): Promise<HostResult> {
+    const queries = tableArgument(list, 1, name);
+    if (!Array.isArray(queries)) {
+      if (JSON.stringify(queries) === '{}') return [new LuaJson('[]')];
+      return failedResult('the queries must be a list', INVALID_ARGUMENT);
+    }
+    if (queries.length > BATCH_MAX) return failedResult(`at most ${BATCH_MAX} queries`, INVALID_ARGUMENT);
+    const parsed = queries.map((query: unknown, index) => readQuery(query, index, read));
+    const wrong = parsed.find((query) => typeof query === 'string');
+    if (typeof wrong === 'string') return failedResult(wrong, INVALID_ARGUMENT);
+    const all = parsed.filter((query) => typeof query !== 'string');
+    const address = textArgument(uri, 1, name);
+    const results: unknown[] = [];
+    // Reads may overtake each other; writes happen in their order.
+    if (together) results.push(...(await Promise.all(all.map((query) => run(address, query)))).map(entryOf));
+    else for (const query of all) results.push(entryOf(await run(address, query)));
+    return [new LuaJson(JSON.stringify(results))];
+  }
+
+  return {
+    modbus_check: { call: ([uri]) => [uriProblem(textArgument(uri, 1, 'new'), host)] },
+    modbus_read: {
+      waits: true,
+      call: async ([uri, kind, unit, start, count, timeout]) => {
+        const name = textArgument(kind, 1, 'read') as ReadKind;
+        return resultOf(
+          await run(textArgument(uri, 1, name), {
+            unitId: numberArgument(unit, 1, name),
+            request: {
+              kind: name,
+              start: numberArgument(start, 2, name),
+              count: numberArgument(count, 3, name),
+            },
+            timeoutMs: numberOf(timeout),
+          }),
+        );
+      },
+    },
+    modbus_write: {
+      waits: true,
+      call: async ([uri, kind, unit, start, values, timeout]) => {
+        const name = textArgument(kind, 1, 'write') as WriteKind;
+        const list = values instanceof LuaJson ? tableArgument(values, 3, name) : [plainOf(values)];
+        return resultOf(
+          await run(textArgument(uri, 1, name), {
+            unitId: numberArgument(unit, 1, name),
+            request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
+            timeoutMs: numberOf(timeout),
+          }),
+        );
+      },
+    },
+    modbus_read_batch: { waits: true, call: ([uri, list]) => batch(uri, list, 'read', readOf, true) },
+    modbus_write_batch: { waits: true, call: ([uri, list]) => batch(uri, list, 'write', writeOf, false) },
+    modbus_port: { waits: true, call: ([port, options]) => openPort(host, port, options) },
+    modbus_only_port: {
+      call: () => {
+        const name = ['rs485', 'rs232'].find((known) => host.ports.has(known));
+        return [name === undefined ? undefined : `port://${name}`];
+      },
+    },
+  };
+}
+
+function uriProblem(uri: string, host: ScriptHost): string | undefined {
+  const address = parseConnectionUri(uri);
+  if (typeof address === 'string') return address;
+  if (address.kind === 'port' && !host.ports.has(address.name))
+    return `hardware port "${address.name}" is not available on this module`;
+  return undefined;
+}
+
+/** The port of an older script by its name or device file, with the settings that the script wants. */
+async function openPort(host: ScriptHost, port: LuaValue, options: LuaValue): Promise<HostResult> {
+  const wanted = textArgument(port, 1, 'new');
+  const name = [...host.ports].find(([known, path]) => known === wanted || path === wanted)?.[0];
+  if (name === undefined) return [];
+  const settings = serialSettings(tableArgument(options, 2, 'new') as Record<string, unknown>);
+  if (settings === undefined) return [];
+  const result = await host.call({ kind: 'serial', port: name, operation: { do: 'configure', settings } });
+  return result.kind === 'done' ? [`port://${name}`] : [];
+}
+
+/** Undefined: not possible. */
+export function serialSettings(given: Record<string, unknown>): SerialSettings | undefined {
+  const baudRate = Number(given['baud_rate'] ?? 9_600);
+  const dataBits = ([5, 6, 7, 8] as const).find((bits) => bits === Number(given['data_bits'] ?? 8));
+  const stopBits = ([1, 2] as const).find((bits) => bits === Number(given['stop_bits'] ?? 1));
+  const word = given['parity'] ?? 'N';
+  const parity = (['N', 'E', 'O'] as const).find((known) => known === word);
+  if (!Number.isInteger(baudRate) || baudRate < 50 || !dataBits || !stopBits || !parity) return undefined;
+  return { baudRate, dataBits, parity, stopBits };
+}
+
+function readQuery(
+  query: unknown,
+  index: number,
+  read: (query: Record<string, unknown>) => Query | string,
+): Query | string {
+  if (typeof query !== 'object' || query === null) return `query ${index + 1} is no table`;
+  const parsed = read(query as Record<string, unknown>);
+  return typeof parsed === 'string' ? `query ${index + 1}: ${parsed}` : parsed;
+}
+
+function readOf(query: Record<string, unknown>): Query | string {
+  const kind = BATCH_READS.get(query['type']);
+  if (kind === undefined) return `there is no type ${JSON.stringify(query['type'])} to read`;
+  const { addr, reg, count, timeout } = query;
+  if (typeof addr !== 'number' || typeof reg !== 'number' || typeof count !== 'number')
+    return 'addr, reg and count must be numbers';
+  return { unitId: addr, request: { kind, start: reg, count }, timeoutMs: timeoutOf(timeout) };
+}
+
+function writeOf(query: Record<string, unknown>): Query | string {
+  const kind = BATCH_WRITES.get(query['type']);
+  if (kind === undefined) return `there is no type ${JSON.stringify(query['type'])} to write`;
+  const { addr, reg, value, timeout } = query;
+  const values = query['values'] ?? [value];
+  if (typeof addr !== 'number' || typeof reg !== 'number') return 'addr and reg must be numbers';
+  if (!Array.isArray(values)) return 'value or values is missing';
+  const numbers = values.map(numberOfJson);
+  if (numbers.some((number) => number === undefined)) return 'a value is no number';
+  const request = { kind, start: reg, values: numbers.map((number) => number ?? 0) };
+  return { unitId: addr, request, timeoutMs: timeoutOf(timeout) };
+}
+
+function timeoutOf(timeout: unknown): number | undefined {
+  return typeof timeout === 'number' ? timeout : undefined;
+}
+
+function entryOf(result: CallResult): unknown {
+  if (result.kind === 'fault') return { errcode: result.fault.number, errmsg: result.fault.text };
+  return result.kind === 'values' && result.values.length > 0 ? { data: result.values } : {};
+}
+
+function valuesOf(list: unknown, name: string): number[] {
+  // One value where the list should be, as some scripts write a single register.
+  const values = Array.isArray(list) ? list.map(numberOfJson) : [];
+  if (values.length === 0 || values.some((value) => value === undefined))
+    throw new LuaError(`bad argument #3 to '${name}' (numbers expected)`);
+  return values.map((value) => value ?? 0);
+}
+
+function plainOf(value: LuaValue): unknown {
+  if (typeof value === 'boolean') return value;
+  return numberOf(value) ?? textOf(value);
+}
+
+function numberOfJson(value: unknown): number | undefined {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'number' ? value : undefined;
+}

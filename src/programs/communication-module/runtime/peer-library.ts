@@ -1,0 +1,63 @@
+/** `ucm`: commands of other devices of the site (lua-device-api.md 3.11). */
+import { LIMITS } from '../../../lib/limits.ts';
+import { type HostFunction, type Library, LuaJson, numberOf, textOf } from '../../../lua/index.ts';
+import { failedResult, type ScriptHost, textArgument } from './script-host.ts';
+
+export const PEER_LIBRARY: Library = {
+  name: 'ucm',
+  source: String.raw`
+local host, kit = ...
+local error, setmetatable, type = error, setmetatable, type
+local execute = kit.wait('peer_command')
+
+ucm = {}
+kit.loaded.ucm = ucm
+local peers, methods = setmetatable({}, { __mode = 'k' }), {}
+
+function ucm.new(hardware_id, channel)
+  if type(hardware_id) ~= 'string' then error("bad argument #1 to 'new' (string expected)", 2) end
+  local peer = setmetatable({}, { __index = methods })
+  peers[peer] = { hardware_id, channel }
+  return peer
+end
+
+function methods.execute_command(peer, name, args, options)
+  local address = peers[peer]
+  if not address then error('the peer is called with a dot, use a colon', 2) end
+  return execute(address[1], address[2], name, args or {}, type(options) == 'table' and options.timeout or nil)
+end
+`,
+};
+
+const { peerMs, peerMsMax } = LIMITS.module;
+
+export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
+  return {
+    peer_command: {
+      waits: true,
+      call: async ([target, targetChannel, name, args, timeout]) => {
+        const timeoutMs = Math.min(Math.max(numberOf(timeout) ?? peerMs, 1), peerMsMax);
+        const targetChannelId = textOf(targetChannel);
+        const given = args instanceof LuaJson ? (JSON.parse(args.text) as unknown) : {};
+        const result = await host.call({
+          kind: 'question',
+          timeoutMs,
+          question: {
+            type: 'command',
+            channel_id: host.channelId,
+            target: textArgument(target, 1, 'new'),
+            ...(targetChannelId === undefined ? {} : { target_channel_id: targetChannelId }),
+            name: textArgument(name, 1, 'execute_command'),
+            arguments: Array.isArray(given) ? {} : (given as Record<string, unknown>),
+            timeout_ms: timeoutMs,
+          },
+        });
+        if (result.kind !== 'answer') return [undefined, undefined, 'internal fault'];
+        const { state, payload, error } = result.answer;
+        if (error !== undefined || state === undefined)
+          return [undefined, ...failedResult(error ?? 'no state', 7).slice(0, 2)];
+        return [state, new LuaJson(JSON.stringify(payload ?? {}))];
+      },
+    },
+  };
+}

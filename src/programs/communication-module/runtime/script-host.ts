@@ -1,0 +1,79 @@
+/** What the libraries of a script are given to work with. */
+import type { HostResult, LuaValue } from '../../../lua/index.ts';
+import { LuaError, LuaJson, numberOf, textOf, typeNameOf } from '../../../lua/index.ts';
+import type { BlueprintFacts } from '../../../protocol/module.ts';
+import type {
+  CallResult,
+  ConfigurationGroups,
+  DeviceLogEntry,
+  Surroundings,
+  ThreadCall,
+} from '../thread-messages.ts';
+
+export interface ScriptHost {
+  readonly channelId: string;
+  readonly facts: BlueprintFacts;
+  readonly groups: ConfigurationGroups;
+  readonly surroundings: Surroundings;
+  readonly ports: ReadonlyMap<string, string>;
+  epochS(): number;
+  /** Carried out on the main thread. Never rejects. */
+  call(request: ThreadCall): Promise<CallResult>;
+  /** False: more than the device may send. */
+  publish(subject: 'telemetry' | 'properties', text: string): boolean;
+  log(entry: DeviceLogEntry): void;
+  /** Of the command that a task is busy with. */
+  respond(id: string, state: 'log' | 'error', payloadText: string): void;
+}
+
+/** Results of a host function whose first value is missing: nothing, what went wrong, its number. */
+export function failedResult(text: string, number: number): HostResult {
+  return [undefined, text, BigInt(number)];
+}
+
+/** The results that a script gets of something that was carried out elsewhere. */
+export function resultOf(result: CallResult): HostResult {
+  switch (result.kind) {
+    case 'values':
+      return [new LuaJson(JSON.stringify(result.values))];
+    case 'bytes':
+      return [result.bytes];
+    case 'done':
+      return [true];
+    case 'fault':
+      return failedResult(result.fault.text, result.fault.number);
+    case 'answer':
+      return result.answer.error === undefined ? [true] : failedResult(result.answer.error, 7);
+  }
+}
+
+/** @throws LuaError when the argument is no number */
+export function numberArgument(value: LuaValue, position: number, name: string): number {
+  const number = numberOf(value);
+  if (number === undefined) throw badArgument(value, position, name, 'number');
+  return number;
+}
+
+/** Text of a string or number. @throws LuaError */
+export function textArgument(value: LuaValue, position: number, name: string): string {
+  const text = textOf(value);
+  if (text === undefined) throw badArgument(value, position, name, 'string');
+  return text;
+}
+
+/** Exact bytes of a string or number. @throws LuaError */
+export function bytesArgument(value: LuaValue, position: number, name: string): Buffer {
+  return Buffer.isBuffer(value) ? value : Buffer.from(textArgument(value, position, name));
+}
+
+/** What a table says. @throws LuaError */
+export function tableArgument(value: LuaValue, position: number, name: string): unknown {
+  if (!(value instanceof LuaJson)) throw badArgument(value, position, name, 'table');
+  return JSON.parse(value.text);
+}
+
+function badArgument(value: LuaValue, position: number, name: string, wanted: string): LuaError {
+  return new LuaError(
+    `bad argument #${position} to '${name}' (${wanted} expected, got ${typeNameOf(value)})`,
+  );
+}

@@ -1,0 +1,160 @@
+/** Raw serial ports: `serial` (lua-device-api.md 3.10), and `rs485` and `rs232` of the older generation (6.2). */
+import {
+  type HostFunction,
+  type HostResult,
+  type Library,
+  LuaError,
+  numberOf,
+  textOf,
+} from '../../../lua/index.ts';
+import type { SerialOperation } from '../thread-messages.ts';
+import { serialSettings } from './modbus-library.ts';
+import {
+  bytesArgument,
+  failedResult,
+  numberArgument,
+  resultOf,
+  type ScriptHost,
+  textArgument,
+} from './script-host.ts';
+
+const NEW_SOURCE = String.raw`
+local host, kit = ...
+local error, format, pcall, select, setmetatable, type = error, string.format, pcall, select, setmetatable, type
+local read, write, flush = kit.wait('serial_read'), kit.wait('serial_write'), kit.wait('serial_flush')
+local acquire, release = kit.wait('serial_acquire'), kit.wait('serial_release')
+
+serial = {}
+kit.loaded.serial = serial
+local names, methods = setmetatable({}, { __mode = 'k' }), {}
+
+function serial.new(uri)
+  local name, message = host.serial_port(uri)
+  if not name then return nil, message end
+  local port = setmetatable({}, { __index = methods })
+  names[port] = name
+  return port
+end
+
+local function name_of(port)
+  local name = names[port]
+  if not name then error('the port is called with a dot, use a colon', 3) end
+  return name
+end
+
+function methods.read(port, count, timeout)
+  local bytes, message = read(name_of(port), count, timeout)
+  return bytes, message
+end
+
+function methods.write(port, bytes)
+  local _, message = write(name_of(port), bytes)
+  return message
+end
+
+function methods.flush(port)
+  local _, message = flush(name_of(port))
+  return message
+end
+
+local function finish(name, ok, ...)
+  release(name)
+  if ok then return ... end
+  error((...), 0)
+end
+
+function methods.transaction(port, body)
+  if type(body) ~= 'function' then
+    error(format("bad argument #1 to 'transaction' (function expected, got %s)", type(body)), 2)
+  end
+  local name = name_of(port)
+  local ok, message = acquire(name)
+  if not ok then return nil, message end
+  return finish(name, pcall(body))
+end
+`;
+
+const OLD_SOURCE = String.raw`
+local host, kit = ...
+local configure, write, receive, flush =
+  kit.wait('serial_configure'), kit.wait('serial_write'), kit.wait('serial_receive'), kit.wait('serial_flush')
+
+local function outcome(_, message, code) return code or 0 end
+
+for _, name in ipairs({ 'rs485', 'rs232' }) do
+  local port = {}
+
+  function port.init(baud_rate, data_bits, parity, stop_bits)
+    return outcome(configure(name, baud_rate, data_bits, parity, stop_bits))
+  end
+
+  function port.send(bytes, do_flush)
+    if do_flush ~= false then flush(name) end
+    return outcome(write(name, bytes))
+  end
+
+  function port.receive(timeout)
+    local bytes, _, code = receive(name, timeout)
+    return bytes, code or 0
+  end
+
+  port.err_to_str = kit.err_to_str
+  _G[name] = port
+  kit.loaded[name] = port
+end
+`;
+
+export function serialLibrary(isOld: boolean): Library {
+  return { name: 'serial', source: isOld ? OLD_SOURCE : NEW_SOURCE };
+}
+
+const PORT_URI = /^port:\/\/([A-Za-z0-9_-]{1,64})\/?(?:\?.*)?$/i;
+
+export function serialFunctions(host: ScriptHost): Record<string, HostFunction> {
+  const run = async (name: unknown, operation: SerialOperation): Promise<HostResult> =>
+    resultOf(await host.call({ kind: 'serial', port: String(name), operation }));
+
+  return {
+    serial_port: {
+      call: ([uri]) => {
+        const name = PORT_URI.exec(textArgument(uri, 1, 'new').trim())?.[1];
+        if (name === undefined) return failedResult('serial ports are called port://name', 3);
+        if (host.ports.has(name)) return [name];
+        return failedResult(`hardware port "${name}" is not available on this module`, 5);
+      },
+    },
+    serial_read: {
+      waits: true,
+      call: async ([name, count, timeout]) => {
+        const countMax = numberArgument(count, 1, 'read');
+        if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");
+        return run(textOf(name), { do: 'read', countMax, timeoutMs: numberOf(timeout) ?? 1_000 });
+      },
+    },
+    serial_receive: {
+      waits: true,
+      call: ([name, timeout]) => run(textOf(name), { do: 'receive', timeoutMs: numberOf(timeout) ?? 1_000 }),
+    },
+    serial_write: {
+      waits: true,
+      call: async ([name, bytes]) =>
+        run(textOf(name), { do: 'write', bytes: Uint8Array.from(bytesArgument(bytes, 1, 'write')) }),
+    },
+    serial_flush: { waits: true, call: ([name]) => run(textOf(name), { do: 'flush' }) },
+    serial_acquire: { waits: true, call: ([name]) => run(textOf(name), { do: 'acquire' }) },
+    serial_release: { waits: true, call: ([name]) => run(textOf(name), { do: 'release' }) },
+    serial_configure: {
+      waits: true,
+      call: async ([name, baudRate, dataBits, parity, stopBits]) => {
+        const settings = serialSettings({
+          baud_rate: numberOf(baudRate),
+          data_bits: numberOf(dataBits),
+          parity: textOf(parity),
+          stop_bits: numberOf(stopBits),
+        });
+        if (settings === undefined) return failedResult('invalid argument', 3);
+        return run(textOf(name), { do: 'configure', settings });
+      },
+    },
+  };
+}

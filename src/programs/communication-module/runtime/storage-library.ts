@@ -1,0 +1,80 @@
+/** `storage`: texts that outlive restarts, kept by the gateway (lua-device-api.md 3.5, 6.2). */
+import { LIMITS } from '../../../lib/limits.ts';
+import type { HostFunction, HostResult, Library } from '../../../lua/index.ts';
+import { isStorageKey } from '../../../protocol/module.ts';
+import type { Question } from '../conversation.ts';
+import { bytesArgument, failedResult, resultOf, type ScriptHost, textArgument } from './script-host.ts';
+
+const SOURCE = String.raw`
+local read, write, remove = kit.wait('storage_read'), kit.wait('storage_write'), kit.wait('storage_remove')
+local tostring, type = tostring, type
+
+storage = {}
+kit.loaded.storage = storage
+
+local function outcome(ok, message, code)
+  if is_old then return code or 0 end
+  return message
+end
+
+function storage.write(key, value)
+  if type(value) ~= 'string' then value = tostring(value) end
+  return outcome(write(key, value))
+end
+
+function storage.remove(key) return outcome(remove(key)) end
+
+function storage.read(key)
+  local value, message, code = read(key)
+  if is_old then return value, code or 0 end
+  return value, message
+end
+
+if is_old then storage.err_to_str = kit.err_to_str end
+`;
+
+export function storageLibrary(isOld: boolean): Library {
+  return { name: 'storage', source: `local host, kit = ...\nlocal is_old = ${isOld}\n${SOURCE}` };
+}
+
+const { storageKeyBytes, storageValueBytes } = LIMITS.module;
+const CODES = { invalidArgument: 3, notFound: 6, internal: 7 } as const;
+
+export function storageFunctions(host: ScriptHost): Record<string, HostFunction> {
+  async function ask(key: string, question: Question): Promise<HostResult> {
+    if (!isStorageKey(key))
+      return failedResult(`a key has 1 to ${storageKeyBytes} bytes`, CODES.invalidArgument);
+    const result = await host.call({ kind: 'question', question, timeoutMs: undefined });
+    if (result.kind !== 'answer' || result.answer.error !== undefined) return resultOf(result);
+    if (question.type !== 'storage_read') return [true];
+    const { value } = result.answer;
+    return value === undefined ? failedResult('NotFound', CODES.notFound) : [Uint8Array.from(value)];
+  }
+  const { channelId } = host;
+  return {
+    storage_read: {
+      waits: true,
+      call: async ([name]) => {
+        const key = textArgument(name, 1, 'read');
+        return ask(key, { type: 'storage_read', channel_id: channelId, key });
+      },
+    },
+    storage_write: {
+      waits: true,
+      call: async ([name, content]) => {
+        const key = textArgument(name, 1, 'write');
+        const value = bytesArgument(content, 2, 'write');
+        if (value.length > storageValueBytes)
+          return failedResult(`a value has at most ${storageValueBytes} bytes`, CODES.invalidArgument);
+        return ask(key, { type: 'storage_write', channel_id: channelId, key, value });
+      },
+    },
+    storage_remove: {
+      waits: true,
+      call: async ([name]) => {
+        const key = textArgument(name, 1, 'remove');
+        return ask(key, { type: 'storage_remove', channel_id: channelId, key });
+      },
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** What goes between the module's main thread, which owns all wires, and the threads that run scripts. */
+import type { BlueprintFacts } from '../../protocol/module.ts';
+import type { Answer, Question } from './conversation.ts';
+import type { ModbusRequest, SerialSettings } from './field/index.ts';
+
+/** All groups of a device, as the gateway gives them. */
+export type ConfigurationGroups = Record<string, Record<string, unknown>>;
+
+export interface ScriptStart {
+  /** Another number for each start, so that nothing of an earlier run is taken for this one's. */
+  seat: number;
+  channelId: string;
+  script: Uint8Array;
+  facts: BlueprintFacts;
+  groups: ConfigurationGroups;
+}
+
+export type ToThread =
+  | ({ kind: 'start' } & ScriptStart)
+  | { kind: 'stop'; seat: number }
+  | { kind: 'command'; seat: number; id: string; name: string; argumentsText: string }
+  /** `changed`: groups whose callbacks run. */
+  | { kind: 'configuration'; seat: number; groups: ConfigurationGroups; changed: readonly string[] }
+  | { kind: 'check'; seat: number; id: string; group: string; values: Record<string, unknown> }
+  | { kind: 'surroundings'; surroundings: Surroundings }
+  | { kind: 'answer'; call: number; result: CallResult };
+
+/** What is the same for every script. */
+export interface Surroundings {
+  /** The link to the broker, as scripts are told. */
+  isConnected: boolean;
+  /** The link keeps up; else nothing can be sent. */
+  hasRoom: boolean;
+  timeZone: string;
+}
+
+export type FailureReason = 'error' | 'syntax' | 'time' | 'memory';
+
+export interface DeviceLogEntry {
+  message: string;
+  severity: 'debug' | 'info' | 'warning' | 'error';
+  persist: boolean;
+}
+
+export type FromThread =
+  /** The entry of the script has ended well; jobs and handlers live. */
+  | { kind: 'running'; seat: number }
+  /** The script is over. */
+  | { kind: 'failed'; seat: number; reason: FailureReason; message: string }
+  | { kind: 'publish'; seat: number; subject: 'telemetry' | 'properties'; text: string }
+  | ({ kind: 'log'; seat: number } & DeviceLogEntry)
+  | { kind: 'response'; seat: number; text: string }
+  | { kind: 'verdict'; seat: number; id: string; refusal?: string }
+  | { kind: 'call'; seat: number; call: number; request: ThreadCall };
+
+/** What only the main thread can do. */
+export type ThreadCall =
+  | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: number | undefined }
+  | { kind: 'serial'; port: string; operation: SerialOperation }
+  | { kind: 'question'; question: Question; timeoutMs: number | undefined };
+
+export type SerialOperation =
+  | { do: 'read'; countMax: number; timeoutMs: number }
+  /** What arrives first, up to a silence. */
+  | { do: 'receive'; timeoutMs: number }
+  | { do: 'write'; bytes: Uint8Array }
+  | { do: 'flush' }
+  | { do: 'configure'; settings: SerialSettings }
+  /** Has the port to itself until it releases it or ends. */
+  | { do: 'acquire' }
+  | { do: 'release' };
+
+/** A fault in the words and numbers of the device API. */
+export interface CallFault {
+  text: string;
+  number: number;
+}
+
+export type CallResult =
+  | { kind: 'values'; values: readonly number[] }
+  | { kind: 'bytes'; bytes: Uint8Array }
+  | { kind: 'done' }
+  | { kind: 'answer'; answer: Answer }
+  | { kind: 'fault'; fault: CallFault };
+
+/** What a thread is given at its start. */
+export interface ThreadData {
+  surroundings: Surroundings;
+  /** Device file of each serial port by its name. */
+  ports: Readonly<Record<string, string>>;
+  /** Two words: a count that is odd while a slice runs, and the seat it belongs to. */
+  watch: SharedArrayBuffer;
+}

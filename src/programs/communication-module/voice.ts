@@ -1,0 +1,82 @@
+/** What a module says over its link: for its devices, and for itself on its own channel. */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import { MODULE_CHANNEL } from '../../protocol/module.ts';
+import type { GatewayLink } from './mqtt.ts';
+import type { DeviceLogEntry } from './thread-messages.ts';
+
+export interface Voice {
+  /** Telemetry or properties; what cannot be sent now is measured anew. */
+  publish(channelId: string, subject: 'telemetry' | 'properties', text: string): void;
+  log(channelId: string, entry: DeviceLogEntry): void;
+  /** The answer to a command; sent until it is acknowledged. */
+  respond(channelId: string, text: string): void;
+  /** The module's own properties, now. */
+  introduce(): void;
+  stop(): void;
+}
+
+const HEARTBEAT_MS = 1_000;
+const PROPERTIES_MS = 30_000;
+
+export function createVoice(options: {
+  link: Pick<GatewayLink, 'send' | 'keep'>;
+  clock: Clock;
+  log: Log;
+  limits: Limits['module'];
+  counts: () => { running: number; failed: number };
+  /** Called with every heartbeat and after a message that could not be sent. */
+  onPulse: () => void;
+}): Voice {
+  const { link, clock, limits } = options;
+  const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
+
+  function keep(channelId: string, subject: 'log' | 'commandResponse', text: string): void {
+    if (!link.keep(channelId, subject, text))
+      options.log.warnLimited(
+        'full',
+        limits.sameErrorMs,
+        'too much waits for the gateway, messages are lost',
+      );
+  }
+
+  function beat(): void {
+    options.onPulse();
+    const { running, failed } = options.counts();
+    const text = JSON.stringify({
+      timestamp: epochS(),
+      alerts: null,
+      status: 'ok',
+      scripts_running: running,
+      scripts_failed: failed,
+    });
+    link.send(MODULE_CHANNEL, 'telemetry', text, 0);
+  }
+
+  function introduce(): void {
+    const text = JSON.stringify({ timestamp: epochS(), virtual: true, lua_api_ver: 3 });
+    link.send(MODULE_CHANNEL, 'properties', text);
+  }
+
+  const timers: Timer[] = [
+    clock.setRepeating(HEARTBEAT_MS, beat),
+    clock.setRepeating(PROPERTIES_MS, introduce),
+  ];
+
+  return {
+    publish: (channelId, subject, text) => {
+      if (!link.send(channelId, subject, text)) options.onPulse();
+    },
+    log: (channelId, { message, severity, persist }) => {
+      const text = JSON.stringify({ timestamp: epochS(), message, severity, persist });
+      if (persist) keep(channelId, 'log', text);
+      else link.send(channelId, 'log', text);
+    },
+    respond: (channelId, text) => keep(channelId, 'commandResponse', text),
+    introduce,
+    stop: () => {
+      for (const timer of timers) timer.cancel();
+    },
+  };
+}

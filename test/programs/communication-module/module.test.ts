@@ -1,0 +1,243 @@
+/** The whole module with its threads, against a broker on a real socket. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { programEntry } from '../../../src/platform/processes/index.ts';
+import { startThread } from '../../../src/platform/threads/index.ts';
+import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
+import { until } from '../../support/until.ts';
+import { recordingLog } from '../../support/workspace.ts';
+import { isIn, type StandInGateway, startStandInGateway } from './stand-in-gateway.ts';
+
+const clock = createSystemClock();
+after(() => clock.close());
+
+function start(gateway: StandInGateway, limits: Partial<Limits['module']> = {}): CommunicationModule {
+  return startModule({
+    configuration: { connection: gateway.connection, ports: {} },
+    clock,
+    log: recordingLog(clock).log,
+    run: randomUUID(),
+    limits: { ...LIMITS, module: { ...LIMITS.module, ...limits } },
+    startThread: (options) =>
+      startThread({ entry: programEntry('programs/communication-module/script-thread'), ...options }),
+  });
+}
+
+/** Sends a number every 50 ms. */
+const TICKING = `
+  local count = 0
+  scheduler.add(50, function() count = count + 1 enapter.send_telemetry({ count = count }) end)`;
+
+const counts = (gateway: StandInGateway, channelId: string): number[] =>
+  gateway.bodies(channelId, 'v1/telemetry').map(({ count }) => Number(count));
+
+describe('a communication module', () => {
+  let gateway: StandInGateway;
+  let module: CommunicationModule;
+  before(async () => {
+    gateway = await startStandInGateway();
+    module = start(gateway);
+  });
+  after(async () => {
+    await module.stop();
+    await gateway.stop();
+  });
+
+  test('says hello, tells of itself, and answers commands that it does not have', async () => {
+    await until(() => gateway.bodies('ucm', 'v1/telemetry').length > 0);
+    const [hello] = gateway.said;
+    assert.ok(hello?.type === 'hello' && hello.version === 1 && hello.offers.includes('modbus'));
+    const [heartbeat] = gateway.bodies('ucm', 'v1/telemetry');
+    assert.deepEqual(
+      { ...heartbeat, timestamp: 0 },
+      { timestamp: 0, alerts: null, status: 'ok', scripts_running: 0, scripts_failed: 0 },
+    );
+    const [properties] = gateway.bodies('ucm', 'v1/register');
+    assert.deepEqual({ ...properties, timestamp: 0 }, { timestamp: 0, virtual: true, lua_api_ver: 3 });
+    gateway.command('ucm', 'own', 'explode');
+    gateway.command('nobody', 'other', 'start');
+    await until(() => gateway.heard.filter(({ subject }) => subject === 'v1/command/responses').length === 2);
+    assert.deepEqual(gateway.bodies('ucm', 'v1/command/responses'), [
+      { id: 'own', state: 'error', payload: { message: 'command handler not implemented' } },
+    ]);
+    assert.deepEqual(gateway.bodies('nobody', 'v1/command/responses'), [
+      { id: 'other', state: 'error', payload: { message: 'script is not running' } },
+    ]);
+  });
+
+  test('names what is wrong with a script, in its status and in the log of the device', async () => {
+    gateway.assign([
+      { channelId: 'syntax', script: 'local x = = 1' },
+      { channelId: 'raises', script: "error('no such inverter')" },
+      { channelId: 'fine', script: TICKING },
+    ]);
+    await isIn(gateway, 'syntax', 'failed');
+    await isIn(gateway, 'raises', 'failed');
+    await until(() => counts(gateway, 'fine').length > 2);
+    const reasons = gateway.said.flatMap((message) =>
+      message.type === 'status' && message.state === 'failed' ? [message.reason ?? ''] : [],
+    );
+    assert.ok(reasons.some((reason) => /main\.lua:1: unexpected symbol/.test(reason)));
+    assert.ok(reasons.some((reason) => /main\.lua:1: no such inverter/.test(reason)));
+    await until(() => gateway.bodies('raises', 'v3/logs').length > 0);
+    const [entry] = gateway.bodies('raises', 'v3/logs');
+    assert.ok(entry?.severity === 'error' && entry.persist === true);
+    assert.match(String(entry.message), /no such inverter/);
+    await until(() => module.scriptsFailed === 2 && module.scriptsRunning === 1);
+  });
+
+  test('runs commands, keeps storage at the gateway, and asks other devices', async () => {
+    gateway.assign([
+      {
+        channelId: 'worker',
+        script: `
+          enapter.register_command_handler('remember', function(ctx, args)
+            local err = storage.write('key', args.text)
+            if err then ctx.error(err) end
+            local value = storage.read('key')
+            local missing, reason = storage.read('other')
+            storage.remove('key')
+            local gone, why = storage.read('key')
+            return { value = value, reason = reason, why = why }
+          end)
+          enapter.register_command_handler('ask', function()
+            local state, payload, err = ucm.new('H2', 'rl6'):execute_command('close', { ch = 3 }, { timeout = 500 })
+            return { state = state, payload = payload, err = err }
+          end)`,
+      },
+    ]);
+    await isIn(gateway, 'worker', 'running');
+    gateway.command('worker', 'e1', 'remember', { text: 'grün' });
+    gateway.command('worker', 'e2', 'ask');
+    await until(() => gateway.bodies('worker', 'v1/command/responses').length === 2);
+    assert.deepEqual(gateway.bodies('worker', 'v1/command/responses'), [
+      { id: 'e1', state: 'completed', payload: { value: 'grün', reason: 'NotFound', why: 'NotFound' } },
+      { id: 'e2', state: 'completed', payload: { state: 'completed', payload: { target: 'H2', ch: 3 } } },
+    ]);
+    assert.equal(gateway.storage.size, 0);
+  });
+
+  test('hands over a new configuration without a restart', async () => {
+    const script = `
+      enapter.log('start')
+      configuration.after_write('a', function(values) enapter.log('a ' .. values.x) end)
+      configuration.after_write('b', function(values) enapter.log('b ' .. values.x) end)`;
+    const device = { channelId: 'conf', script, groups: { a: { x: 1 }, b: { x: 1 } } };
+    gateway.assign([device]);
+    await isIn(gateway, 'conf', 'running');
+    const logs = (): unknown[] => gateway.bodies('conf', 'v3/logs').map(({ message }) => message);
+    gateway.configure('conf', { a: { x: 2 }, b: { x: 1 } }, []);
+    await until(() => logs().length === 2);
+    // The same values, but somebody wrote them.
+    gateway.configure('conf', { a: { x: 2 }, b: { x: 1 } }, ['b']);
+    await until(() => logs().length === 3);
+    assert.deepEqual(logs(), ['start', 'a 2', 'b 1']);
+  });
+
+  test('leaves a script alone that is assigned again, replaces a changed one, stops one that is gone', async () => {
+    const keep = { channelId: 'keep', script: TICKING };
+    gateway.assign([keep, { channelId: 'change', script: TICKING }, { channelId: 'go', script: TICKING }]);
+    for (const channelId of ['keep', 'change', 'go'])
+      await until(() => counts(gateway, channelId).length > 2);
+    gateway.assign([keep, { channelId: 'change', script: `${TICKING} -- changed` }]);
+    await isIn(gateway, 'go', 'stopped');
+    await isIn(gateway, 'change', 'running');
+    const before = counts(gateway, 'keep').length;
+    const goneAt = counts(gateway, 'go').length;
+    await until(() => counts(gateway, 'keep').length > before + 3);
+    const seen = counts(gateway, 'keep');
+    assert.deepEqual(
+      seen,
+      seen.toSorted((a, b) => a - b),
+    );
+    assert.equal(counts(gateway, 'go').length, goneAt);
+    assert.equal(counts(gateway, 'change').filter((count) => count === 1).length, 2);
+  });
+
+  test('keeps scripts running while the gateway is away, and brings what must not be lost', async () => {
+    gateway.assign([
+      {
+        channelId: 'away',
+        script: `
+          local count = 0
+          scheduler.add(50, function() count = count + 1 enapter.send_telemetry({ count = count }) end)
+          enapter.on_connection_status_changed(function(connected)
+            enapter.log(connected and 'back' or 'lost', 'info', true)
+          end)`,
+      },
+    ]);
+    await until(() => counts(gateway, 'away').length > 2);
+    const last = counts(gateway, 'away').at(-1) ?? 0;
+    await gateway.interrupt();
+    await clock.sleep(300);
+    await gateway.resume();
+    await until(() => gateway.bodies('away', 'v3/logs').length === 2);
+    await until(() => (counts(gateway, 'away').at(-1) ?? 0) > last + 3);
+    // It was not started again: the count went on.
+    assert.equal(counts(gateway, 'away').filter((count) => count === 1).length, 1);
+    assert.deepEqual(
+      gateway.bodies('away', 'v3/logs').map(({ message }) => message),
+      ['lost', 'back'],
+    );
+  });
+
+  test('restarts on request, one or all', async () => {
+    const script = "enapter.log('start')";
+    gateway.assign([
+      { channelId: 'r1', script },
+      { channelId: 'r2', script },
+    ]);
+    const starts = (channelId: string): number => gateway.bodies(channelId, 'v3/logs').length;
+    await until(() => starts('r1') === 1 && starts('r2') === 1);
+    gateway.say({ type: 'restart', channel_id: 'r1' });
+    await until(() => starts('r1') === 2);
+    assert.equal(starts('r2'), 1);
+    gateway.command('ucm', 'boot', 'reboot');
+    await until(() => starts('r1') === 3 && starts('r2') === 2);
+  });
+
+  test('fetches damaged content again instead of running it', async () => {
+    let damages = 0;
+    gateway.tamper = (piece) => {
+      if (damages++ === 0) piece.data.write('garbage');
+    };
+    const impatient = await startStandInGateway();
+    const other = start(impatient, { answerMs: 100 });
+    impatient.tamper = gateway.tamper;
+    impatient.assign([{ channelId: 'late', script: TICKING }]);
+    await until(() => counts(impatient, 'late').length > 0);
+    assert.ok(damages >= 3);
+    gateway.tamper = undefined;
+    await other.stop();
+    await impatient.stop();
+  });
+});
+
+describe('a script that hurts', () => {
+  const STUCK = "scheduler.add(200, function() string.rep('a', 40):find(('a*'):rep(40) .. 'b') end)";
+
+  test('inside of C is ended with its thread and named; its neighbours go on within a second', async () => {
+    const gateway = await startStandInGateway();
+    const module = start(gateway);
+    gateway.assign([
+      { channelId: 'stuck', script: STUCK },
+      { channelId: 'neighbour', script: TICKING },
+    ]);
+    await isIn(gateway, 'stuck', 'failed');
+    const failedAtMs = clock.monotonicMs();
+    const status = gateway.said.findLast(
+      (message) => message.type === 'status' && message.channel_id === 'stuck',
+    );
+    assert.match(status?.type === 'status' ? (status.reason ?? '') : '', /execution time exceeded/);
+    await until(() => counts(gateway, 'neighbour').filter((count) => count === 1).length === 2);
+    const tookMs = clock.monotonicMs() - failedAtMs;
+    assert.ok(tookMs < 1_000, `${tookMs} ms`);
+    const logs = gateway.bodies('neighbour', 'v3/logs').map(({ message }) => String(message));
+    assert.match(logs.join('\n'), /restarted: a script beside it was stuck/);
+    await module.stop();
+    await gateway.stop();
+  });
+});

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { until } from '../../../support/until.ts';
+import { clock, closeBenches, type Posted, scriptBench } from './script-bench.ts';
+
+after(closeBenches);
+
+const failureOf = (posted: Posted[]): string => {
+  const failed = posted.find(({ kind }) => kind === 'failed');
+  return failed?.kind === 'failed' ? `${failed.reason}: ${failed.message.split('\n')[0]}` : 'none';
+};
+
+describe('a device script fails', () => {
+  for (const [what, source, failure] of [
+    ['with its syntax', 'local x =', /^syntax: .*main\.lua:1/],
+    ['when its chunk raises', "error('boom')", /^error: main\.lua:1: boom/],
+    ['when enapter.main raises', "function enapter.main() error('boom') end", /^error: main\.lua:1: boom/],
+    ['when it never ends', 'while true do end', /^time: execution time exceeded/],
+    ['when it never ends inside pcall', 'while true do pcall(function() while true do end end) end', /^time/],
+    ['when it takes all memory', "local t = {} while true do t[#t+1] = ('x'):rep(1000000) end", /^memory/],
+    ['when a module is missing', "require('nothing')", /module 'nothing' not found/],
+  ] as const)
+    test(what, async () => {
+      const bench = scriptBench(source);
+      await bench.started();
+      assert.match(failureOf(bench.posted), failure);
+      const [answer] = await bench.command('anything');
+      assert.deepEqual(answer, { state: 'error', payload: { message: 'script is not running' } });
+    });
+});
+
+describe('a device script', () => {
+  test('cannot reach files, programs, the environment or native code', async () => {
+    const bench = scriptBench(`
+      local names = {}
+      for _, name in ipairs({ 'io', 'dofile', 'loadfile', 'package.loadlib', 'os.execute', 'os.getenv', 'os.remove' }) do
+        local value = load('return ' .. name)()
+        if value ~= nil then names[#names + 1] = name end
+      end
+      enapter.send_telemetry({ found = table.concat(names, ' ') })`);
+    await bench.started();
+    assert.deepEqual(bench.telemetry(), [{ found: '' }]);
+  });
+
+  test('sends telemetry and properties with exact values; types of empty tables are as declared', async () => {
+    const bench = scriptBench(
+      `enapter.send_telemetry({
+        integer = 9007199254740993, float = 0.5, whole = 2.0, text = 'ä', flag = false, none = nil,
+        alerts = {}, names = {}, object = {}, list = { 'a', 'b' },
+      })
+      enapter.send_properties({ model = 'M1' })`,
+      { facts: { telemetry: { names: 'array_of_strings', object: 'json' } } },
+    );
+    await bench.started();
+    const text = bench.posted.find(({ kind }) => kind === 'publish');
+    assert.ok(text?.kind === 'publish' && text.text.includes('"integer":9007199254740993'));
+    const [{ integer: _, ...telemetry } = {}] = bench.telemetry();
+    assert.deepEqual(telemetry, {
+      float: 0.5,
+      whole: 2,
+      text: 'ä',
+      flag: false,
+      alerts: [],
+      names: [],
+      object: {},
+      list: ['a', 'b'],
+    });
+    assert.deepEqual(bench.properties(), [{ model: 'M1' }]);
+  });
+
+  test('leaves out a value that cannot be sent, says so, and sends the others', async () => {
+    const bench = scriptBench('enapter.send_telemetry({ bad = 0/0, worse = print, good = 1 })');
+    await bench.started();
+    assert.deepEqual(bench.telemetry(), [{ good: 1 }]);
+    assert.match(bench.logs().join('\n'), /warning: bad is not sent: .*not finite/);
+    assert.match(bench.logs().join('\n'), /warning: worse is not sent: a function cannot be handed over/);
+  });
+
+  test('is told when nothing can be sent, in the way of its generation', async () => {
+    const source = 'enapter.log(tostring(enapter.send_telemetry({ a = 1 })))';
+    const newer = scriptBench(source, { isConnected: false });
+    const older = scriptBench(source, { isConnected: false, facts: { api: 'v1' } });
+    await Promise.all([newer.started(), older.started()]);
+    assert.deepEqual(newer.logs(), ['info: not connected']);
+    assert.deepEqual(older.logs(), ['info: 2']);
+    assert.deepEqual(newer.telemetry(), []);
+  });
+
+  test('may not send more than its share, and cannot flood the log', async () => {
+    const bench = scriptBench(
+      `local refused
+      for index = 1, 20 do refused = enapter.send_telemetry({ a = index }) or refused end
+      for index = 1, 50 do enapter.log('line ' .. index) end
+      system.delay(300)
+      enapter.log(refused)`,
+      { limits: { messageBurst: 5, messagesPerSecond: 1, logBurst: 10, logsPerSecond: 10 } },
+    );
+    await bench.started();
+    assert.equal(bench.telemetry().length, 5);
+    const logs = bench.logs();
+    assert.equal(logs[9], 'info: line 10');
+    assert.equal(logs[10], 'warning: 40 log entries were dropped, because there were too many');
+    assert.equal(logs[11], 'info: too many messages');
+  });
+
+  test('logs with severity and persistence, and prints', async () => {
+    const bench = scriptBench(
+      "enapter.log('a', 'error', true) enapter.log(5, 'shout') enapter.log({}, nil, false) print('x', 1)",
+    );
+    await bench.started();
+    const [first, second, third, fourth] = bench.logs();
+    assert.deepEqual([first, second, fourth], ['error!: a', 'info: 5', 'debug: x\t1']);
+    assert.match(third ?? '', /^info: table: /);
+  });
+
+  test('knows its generation and runs enapter.main once after its chunk', async () => {
+    const bench = scriptBench(
+      "enapter.log('chunk ' .. runtime_version) function enapter.main() enapter.log('main') end",
+    );
+    await bench.started();
+    assert.deepEqual(bench.logs(), ['info: chunk v3', 'info: main']);
+  });
+
+  test('goes on after a failing scheduled function, and logs the same failure once', async () => {
+    const bench = scriptBench('scheduler.add(50, function() local t = nil; return t.x end)');
+    await bench.started();
+    await until(() => bench.logs().length > 0);
+    await clock.sleep(200);
+    assert.equal(bench.logs().length, 1);
+    assert.match(
+      bench.logs()[0] ?? '',
+      /error: main\.lua:1: attempt to index a nil value.*\nstack traceback:/,
+    );
+    assert.equal(failureOf(bench.posted), 'none');
+  });
+
+  test('hears when the link to the gateway changes', async () => {
+    const bench = scriptBench(
+      'enapter.on_connection_status_changed(function(c) enapter.log(tostring(c) .. tostring(enapter.get_connection_status())) end)',
+    );
+    await bench.started();
+    bench.surroundings.isConnected = false;
+    bench.device.connectionChanged(false);
+    await until(() => bench.logs().length > 0);
+    assert.deepEqual(bench.logs(), ['info: falsefalse']);
+  });
+});
+
+describe('a command of a device script', () => {
+  const SOURCE = `
+    enapter.register_command_handler('table', function(ctx, args) return { echo = args.value, none = args.none } end)
+    enapter.register_command_handler('nothing', function() end)
+    enapter.register_command_handler('number', function() return 5 end)
+    enapter.register_command_handler('list', function() return { 1, 2 } end)
+    enapter.register_command_handler('empty', function() return {} end)
+    enapter.register_command_handler('refuse', function(ctx) ctx.error('too hot') enapter.log('still there') end)
+    enapter.register_command_handler('stubborn', function(ctx) pcall(ctx.error, 'too hot') return { fine = true } end)
+    enapter.register_command_handler('raise', function() error('boom') end)
+    enapter.register_command_handler('steps', function(ctx) ctx.log('one') system.delay(5) ctx.log('two') return {} end)
+    enapter.register_command_handler('replaced', function() return { version = 1 } end)
+    enapter.register_command_handler('replaced', function() return { version = 2 } end)`;
+
+  for (const [name, args, responses] of [
+    ['missing', {}, [{ state: 'error', payload: { message: 'command handler not implemented' } }]],
+    ['refuse', {}, [{ state: 'error', payload: { message: 'too hot' } }]],
+    ['stubborn', {}, [{ state: 'error', payload: { message: 'too hot' } }]],
+    ['raise', {}, [{ state: 'error', payload: { message: 'boom' } }]],
+    ['table', { value: 7 }, [{ state: 'completed', payload: { echo: 7 } }]],
+    ['nothing', {}, [{ state: 'completed', payload: {} }]],
+    ['number', {}, [{ state: 'completed', payload: { result: 5 } }]],
+    ['list', {}, [{ state: 'completed', payload: { result: [1, 2] } }]],
+    ['empty', {}, [{ state: 'completed', payload: {} }]],
+    ['replaced', {}, [{ state: 'completed', payload: { version: 2 } }]],
+    [
+      'steps',
+      {},
+      [
+        { state: 'log', payload: { message: 'one' } },
+        { state: 'log', payload: { message: 'two' } },
+        { state: 'completed', payload: {} },
+      ],
+    ],
+  ] as const)
+    test(`that does "${name}" is answered so`, async () => {
+      const bench = scriptBench(SOURCE);
+      await bench.started();
+      assert.deepEqual(await bench.command(name, args), responses);
+      // A raised error is the script's fault and logged; a refusal is not.
+      assert.equal(bench.logs().length, name === 'raise' ? 1 : 0);
+    });
+
+  test('waits for the one before it', async () => {
+    const bench = scriptBench(`
+      enapter.register_command_handler('slow', function(ctx, args)
+        enapter.log('begin ' .. args.n) system.delay(20) enapter.log('end ' .. args.n)
+      end)`);
+    await bench.started();
+    await Promise.all([bench.command('slow', { n: 1 }), bench.command('slow', { n: 2 })]);
+    assert.deepEqual(bench.logs(), ['info: begin 1', 'info: end 1', 'info: begin 2', 'info: end 2']);
+  });
+
+  test('is refused when too many wait, and when the script ends', async () => {
+    const bench = scriptBench("enapter.register_command_handler('slow', function() system.delay(100) end)", {
+      limits: { commandsWaiting: 1 },
+    });
+    await bench.started();
+    void bench.command('slow');
+    const waiting = bench.command('slow');
+    assert.deepEqual(await bench.command('slow'), [
+      { state: 'error', payload: { message: 'too many commands are waiting' } },
+    ]);
+    bench.device.close();
+    assert.deepEqual(await waiting, [{ state: 'error', payload: { message: 'script is not running' } }]);
+  });
+});
+
+describe('the configuration of a device script', () => {
+  const facts = { configuration: { connection: ['address'], other: [] } };
+
+  test('is unknown where it is not declared, and incomplete where a value is missing', async () => {
+    const bench = scriptBench(
+      `local values, err = configuration.read('nothing')
+      enapter.log(tostring(values) .. ' ' .. err)
+      enapter.log(tostring(configuration.is_all_required_set('nothing')))
+      enapter.log(tostring(configuration.is_all_required_set('connection')))
+      enapter.log(tostring(configuration.is_all_required_set('other')))`,
+      { facts, groups: { connection: { unit: 1 }, other: {} } },
+    );
+    await bench.started();
+    assert.deepEqual(bench.logs(), [
+      'info: nil unknown configuration group: nothing',
+      'info: false',
+      'info: false',
+      'info: true',
+    ]);
+  });
+
+  test('is read as the gateway gives it, and its callbacks get what was written', async () => {
+    const bench = scriptBench(
+      `enapter.log(configuration.read('connection').address)
+      configuration.after_write('undeclared', function() end)
+      configuration.after_write('connection', function(values)
+        enapter.log(values.address .. ' ' .. configuration.read('connection').address)
+      end)`,
+      { facts, groups: { connection: { address: 'tcp://a' } } },
+    );
+    await bench.started();
+    bench.device.configure({ connection: { address: 'tcp://b' } }, ['connection']);
+    await until(() => bench.logs().length === 2);
+    assert.deepEqual(bench.logs(), ['info: tcp://a', 'info: tcp://b tcp://b']);
+  });
+
+  test('can be refused before it is written', async () => {
+    const bench = scriptBench(
+      "configuration.before_write('connection', function(v) if v.unit > 10 then return 'too large' end end)",
+      { facts },
+    );
+    await bench.started();
+    const verdict = async (
+      id: string,
+      group: string,
+      values: Record<string, unknown>,
+    ): Promise<Posted | undefined> => {
+      bench.device.check(id, group, values);
+      await until(() => bench.posted.some((message) => message.kind === 'verdict' && message.id === id));
+      return bench.posted.find((message) => message.kind === 'verdict' && message.id === id);
+    };
+    assert.deepEqual(await verdict('1', 'connection', { unit: 11 }), {
+      kind: 'verdict',
+      id: '1',
+      refusal: 'too large',
+    });
+    assert.deepEqual(await verdict('2', 'connection', { unit: 1 }), { kind: 'verdict', id: '2' });
+    assert.deepEqual(await verdict('3', 'other', {}), { kind: 'verdict', id: '3' });
+    const raised = await verdict('4', 'connection', {});
+    assert.match(raised?.kind === 'verdict' ? (raised.refusal ?? '') : '', /attempt to compare/);
+  });
+});

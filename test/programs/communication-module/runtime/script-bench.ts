@@ -1,0 +1,128 @@
+/** A device script in this thread, with what it says recorded and what it asks answered by the test. */
+import assert from 'node:assert/strict';
+import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
+import { Rota, Scripts } from '../../../../src/lua/index.ts';
+import { createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
+import {
+  type DeviceScript,
+  startDeviceScript,
+} from '../../../../src/programs/communication-module/runtime/device-script.ts';
+import type {
+  CallResult,
+  ConfigurationGroups,
+  FromThread,
+  ScriptStart,
+  ThreadCall,
+} from '../../../../src/programs/communication-module/thread-messages.ts';
+import type { BlueprintFacts } from '../../../../src/protocol/module.ts';
+import { until } from '../../../support/until.ts';
+
+type WithoutSeat<Message> = Message extends unknown ? Omit<Message, 'seat'> : never;
+export type Posted = WithoutSeat<FromThread>;
+
+export interface ScriptBench {
+  device: DeviceScript;
+  posted: Posted[];
+  calls: ThreadCall[];
+  /** What the main thread says to a call; default: a fault. */
+  answer: (call: ThreadCall) => CallResult | Promise<CallResult>;
+  surroundings: { isConnected: boolean; hasRoom: boolean; timeZone: string };
+  /** Telemetry sent so far, without timestamps. */
+  telemetry(): Record<string, unknown>[];
+  properties(): Record<string, unknown>[];
+  logs(): string[];
+  /** Runs a command to its end; its responses. */
+  command(name: string, args?: Record<string, unknown>): Promise<Record<string, unknown>[]>;
+  /** Resolves when the entry has ended, well or badly. */
+  started(): Promise<void>;
+}
+
+export const clock = createSystemClock();
+const benches: ScriptBench[] = [];
+let commandCount = 0;
+
+/** Scripts with schedules would run for ever. */
+export function closeBenches(): void {
+  for (const bench of benches) bench.device.close();
+  clock.close();
+}
+
+export function scriptBench(
+  source: string,
+  options: {
+    facts?: Partial<BlueprintFacts>;
+    groups?: ConfigurationGroups;
+    ports?: Record<string, string>;
+    limits?: Partial<Limits['module']>;
+    answer?: ScriptBench['answer'];
+    isConnected?: boolean;
+  } = {},
+): ScriptBench {
+  const posted: Posted[] = [];
+  const calls: ThreadCall[] = [];
+  const start: ScriptStart = {
+    seat: 1,
+    channelId: 'c1',
+    script: Buffer.from(source),
+    facts: { api: 'v3', telemetry: {}, properties: {}, configuration: {}, ...options.facts },
+    groups: options.groups ?? {},
+  };
+  const scripts = new Scripts({
+    clock,
+    monotonicMs: () => clock.monotonicMs(),
+    rota: new Rota({ clock, nextTurn, limits: LIMITS.lua }),
+    limits: LIMITS.lua,
+    seed: () => [1n, 2n],
+  });
+  const bodies = (subject: 'telemetry' | 'properties'): Record<string, unknown>[] =>
+    posted.flatMap((message) => {
+      if (message.kind !== 'publish' || message.subject !== subject) return [];
+      const { timestamp, ...body } = JSON.parse(message.text) as Record<string, unknown>;
+      assert.equal(typeof timestamp, 'number');
+      return [body];
+    });
+  const responses = (id: string): Record<string, unknown>[] =>
+    posted.flatMap((message) => {
+      if (message.kind !== 'response') return [];
+      const { id: of, ...body } = JSON.parse(message.text) as Record<string, unknown>;
+      return of === id ? [body] : [];
+    });
+  const bench: ScriptBench = {
+    posted,
+    calls,
+    answer: options.answer ?? (() => ({ kind: 'fault', fault: { text: 'not expected', number: 7 } })),
+    surroundings: { isConnected: options.isConnected ?? true, hasRoom: true, timeZone: 'Europe/Berlin' },
+    telemetry: () => bodies('telemetry'),
+    properties: () => bodies('properties'),
+    logs: () =>
+      posted.flatMap((message) =>
+        message.kind === 'log'
+          ? [`${message.severity}${message.persist ? '!' : ''}: ${message.message}`]
+          : [],
+      ),
+    command: async (name, args = {}) => {
+      const id = `x${++commandCount}`;
+      bench.device.command(id, name, JSON.stringify(args));
+      await until(() => responses(id).some(({ state }) => state !== 'log'));
+      return responses(id);
+    },
+    started: () => until(() => posted.some(({ kind }) => kind === 'running' || kind === 'failed')),
+    device: startDeviceScript({
+      start,
+      scripts,
+      clock,
+      limits: { ...LIMITS, module: { ...LIMITS.module, ...options.limits } },
+      surroundings: () => bench.surroundings,
+      ports: new Map(Object.entries(options.ports ?? {})),
+      libraries: [],
+      functions: {},
+      post: (message) => posted.push(message),
+      call: async (request) => {
+        calls.push(request);
+        return bench.answer(request);
+      },
+    }),
+  };
+  benches.push(bench);
+  return bench;
+}
