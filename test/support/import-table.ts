@@ -173,7 +173,7 @@ export const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/tls'],
       node: 'all',
     },
-    { place: 'platform/tls', mayImport: ['platform/clock', 'platform/log', 'platform/config'], node: 'all' },
+    { place: 'platform/tls', mayImport: ['platform/clock', 'platform/files', 'platform/log'], node: 'all' },
     {
       place: 'platform/processes',
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/files'],
@@ -198,6 +198,7 @@ export const TABLE: ImportTable = {
   ],
   pureNode: ['node:assert', 'node:assert/strict', 'node:buffer', 'node:crypto', 'node:util', 'node:zlib'],
   packages: {
+    '@peculiar/x509': ['platform/tls'],
     '@cfworker/json-schema': ['capabilities/blueprints'],
     '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
@@ -209,6 +210,7 @@ export const TABLE: ImportTable = {
     pino: ['platform/log'],
     'prom-client': ['platform/metrics'],
     'rate-limiter-flexible': ['platform/http', 'platform/mqtt'],
+    'reflect-metadata': ['platform/tls'],
     valibot: ['platform/http', 'protocol', ...CAPABILITIES],
     wasmoon: ['lua'],
     ws: ['platform/http'],
@@ -216,5 +218,5 @@ export const TABLE: ImportTable = {
     yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
-  notYetBuilt: ['platform/tls', 'platform/mdns', 'programs/rule-sandbox', 'console'],
+  notYetBuilt: ['platform/mdns', 'programs/rule-sandbox', 'console'],
 };

@@ -1,0 +1,97 @@
+/** Certificates as the rest of the gateway sees them, and when one must be made anew. */
+import { X509Certificate } from 'node:crypto';
+
+/** Both PEM; the key is PKCS#8. */
+export interface KeyAndCertificate {
+  privateKeyPem: string;
+  certificatePem: string;
+}
+
+/** What a server may be called by. */
+export interface ServerNames {
+  /** Names of the domain name system, `localhost` and `.local` names included. */
+  dns: readonly string[];
+  /** IPv4 and IPv6 addresses, without zone. */
+  ips: readonly string[];
+}
+
+export interface CertificateRequest {
+  commonName: string;
+  /** Hexadecimal, positive, at most 20 bytes. */
+  serial: string;
+  validFromMs: number;
+  validToMs: number;
+  purpose: 'client' | 'server';
+  names?: ServerNames;
+}
+
+/** What a device gets, and what is kept of it. */
+export interface ClientCertificate extends KeyAndCertificate {
+  /** Lower-case hexadecimal. */
+  serial: string;
+  /** SHA-256 of the certificate, lower-case hexadecimal without colons. */
+  fingerprint: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * From before this program existed to after everybody who installs it: a device or a gateway whose clock
+ * was never set (1970 is answered by not judging dates, see `platform/mqtt`) or runs years ahead is not
+ * locked out. What ends a certificate is revocation (mqtt-device-protocol.md section 3).
+ */
+export const LONG_VALIDITY = {
+  validFromMs: Date.UTC(2020, 0, 1),
+  validToMs: Date.UTC(2119, 11, 31),
+} as const;
+
+/** Browsers of one maker refuse server certificates that are valid for more than 825 days. */
+export const WEB_VALIDITY_MS = 820 * DAY_MS;
+/** A gateway that is off for half a year still has a valid one at its next start. */
+export const WEB_RENEWAL_MS = 200 * DAY_MS;
+/** Clocks of other machines are a little late. */
+export const WEB_BACKDATING_MS = DAY_MS;
+
+export function fingerprintOf(certificatePem: string): string {
+  return new X509Certificate(certificatePem).fingerprint256.replaceAll(':', '').toLowerCase();
+}
+
+export function isSignedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+}
+
+/** Why a server certificate of ours must be made anew; undefined: it is fine. */
+export function renewalReason(
+  certificatePem: string,
+  authority: X509Certificate,
+  names: ServerNames,
+  /** Undefined: the clock was never set, or dates do not matter. */
+  nowMs: number | undefined,
+): 'authority' | 'names' | 'dates' | undefined {
+  const certificate = new X509Certificate(certificatePem);
+  if (!isSignedBy(certificate, authority)) return 'authority';
+  const isMissing =
+    names.dns.some((name) => certificate.checkHost(name) === undefined) ||
+    names.ips.some((address) => certificate.checkIP(address) === undefined);
+  if (isMissing) return 'names';
+  if (nowMs === undefined) return undefined;
+  const isFresh =
+    nowMs >= certificate.validFromDate.getTime() &&
+    nowMs < certificate.validToDate.getTime() - WEB_RENEWAL_MS;
+  return isFresh ? undefined : 'dates';
+}
+
+/** Names that fit into a certificate, lower-case, each once, in order. */
+export function usableNames({ dns, ips }: ServerNames): ServerNames {
+  const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+  const pattern = new RegExp(`^${label}(?:\\.${label})*$`);
+  const unique = (values: readonly string[]): string[] => [
+    ...new Set(values.map((value) => value.toLowerCase())),
+  ];
+  return {
+    dns: unique(dns)
+      .filter((name) => pattern.test(name) && name.length <= 253)
+      .sort(),
+    ips: unique(ips).sort(),
+  };
+}

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+import { assertOpenssl, newHardwareId, startBench } from './support.ts';
+
+const DAY_MS = 86_400_000;
+/** Of the test clock, which is not that of OpenSSL. */
+const NOW_MS = Date.UTC(2026, 2, 1, 8);
+const webOf = (tls: { serverContext(): { cert?: unknown } }): X509Certificate =>
+  new X509Certificate(tls.serverContext().cert as string);
+
+describe('keys that are there and not usable', () => {
+  test('of the authority stop the start: another authority would lock every device out', async (t) => {
+    const { folder, open } = startBench(t);
+    await open();
+    const path = join(folder, 'authority.pem');
+    const text = readFileSync(path, 'utf8');
+    for (const [content, fault] of [
+      ['', /authority\.pem has no certificate in PEM form/],
+      [text.slice(0, text.indexOf('-----BEGIN PRIVATE')), /has no private key in PEM form/],
+      [text.replace(/BEGIN CERTIFICATE-----\n.{8}/, 'BEGIN CERTIFICATE-----\nAAAAAAAA'), /cannot be read/],
+    ] as const) {
+      writeFileSync(path, content);
+      await assert.rejects(open(), { message: fault });
+    }
+    const before = readdirSync(folder).sort();
+    assert.deepEqual(before, ['authority.pem', 'devices.pem', 'web.pem']);
+  });
+
+  test('of a server are made anew', async (t) => {
+    const { folder, open, lines } = startBench(t);
+    const { caPem } = await open();
+    for (const name of ['web', 'devices']) writeFileSync(join(folder, `${name}.pem`), 'damaged');
+    const tls = await open();
+    assert.equal(tls.caPem, caPem);
+    await assertOpenssl(t, {
+      caPem,
+      pem: tls.serverContext().cert as string,
+      purpose: 'sslserver',
+      atMs: NOW_MS,
+    });
+    assert.equal(lines.filter(({ level }) => level === 'warn').length, 2);
+  });
+
+  test('of another authority are made anew', async (t) => {
+    const { folder, open, names } = startBench(t);
+    await open();
+    rmSync(join(folder, 'authority.pem'));
+    const tls = await open();
+    const { caPem } = tls;
+    for (const context of [tls.serverContext(), tls.deviceContext()]) {
+      const pem = context.cert as string;
+      assert.ok(new X509Certificate(pem).verify(new X509Certificate(caPem).publicKey));
+      await assertOpenssl(t, { caPem, pem, purpose: 'sslserver', atMs: NOW_MS });
+    }
+    assert.equal(names.dns.length, 3);
+  });
+});
+
+describe('the files of the keys', () => {
+  test('are for the user of the gateway alone, whatever they were before', async (t) => {
+    const { folder, open } = startBench(t);
+    await open();
+    const modes = (): number[] =>
+      [folder, ...readdirSync(folder).map((name) => join(folder, name))].map(
+        (path) => statSync(path).mode & 0o777,
+      );
+    assert.deepEqual(modes(), [0o700, 0o600, 0o600, 0o600]);
+    chmodSync(folder, 0o755);
+    await open();
+    assert.deepEqual(modes(), [0o700, 0o600, 0o600, 0o600]);
+  });
+
+  test('are used again by the next start, and no key of a device is among them', async (t) => {
+    const { folder, open, lines } = startBench(t);
+    const first = await open();
+    const { privateKeyPem } = await first.issueClientCertificate(newHardwareId());
+    const second = await open();
+    assert.equal(second.caPem, first.caPem);
+    assert.deepEqual(second.serverContext(), first.serverContext());
+    assert.deepEqual(second.deviceContext(), first.deviceContext());
+    for (const name of readdirSync(folder))
+      assert.ok(!readFileSync(join(folder, name), 'utf8').includes(privateKeyPem));
+    assert.doesNotMatch(JSON.stringify(lines), /PRIVATE KEY/);
+  });
+});
+
+describe('the certificates', () => {
+  test('of every kind are what strict verifiers ask for', async (t) => {
+    const { open } = startBench(t);
+    const tls = await open();
+    const { certificatePem } = await tls.issueClientCertificate(newHardwareId());
+    const authority = new X509Certificate(tls.caPem);
+    assert.ok(authority.ca);
+    assert.ok(authority.checkIssued(authority) && authority.verify(authority.publicKey));
+    for (const [pem, purpose, other] of [
+      [certificatePem, 'sslclient', 'sslserver'],
+      [tls.serverContext().cert as string, 'sslserver', 'sslclient'],
+      [tls.deviceContext().cert as string, 'sslserver', 'sslclient'],
+    ] as const) {
+      const certificate = new X509Certificate(pem);
+      assert.ok(!certificate.ca);
+      assert.ok(certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
+      const checked = { caPem: tls.caPem, pem, atMs: NOW_MS };
+      await assertOpenssl(t, { ...checked, purpose });
+      await assertOpenssl(t, { ...checked, purpose: other, refusal: /unsuitable certificate purpose/ });
+    }
+  });
+
+  test('of devices belong to one hardware id, and each is its own', async (t) => {
+    const { open } = startBench(t);
+    const tls = await open();
+    const hardwareId = newHardwareId();
+    const issued = [
+      await tls.issueClientCertificate(hardwareId),
+      await tls.issueClientCertificate(hardwareId),
+    ];
+    for (const { certificatePem, privateKeyPem, serial, fingerprint } of issued) {
+      const certificate = new X509Certificate(certificatePem);
+      assert.equal(certificate.subject, `CN=${hardwareId}`);
+      assert.equal(certificate.serialNumber.toLowerCase(), serial);
+      assert.match(serial, /^[4-7][\da-f]{31}$/, 'positive, 16 bytes');
+      assert.equal(certificate.fingerprint256.replaceAll(':', '').toLowerCase(), fingerprint);
+      assert.match(privateKeyPem, /^-----BEGIN PRIVATE KEY-----\n[^-]+-----END PRIVATE KEY-----\n$/);
+      assert.deepEqual(
+        [certificate.validFromDate.getUTCFullYear(), certificate.validToDate.getUTCFullYear()],
+        [2020, 2119],
+      );
+    }
+    const members = new Set(issued.flatMap((one) => [one.serial, one.fingerprint, one.privateKeyPem]));
+    assert.equal(members.size, 6);
+  });
+
+  test('of devices are made for hardware ids only', async (t) => {
+    const { open } = startBench(t);
+    const tls = await open();
+    for (const bad of ['', 'short', 'x'.repeat(65), 'CN=other,O=x', 'with space', 'ünicode1'])
+      await assert.rejects(tls.issueClientCertificate(bad), /8 to 64 letters or digits/);
+  });
+
+  test('of servers name every name and address that fits', async (t) => {
+    const { open, names } = startBench(t);
+    names.dns.push('Upper.Example', 'under_score', '-bad', 'gateway');
+    const tls = await open();
+    for (const context of [tls.serverContext(), tls.deviceContext()]) {
+      const certificate = new X509Certificate(context.cert as string);
+      assert.equal(
+        certificate.subjectAltName,
+        'DNS:gateway, DNS:gateway.local, DNS:localhost, DNS:upper.example, IP Address:127.0.0.1, IP Address:192.0.2.7, IP Address:0:0:0:0:0:0:0:1',
+      );
+    }
+  });
+
+  test('of two gateways have authorities of different names', async (t) => {
+    const subjects = await Promise.all(
+      [1, 2].map(async () => new X509Certificate((await startBench(t).open()).caPem).subject),
+    );
+    assert.notEqual(subjects[0], subjects[1]);
+  });
+});
+
+describe('dates', () => {
+  test('of the authority and towards devices cover any clock from 2020 on', async (t) => {
+    const { open } = startBench(t);
+    const tls = await open();
+    for (const pem of [tls.caPem, tls.deviceContext().cert as string]) {
+      const { validFromDate, validToDate } = new X509Certificate(pem);
+      assert.deepEqual([validFromDate.getUTCFullYear(), validToDate.getUTCFullYear()], [2020, 2119]);
+    }
+  });
+
+  test('towards browsers are short, from a day ago', async (t) => {
+    const { open, clock } = startBench(t);
+    const { validFromDate, validToDate } = webOf(await open());
+    assert.equal(validFromDate.getTime(), clock.wallMs() - DAY_MS);
+    assert.ok(validToDate.getTime() - validFromDate.getTime() <= 825 * DAY_MS);
+  });
+
+  test('of a clock that was never set are not those of 1970, and it renews nothing', async (t) => {
+    const { open, clock, folder } = startBench(t, new TestClock(0));
+    const first = webOf(await open());
+    assert.ok(first.validFromDate.getUTCFullYear() >= 2025);
+    const tls = await open();
+    assert.equal(webOf(tls).fingerprint256, first.fingerprint256);
+    tls.start();
+    clock.step(Date.UTC(2031, 0, 1));
+    await until(() => webOf(tls).fingerprint256 !== first.fingerprint256);
+    assert.equal(webOf(tls).validFromDate.getTime(), clock.wallMs() - DAY_MS);
+    assert.ok(existsSync(folder));
+  });
+});
+
+describe('renewal', () => {
+  test('comes in time, is told, and is what the next start finds', async (t) => {
+    const { open, clock } = startBench(t);
+    const tls = await open();
+    const before = webOf(tls);
+    const devicesBefore = tls.deviceContext().cert;
+    let renewals = 0;
+    tls.onRenewed(() => renewals++);
+    tls.start();
+    clock.step(600 * DAY_MS);
+    await tls.check();
+    assert.equal(renewals, 0);
+    clock.step(25 * DAY_MS);
+    await tls.check();
+    assert.equal(renewals, 1);
+    assert.notEqual(webOf(tls).fingerprint256, before.fingerprint256);
+    assert.equal(tls.deviceContext().cert, devicesBefore, 'devices keep theirs');
+    assert.equal(webOf(await open()).fingerprint256, webOf(tls).fingerprint256);
+  });
+
+  test('follows new names and addresses after a while, not names that went away', async (t) => {
+    const { open, clock, names } = startBench(t);
+    const tls = await open();
+    let renewals = 0;
+    const unsubscribe = tls.onRenewed(() => renewals++);
+    tls.start();
+    names.ips.pop();
+    await clock.advance(LIMITS.tls.checkIntervalMs);
+    await tls.check();
+    assert.equal(renewals, 0);
+    names.ips.push('198.51.100.4');
+    await clock.advance(LIMITS.tls.checkIntervalMs);
+    await until(() => renewals === 1);
+    for (const context of [tls.serverContext(), tls.deviceContext()])
+      assert.equal(new X509Certificate(context.cert as string).checkIP('198.51.100.4'), '198.51.100.4');
+    unsubscribe();
+    names.dns.push('other');
+    await tls.check();
+    assert.equal(renewals, 1);
+    tls.stop();
+    assert.equal(clock.waiting, 0);
+  });
+
+  test('that fails keeps what is there, and says so', async (t) => {
+    const { open, lines, folder, names } = startBench(t);
+    const tls = await open();
+    const before = tls.serverContext();
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, 'in the way');
+    names.dns.push('other');
+    await tls.check();
+    assert.deepEqual(tls.serverContext(), before);
+    assert.ok(lines.some(({ message }) => message === 'certificates could not be renewed'));
+  });
+});
+
+describe("an operator's certificate", () => {
+  test('that cannot be used stops the start and says why', async (t) => {
+    const { folder, open } = startBench(t);
+    const tls = await open();
+    const one = await tls.issueClientCertificate(newHardwareId());
+    const other = await tls.issueClientCertificate(newHardwareId());
+    const certificatePath = join(folder, 'own.crt');
+    const privateKeyPath = join(folder, 'own.key');
+    const operatorCertificate = { certificatePath, privateKeyPath };
+    await assert.rejects(open({ operatorCertificate }), /operator's certificate cannot be read: ENOENT/);
+    writeFileSync(certificatePath, one.certificatePem);
+    writeFileSync(privateKeyPath, other.privateKeyPem);
+    await assert.rejects(
+      open({ operatorCertificate }),
+      /own\.crt: the private key does not belong to the certificate/,
+    );
+    writeFileSync(privateKeyPath, one.certificatePem);
+    await assert.rejects(open({ operatorCertificate }), /own\.crt has no private key/);
+  });
+
+  test('serves HTTPS with its whole chain, is read again when it changes, and devices do not see it', async (t) => {
+    const { folder, open, lines } = startBench(t);
+    const own = await open();
+    const [first, second] = [
+      await own.issueClientCertificate(newHardwareId()),
+      await own.issueClientCertificate(newHardwareId()),
+    ];
+    const certificatePath = join(folder, 'own.crt');
+    const privateKeyPath = join(folder, 'own.key');
+    const write = (pair: typeof first): void => {
+      writeFileSync(certificatePath, pair.certificatePem + own.caPem);
+      writeFileSync(privateKeyPath, pair.privateKeyPem);
+    };
+    write(first);
+    const tls = await open({ operatorCertificate: { certificatePath, privateKeyPath } });
+    assert.deepEqual(tls.serverContext(), {
+      key: first.privateKeyPem,
+      cert: first.certificatePem + own.caPem,
+    });
+    assert.deepEqual(tls.deviceContext(), own.deviceContext());
+    let renewals = 0;
+    tls.onRenewed(() => renewals++);
+    writeFileSync(privateKeyPath, second.privateKeyPem);
+    await tls.check();
+    assert.equal(renewals, 0, 'half replaced');
+    assert.ok(lines.some(({ message, level }) => level === 'warn' && message.includes('not usable now')));
+    write(second);
+    await tls.check();
+    assert.equal(renewals, 1);
+    assert.equal(tls.serverContext().key, second.privateKeyPem);
+  });
+});
