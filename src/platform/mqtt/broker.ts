@@ -2,16 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import type { MqttBroker, MqttHooks, MqttLimits } from './types.ts';
+import type { MqttBroker, MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
-import { createLogin } from './login.ts';
+import { createLogin, withCertificate } from './login.ts';
 import { createMeters } from './meters.ts';
 import { createRouter } from './router.ts';
+import { closeServer, listen } from './listen.ts';
 import { SessionRegistry } from './sessions.ts';
+import { createTlsListener } from './tls-listener.ts';
 
 const WARNING_INTERVAL_MS = 60_000;
 /** Address of streams that have none. */
@@ -26,6 +29,8 @@ export interface MqttBrokerOptions {
   host: string;
   /** TCP port; 0 picks a free one. */
   port: number;
+  /** The listener for MQTT over TLS, on which every client needs a certificate that `secureContext.ca` signed. */
+  tls?: { host: string; port: number; secureContext: SecureContextOptions } | undefined;
   /** Members replace those of `LIMITS.mqtt`. */
   limits?: Partial<MqttLimits>;
   /** Makes the client id of a client that gives none. */
@@ -39,8 +44,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const registry = new SessionRegistry<Connection>(clock, limits);
   const meters = createMeters(options.metrics, () => registry.size);
   const hooks = shielded(options.hooks, log);
-  const authenticate = options.hooks.authenticate.bind(options.hooks);
-  const login = createLogin({ clock, log, limits, authenticate });
+  const login = createLogin({ clock, log, limits, hooks: options.hooks });
   const router = await createRouter((error) => log.error('broker library failed', { error }));
   const connections = new Set<Connection>();
   const perAddress = new Map<string, number>();
@@ -67,7 +71,10 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     },
   };
 
-  function accept(stream: Duplex & { remoteAddress?: string | undefined }): void {
+  function accept(
+    stream: Duplex & { remoteAddress?: string | undefined },
+    certificate?: MqttCertificate,
+  ): void {
     // Its `close` has been and would never be seen.
     if (stream.destroyed) return;
     const address = stream.remoteAddress ?? NO_ADDRESS;
@@ -91,21 +98,26 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
       return;
     }
     perAddress.set(address, fromAddress + 1);
-    connections.add(new Connection(context, stream, address));
+    const own = certificate ? { ...context, login: withCertificate(login, certificate) } : context;
+    connections.add(new Connection(own, stream, address));
   }
 
+  const secure = options.tls && createTlsListener({ ...options.tls, log, limits, meters, accept });
+
   return {
-    accept,
+    accept: (stream) => accept(stream),
     start: async () => {
-      server = createServer({ noDelay: true }, accept);
+      server = createServer({ noDelay: true }, (socket) => accept(socket));
       const port = await listen(server, options.host, options.port);
       server.on('error', (error) => log.error('MQTT listener failed', { error }));
-      log.info('MQTT broker listens', { host: options.host, port });
-      return { port };
+      const tlsPort = await secure?.start();
+      log.info('MQTT broker listens', { host: options.host, port, tls_port: tlsPort });
+      return { port, tlsPort };
     },
+    setSecureContext: (context) => secure?.setSecureContext(context),
     stop: async () => {
       isStopping = true;
-      const closed = server && closeServer(server);
+      const closed = Promise.all([server && closeServer(server), secure?.stop()]);
       await Promise.all([...connections].map((connection) => connection.drain(limits.stopTimeoutMs)));
       await closed;
       await router.close();
@@ -144,19 +156,4 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
     onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),
     onSessionClosed: (session) => guard('onSessionClosed', () => hooks.onSessionClosed(session), undefined),
   };
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      const address = server.address();
-      resolve(typeof address === 'object' && address ? address.port : port);
-    });
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
 }

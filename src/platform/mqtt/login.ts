@@ -6,9 +6,12 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import type { MqttHooks, MqttIdentity, MqttLimits } from './types.ts';
+import type { MqttCertificate, MqttHooks, MqttIdentity, MqttLimits } from './types.ts';
 
-export type LoginRequest = Parameters<MqttHooks['authenticate']>[0];
+export type LoginRequest = Parameters<MqttHooks['authenticate']>[0] & {
+  /** Of a connection over TLS: counts instead of user name and password. */
+  certificate?: MqttCertificate;
+};
 export type LoginFailure = 'bad_credentials' | 'not_authorized' | 'unavailable';
 
 export interface Login {
@@ -24,9 +27,9 @@ export function createLogin(options: {
   clock: Clock;
   log: Log;
   limits: MqttLimits;
-  authenticate: MqttHooks['authenticate'];
+  hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate'>;
 }): Login {
-  const { clock, log, limits } = options;
+  const { clock, log, limits, hooks } = options;
   const failures = new RateLimiterMemory({ points: limits.failedLoginsPerMinute, duration: 60 });
   let version = 0;
 
@@ -39,10 +42,18 @@ export function createLogin(options: {
     if (consumedPoints > limits.failedLoginsPerMinute) await clock.sleep(limits.failedLoginDelayMs);
   }
 
+  async function judge({ certificate, ...login }: LoginRequest): ReturnType<MqttHooks['authenticate']> {
+    if (!certificate) return hooks.authenticate(login);
+    const { clientId, remoteAddress } = login;
+    return (
+      (await hooks.authenticateCertificate?.({ ...certificate, clientId, remoteAddress })) ?? 'not_authorized'
+    );
+  }
+
   async function ask(request: LoginRequest): Promise<MqttIdentity | LoginFailure> {
     for (;;) {
       const before = version;
-      const answer = await options.authenticate(request);
+      const answer = await judge(request);
       if (typeof answer === 'string' || version === before) return answer;
     }
   }
@@ -63,4 +74,9 @@ export function createLogin(options: {
       version++;
     },
   };
+}
+
+/** The login of one connection over TLS. */
+export function withCertificate(login: Login, certificate: MqttCertificate): Login {
+  return { ...login, verify: (request) => login.verify({ ...request, certificate }) };
 }

@@ -4,6 +4,7 @@
  * is whatever the `authenticate` hook says it is.
  */
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import type { Limits } from '../../lib/limits.ts';
 
 /** `LIMITS.mqtt`, or the same members with other numbers. */
@@ -13,6 +14,16 @@ export type MqttLimits = Limits['mqtt'];
 export interface MqttIdentity {
   /** Stable key: sessions are counted, found and closed by it. */
   key: string;
+}
+
+/** A client certificate of our own authority; that its owner has the key was proven by the handshake. */
+export interface MqttCertificate {
+  /** Empty when the subject has none. */
+  commonName: string;
+  /** Lower-case hexadecimal. */
+  serial: string;
+  /** SHA-256 of the certificate, lower-case hexadecimal without colons. */
+  fingerprint: string;
 }
 
 /** One connection after login. */
@@ -50,6 +61,13 @@ export interface MqttHooks {
     clientId: string;
     remoteAddress: string;
   }): Promise<MqttIdentity | 'bad_credentials' | 'not_authorized'>;
+  /**
+   * Checks a login over TLS, where the certificate counts and user name and password do not. The dates of the
+   * certificate are not judged: revocation is. Absent: no certificate is accepted.
+   */
+  authenticateCertificate?(
+    login: MqttCertificate & { clientId: string; remoteAddress: string },
+  ): Promise<MqttIdentity | 'not_authorized'>;
   /** False closes the connection; of a will: ignores the will. Asked for every message. */
   mayPublish(identity: MqttIdentity, topic: string): boolean;
   /** False is SUBACK 0x80. Asked again when a kept session returns. */
@@ -68,8 +86,10 @@ export interface MqttHooks {
 }
 
 export interface MqttBroker {
-  /** Opens the listener; resolves with the port really used. */
-  start(): Promise<{ port: number }>;
+  /** Opens the listeners; resolves with the ports really used. */
+  start(): Promise<{ port: number; tlsPort: number | undefined }>;
+  /** Another certificate for the TLS listener; open connections live on. */
+  setSecureContext(context: SecureContextOptions): void;
   /**
    * Stops accepting and reading, waits for pending acknowledgements (bounded), then closes every session
    * after its pending writes. Wills are not delivered: it is the gateway that goes away.
