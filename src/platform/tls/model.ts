@@ -33,8 +33,6 @@ export interface ClientCertificate extends KeyAndCertificate {
   fingerprint: string;
 }
 
-const DAY_MS = 86_400_000;
-
 /**
  * From before this program existed to after everybody who installs it: a device or a gateway whose clock
  * was never set (1970 is answered by not judging dates, see `platform/mqtt`) or runs years ahead is not
@@ -44,13 +42,6 @@ export const LONG_VALIDITY = {
   validFromMs: Date.UTC(2020, 0, 1),
   validToMs: Date.UTC(2119, 11, 31),
 } as const;
-
-/** Browsers of one maker refuse server certificates that are valid for more than 825 days. */
-export const WEB_VALIDITY_MS = 820 * DAY_MS;
-/** A gateway that is off for half a year still has a valid one at its next start. */
-export const WEB_RENEWAL_MS = 200 * DAY_MS;
-/** Clocks of other machines are a little late. */
-export const WEB_BACKDATING_MS = DAY_MS;
 
 export function fingerprintOf(certificatePem: string): string {
   return new X509Certificate(certificatePem).fingerprint256.replaceAll(':', '').toLowerCase();
@@ -65,8 +56,8 @@ export function renewalReason(
   certificatePem: string,
   authority: X509Certificate,
   names: ServerNames,
-  /** Undefined: the clock was never set, or dates do not matter. */
-  nowMs: number | undefined,
+  /** The certificate must not end before; undefined: the clock was never set, or dates do not matter. */
+  until: { nowMs: number; renewalMs: number } | undefined,
 ): 'authority' | 'names' | 'dates' | undefined {
   const certificate = new X509Certificate(certificatePem);
   if (!isSignedBy(certificate, authority)) return 'authority';
@@ -74,10 +65,10 @@ export function renewalReason(
     names.dns.some((name) => certificate.checkHost(name) === undefined) ||
     names.ips.some((address) => certificate.checkIP(address) === undefined);
   if (isMissing) return 'names';
-  if (nowMs === undefined) return undefined;
+  if (!until) return undefined;
+  const { nowMs, renewalMs } = until;
   const isFresh =
-    nowMs >= certificate.validFromDate.getTime() &&
-    nowMs < certificate.validToDate.getTime() - WEB_RENEWAL_MS;
+    nowMs >= certificate.validFromDate.getTime() && nowMs < certificate.validToDate.getTime() - renewalMs;
   return isFresh ? undefined : 'dates';
 }
 

@@ -24,8 +24,6 @@ import {
   renewalReason,
   type ServerNames,
   usableNames,
-  WEB_BACKDATING_MS,
-  WEB_VALIDITY_MS,
 } from './model.ts';
 
 export interface TlsOptions {
@@ -92,9 +90,10 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
   /** The certificate that is there, if it still fits, else a new one. */
   async function ownCertificate(kind: 'web' | 'devices'): Promise<KeyAndCertificate> {
     const names = usableNames(options.names());
-    const nowMs = kind === 'web' && clock.isSet() ? clock.wallMs() : undefined;
+    const isJudged = kind === 'web' && clock.isSet();
+    const until = isJudged ? { nowMs: clock.wallMs(), renewalMs: limits.webRenewalMs } : undefined;
     const present = readUsable(path(kind), log);
-    const reason = present && renewalReason(present.certificatePem, authorityCertificate, names, nowMs);
+    const reason = present && renewalReason(present.certificatePem, authorityCertificate, names, until);
     if (present && !reason) return present;
     const { makeCertificate } = await import('./certificates.ts');
     const made = await makeCertificate(authority, {
@@ -102,7 +101,7 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
       serial: newSerial(random),
       purpose: 'server',
       names,
-      ...(kind === 'web' ? webValidity(clock) : LONG_VALIDITY),
+      ...(kind === 'web' ? webValidity(clock, limits) : LONG_VALIDITY),
     });
     writeKeyFile(path(kind), made);
     log.info('server certificate was made', {
@@ -198,10 +197,13 @@ function rereadOperator(
 }
 
 /** From now, or from the first day that can be, when the clock was never set. */
-function webValidity(clock: Clock): { validFromMs: number; validToMs: number } {
+function webValidity(
+  clock: Clock,
+  { webBackdatingMs, webValidityMs }: Limits['tls'],
+): { validFromMs: number; validToMs: number } {
   const nowMs = clock.isSet() ? clock.wallMs() : CLOCK_PLAUSIBLE_FROM_MS;
-  const validFromMs = nowMs - WEB_BACKDATING_MS;
-  return { validFromMs, validToMs: validFromMs + WEB_VALIDITY_MS };
+  const validFromMs = nowMs - webBackdatingMs;
+  return { validFromMs, validToMs: validFromMs + webValidityMs };
 }
 
 function contextOf({ privateKeyPem, certificatePem }: KeyAndCertificate): SecureContextOptions {

@@ -304,6 +304,7 @@ describe('the listener', () => {
     assert.equal(await metric(b, 'mqtt_connects_total{result="address_connections"}'), '1');
     for (const socket of held) socket.destroy();
     await Promise.all(held.map(closed));
+    // Refused until the broker has seen them close.
     await until(async () => (await dial(issued).catch(() => undefined))?.connected ?? false);
   });
 
