@@ -4,6 +4,7 @@
  */
 import type { Appliance } from './capabilities/appliance/index.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
+import { openCertificates } from './gateway/certificates.ts';
 import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 
@@ -12,7 +13,11 @@ export type { GatewayOptions } from './gateway/ground.ts';
 /** What a person wants to know once everything serves. */
 export interface Started {
   httpPort: number;
+  /** Undefined: HTTPS is off. */
+  httpsPort: number | undefined;
   mqttPort: number;
+  /** Undefined: MQTT over TLS is off. */
+  mqttsPort: number | undefined;
   /** One-time code of a box that belongs to nobody yet, and the file it stands in. */
   claim: { code: string; file: string } | undefined;
 }
@@ -51,10 +56,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   async function startAll(): Promise<Started> {
-    const ground = await timed('databases', () => openGround(options, started));
+    const data = await timed('databases', () => openGround(options, started));
+    const ground = { ...data, tls: await timed('certificates', () => openCertificates(options, started)) };
     const listening: Listening = {
       httpPort: options.config.httpPort,
       mqttPort: undefined,
+      mqttsPort: undefined,
       broker: undefined,
     };
     const parts = await timed('capabilities', () => buildCapabilities(ground, listening, started));
@@ -63,15 +70,17 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { http, broker } = servers;
     listening.broker = broker;
     started('http', () => http.stop(HTTP_STOP_MS));
-    listening.httpPort = (await timed('http', () => http.start())).port;
+    const { port: httpPort, httpsPort } = await timed('http', () => http.start());
+    listening.httpPort = httpPort;
     started('mqtt', () => broker.stop());
-    const { port: mqttPort } = await timed('mqtt', () => broker.start());
+    const { port: mqttPort, tlsPort: mqttsPort } = await timed('mqtt', () => broker.start());
     listening.mqttPort = mqttPort;
+    listening.mqttsPort = mqttsPort;
     parts.appliance.start();
     started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claimCode();
     const claim = code === undefined ? undefined : { code, file: parts.auth.claimCodeFile };
-    return { httpPort: listening.httpPort, mqttPort, claim };
+    return { httpPort, httpsPort, mqttPort, mqttsPort, claim };
   }
 
   async function stopAll(): Promise<void> {

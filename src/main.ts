@@ -48,6 +48,10 @@ function version(): string {
   return text;
 }
 
+function secureBase(port: number, config: Config): string {
+  return `https://${config.publicHost ?? 'localhost'}:${port}`;
+}
+
 /** For the person at the terminal; a service log gets the same as fields. */
 function welcome(started: Started, config: Config): string {
   const base = `http://${config.publicHost ?? 'localhost'}:${started.httpPort}`;
@@ -56,8 +60,9 @@ function welcome(started: Started, config: Config): string {
     `  Energy gateway ${version()} is running.`,
     '',
     `  Console  ${base}/`,
+    ...(started.httpsPort === undefined ? [] : [`           ${secureBase(started.httpsPort, config)}/`]),
     `  API      ${base}/v3`,
-    `  MQTT     port ${started.mqttPort}`,
+    `  MQTT     port ${started.mqttPort}${started.mqttsPort === undefined ? '' : `, over TLS ${started.mqttsPort}`}`,
     `  Data     ${resolve(config.dataDir)}`,
   ];
   if (started.claim)
@@ -110,7 +115,13 @@ async function run(): Promise<void> {
 
   const started = await startOrEnd(() => gateway.start(), log);
   if (stopping) return;
-  log.info('ready', { http_port: started.httpPort, mqtt_port: started.mqttPort, data_dir: config.dataDir });
+  log.info('ready', {
+    http_port: started.httpPort,
+    https_port: started.httpsPort,
+    mqtt_port: started.mqttPort,
+    mqtts_port: started.mqttsPort,
+    data_dir: config.dataDir,
+  });
   if (format === 'text') process.stdout.write(welcome(started, config));
   await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);
 }

@@ -66,6 +66,7 @@ export async function createGatewayHome(program: 'source' | 'bundle' = 'source')
       GATEWAY_HTTP_PORT: String(httpPort),
       GATEWAY_MQTT_HOST: '127.0.0.1',
       GATEWAY_MQTT_PORT: String(mqttPort),
+      GATEWAY_HTTPS_PORT: '0',
       GATEWAY_MQTTS_PORT: '0',
       GATEWAY_LOG_FORMAT: 'json',
     },

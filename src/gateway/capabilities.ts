@@ -24,6 +24,7 @@ import type { Ground, StartedHook } from './ground.ts';
 export interface Listening {
   httpPort: number;
   mqttPort: number | undefined;
+  mqttsPort: number | undefined;
   broker: MqttBroker | undefined;
 }
 
@@ -57,7 +58,7 @@ type Records = ReturnType<typeof buildRecords>;
 
 /** Site, tokens, blueprints, devices: what is there, and who may reach it. */
 function buildRecords(
-  { options, metrics, host, state, stateCommits }: Ground,
+  { options, metrics, host, state, stateCommits, tls }: Ground,
   listening: Listening,
   started: StartedHook,
 ) {
@@ -87,8 +88,9 @@ function buildRecords(
       publicHost: config.publicHost,
       httpPort: () => listening.httpPort,
       mqttPort: () => listening.mqttPort,
-      mqttsPort: () => undefined,
+      mqttsPort: () => listening.mqttsPort,
     },
+    certificates: tls,
   });
   const connectivity = createConnectivity({ ...base, devices, provisioning });
   started('connectivity', () => connectivity.stop());

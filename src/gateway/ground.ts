@@ -13,6 +13,7 @@ import {
   openDatabase,
   openOrSetAside,
 } from '../platform/sqlite/index.ts';
+import type { Tls } from '../platform/tls/index.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -32,9 +33,11 @@ export interface Ground {
   history: Database;
   stateCommits: GroupCommit;
   historyCommits: GroupCommit;
+  /** Undefined when nothing listens over TLS. */
+  tls: Tls | undefined;
 }
 
-export function openGround(options: GatewayOptions, started: StartedHook): Ground {
+export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls'> {
   const { config, clock, log } = options;
   const metrics = createMetrics();
   const database = (name: 'state' | 'history') => ({

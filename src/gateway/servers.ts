@@ -16,7 +16,8 @@ export interface Servers {
 }
 
 /** Builds the broker and the HTTP server; neither listens yet. */
-export async function buildServers({ options, metrics }: Ground, parts: Capabilities): Promise<Servers> {
+export async function buildServers(ground: Ground, parts: Capabilities): Promise<Servers> {
+  const { options, metrics, tls } = ground;
   const { config, clock, log } = options;
   const broker = await createMqttBroker({
     clock,
@@ -25,6 +26,10 @@ export async function buildServers({ options, metrics }: Ground, parts: Capabili
     host: config.mqttHost,
     port: config.mqttPort,
     hooks: parts.connectivity.hooks,
+    tls:
+      tls && config.mqtts
+        ? { host: config.mqttHost, port: config.mqttsPort, secureContext: tls.deviceContext() }
+        : undefined,
     limits: { messagesPerSecond: config.mqttMessagesPerSecond, messageBurst: config.mqttMessageBurst },
   });
   parts.connectivity.attach(broker);
@@ -34,6 +39,10 @@ export async function buildServers({ options, metrics }: Ground, parts: Capabili
   const http = createHttp({
     host: config.httpHost,
     port: config.httpPort,
+    https:
+      tls && config.https
+        ? { host: config.httpHost, port: config.httpsPort, secureContext: tls.serverContext() }
+        : undefined,
     clock,
     log: log.child({ component: 'http' }),
     metrics,
@@ -52,6 +61,10 @@ export async function buildServers({ options, metrics }: Ground, parts: Capabili
     requestBurst: config.httpRequestBurst,
   });
   closeRevokedStreams(parts.auth, http);
+  tls?.onRenewed(() => {
+    http.setSecureContext(tls.serverContext());
+    broker.setSecureContext(tls.deviceContext());
+  });
   return { http, broker, routes, streams };
 }
 

@@ -232,6 +232,11 @@ function environmentOf(dataDir: string): Record<string, string> {
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_HTTP_HOST: '127.0.0.1',
     GATEWAY_HTTP_PORT: '0',
+    // Making keys takes time; tests of TLS switch them on.
+    GATEWAY_HTTPS: 'false',
+    GATEWAY_HTTPS_PORT: '0',
+    GATEWAY_MQTTS: 'false',
+    GATEWAY_MQTTS_PORT: '0',
     GATEWAY_MQTT_HOST: '127.0.0.1',
     GATEWAY_MQTT_PORT: '0',
     GATEWAY_HTTP_REQUESTS_PER_SECOND: '100000',

@@ -145,6 +145,10 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       const hardwareId = provisioning.verifyPassword(username, password);
       return hardwareId === undefined ? 'bad_credentials' : { key: hardwareId };
     },
+    authenticateCertificate: async ({ commonName, fingerprint }) => {
+      const hardwareId = provisioning.verifyCertificate(fingerprint);
+      return hardwareId !== undefined && hardwareId === commonName ? { key: hardwareId } : 'not_authorized';
+    },
     mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
     maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
     onMessage: dispatch,

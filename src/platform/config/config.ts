@@ -55,6 +55,8 @@ export function loadConfig(source: ConfigSource): Config {
       faults.push(`${source.file}: ${name}: unknown option`);
   for (const name of Object.keys(source.environment))
     if (isUnknownVariable(name)) faults.push(`${name}: unknown option`);
+  if ((config['tlsCertificate'] === undefined) !== (config['tlsPrivateKey'] === undefined))
+    faults.push('tls_certificate and tls_private_key: one is of no use without the other');
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(config) as unknown as Config;
 }

@@ -36,9 +36,29 @@ export const OPTIONS = [
     name: 'http_host',
     type: 'string',
     default: '0.0.0.0',
-    purpose: 'Address on which the HTTP API listens.',
+    purpose: 'Address on which the HTTP API listens; 127.0.0.1 keeps it for this machine and a proxy on it.',
   },
   { name: 'http_port', ...port, default: 8_080, purpose: 'Port of the HTTP API; 0 picks a free one.' },
+  {
+    name: 'https',
+    type: 'boolean',
+    default: true,
+    purpose: 'Serves the same over TLS, on the address of http_host.',
+  },
+  { name: 'https_port', ...port, default: 8_443, purpose: 'Port of HTTPS; 0 picks a free one.' },
+  {
+    name: 'tls_certificate',
+    type: 'string',
+    default: null,
+    purpose:
+      'PEM file of a certificate with its chain for HTTPS, in place of one made here; read again when it changes.',
+  },
+  {
+    name: 'tls_private_key',
+    type: 'string',
+    default: null,
+    purpose: 'PEM file of the private key of tls_certificate, without a password.',
+  },
   {
     name: 'http_requests_per_second',
     type: 'integer',
@@ -65,10 +85,16 @@ export const OPTIONS = [
   },
   { name: 'mqtt_port', ...port, default: 1_883, purpose: 'Port of plain MQTT; 0 picks a free one.' },
   {
+    name: 'mqtts',
+    type: 'boolean',
+    default: true,
+    purpose: 'Listens for MQTT over TLS, with certificates for devices, on the address of mqtt_host.',
+  },
+  {
     name: 'mqtts_port',
     ...port,
     default: 8_883,
-    purpose: 'Port kept for MQTT over TLS; this version does not open it.',
+    purpose: 'Port of MQTT over TLS; 0 picks a free one.',
   },
   {
     name: 'mqtt_messages_per_second',

@@ -1,1 +1,2 @@
+export { networkNames } from './network-names.ts';
 export { createHost, type Host, type HostFacts, type HostLoad } from './host.ts';

@@ -57,10 +57,12 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     void listener(incoming, outgoing);
   };
   const serverOptions = nodeOptions(limits);
+  const handshakes = new Map<string, Socket>();
   const server = secureContext
     ? createSecureServer({ ...serverOptions, ...tlsOptions(limits, secureContext) }, handle)
     : createServer(serverOptions, handle);
   server.timeout = limits.silenceTimeoutMs;
+  if (secureContext) watchHandshakes(server, handshakes, () => isStopping);
   server.on('error', (error) => log.error('HTTP listener failed', { error }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // Bytes in the middle of an answer would become part of it.
@@ -76,9 +78,25 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     close: () => {
       isStopping = true;
       if (!server.listening) return Promise.resolve();
-      return new Promise((resolve) => server.close(() => resolve()));
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of handshakes.values()) socket.destroy();
+      return closed;
     },
   };
+}
+
+/** Before its handshake is done a connection is none of HTTP, which therefore would not close it at the stop. */
+function watchHandshakes(server: Server, handshakes: Map<string, Socket>, isStopping: () => boolean): void {
+  const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    handshakes.set(key, socket);
+    socket.once('close', () => handshakes.delete(key));
+  });
+  server.on('secureConnection', (socket: Socket) => {
+    handshakes.delete(keyOf(socket));
+    if (isStopping()) socket.destroy();
+  });
 }
 
 function nodeOptions(limits: Limits['http']): ServerOptions {

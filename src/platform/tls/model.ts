@@ -16,6 +16,7 @@ export interface ServerNames {
 }
 
 export interface CertificateRequest {
+  /** At most 64 characters (RFC 5280 appendix A.1). */
   commonName: string;
   /** Hexadecimal, positive, at most 20 bytes. */
   serial: string;
@@ -72,7 +73,7 @@ export function renewalReason(
   return isFresh ? undefined : 'dates';
 }
 
-/** Names that fit into a certificate, lower-case, each once, in order. */
+/** Names that fit into a certificate, lower-case, each once. */
 export function usableNames({ dns, ips }: ServerNames): ServerNames {
   const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
   const pattern = new RegExp(`^${label}(?:\\.${label})*$`);
@@ -80,9 +81,7 @@ export function usableNames({ dns, ips }: ServerNames): ServerNames {
     ...new Set(values.map((value) => value.toLowerCase())),
   ];
   return {
-    dns: unique(dns)
-      .filter((name) => pattern.test(name) && name.length <= 253)
-      .sort(),
-    ips: unique(ips).sort(),
+    dns: unique(dns).filter((name) => pattern.test(name) && name.length <= 253),
+    ips: unique(ips),
   };
 }

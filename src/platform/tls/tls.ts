@@ -57,6 +57,7 @@ export interface Tls {
 }
 
 const SERIAL_BYTES = 16;
+const COMMON_NAME_LENGTH = 64;
 const HARDWARE_ID = /^[A-Za-z0-9]{8,64}$/;
 
 /**
@@ -97,7 +98,7 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
     if (present && !reason) return present;
     const { makeCertificate } = await import('./certificates.ts');
     const made = await makeCertificate(authority, {
-      commonName: names.dns[0] ?? 'energy-gateway',
+      commonName: names.dns.find((name) => name.length <= COMMON_NAME_LENGTH) ?? 'energy-gateway',
       serial: newSerial(random),
       purpose: 'server',
       names,

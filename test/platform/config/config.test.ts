@@ -44,6 +44,15 @@ describe('a configuration is refused', () => {
     ]);
   });
 
+  test('when it has a certificate without its key, or the other way round', () => {
+    for (const name of ['GATEWAY_TLS_CERTIFICATE', 'GATEWAY_TLS_PRIVATE_KEY'])
+      assert.deepEqual(faultsOf({ [name]: '/etc/own.pem' }), [
+        'tls_certificate and tls_private_key: one is of no use without the other',
+      ]);
+    const both = { GATEWAY_TLS_CERTIFICATE: '/etc/own.crt', GATEWAY_TLS_PRIVATE_KEY: '/etc/own.key' };
+    assert.deepEqual(faultsOf(both), []);
+  });
+
   test('when the file cannot be read', () => {
     const [fault, ...others] = faultsOf({}, '/nonexistent/gateway.yml');
     assert.match(fault ?? '', /^\/nonexistent\/gateway\.yml: ENOENT/);

@@ -29,6 +29,7 @@ export interface Served {
   metrics: Metrics;
   lines: LogLine[];
   port: number;
+  httpsPort: number | undefined;
   origin: string;
   /** Calls of the routes below, newest last. */
   calls: Call[];
@@ -92,7 +93,7 @@ export async function serve(test: Pick<TestContext, 'after'>, more: More = {}): 
     streams: streams(sockets),
     ...options,
   });
-  const { port } = await http.start();
+  const { port, httpsPort } = await http.start();
   test.after(async () => {
     const stopped = http.stop(0);
     await clock.advance(0);
@@ -105,6 +106,7 @@ export async function serve(test: Pick<TestContext, 'after'>, more: More = {}): 
     metrics,
     lines,
     port,
+    httpsPort,
     origin,
     calls,
     sockets,

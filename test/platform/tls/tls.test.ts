@@ -145,14 +145,17 @@ describe('the certificates', () => {
 
   test('of servers name every name and address that fits', async (t) => {
     const { open, names } = startBench(t);
+    const long = `${'long.'.repeat(12)}name.example`;
+    names.dns.unshift(long);
     names.dns.push('Upper.Example', 'under_score', '-bad', 'gateway');
     const tls = await open();
     for (const context of [tls.serverContext(), tls.deviceContext()]) {
       const certificate = new X509Certificate(context.cert as string);
       assert.equal(
         certificate.subjectAltName,
-        'DNS:gateway, DNS:gateway.local, DNS:localhost, DNS:upper.example, IP Address:127.0.0.1, IP Address:192.0.2.7, IP Address:0:0:0:0:0:0:0:1',
+        `DNS:${long}, DNS:gateway, DNS:gateway.local, DNS:localhost, DNS:upper.example, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:192.0.2.7`,
       );
+      assert.equal(certificate.subject, 'CN=gateway', 'the first that is short enough');
     }
   });
 
