@@ -57,8 +57,8 @@ export const MODULE_LIMITS = {
   /** C lua-device-api 1: pause before a failed script is started again, doubling. */
   retryFirstMs: 10_000,
   retryMaxMs: 300_000,
-  /** G: scripts that share a thread, and with it the fate of being started again when one is stuck. */
-  scriptsPerThread: 25,
+  /** M: a thread takes 20 MiB; G: scripts that share one are all started again when one of them is stuck. */
+  scriptsPerThread: 50,
   /** G: JavaScript memory of such a thread; the scripts' own memory is not in it. */
   threadHeapMib: 64,
   threadYoungHeapMib: 4,
