@@ -55,6 +55,11 @@ export class MockDevice {
     this.#surroundings = surroundings;
   }
 
+  /** Connects from now on as another connection configuration says. */
+  take(config: unknown): void {
+    this.config = connectionConfigurationOf(config);
+  }
+
   /** A topic below the device's own address. */
   from(subject: string, channelId = this.config.channelId): string {
     return `v1/from/${this.config.hardwareId}/${channelId}/${subject}`;
@@ -117,9 +122,10 @@ export class MockDevice {
     const { client } = this.#current();
     const granted = await this.#surroundings.settled(
       new Promise<number>((resolve, reject) => {
-        client.subscribe(topicFilter, { qos: 1 }, (error, grants) => {
-          const qos = grants?.[0]?.qos;
-          if (qos !== undefined) resolve(qos);
+        // Of a refusal the library makes an error; the packet says what was granted.
+        client.subscribe(topicFilter, { qos: 1 }, (error, _grants, packet) => {
+          const qos = packet?.granted?.[0];
+          if (typeof qos === 'number') resolve(qos);
           else reject(error ?? new Error('no answer to SUBSCRIBE'));
         });
       }),
