@@ -78,8 +78,8 @@ function modbus.new(uri)
 end
 
 local read_batch, write_batch = kit.wait('modbus_read_batch'), kit.wait('modbus_write_batch')
-function methods.read(client, queries) return read_batch(uri_of(client), queries) end
-function methods.write(client, queries) return write_batch(uri_of(client), queries) end
+function methods.read(client, queries) return values_of(read_batch(uri_of(client), queries)) end
+function methods.write(client, queries) return values_of(write_batch(uri_of(client), queries)) end
 `;
 
 const OLD_SOURCE = String.raw`

@@ -1,0 +1,175 @@
+/** The sample blueprints, compiled as an upload and run by a real module against simulated devices. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { parseSimulateModbusOptions } from '../../../scripts/simulate/modbus-options.ts';
+import { type SimulatedModbus, simulateModbus } from '../../../scripts/simulate/modbus-run.ts';
+import { createRandom } from '../../../scripts/support/random.ts';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { programEntry } from '../../../src/platform/processes/index.ts';
+import { startThread } from '../../../src/platform/threads/index.ts';
+import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
+import { compiled } from '../../capabilities/blueprints/support.ts';
+import { until } from '../../support/until.ts';
+import { PROJECT_ROOT, recordingLog } from '../../support/workspace.ts';
+import { isIn, type StandInDevice, type StandInGateway, startStandInGateway } from './stand-in-gateway.ts';
+
+const SAMPLES = join(PROJECT_ROOT, 'docs/samples/blueprints');
+
+/** What the gateway would assign for the sample. */
+function sample(name: string): Pick<StandInDevice, 'script' | 'facts'> {
+  const folder = join(SAMPLES, name);
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = Object.fromEntries(
+    paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
+  );
+  const { manifest, script } = compiled(files['manifest.yml'] ?? '', files);
+  const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
+    Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
+  return {
+    script: script ?? assert.fail(),
+    facts: {
+      api: 'v3',
+      telemetry: typesOf(manifest.telemetry),
+      properties: typesOf(manifest.properties),
+      configuration: Object.fromEntries(
+        Object.entries(manifest.configuration).map(([group, { parameters }]) => [
+          group,
+          Object.entries(parameters).flatMap(([parameter, { required }]) => (required ? [parameter] : [])),
+        ]),
+      ),
+    },
+  };
+}
+
+describe('the samples on a module', () => {
+  const clock = createSystemClock();
+  let gateway: StandInGateway;
+  let module: CommunicationModule;
+  let simulated: SimulatedModbus;
+  let address = '';
+
+  before(async () => {
+    gateway = await startStandInGateway();
+    const options = parseSimulateModbusOptions(['--port', '0', '--hour', '12']) ?? assert.fail();
+    const parts = { options, clock, random: createRandom(5), terminal: { line: () => undefined } };
+    simulated = await simulateModbus(parts);
+    address = `tcp://127.0.0.1:${simulated.servers[0]?.port}`;
+    module = startModule({
+      configuration: { connection: gateway.connection, ports: {} },
+      clock,
+      log: recordingLog(clock).log,
+      run: randomUUID(),
+      startThread: (threadOptions) =>
+        startThread({ entry: programEntry('programs/communication-module/script-thread'), ...threadOptions }),
+    });
+  });
+  after(async () => {
+    await module.stop();
+    await simulated.stop();
+    await gateway.stop();
+    clock.close();
+  });
+
+  const newest = (channelId: string): Record<string, unknown> =>
+    gateway.bodies(channelId, 'v1/telemetry').at(-1) ?? {};
+  const answerTo = async (channelId: string, name: string, args = {}): Promise<Record<string, unknown>> => {
+    const id = randomUUID();
+    const find = (): Record<string, unknown> | undefined =>
+      gateway.bodies(channelId, 'v1/command/responses').find((response) => response.id === id);
+    gateway.command(channelId, id, name, args);
+    await until(() => find() !== undefined);
+    return find() ?? assert.fail();
+  };
+
+  test('the inverter says that it is not configured, then that nobody answers, then what it measures', async () => {
+    gateway.assign([
+      {
+        channelId: 'inverter',
+        ...sample('modbus-inverter'),
+        groups: { connection: { unit_id: 1, meter_unit_id: 2 } },
+      },
+    ]);
+    await until(() => (newest('inverter').conn_alerts as string[] | undefined)?.[0] === 'not_configured');
+    const refused = await answerTo('inverter', 'start');
+    assert.deepEqual(refused.payload, { message: 'the connection is not configured' });
+
+    // Nobody listens there.
+    const nowhere = { address: 'tcp://127.0.0.1:1', unit_id: 1, meter_unit_id: 2 };
+    gateway.configure('inverter', { connection: nowhere }, ['connection']);
+    await until(() => (newest('inverter').conn_alerts as string[])[0] === 'communication_failed');
+    assert.deepEqual(newest('inverter').alert_details, {
+      communication_failed: { errmsg: 'connection failed: connection refused' },
+    });
+    assert.equal(newest('inverter').pv_total_power, undefined);
+
+    gateway.configure('inverter', { connection: { ...nowhere, address } }, ['connection']);
+    await until(() => newest('inverter').pv_total_power !== undefined);
+    const measured = newest('inverter');
+    assert.deepEqual(measured.conn_alerts, []);
+    assert.equal(measured.status, 'operating');
+    assert.equal(measured.mode, 'self_consumption');
+    const {
+      pv_total_power: pvW,
+      grid_total_power: gridW,
+      load_total_power: loadW,
+      ac_total_power: acW,
+    } = measured;
+    assert.ok(Number(pvW) > 100);
+    // Meter and inverter agree, to the rounding of their registers.
+    assert.ok(Math.abs(Number(acW) + Number(gridW) - Number(loadW)) <= 2);
+  });
+
+  test('the inverter takes commands, and shows what they changed', async () => {
+    assert.deepEqual((await answerTo('inverter', 'set_mode', { mode: 'peak_shaving' })).payload, {
+      mode: 'peak_shaving',
+    });
+    await until(() => newest('inverter').mode === 'peak_shaving');
+    const refused = await answerTo('inverter', 'set_charge_limit', { limit_w: 9_999 });
+    assert.deepEqual(refused, {
+      id: refused.id,
+      state: 'error',
+      payload: { message: 'the inverter did not take it: illegal data value' },
+    });
+    await answerTo('inverter', 'set_charge_limit', { limit_w: 1_234 });
+    assert.deepEqual((await answerTo('inverter', 'read_settings')).payload, {
+      limit_w: 1_234,
+      mode: 'peak_shaving',
+    });
+    await answerTo('inverter', 'stop');
+    await until(() => newest('inverter').status === 'off');
+  });
+
+  test('the inverter shows no old value while the device is silent, and is back when it is', async () => {
+    simulated.command('silent 1');
+    await until(() => (newest('inverter').conn_alerts as string[])[0] === 'communication_failed');
+    assert.deepEqual(Object.keys(newest('inverter')).sort(), ['alert_details', 'conn_alerts', 'timestamp']);
+    simulated.command('ok');
+    await until(() => (newest('inverter').conn_alerts as string[]).length === 0);
+  });
+
+  test('the relay closes, remembers, counts, and goes back to its position after a restart', async () => {
+    const connection = { address, unit_id: 1, coil: 1 };
+    const relay = {
+      channelId: 'relay',
+      ...sample('relay'),
+      groups: { connection, behaviour: { restore: true } },
+    };
+    gateway.assign([relay]);
+    await isIn(gateway, 'relay', 'running');
+    assert.equal((await answerTo('relay', 'open')).state, 'completed');
+    await until(() => newest('relay').closed === false);
+    assert.equal((await answerTo('relay', 'impulse', { duration_ms: 60 })).state, 'completed');
+    assert.equal((await answerTo('relay', 'close')).state, 'completed');
+    await until(() => newest('relay').status === 'closed');
+    assert.equal(gateway.storage.get('relay operations')?.toString(), '4');
+    // Somebody else moved it while the module was away.
+    gateway.storage.set('relay closed', Buffer.from('0'));
+    gateway.say({ type: 'restart', channel_id: 'relay' });
+    await until(() => newest('relay').status === 'open');
+    await until(() => gateway.bodies('relay', 'v1/register').some(({ operations }) => operations === 4));
+  });
+});
