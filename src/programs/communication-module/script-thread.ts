@@ -58,8 +58,6 @@ function start(message: ToThread & { kind: 'start' }): void {
       limits: LIMITS,
       surroundings: () => surroundings,
       ports,
-      libraries: [],
-      functions: {},
       post: (posted) => {
         if (posted.kind === 'failed') running.delete(seat);
         port.post({ ...posted, seat });

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parseSimulateModbusOptions } from '../../../scripts/simulate/modbus-options.ts';
@@ -149,6 +151,43 @@ describe('the samples on a module', () => {
     assert.deepEqual(Object.keys(newest('inverter')).sort(), ['alert_details', 'conn_alerts', 'timestamp']);
     simulated.command('ok');
     await until(() => (newest('inverter').conn_alerts as string[]).length === 0);
+  });
+
+  test('the weather says what the service answers, with the time of the measurement, and what is wrong', async () => {
+    const asked: string[] = [];
+    let status = 503;
+    const service = http.createServer((request, response) => {
+      asked.push(`${request.url} ${request.headers.authorization}`);
+      const current = { time: 1_780_000_000, temperature_2m: 21.5, wind_speed_10m: 3, cloud_cover: 80 };
+      response.writeHead(status).end(JSON.stringify({ current }));
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', () => resolve()));
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/v1/forecast`;
+    const place = { latitude: 52.5, longitude: 13.25 };
+    gateway.assign([
+      {
+        channelId: 'weather',
+        ...sample('http-weather'),
+        groups: { place, service: { url, api_key: 'key' } },
+      },
+    ]);
+    await until(() => newest('weather').status === 'failed');
+    assert.deepEqual(newest('weather').alert_details, {
+      communication_failed: { errmsg: 'the service answers with 503' },
+    });
+    status = 200;
+    assert.equal((await answerTo('weather', 'update')).state, 'completed');
+    assert.deepEqual(newest('weather'), {
+      timestamp: 1_780_000_000,
+      status: 'ok',
+      conn_alerts: [],
+      ambient_temperature: 21.5,
+      wind_speed: 3,
+      cloud_cover: 80,
+    });
+    assert.match(asked[0] ?? '', /latitude=52.5000&longitude=13.2500&current=.* Bearer key$/);
+    service.closeAllConnections();
+    await new Promise((resolve) => service.close(resolve));
   });
 
   test('the relay closes, remembers, counts, and goes back to its position after a restart', async () => {

@@ -25,6 +25,7 @@ import { createCommandQueue, withoutPosition } from './command-queue.ts';
 import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
 import { createDeviceLog, type DeviceLog } from './device-log.ts';
 import { enapterFunctions, enapterLibrary } from './enapter-library.ts';
+import { HTTP_LIBRARY, httpFunctions } from './http-library.ts';
 import { modbusFunctions, modbusLibrary } from './modbus-library.ts';
 import { PEER_LIBRARY, peerFunctions } from './peer-library.ts';
 import type { ScriptHost } from './script-host.ts';
@@ -41,9 +42,6 @@ export interface DeviceScriptOptions {
   limits: Limits;
   surroundings: () => Surroundings;
   ports: ReadonlyMap<string, string>;
-  /** Further libraries and functions that belong to no device, such as `http`. */
-  libraries: readonly Library[];
-  functions: Readonly<Record<string, HostFunction>>;
   post: (message: WithoutSeat<FromThread>) => void;
   /** Carried out on the main thread. */
   call: (request: ThreadCall) => Promise<CallResult>;
@@ -187,8 +185,8 @@ function createScript(
   return options.scripts.create({
     kind: start.facts.api,
     memoryBytes: limits.module.scriptBytes,
-    libraries: [...librariesOf(isOld), ...options.libraries],
-    functions: { ...functionsOf(host), ...options.functions },
+    libraries: librariesOf(isOld),
+    functions: { ...functionsOf(host), ...httpFunctions({ clock, limits: limits.lua }) },
     modules: (name) => {
       const source = UCM_MODULES.get(name);
       return source === undefined ? undefined : { source: Buffer.from(source), file: `${name}.lua` };
@@ -224,6 +222,7 @@ function librariesOf(isOld: boolean): Library[] {
     serialLibrary(isOld),
     absentLibraries(isOld),
     PEER_LIBRARY,
+    HTTP_LIBRARY,
   ];
 }
 

@@ -114,8 +114,6 @@ export function scriptBench(
       limits: { ...LIMITS, module: { ...LIMITS.module, ...options.limits } },
       surroundings: () => bench.surroundings,
       ports: new Map(Object.entries(options.ports ?? {})),
-      libraries: [],
-      functions: {},
       post: (message) => posted.push(message),
       call: async (request) => {
         calls.push(request);
@@ -125,4 +123,32 @@ export function scriptBench(
   };
   benches.push(bench);
   return bench;
+}
+
+/** Runs the chunk; each `say(…)` in it becomes one line. */
+export async function saidBy(
+  source: string,
+  options: Parameters<typeof scriptBench>[1] = {},
+): Promise<[string[], ScriptBench]> {
+  const bench = scriptBench(
+    `local function say(...)
+      local parts = {}
+      for i = 1, select('#', ...) do
+        local value = (select(i, ...))
+        parts[i] = type(value) == 'table' and json.encode(value) or math.type(value) or tostring(value)
+        if type(value) == 'number' then parts[i] = tostring(value) end
+      end
+      enapter.log(table.concat(parts, ' '))
+    end
+    local function raised(fn, ...)
+      local ok, message = pcall(fn, ...)
+      say(ok and 'no error' or (tostring(message):gsub('^[%w.]+:%d+: ', '')))
+    end
+    ${source}`,
+    options,
+  );
+  await bench.started();
+  const failed = bench.posted.find(({ kind }) => kind === 'failed');
+  assert.equal(failed, undefined, JSON.stringify(failed));
+  return [bench.logs().map((line) => line.replace('info: ', '')), bench];
 }

@@ -1,0 +1,226 @@
+/**
+ * One HTTP request of a script with everything that belongs to it: redirects, cookies, compression, time limit,
+ * size limit. Source: lua-device-api.md 3.7; RFC 9110 for redirects; RFC 6265 for cookies, in the small.
+ */
+import http from 'node:http';
+import https from 'node:https';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { messageOf } from '../../../lib/errors.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
+
+export interface HttpExchange {
+  method: string;
+  url: string;
+  /** Names as the script wrote them. */
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Buffer | undefined;
+  timeoutMs: number;
+  insecureTls: boolean;
+  /** Cookies of the client; undefined: it has no jar. */
+  jar: readonly Cookie[] | undefined;
+}
+
+export interface HttpAnswer {
+  code: number;
+  /** One entry per header line. */
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Buffer;
+  jar: readonly Cookie[] | undefined;
+}
+
+export interface ExchangeLimits {
+  httpBodyBytes: number;
+  httpRedirects: number;
+  httpCookies: number;
+}
+
+/** Carries it out. A text is what went wrong, for the script; every answered request is an answer. */
+export async function exchangeHttp(
+  request: HttpExchange,
+  { clock, limits }: { clock: Clock; limits: ExchangeLimits },
+): Promise<HttpAnswer | string> {
+  const stop = new AbortController();
+  const timer = clock.setTimer(request.timeoutMs, () => stop.abort());
+  try {
+    return await follow(request, stop.signal, clock, limits);
+  } catch (error) {
+    if (stop.signal.aborted) return 'timeout';
+    return failureText(error);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Why the URL cannot be used; undefined when it can. */
+export function urlProblem(url: string): string | undefined {
+  if (!URL.canParse(url)) return `the URL ${JSON.stringify(url.slice(0, 200))} is not valid`;
+  const { protocol } = new URL(url);
+  return protocol === 'http:' || protocol === 'https:'
+    ? undefined
+    : `the scheme ${protocol.slice(0, -1)} is not supported`;
+}
+
+async function follow(
+  request: HttpExchange,
+  signal: AbortSignal,
+  clock: Clock,
+  limits: ExchangeLimits,
+): Promise<HttpAnswer> {
+  let current = request;
+  for (let redirects = 0; ; redirects += 1) {
+    const answer = await send(current, signal, clock, limits);
+    const jar =
+      current.jar &&
+      rememberCookies(current.jar, current.url, answer.headers, clock.wallMs(), limits.httpCookies);
+    const next = redirectOf(current, answer);
+    if (next === undefined) return { ...answer, jar };
+    if (redirects >= limits.httpRedirects) throw new Failure(`more than ${limits.httpRedirects} redirects`);
+    current = { ...next, jar };
+  }
+}
+
+/** A failure whose text is for the script. */
+class Failure extends Error {}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Not carried to another origin. */
+const PRIVATE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+function redirectOf(request: HttpExchange, { code, headers }: Received): HttpExchange | undefined {
+  const location = headers.find(([name]) => name.toLowerCase() === 'location')?.[1];
+  if (!REDIRECTS.has(code) || location === undefined || !URL.canParse(location, request.url))
+    return undefined;
+  const url = new URL(location, request.url);
+  if (urlProblem(url.href) !== undefined) return undefined;
+  const isSameOrigin = url.origin === new URL(request.url).origin;
+  const keepsBody = code === 307 || code === 308;
+  const isSafe = request.method === 'GET' || request.method === 'HEAD';
+  const carried = request.headers.filter(([name]) => {
+    const word = name.toLowerCase();
+    if (!isSameOrigin && (PRIVATE_HEADERS.has(word) || word === 'host')) return false;
+    return keepsBody || isSafe || !word.startsWith('content-');
+  });
+  if (keepsBody || isSafe) return { ...request, url: url.href, headers: carried };
+  return { ...request, url: url.href, headers: carried, method: 'GET', body: undefined };
+}
+
+type Received = Omit<HttpAnswer, 'jar'>;
+
+function send(
+  request: HttpExchange,
+  signal: AbortSignal,
+  clock: Clock,
+  limits: ExchangeLimits,
+): Promise<Received> {
+  const url = new URL(request.url);
+  const chosen = request.headers.some(([name]) => name.toLowerCase() === 'accept-encoding');
+  const { client, agent } = clientOf(url, request.insecureTls);
+  return new Promise((resolve, reject) => {
+    const sending = client.request(url, { method: request.method, signal, agent });
+    sending.on('error', reject);
+    for (const [name, value] of headerLines(request, url, clock, chosen)) sending.setHeader(name, value);
+    sending.on('response', (response) => {
+      answerOf(response, chosen, limits.httpBodyBytes).then(resolve, (error: Error) => {
+        sending.destroy();
+        reject(error);
+      });
+    });
+    sending.end(request.body);
+  });
+}
+
+/** `isRaw`: the script asked for an encoding of its own and gets the bytes as they are. */
+async function answerOf(response: http.IncomingMessage, isRaw: boolean, bytesMax: number): Promise<Received> {
+  const raw = await receive(response, bytesMax);
+  const body = isRaw ? raw : await decoded(raw, response.headers['content-encoding'], bytesMax);
+  return { code: response.statusCode ?? 0, headers: linesOf(response.rawHeaders), body };
+}
+
+/** Lines with the same name become one header with several values. */
+function headerLines(
+  request: HttpExchange,
+  url: URL,
+  clock: Clock,
+  chosen: boolean,
+): Map<string, string | string[]> {
+  const lines = new Map<string, string | string[]>();
+  if (!chosen) lines.set('Accept-Encoding', 'gzip, deflate, br');
+  if (request.body !== undefined) lines.set('Content-Length', String(request.body.length));
+  for (const [name, value] of request.headers) {
+    const before = lines.get(name);
+    lines.set(name, before === undefined ? value : [before, value].flat());
+  }
+  const cookies = request.jar && cookieHeader(request.jar, url, clock.wallMs());
+  if (cookies !== undefined && cookies !== '') {
+    const own = [lines.get('Cookie') ?? []].flat();
+    lines.set('Cookie', [...own, cookies].join('; '));
+  }
+  return lines;
+}
+
+const AGENT_OPTIONS = { keepAlive: true, maxFreeSockets: 4, timeout: 60_000 };
+const plainAgent = new http.Agent(AGENT_OPTIONS);
+const strictAgent = new https.Agent(AGENT_OPTIONS);
+const lenientAgent = new https.Agent({ ...AGENT_OPTIONS, rejectUnauthorized: false });
+
+function clientOf(url: URL, insecureTls: boolean): { client: typeof http | typeof https; agent: http.Agent } {
+  if (url.protocol === 'http:') return { client: http, agent: plainAgent };
+  return { client: https, agent: insecureTls ? lenientAgent : strictAgent };
+}
+
+async function receive(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    sizeBytes += piece.length;
+    if (sizeBytes > bytesMax) throw new Failure(`the body has more than ${bytesMax} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+async function decoded(raw: Buffer, encoding: string | undefined, bytesMax: number): Promise<Buffer> {
+  const decode = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress }[
+    encoding?.trim().toLowerCase() ?? ''
+  ];
+  if (decode === undefined || raw.length === 0) return raw;
+  try {
+    return await promisify<Buffer, { maxOutputLength: number }, Buffer>(decode)(raw, {
+      maxOutputLength: bytesMax,
+    });
+  } catch (cause) {
+    throw new Failure(`the body cannot be decompressed: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function linesOf(raw: readonly string[]): [string, string][] {
+  const lines: [string, string][] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2)
+    lines.push([raw[index] ?? '', raw[index + 1] ?? '']);
+  return lines;
+}
+
+const DNS_CODES: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL']);
+const CONNECTION_TEXTS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'connection reset'],
+  ['EPIPE', 'connection reset'],
+  ['EHOSTUNREACH', 'no route to host'],
+  ['ENETUNREACH', 'no route to network'],
+  ['ETIMEDOUT', 'timeout'],
+]);
+
+function failureText(error: unknown): string {
+  if (error instanceof Failure) return error.message;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const hostname = error instanceof Error && 'hostname' in error ? String(error.hostname) : '';
+  if (DNS_CODES.has(code)) return `dns: ${hostname} is not known`;
+  const known = CONNECTION_TEXTS.get(code);
+  if (known !== undefined) return known;
+  // OpenSSL's own texts are for programmers; its reason is for people.
+  const reason = error instanceof Error && 'reason' in error ? String(error.reason) : messageOf(error);
+  if (/EPROTO|CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) return `tls: ${reason}`;
+  return messageOf(error);
+}

@@ -1,0 +1,254 @@
+/** `http` of both generations (lua-device-api.md 3.7). The network is in `http-exchange.ts`. */
+import type { Limits } from '../../../lib/limits.ts';
+import {
+  type HostFunction,
+  type HostResult,
+  type Library,
+  LuaError,
+  LuaJson,
+  type LuaValue,
+  numberOf,
+  textOf,
+} from '../../../lua/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { type Cookie, parseSetCookie } from './cookies.ts';
+import { exchangeHttp, type HttpAnswer, urlProblem } from './http-exchange.ts';
+import { bytesArgument, tableArgument, textArgument } from './script-host.ts';
+
+export const HTTP_LIBRARY: Library = {
+  name: 'http',
+  source: String.raw`
+local host, kit = ...
+local error, format, next, pairs, rawget, setmetatable, tostring, type =
+  error, string.format, next, pairs, rawget, setmetatable, tostring, type
+local lower = string.lower
+local perform = kit.wait('http_perform')
+
+http = {}
+kit.loaded.http = http
+
+-- Requests keep their parts out of reach, so that what a script writes into them changes nothing.
+
+local requests, request_methods = setmetatable({}, { __mode = 'k' }), {}
+
+local function parts_of(request)
+  local parts = requests[request]
+  if not parts then error('the request is called with a dot, use a colon', 3) end
+  return parts
+end
+
+function http.request(method, url, body)
+  local message = host.http_check(method, url)
+  if message then return nil, message end
+  local request = setmetatable({}, { __index = request_methods })
+  requests[request] = { method = method, url = url, body = body, headers = {} }
+  return request
+end
+
+local function set_header(parts, name, value)
+  local headers = {}
+  for _, header in next, parts.headers do
+    if lower(header[1]) ~= lower(name) then headers[#headers + 1] = header end
+  end
+  headers[#headers + 1] = { name, value }
+  parts.headers = headers
+end
+
+function request_methods.set_header(request, name, value)
+  set_header(parts_of(request), tostring(name), tostring(value))
+end
+
+function request_methods.set_basic_auth(request, user, password)
+  set_header(parts_of(request), 'Authorization', host.http_basic_auth(tostring(user), tostring(password)))
+end
+
+function request_methods.add_cookie(request, name, value)
+  local parts = parts_of(request)
+  local cookie = tostring(name) .. '=' .. tostring(value)
+  for _, header in next, parts.headers do
+    if header[1] == 'Cookie' then cookie = header[2] .. '; ' .. cookie end
+  end
+  set_header(parts, 'Cookie', cookie)
+end
+
+-- Headers of a response: a table of lists, with two methods that do not show.
+
+local header_methods = {}
+
+function header_methods.values(headers, name)
+  for key, values in next, headers do
+    if lower(key) == lower(name) then return values end
+  end
+  return {}
+end
+
+function header_methods.get(headers, name) return header_methods.values(headers, name)[1] end
+
+local header_metatable = { __index = header_methods }
+
+-- Clients.
+
+local clients, client_methods = setmetatable({}, { __mode = 'k' }), {}
+
+local function options_of(client)
+  local options = clients[client]
+  if not options then error('the client is called with a dot, use a colon', 3) end
+  return options
+end
+
+local function run(options, parts)
+  local code, body, headers, cookies, jar = perform(
+    parts.method, parts.url, parts.headers, parts.body, options.timeout, options.insecure_tls, options.jar
+  )
+  if not code then return nil, body end
+  if options.jar then options.jar = jar end
+  return { code = code, body = body, headers = setmetatable(headers, header_metatable), cookies = cookies }
+end
+
+function http.client(options)
+  options = options or {}
+  if type(options) ~= 'table' then
+    error(format("bad argument #1 to 'client' (table expected, got %s)", type(options)), 2)
+  end
+  if options.http2 then return nil, 'http2 is not supported by this module' end
+  local client = setmetatable({}, { __index = client_methods })
+  clients[client] = {
+    timeout = options.timeout,
+    insecure_tls = options.insecure_tls and true or false,
+    jar = options.enable_cookie_jar and {} or nil,
+  }
+  return client
+end
+
+function client_methods.do_request(client, request) return run(options_of(client), parts_of(request)) end
+
+local function simple(options, method, url, content_type, body)
+  local message = host.http_check(method, url)
+  if message then return nil, message end
+  local headers = content_type and { { 'Content-Type', content_type } } or {}
+  return run(options, { method = method, url = url, headers = headers, body = body })
+end
+
+local FORM = 'application/x-www-form-urlencoded'
+
+function client_methods.get(client, url) return simple(options_of(client), 'GET', url) end
+function client_methods.post(client, url, content_type, body)
+  return simple(options_of(client), 'POST', url, content_type, body)
+end
+function client_methods.post_form(client, url, form)
+  return simple(options_of(client), 'POST', url, FORM, host.http_form(form))
+end
+
+local default = {}
+function http.get(url) return simple(default, 'GET', url) end
+function http.post(url, content_type, body) return simple(default, 'POST', url, content_type, body) end
+function http.post_form(url, form) return simple(default, 'POST', url, FORM, host.http_form(form)) end
+`,
+};
+
+export interface HttpLibraryOptions {
+  clock: Clock;
+  limits: Limits['lua'];
+}
+
+/** Functions for one script: its requests are counted. */
+export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<string, HostFunction> {
+  let running = 0;
+
+  async function perform(values: LuaValue[]): Promise<HostResult> {
+    const [method, url, headers, body, timeout, insecureTls, jar] = values;
+    if (running >= limits.httpRequests)
+      return [undefined, `more than ${limits.httpRequests} requests at once`];
+    const request = {
+      method: textArgument(method, 1, 'request').toUpperCase(),
+      url: textArgument(url, 2, 'request'),
+      headers: headersOf(headers),
+      body: body === undefined ? undefined : bytesArgument(body, 3, 'request'),
+      timeoutMs: timeoutOf(timeout, limits),
+      insecureTls: insecureTls === true,
+      jar: jar === undefined ? undefined : listOf<Cookie>(jar),
+    };
+    running += 1;
+    try {
+      const answer = await exchangeHttp(request, { clock, limits });
+      return typeof answer === 'string' ? [undefined, answer] : resultsOf(answer);
+    } finally {
+      running -= 1;
+    }
+  }
+
+  return {
+    http_check: {
+      call: ([method, url]) => {
+        const word = textArgument(method, 1, 'request');
+        if (!/^[A-Za-z]{1,20}$/.test(word)) return ['the method is not valid'];
+        return [urlProblem(textArgument(url, 2, 'request'))];
+      },
+    },
+    http_basic_auth: {
+      call: ([user, password]) => [
+        `Basic ${Buffer.from(`${textOf(user)}:${textOf(password)}`).toString('base64')}`,
+      ],
+    },
+    http_form: {
+      call: ([form]) => {
+        const fields = tableArgument(form, 2, 'post_form') as Record<string, unknown>;
+        const entries = Object.entries(fields).map(([name, value]): [string, string] => [
+          name,
+          String(value),
+        ]);
+        return [new URLSearchParams(entries).toString()];
+      },
+    },
+    http_perform: { waits: true, call: perform },
+  };
+}
+
+function timeoutOf(timeout: LuaValue, limits: Limits['lua']): number {
+  const seconds = numberOf(timeout);
+  if (seconds === undefined) return limits.httpTimeoutMs;
+  if (!(seconds > 0)) throw new LuaError('the timeout must be a positive number of seconds');
+  return Math.min(seconds * 1_000, limits.httpTimeoutMaxMs);
+}
+
+/** A list of Lua as one of ours; an empty table is an empty list. */
+function listOf<Item>(value: LuaValue): Item[] {
+  const list: unknown = value instanceof LuaJson ? JSON.parse(value.text) : [];
+  return Array.isArray(list) ? (list as Item[]) : [];
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+function headersOf(value: LuaValue): [string, string][] {
+  const headers = listOf<[string, string]>(value);
+  for (const [name, content] of headers)
+    if (!HEADER_NAME.test(name) || /[\r\n\0]/.test(content) || !/^[\t\x20-\xff]*$/.test(content))
+      throw new LuaError(`the header ${JSON.stringify(name)} is not valid`);
+  return headers;
+}
+
+function resultsOf({ code, headers, body, jar }: HttpAnswer): HostResult {
+  const lists = new Map<string, string[]>();
+  for (const [name, value] of headers) {
+    const key = canonical(name);
+    lists.set(key, [...(lists.get(key) ?? []), value]);
+  }
+  const cookies = (lists.get('Set-Cookie') ?? []).flatMap((line) => {
+    const cookie = parseSetCookie(line);
+    return cookie
+      ? [{ name: cookie.name, value: cookie.value, expires: cookie.attributes.get('expires') ?? '' }]
+      : [];
+  });
+  return [
+    BigInt(code),
+    Uint8Array.from(body),
+    new LuaJson(JSON.stringify(Object.fromEntries(lists))),
+    new LuaJson(JSON.stringify(cookies)),
+    new LuaJson(JSON.stringify(jar ?? [])),
+  ];
+}
+
+/** `content-type` → `Content-Type`. */
+function canonical(name: string): string {
+  return name.toLowerCase().replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+}
