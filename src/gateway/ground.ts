@@ -20,6 +20,8 @@ export interface GatewayOptions {
   clock: Clock;
   log: Log;
   version: string;
+  /** Folder of the built console. Default: where `npm run build` puts it. */
+  consoleDir?: string;
 }
 
 /** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */

@@ -1,6 +1,7 @@
 /** The two servers that people, programs and devices talk to. */
 import type { Auth } from '../capabilities/auth/index.ts';
 import { resolveSiteId } from '../capabilities/site/index.ts';
+import { packagePath } from '../platform/files/index.ts';
 import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
 import type { Capabilities } from './capabilities.ts';
@@ -57,6 +58,11 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     routes,
     streams,
     corsOrigins: config.corsOrigins?.split(',').map((origin) => origin.trim()),
+    files: {
+      dir: options.consoleDir ?? packagePath('dist', 'console'),
+      // Where an editor's extension sends a browser for a device.
+      links: { '/ems/devices/{device}': '/#/devices/{device}' },
+    },
     requestsPerSecond: config.httpRequestsPerSecond,
     requestBurst: config.httpRequestBurst,
   });

@@ -164,6 +164,7 @@ export const EXTENSIONS: readonly string[] = [
   'create_token',
   'revoke_token',
   'list_audit',
+  'list_blueprints',
   'export_audit',
   // http-contract.md 13: refused by name, whatever the method.
   'get_cloud_resource',

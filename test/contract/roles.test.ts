@@ -22,7 +22,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
   none: [...BEFORE_CLAIM, ...words('login logout validate_blueprint')],
   READONLY: words(`
     get_site list_sites list_devices get_device get_device_manifest monitor_devices
-    get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
+    list_blueprints get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
     get_latest_telemetry get_device_latest_telemetry query_timeseries stream_device_telemetry
     get_command_execution list_command_executions list_site_command_executions
     execute_command create_command_execution

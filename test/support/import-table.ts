@@ -200,6 +200,10 @@ export const TABLE: ImportTable = {
   packages: {
     '@peculiar/x509': ['platform/tls'],
     '@cfworker/json-schema': ['capabilities/blueprints'],
+    // The console's own are put into its bundle.
+    '@preact/signals': ['console'],
+    preact: ['console'],
+    uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
     aedes: ['platform/mqtt'],
@@ -218,5 +222,5 @@ export const TABLE: ImportTable = {
     yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
-  notYetBuilt: ['platform/mdns', 'programs/rule-sandbox', 'console'],
+  notYetBuilt: ['platform/mdns', 'programs/rule-sandbox'],
 };

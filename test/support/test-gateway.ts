@@ -35,6 +35,8 @@ export interface TestGatewayOptions {
   environment?: Record<string, string>;
   /** A folder of an earlier gateway; absent: a new one. */
   dataDir?: string;
+  /** Folder of the built console. */
+  consoleDir?: string;
 }
 
 export interface TestGateway {
@@ -134,7 +136,13 @@ export async function startTestGateway(
   }
 
   async function start(): Promise<void> {
-    gateway = createGateway({ config, clock, log, version: '0.0.0-test' });
+    gateway = createGateway({
+      config,
+      clock,
+      log,
+      version: '0.0.0-test',
+      ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
+    });
     ports = await settled(gateway.start());
   }
 

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { query, route, shape, type Call, type Route } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
-import { blueprintShapes, toWire, UPLOAD_MEDIA } from './schema.ts';
+import { blueprintShapes, listedToWire, toWire, UPLOAD_MEDIA } from './schema.ts';
 import type { BlueprintService } from './service.ts';
 
 /** Zip and what a form adds to it. */
@@ -19,6 +19,22 @@ export function blueprintRoutes(service: BlueprintService): Route[] {
 
 function readRoutes(service: BlueprintService): Route[] {
   return [
+    route({
+      operation: 'list_blueprints',
+      about: 'All blueprints by id, built-in ones too: an extension of the interface.',
+      answer: blueprintShapes.list,
+      method: 'GET',
+      paths: ['/v3/blueprints'],
+      role: 'READONLY',
+      query: v.object({
+        limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
+        offset: query.offset(),
+      }),
+      handle: (call) => {
+        const { blueprints, totalCount } = service.list(call.query.limit, call.query.offset);
+        return { blueprints: blueprints.map(listedToWire), total_count: totalCount };
+      },
+    }),
     route({
       operation: 'get_blueprint',
       about: 'One blueprint.',

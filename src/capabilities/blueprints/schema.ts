@@ -2,7 +2,8 @@
 import * as v from 'valibot';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type MediaAnswer, shape } from '../../platform/http/index.ts';
-import type { Blueprint } from './model.ts';
+import { type Blueprint, BUILT_IN_BLUEPRINTS } from './model.ts';
+import type { ListedBlueprint } from './store.ts';
 
 export interface WireBlueprint {
   id: string;
@@ -13,6 +14,18 @@ const entries = { id: shape.id(), created_at: shape.instant() };
 const EXAMPLE = { id: '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10', created_at: '2026-03-01T08:00:00.123Z' };
 const blueprintShape = shape.named('Blueprint', v.object(entries), EXAMPLE);
 
+const listedShape = shape.named(
+  'ListedBlueprint',
+  v.object({
+    ...entries,
+    source: v.picklist(['BUILT_IN', 'UPLOADED']),
+    name: v.optional(v.pipe(v.string(), v.description('Of a built-in one: the name to get it by.'))),
+    display_name: v.string(),
+    has_script: v.boolean(),
+  }),
+  { ...EXAMPLE, source: 'UPLOADED', display_name: 'Battery', has_script: false },
+);
+
 const zip = (about: string): MediaAnswer => ({
   mediaType: 'application/zip',
   about,
@@ -22,6 +35,7 @@ const zip = (about: string): MediaAnswer => ({
 /** Shapes of answers, for the API description. */
 export const blueprintShapes = {
   one: v.object({ blueprint: blueprintShape }),
+  list: shape.listOf('blueprints', listedShape),
   uploaded: v.pipe(
     v.object({ blueprint: blueprintShape, ...entries }),
     v.examples([{ blueprint: EXAMPLE, ...EXAMPLE }]),
@@ -39,4 +53,15 @@ export const UPLOAD_MEDIA = ['application/zip', 'application/octet-stream', 'mul
 
 export function toWire(blueprint: Blueprint): WireBlueprint {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };
+}
+
+export function listedToWire(blueprint: ListedBlueprint): Record<string, unknown> {
+  const builtIn = BUILT_IN_BLUEPRINTS.find(({ id }) => id === blueprint.id);
+  return {
+    ...toWire(blueprint),
+    source: blueprint.source === 'built_in' ? 'BUILT_IN' : 'UPLOADED',
+    ...(builtIn && { name: builtIn.name }),
+    display_name: blueprint.displayName,
+    has_script: blueprint.hasScript,
+  };
 }

@@ -21,7 +21,7 @@ import type { Profile } from './profiles/catalogue.ts';
 import { parseProfiles, profileIdOf, readProfileArchive } from './profiles/files.ts';
 import { compiledFiles } from './compiler/zip.ts';
 import { writeArchive } from './source/archive.ts';
-import { createBlueprintStore, type BlueprintStore } from './store.ts';
+import { createBlueprintStore, type BlueprintStore, type ListedBlueprint } from './store.ts';
 
 export interface BlueprintOptions {
   /** state.db */
@@ -44,6 +44,8 @@ export interface BlueprintService extends Blueprints {
   ensureBuiltIn(): void;
   /** @throws GatewayError blueprint_not_found (404) */
   requireByName(namespace: string, name: string, tag: string): Blueprint;
+  /** Blueprints by id, built-in ones too, and how many there are in all. */
+  list(limit: number, offset: number): { blueprints: ListedBlueprint[]; totalCount: number };
   /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
   validate(zip: Uint8Array): Promise<string[]>;
   /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
@@ -138,6 +140,10 @@ class Service implements BlueprintService {
       this.#manifests.delete(id);
       log.info('built-in blueprint written', { blueprint_id: id, name });
     }
+  }
+
+  list(limit: number, offset: number): { blueprints: ListedBlueprint[]; totalCount: number } {
+    return { blueprints: this.#store.list(limit, offset), totalCount: this.#store.count() };
   }
 
   async validate(zip: Uint8Array): Promise<string[]> {

@@ -16,6 +16,13 @@ export interface StoredBlueprint extends Blueprint {
   script: Uint8Array | null;
 }
 
+/** A blueprint in the list of all. */
+export interface ListedBlueprint extends Blueprint {
+  source: StoredBlueprint['source'];
+  displayName: string;
+  hasScript: boolean;
+}
+
 export type BlueprintStore = ReturnType<typeof createBlueprintStore>;
 
 export function createBlueprintStore(database: Database) {
@@ -59,8 +66,39 @@ export function createBlueprintStore(database: Database) {
     /** Adds the row; for one that exists, replaces manifest and script. True when anything changed. */
     put: (blueprint: StoredBlueprint): boolean => upsert.run(blueprint).changes > 0,
     countOfFingerprint: (fingerprint: string): number => countOfFingerprint.get(fingerprint) ?? 0,
+    ...listStatements(database),
     ...unusedStatements(database),
     ...profileStatements(database),
+  };
+}
+
+function listStatements(database: Database) {
+  const select = database.prepare<
+    [number, number],
+    {
+      id: string;
+      created_at_ms: number;
+      source: StoredBlueprint['source'];
+      display_name: string;
+      has_script: 0 | 1;
+    }
+  >(
+    `SELECT id, created_at_ms, source, coalesce(manifest ->> '$.display_name', '') AS display_name,
+       script IS NOT NULL AS has_script
+     FROM blueprint ORDER BY id LIMIT ? OFFSET ?`,
+  );
+  const count = database.prepare<[], number>('SELECT count(*) FROM blueprint').pluck();
+  return {
+    /** A part of all blueprints, by id. */
+    list: (limit: number, offset: number): ListedBlueprint[] =>
+      select.all(limit, offset).map((row) => ({
+        id: row.id,
+        createdAtMs: row.created_at_ms,
+        source: row.source,
+        displayName: row.display_name,
+        hasScript: row.has_script === 1,
+      })),
+    count: (): number => count.get() ?? 0,
   };
 }
 

@@ -4,6 +4,7 @@ import { cors } from 'hono/cors';
 import { GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { commonHeaders, errorAnswer, jsonAnswer, watchedBody } from './answer.ts';
+import { addFiles, type FilesOptions } from './files.ts';
 import { boundedBody, parseBody, readText } from './parse.ts';
 import {
   type Environment,
@@ -42,6 +43,8 @@ export interface AppOptions {
   onAnswered?: (answered: Answered) => Promise<void>;
   /** Allowed origins of browsers, `*` for any; absent: no CORS. */
   corsOrigins?: readonly string[] | undefined;
+  /** Files for browsers, beside the operations. */
+  files?: FilesOptions | undefined;
 }
 
 /** An operation that was answered, for the record. */
@@ -136,6 +139,7 @@ export function createApp(
   for (const [path, route] of routes.toSorted(bySpecificity))
     app.on(route.method, honoPath(path), (context) => answer(route, context));
   addRefusals(app, options);
+  if (options.files) addFiles(app, options.files);
   return app;
 }
 

@@ -1,0 +1,103 @@
+/** Calls of the HTTP API, as any client makes them; the login is in a cookie that scripts cannot read. */
+import { noteGatewayTime } from './gateway-time.ts';
+
+export interface Problem {
+  code: string;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+/** What the API refused, in its own sentences. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly problems: readonly Problem[];
+
+  constructor(status: number, problems: readonly Problem[]) {
+    super(problems.map(({ message }) => message).join('\n'));
+    this.status = status;
+    this.problems = problems;
+  }
+}
+
+/** No answer came: whether the gateway has done what was asked is not known. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super('The gateway did not answer. Check that it runs and that this device is on its network.', {
+      cause,
+    });
+  }
+}
+
+let onLoggedOut = (): void => {};
+
+/** Told when the API asks for a login. */
+export function whenLoggedOut(listener: () => void): void {
+  onLoggedOut = listener;
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** The answer as JSON. @throws ApiError, NoAnswer */
+export async function call<Answer>(method: Method, path: string, body?: unknown): Promise<Answer> {
+  const response = await send(method, path, body);
+  return (await response.json()) as Answer;
+}
+
+/** The answer as text. @throws ApiError, NoAnswer */
+export async function callForText(
+  method: Method,
+  path: string,
+  body: unknown,
+  accept: string,
+): Promise<string> {
+  return (await send(method, path, body, accept)).text();
+}
+
+async function send(method: Method, path: string, body?: unknown, accept?: string): Promise<Response> {
+  const headers: Record<string, string> = {
+    // No other site's page can send it, so the cookie counts with it.
+    'X-Requested-With': 'console',
+    ...(accept !== undefined && { Accept: accept }),
+  };
+  let content: BodyInit | undefined;
+  if (body instanceof Blob) content = body;
+  else if (body !== undefined) {
+    content = JSON.stringify(body);
+    headers['Content-Type'] = 'application/json';
+  }
+  let response: Response;
+  try {
+    response = await fetch(path, { method, headers, ...(content !== undefined && { body: content }) });
+  } catch (error) {
+    throw new NoAnswer(error);
+  }
+  noteGatewayTime(response.headers.get('date'));
+  if (response.ok) return response;
+  const problems = await problemsOf(response);
+  if (response.status === 401) onLoggedOut();
+  throw new ApiError(response.status, problems);
+}
+
+async function problemsOf(response: Response): Promise<Problem[]> {
+  const fallback = {
+    code: `status_${response.status}`,
+    message: `The gateway answered with status ${response.status}.`,
+  };
+  try {
+    const { errors } = (await response.json()) as { errors?: Problem[] };
+    return errors && errors.length > 0 ? errors : [fallback];
+  } catch (error) {
+    return [{ ...fallback, details: { cause: String(error) } }];
+  }
+}
+
+/** A path with its parts encoded: path`/v3/devices/${id}`. */
+export function path(texts: TemplateStringsArray, ...parts: readonly string[]): string {
+  return texts.map((text, index) => text + encodeURIComponent(parts[index] ?? '')).join('');
+}
+
+/** The sentences of whatever went wrong. */
+export function sentencesOf(error: unknown): string[] {
+  if (error instanceof ApiError) return error.problems.map(({ message }) => message);
+  return [error instanceof Error ? error.message : String(error)];
+}

@@ -1,0 +1,97 @@
+/** Between what a person types and the values of arguments and parameters that a manifest declares. */
+import type { Argument } from './wire.ts';
+
+/** Text of each control; the empty text means "not given". */
+export type Texts = Readonly<Record<string, string>>;
+
+export type Declared = Readonly<Record<string, Argument>>;
+
+/** Values that may be chosen, with their names; undefined when any may be typed. */
+export function choicesOf(argument: Argument): { value: string | number; text: string }[] | undefined {
+  if (argument.enum_with_metainfo)
+    return argument.enum_with_metainfo.map(({ value, display_name: text }) => ({ value, text }));
+  return argument.enum?.map((value) => ({ value, text: String(value) }));
+}
+
+/** Whether its value is one text on several lines. */
+export function isLong({ type }: Argument): boolean {
+  return type === 'json' || type === 'object' || type === 'array_of_strings';
+}
+
+export function textOf(argument: Argument, value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (argument.type === 'array_of_strings' && Array.isArray(value)) return value.map(String).join('\n');
+  if (isLong(argument)) return JSON.stringify(value, undefined, 2);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What stands in the controls at first: the given values, else the defaults. */
+export function initialTexts(declared: Declared, values: Readonly<Record<string, unknown>> = {}): Texts {
+  return Object.fromEntries(
+    Object.entries(declared).map(([name, argument]) => [
+      name,
+      textOf(argument, values[name] ?? argument.default),
+    ]),
+  );
+}
+
+export interface Typed {
+  values: Record<string, unknown>;
+  /** Sentences about what cannot be sent. */
+  faults: string[];
+}
+
+/** Values of the texts. What is in bounds is judged by the gateway; here only what cannot be written as a value. */
+export function typedValues(declared: Declared, texts: Texts): Typed {
+  const values: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [name, argument] of Object.entries(declared)) {
+    const text = texts[name] ?? '';
+    if (text.trim() === '') {
+      if (argument.required) faults.push(`${argument.display_name} is needed.`);
+      continue;
+    }
+    const value = valueOf(argument, text);
+    if (value === undefined) faults.push(`${argument.display_name} ${expectation(argument)}.`);
+    else values[name] = value;
+  }
+  return { values, faults };
+}
+
+function valueOf(argument: Argument, text: string): unknown {
+  const choice = choicesOf(argument)?.find(({ value }) => String(value) === text);
+  if (choice) return choice.value;
+  switch (argument.type) {
+    case 'integer':
+    case 'float': {
+      const value = Number(text);
+      return Number.isFinite(value) && (argument.type === 'float' || Number.isSafeInteger(value))
+        ? value
+        : undefined;
+    }
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : undefined;
+    case 'array_of_strings':
+      return text.split('\n').filter((line) => line !== '');
+    case 'json':
+    case 'object':
+      return jsonOf(text);
+    default:
+      return text;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function expectation({ type }: Argument): string {
+  if (type === 'integer') return 'must be a whole number';
+  if (type === 'float') return 'must be a number';
+  return type === 'boolean' ? 'must be yes or no' : 'must be JSON';
+}

@@ -1,0 +1,151 @@
+/** Values, ages and moments as people read them. */
+import type { Attribute, EnumItem, Manifest } from './wire.ts';
+
+/** From this age on a value is shown as old. */
+const STALE_AFTER_S = 30;
+/** A measurement from the future is not trusted beyond what clocks differ by. */
+const CLOCK_DIFFERENCE_S = 60;
+
+const PREFIXES: Readonly<Record<string, number>> = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
+
+/** Factor between a unit and a scaled form of it (`W` → `kW` is 1000); undefined when they are not related. */
+export function scaleFactor(unit: string, scaled: string): number | undefined {
+  if (scaled === unit) return 1;
+  const factor = scaled.endsWith(unit) ? PREFIXES[scaled.slice(0, scaled.length - unit.length)] : undefined;
+  if (factor !== undefined) return factor;
+  const of = PREFIXES[unit[0] ?? ''];
+  const to = PREFIXES[scaled[0] ?? ''];
+  return of !== undefined && to !== undefined && unit.slice(1) === scaled.slice(1) ? to / of : undefined;
+}
+
+export interface Shown {
+  text: string;
+  unit: string;
+  /** Colour of an enum value, as its manifest names it. */
+  color?: string | undefined;
+}
+
+/** A value of an attribute with its unit, in the largest scale of the manifest that keeps it above 1. */
+export function showValue(
+  value: unknown,
+  attribute: Attribute | undefined,
+  manifest?: Manifest,
+  name?: string,
+): Shown {
+  if (value === null || value === undefined) return { text: '–', unit: '' };
+  const item = enumItem(value, attribute?.enum_with_metainfo);
+  if (item) {
+    const isNamed = item.display_name !== String(item.value);
+    return { text: isNamed ? item.display_name : words(item.display_name), unit: '', color: item.color };
+  }
+  if (typeof value === 'boolean') return { text: value ? 'Yes' : 'No', unit: '' };
+  if (typeof value === 'number')
+    return showSpecial(value, name, attribute?.unit ?? '') ?? showNumber(value, attribute, manifest);
+  if (Array.isArray(value))
+    return { text: value.length === 0 ? 'none' : value.map(String).join(', '), unit: '' };
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return { text: attribute?.enum ? words(text) : text, unit: '' };
+}
+
+function enumItem(value: unknown, items: EnumItem[] | undefined): EnumItem | undefined {
+  return items?.find((item) => item.value === value);
+}
+
+function showNumber(value: number, attribute: Attribute | undefined, manifest: Manifest | undefined): Shown {
+  const unit = attribute?.unit ?? '';
+  let best = { factor: 1, unit };
+  for (const scaled of attribute?.auto_scale ?? []) {
+    const factor = scaleFactor(unit, scaled);
+    if (factor !== undefined && Math.abs(value) >= factor && factor > best.factor)
+      best = { factor, unit: scaled };
+  }
+  const symbol = manifest?.units?.[best.unit]?.symbol ?? best.unit;
+  return {
+    text: numberText(value / best.factor, attribute?.type === 'integer' && best.factor === 1),
+    unit: symbol,
+  };
+}
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+/** Shorter times are read as seconds. */
+const SPELLED_FROM_S = 120;
+
+/** Sizes and long times in units that a person reads. */
+function showSpecial(value: number, name: string | undefined, unit: string): Shown | undefined {
+  if (unit === '' && name?.endsWith('_bytes') === true) {
+    const step = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), BYTE_UNITS.length - 1);
+    return { text: numberText(value / 1_000 ** step), unit: BYTE_UNITS[step] ?? '' };
+  }
+  if (unit !== 's' || value < SPELLED_FROM_S) return undefined;
+  const days = Math.floor(value / 86_400);
+  const hours = Math.floor((value % 86_400) / 3_600);
+  const minutes = Math.floor((value % 3_600) / 60);
+  const parts =
+    days > 0 ? [`${days} d`, `${hours} h`] : [...(hours > 0 ? [`${hours} h`] : []), `${minutes} min`];
+  return { text: parts.join(' '), unit: '' };
+}
+
+/** What an attribute is called; the unit of sizes stands with the value. */
+export function attributeTitle(name: string, attribute: Attribute | undefined): string {
+  return (attribute?.display_name ?? words(name)).replace(/ \(bytes\)$/, '');
+}
+
+/** About four digits: more cannot be read at a glance. */
+export function numberText(value: number, isInteger = false): string {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  const digits = isInteger || size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
+  return value.toLocaleString('en', { maximumFractionDigits: digits }).replaceAll(',', ' ');
+}
+
+/** `lithium_based` → `Lithium based`. */
+export function words(name: string): string {
+  const text = name.replaceAll(/[_-]+/g, ' ').trim();
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** An age in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. */
+export function ageText(ageS: number): string {
+  if (ageS < 60) return `${Math.max(0, Math.floor(ageS))} s`;
+  if (ageS < 3_600) return `${Math.floor(ageS / 60)} min`;
+  if (ageS < 172_800) return `${Math.floor(ageS / 3_600)} h`;
+  return `${Math.floor(ageS / 86_400)} d`;
+}
+
+/**
+ * How old a value is by the gateway's clock. A measurement from the future counts from when it was received, and
+ * as untrusted when that is not known.
+ */
+export function freshness(
+  timestampS: number,
+  receivedAtS: number | undefined,
+  nowS: number,
+): { ageS: number; isStale: boolean } {
+  const isAhead = timestampS > nowS + CLOCK_DIFFERENCE_S;
+  if (isAhead && receivedAtS === undefined) return { ageS: 0, isStale: true };
+  const ageS = Math.max(0, isAhead ? nowS - (receivedAtS ?? nowS) : nowS - timestampS);
+  return { ageS, isStale: ageS > STALE_AFTER_S };
+}
+
+/** Day, month and time of an instant, in the browser's zone. */
+export function momentText(instant: string | number): string {
+  const date = new Date(instant);
+  if (Number.isNaN(date.getTime())) return '–';
+  return date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+export function clockText(instant: string | number): string {
+  return new Date(instant).toLocaleTimeString('en-GB');
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  GATEWAY: 'Gateway',
+  STANDALONE: 'Standalone device',
+  LUA: 'Lua device',
+  VIRTUAL_UCM: 'Communication module',
+  HARDWARE_UCM: 'Hardware module',
+};
+
+export function typeName(type: string): string {
+  return TYPE_NAMES[type] ?? words(type.toLowerCase());
+}

@@ -1,0 +1,26 @@
+/**
+ * The gateway's clock as the browser knows it: ages of values are judged by the clock that stamped them, not by
+ * that of a phone that may be wrong.
+ */
+import { signal } from '@preact/signals';
+
+const TICK_MS = 1_000;
+let aheadMs = 0;
+
+/** The gateway's time, moving on every second. */
+export const nowS = signal(Date.now() / 1_000);
+
+/** Takes the gateway's time from something that it has just sent. */
+export function noteGatewayTime(instant: string | null): void {
+  const sentMs = instant === null ? Number.NaN : Date.parse(instant);
+  if (Number.isNaN(sentMs)) return;
+  aheadMs = sentMs - Date.now();
+}
+
+export function gatewayNowMs(): number {
+  return Date.now() + aheadMs;
+}
+
+setInterval(() => {
+  nowS.value = gatewayNowMs() / 1_000;
+}, TICK_MS);

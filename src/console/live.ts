@@ -1,0 +1,244 @@
+/**
+ * What is known of all devices, kept up to date by one WebSocket. Messages change plain maps at once; what is
+ * drawn follows a few times a second, so that a thousand devices do not drown a phone.
+ */
+import { type Signal, signal } from '@preact/signals';
+import { call, path } from './api.ts';
+import { openMonitor } from './monitor.ts';
+import { noteGatewayTime } from './gateway-time.ts';
+import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './wire.ts';
+
+export interface KnownValue {
+  value: unknown;
+  timestampS: number;
+  /** Undefined for a value that was read, not heard. */
+  receivedAtS: number | undefined;
+}
+
+export interface LiveDevice {
+  device: Device;
+  manifest: Manifest | undefined;
+  values: Map<string, KnownValue>;
+  /** Changes when anything above has changed. */
+  version: Signal<number>;
+}
+
+type LogListener = (entry: LogEntry) => void;
+
+const DRAW_INTERVAL_MS = 250;
+const RELOAD_DELAY_MS = 500;
+/** Names in one question for latest values, so that its address stays short. */
+const NAMES_PER_QUESTION = 120;
+const PAGE = 500;
+const ANY_AGE = '1y';
+
+/** Order of the list; undefined until it was loaded once. */
+export const deviceIds = signal<readonly string[] | undefined>(undefined);
+export const isConnected = signal(false);
+/** Why the devices could not be read anew; undefined when all is well. */
+export const loadError = signal<unknown>(undefined);
+
+const known = new Map<string, LiveDevice>();
+const manifests = new Map<string, Promise<Manifest>>();
+const changed = new Set<LiveDevice>();
+const logListeners = new Map<string, Set<LogListener>>();
+/** Attributes that somebody looks at, by device: they are read anew after a lost connection. */
+const watched = new Map<string, Set<string>>();
+let reloading: ReturnType<typeof setTimeout> | undefined;
+
+export function liveDevice(idOrSlug: string): LiveDevice | undefined {
+  return known.get(idOrSlug) ?? [...known.values()].find(({ device }) => device.slug === idOrSlug);
+}
+
+/** Connects and keeps connected until the end is called. */
+export function startLive(): () => void {
+  const stop = openMonitor({
+    onOpen: () => {
+      isConnected.value = true;
+      // What happened while nobody listened is read.
+      void reload();
+    },
+    onClose: () => (isConnected.value = false),
+    onMessage: take,
+  });
+  const drawing = setInterval(draw, DRAW_INTERVAL_MS);
+  return () => {
+    stop();
+    clearInterval(drawing);
+    clearTimeout(reloading);
+    known.clear();
+    manifests.clear();
+    watched.clear();
+    deviceIds.value = undefined;
+    isConnected.value = false;
+  };
+}
+
+function draw(): void {
+  for (const live of changed) live.version.value++;
+  changed.clear();
+}
+
+/** Reads the list of devices; rejects like any call. */
+export async function loadDevices(): Promise<void> {
+  const found: Device[] = [];
+  let total = Infinity;
+  while (found.length < total) {
+    const { devices, total_count: count } = await call<{ devices: Device[]; total_count: number }>(
+      'GET',
+      `/v3/devices?expand=connectivity,communication,raised_alert_names&limit=${PAGE}&offset=${found.length}`,
+    );
+    found.push(...devices);
+    total = devices.length === 0 ? 0 : count;
+  }
+  await Promise.all(found.map(note));
+  const ids = new Set(found.map(({ id }) => id));
+  for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+  deviceIds.value = found.toSorted(byName).map(({ id }) => id);
+  draw();
+}
+
+/** The gateway itself last: people look for their devices. */
+function byName(a: Device, b: Device): number {
+  const rank = ({ type }: Device): number => (type === 'GATEWAY' ? 2 : type.endsWith('_UCM') ? 1 : 0);
+  return rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true });
+}
+
+/** Reads one device anew, with its properties. */
+export async function loadDevice(idOrSlug: string): Promise<LiveDevice> {
+  const { device } = await call<{ device: Device }>(
+    'GET',
+    `${path`/v3/devices/${idOrSlug}`}?expand=connectivity,communication,raised_alert_names,properties`,
+  );
+  return note(device);
+}
+
+async function note(device: Device): Promise<LiveDevice> {
+  const before = known.get(device.id);
+  const live = before ?? { device, manifest: undefined, values: new Map(), version: signal(0) };
+  const isOther = before?.device.blueprint_id !== device.blueprint_id;
+  live.device = { ...(isOther ? {} : before?.device), ...device };
+  known.set(device.id, live);
+  if (isOther || !live.manifest) live.manifest = await manifestOf(device);
+  changed.add(live);
+  return live;
+}
+
+/** Devices of one blueprint share it. */
+function manifestOf(device: Device): Promise<Manifest> {
+  const held = manifests.get(device.blueprint_id);
+  if (held) return held;
+  const asked = call<{ manifest: Manifest }>('GET', path`/v3/devices/${device.id}/manifest`).then(
+    ({ manifest }) => manifest,
+  );
+  manifests.set(device.blueprint_id, asked);
+  asked.catch(() => manifests.delete(device.blueprint_id));
+  return asked;
+}
+
+/** Reads the latest values of attributes, however old, and keeps them up to date. */
+export async function watchValues(wanted: ReadonlyMap<string, readonly string[]>): Promise<void> {
+  let question = new URLSearchParams();
+  let names = 0;
+  const questions = [question];
+  for (const [id, attributes] of wanted) {
+    if (attributes.length === 0) continue;
+    watched.set(id, new Set([...(watched.get(id) ?? []), ...attributes]));
+    for (let from = 0; from < attributes.length; from += NAMES_PER_QUESTION) {
+      const part = attributes.slice(from, from + NAMES_PER_QUESTION);
+      if (names + part.length > NAMES_PER_QUESTION || question.has(`devices[${id}]`)) {
+        question = new URLSearchParams();
+        questions.push(question);
+        names = 0;
+      }
+      question.set(`devices[${id}]`, part.join(','));
+      names += part.length;
+    }
+  }
+  await Promise.all(questions.filter(({ size }) => size > 0).map(readLatest));
+  draw();
+}
+
+async function readLatest(question: URLSearchParams): Promise<void> {
+  question.set('relevance_interval', ANY_AGE);
+  const { telemetry } = await call<{ telemetry: Record<string, Record<string, LatestValue>> }>(
+    'GET',
+    `/v3/telemetry/latest?${question}`,
+  );
+  for (const [id, values] of Object.entries(telemetry)) {
+    const live = known.get(id);
+    if (!live) continue;
+    for (const [name, latest] of Object.entries(values))
+      if ('value' in latest) setValue(live, name, latest.value, latest.timestamp, undefined);
+    changed.add(live);
+  }
+}
+
+/** Latest means latest by time of measurement: devices send what they have buffered, too. */
+function setValue(
+  live: LiveDevice,
+  name: string,
+  value: unknown,
+  timestampS: number,
+  receivedAtS: number | undefined,
+): void {
+  const before = live.values.get(name);
+  if (before && before.timestampS > timestampS) return;
+  const isSame = before?.timestampS === timestampS;
+  live.values.set(name, {
+    value,
+    timestampS,
+    receivedAtS: receivedAtS ?? (isSame ? before.receivedAtS : undefined),
+  });
+}
+
+function take(message: MonitorMessage): void {
+  const live = known.get(message.device_id);
+  if (!live) {
+    reloadSoon();
+    return;
+  }
+  const receivedAtMs = Date.parse(message.received_at);
+  noteGatewayTime(message.received_at);
+  if (message.telemetry) {
+    for (const [name, value] of Object.entries(message.telemetry)) {
+      if (live.manifest?.telemetry[name]?.type === 'alerts' && differs(live.values.get(name)?.value, value))
+        reloadSoon();
+      if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
+    }
+  } else if (message.properties)
+    live.device = { ...live.device, properties: { ...live.device.properties, ...message.properties } };
+  else if (message.connectivity) live.device = { ...live.device, connectivity: message.connectivity };
+  else if (message.log)
+    for (const listener of logListeners.get(message.device_id) ?? [])
+      listener({ ...message.log, received_at: message.received_at });
+  changed.add(live);
+}
+
+function differs(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a ?? []) !== JSON.stringify(b ?? []);
+}
+
+function reloadSoon(): void {
+  reloading ??= setTimeout(() => void reload(), RELOAD_DELAY_MS);
+}
+
+/** What fails is shown above every page. */
+async function reload(): Promise<void> {
+  clearTimeout(reloading);
+  reloading = undefined;
+  try {
+    await loadDevices();
+    await watchValues(new Map([...watched].map(([id, names]) => [id, [...names]])));
+    loadError.value = undefined;
+  } catch (error) {
+    loadError.value = error;
+  }
+}
+
+/** Log entries of a device as they arrive. */
+export function listenToLog(deviceId: string, listener: LogListener): () => void {
+  const listeners = logListeners.get(deviceId) ?? new Set();
+  logListeners.set(deviceId, listeners.add(listener));
+  return () => listeners.delete(listener);
+}

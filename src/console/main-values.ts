@@ -1,0 +1,65 @@
+/** Which values of a device say most, and how many values are put in order. */
+import type { Manifest } from './wire.ts';
+
+/** Names that devices of most kinds have, the most telling first. */
+const TELLING = [
+  /(^|_)soc$/,
+  /^(total_)?power$|^ac_total_power$/,
+  /^pv_total_power$/,
+  /^grid_total_power$/,
+  /^load_total_power$/,
+  /^battery_power$/,
+  /_power$/,
+  /temperature$/,
+  /energy/,
+  /voltage$/,
+];
+
+const ABOUT_STATE = /^(status|state|mode)$/;
+const COUNT = 4;
+
+export interface MainValues {
+  /** Attribute that tells the device's state in a word. */
+  state: string | undefined;
+  numbers: string[];
+}
+
+export function mainValues({ telemetry }: Manifest): MainValues {
+  const names = Object.keys(telemetry);
+  const isNumber = (name: string): boolean => /^(float|integer)$/.test(telemetry[name]?.type ?? '');
+  const rank = (name: string): number => {
+    const found = TELLING.findIndex((pattern) => pattern.test(name));
+    return found < 0 ? TELLING.length : found;
+  };
+  const numbers = names.filter(isNumber).toSorted((a, b) => rank(a) - rank(b));
+  return { state: names.find((name) => ABOUT_STATE.test(name)), numbers: numbers.slice(0, COUNT) };
+}
+
+export interface ValueGroup {
+  title: string;
+  names: string[];
+}
+
+/** Attributes by the first word of their names, those alone with theirs first of all. */
+export function groupValues(manifest: Manifest): ValueGroup[] {
+  const names = Object.keys(manifest.telemetry).filter((name) => {
+    const type = manifest.telemetry[name]?.type;
+    return type !== 'alerts' && name !== 'alert_details';
+  });
+  const byWord = new Map<string, string[]>();
+  for (const name of names) {
+    const word = name.split('_')[0] ?? name;
+    byWord.set(word, [...(byWord.get(word) ?? []), name]);
+  }
+  const general = names.filter((name) => (byWord.get(name.split('_')[0] ?? name)?.length ?? 0) < 2);
+  const groups = [...byWord].filter(([, members]) => members.length > 1);
+  return [
+    ...(general.length > 0 ? [{ title: '', names: general }] : []),
+    ...groups.map(([word, members]) => ({ title: titleOf(word), names: members })),
+  ];
+}
+
+/** Short first words are abbreviations. */
+function titleOf(word: string): string {
+  return word.length <= 3 ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1);
+}

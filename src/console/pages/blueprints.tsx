@@ -1,0 +1,148 @@
+/** Kinds of devices: upload with everything that is wrong, list, download. */
+import { useState } from 'preact/hooks';
+import { call, path } from '../api.ts';
+import { momentText } from '../format.ts';
+import { listBlueprints } from '../parts/blueprint-choice.tsx';
+import { may } from '../session.ts';
+import { Button, Card, Empty, ErrorNotice, Loading, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
+import type { Blueprint } from '../wire.ts';
+
+const BYTES_PER_KIB = 1_024;
+
+export function BlueprintsPage() {
+  const { answer, error, again } = useAnswer(listBlueprints, []);
+  const uploaded = answer?.filter(({ source }) => source !== 'BUILT_IN') ?? [];
+  return (
+    <>
+      <PageHead title="Blueprints">
+        <a class="button" href="/v3/blueprints/device_profiles/download" download>
+          Download profiles
+        </a>
+      </PageHead>
+      {may('OWNER') && <UploadCard onUploaded={again} />}
+      <ErrorNotice error={error} />
+      {!answer && error === undefined && <Loading />}
+      {answer && (
+        <div class="columns">
+          <Card title="Uploaded">
+            {uploaded.length === 0 ? (
+              <Empty title="None yet">
+                <p>A blueprint is a zip with a manifest.yml and, for Lua devices, a script.</p>
+              </Empty>
+            ) : (
+              <BlueprintList blueprints={uploaded} />
+            )}
+          </Card>
+          <Card title="Built in">
+            <BlueprintList blueprints={answer.filter(({ source }) => source === 'BUILT_IN')} />
+          </Card>
+        </div>
+      )}
+    </>
+  );
+}
+
+function BlueprintList({ blueprints }: { blueprints: readonly Blueprint[] }) {
+  return (
+    <ul class="rows">
+      {blueprints.map(({ id, display_name: name, created_at: at, has_script: hasScript }) => (
+        <li key={id}>
+          <span>
+            <b>{name}</b>
+            <small>
+              {hasScript ? 'Lua · ' : ''}
+              {momentText(at)}
+            </small>
+          </span>
+          <span class="actions">
+            <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=ORIGINAL`} download>
+              Original
+            </a>
+            <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=COMPILED`} download>
+              Compiled
+            </a>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function UploadCard({ onUploaded }: { onUploaded: () => void }) {
+  const [file, setFile] = useState<File | undefined>(undefined);
+  const [outcome, setOutcome] = useState<string | undefined>(undefined);
+  const [problems, setProblems] = useState<readonly string[]>([]);
+  const begin = (): void => {
+    setOutcome(undefined);
+    setProblems([]);
+  };
+  const checking = useAction(async (zip: File) => {
+    const { validation_errors: found = [] } = await call<{ validation_errors?: string[] }>(
+      'POST',
+      '/v3/blueprints/validate',
+      zip,
+    );
+    setProblems(found);
+    if (found.length === 0) setOutcome('The blueprint is good.');
+  });
+  const uploading = useAction(async (zip: File) => {
+    await call('POST', '/v3/blueprints/upload', zip);
+    setOutcome(`${zip.name} is stored.`);
+    onUploaded();
+  });
+  const isBusy = checking.isBusy || uploading.isBusy;
+  return (
+    <Card title="Upload">
+      <label class="drop">
+        <input
+          type="file"
+          accept=".zip,application/zip"
+          onChange={(event) => {
+            begin();
+            checking.clear();
+            uploading.clear();
+            setFile(event.currentTarget.files?.[0]);
+          }}
+        />
+        <span>{file ? `${file.name}, ${Math.ceil(file.size / BYTES_PER_KIB)} KiB` : 'Choose a zip…'}</span>
+      </label>
+      {problems.length > 0 && (
+        <div class="notice error" role="alert">
+          <p>
+            <b>{problems.length === 1 ? 'One problem' : `${problems.length} problems`}</b>
+          </p>
+          <ul>
+            {problems.map((problem) => (
+              <li>{problem}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <ErrorNotice error={uploading.error ?? checking.error} />
+      {outcome !== undefined && <Notice kind="success">{outcome}</Notice>}
+      <div class="actions end">
+        <Button
+          disabled={!file || isBusy}
+          onClick={() => {
+            begin();
+            uploading.clear();
+            if (file) void checking.start(file);
+          }}
+        >
+          Check
+        </Button>
+        <Button
+          kind="primary"
+          disabled={!file || isBusy}
+          onClick={() => {
+            begin();
+            checking.clear();
+            if (file) void uploading.start(file);
+          }}
+        >
+          {uploading.isBusy ? 'Uploading…' : 'Upload'}
+        </Button>
+      </div>
+    </Card>
+  );
+}

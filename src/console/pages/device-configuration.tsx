@@ -1,0 +1,146 @@
+/** Configuration groups of a device, as its manifest declares them. */
+import { useEffect, useState } from 'preact/hooks';
+import { call, path } from '../api.ts';
+import { initialTexts, type Texts, textOf, typedValues } from '../arguments.ts';
+import type { LiveDevice } from '../live.ts';
+import { ArgumentFields } from '../parts/argument-form.tsx';
+import { may } from '../session.ts';
+import { Button, Card, Confirm, Empty, ErrorNotice, Loading, Notice, useAction, useAnswer } from '../ui.tsx';
+import type { ConfigurationGroup } from '../wire.ts';
+
+type Values = Record<string, unknown>;
+
+export function ConfigurationTab({ live }: { live: LiveDevice }) {
+  const groups = Object.entries(live.manifest?.configuration ?? {}).filter(([, group]) =>
+    may(group.access_level),
+  );
+  if (groups.length === 0)
+    return (
+      <Empty title="Nothing to configure for your role">
+        <p>An owner or installer may configure this device.</p>
+      </Empty>
+    );
+  return (
+    <div class="columns">
+      {groups.map(([name, group]) => (
+        <Group live={live} name={name} group={group} key={name} />
+      ))}
+    </div>
+  );
+}
+
+function Group({ live, name, group }: { live: LiveDevice; name: string; group: ConfigurationGroup }) {
+  const address = path`/v3/devices/${live.device.id}/configuration/${name}`;
+  const { answer, error } = useAnswer(() => call<{ configuration: Values }>('GET', address), [address]);
+  return (
+    <Card title={group.display_name}>
+      {group.description !== undefined && <p class="hint">{group.description}</p>}
+      <ErrorNotice error={error} />
+      {answer ? (
+        <GroupForm address={address} group={group} stored={answer.configuration} />
+      ) : (
+        error === undefined && <Loading />
+      )}
+    </Card>
+  );
+}
+
+function GroupForm({
+  address,
+  group,
+  stored,
+}: {
+  address: string;
+  group: ConfigurationGroup;
+  stored: Values;
+}) {
+  const declared = group.parameters;
+  const [saved, setSaved] = useState(stored);
+  const [texts, setTexts] = useState<Texts>(() => initialTexts(declared, stored));
+  const [faults, setFaults] = useState<string[]>([]);
+  const [isDone, setDone] = useState(false);
+  const [isResetting, setResetting] = useState(false);
+  useEffect(() => setDone(false), [texts]);
+
+  const take = ({ configuration }: { configuration: Values }): void => {
+    setSaved(configuration);
+    setTexts(initialTexts(declared, configuration));
+  };
+  const saving = useAction(async () => {
+    take(await call('PATCH', address, changesOf(group, saved, texts)));
+    setTimeout(() => setDone(true));
+  });
+  const resetting = useAction(async () => {
+    take(await call('POST', `${address}/reset_all`));
+    setResetting(false);
+  });
+  const isChanged = Object.entries(declared).some(
+    ([name, parameter]) => (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default),
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const found = typedValues(withoutSecrets(group), texts).faults;
+        setFaults(found);
+        if (found.length === 0) void saving.start();
+      }}
+    >
+      <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} keepsSecrets />
+      {faults.length > 0 && (
+        <Notice kind="warning">
+          {faults.map((fault) => (
+            <p>{fault}</p>
+          ))}
+        </Notice>
+      )}
+      <ErrorNotice error={saving.error} />
+      {isDone && <Notice kind="success">Saved.</Notice>}
+      <div class="actions end">
+        <Button onClick={() => setResetting(true)}>Reset to defaults…</Button>
+        <Button kind="primary" type="submit" disabled={saving.isBusy || !isChanged}>
+          Save
+        </Button>
+      </div>
+      {isResetting && (
+        <Confirm
+          title={`Reset ${group.display_name} to its defaults?`}
+          text="Parameters without a default lose their value, secrets included."
+          confirm="Reset"
+          isDangerous
+          isBusy={resetting.isBusy}
+          error={resetting.error}
+          onConfirm={() => void resetting.start()}
+          onClose={() => setResetting(false)}
+        />
+      )}
+    </form>
+  );
+}
+
+/** Secrets are not shown, so an empty one is no fault. */
+function withoutSecrets({ parameters }: ConfigurationGroup): ConfigurationGroup['parameters'] {
+  return Object.fromEntries(
+    Object.entries(parameters).filter(([, parameter]) => parameter.sensitive !== true),
+  );
+}
+
+/** Only what was changed: others may change the rest at the same time. */
+function changesOf(
+  { parameters }: ConfigurationGroup,
+  saved: Values,
+  texts: Texts,
+): { set: Values; reset: string[] } {
+  const { values } = typedValues(parameters, texts);
+  const isOther = (name: string): boolean => {
+    const parameter = parameters[name];
+    return (
+      parameter !== undefined && (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default)
+    );
+  };
+  const set = Object.fromEntries(Object.entries(values).filter(([name]) => isOther(name)));
+  const reset = Object.keys(parameters).filter(
+    (name) => isOther(name) && (texts[name] ?? '').trim() === '' && saved[name] !== undefined,
+  );
+  return { set, reset };
+}

@@ -1,0 +1,117 @@
+/** What a device measures and is, and what it complains about. */
+import { attributeTitle, showValue } from '../format.ts';
+import type { LiveDevice } from '../live.ts';
+import { groupValues } from '../main-values.ts';
+import { Value } from '../parts/value.tsx';
+import { may } from '../session.ts';
+import { Card, Empty, Fact } from '../ui.tsx';
+import type { Alert } from '../wire.ts';
+
+export function ValuesTab({ live }: { live: LiveDevice }) {
+  void live.version.value;
+  const { device, manifest } = live;
+  const groups = manifest ? groupValues(manifest) : [];
+  const settings = `#/devices/${encodeURIComponent(device.slug)}/settings`;
+  return (
+    <>
+      <Alerts live={live} />
+      {groups.length === 0 && (
+        <Empty title="The blueprint of this device declares no values">
+          <p>Without a fitting blueprint the gateway does not know what the device sends, and drops it.</p>
+          {may('OWNER') && device.type !== 'GATEWAY' && (
+            <a class="button primary" href={settings}>
+              Assign a blueprint
+            </a>
+          )}
+        </Empty>
+      )}
+      {groups.length > 0 && live.values.size === 0 && (
+        <Empty title="Nothing received yet">
+          <p>
+            {device.connectivity?.status === 'ONLINE'
+              ? 'The device is connected; its first values appear here by themselves.'
+              : 'The device has not connected. Make its connection configuration and put it into the device.'}
+          </p>
+          {may('OWNER') && device.connectivity?.status !== 'ONLINE' && (
+            <a class="button" href={settings}>
+              Connection configuration
+            </a>
+          )}
+        </Empty>
+      )}
+      {live.values.size > 0 && (
+        <div class="columns">
+          {groups.map(({ title, names }) => (
+            <Card title={title === '' ? 'Values' : title} key={title}>
+              <dl class="facts">
+                {names.map((name) => (
+                  <Fact name={attributeTitle(name, manifest?.telemetry[name])} key={name}>
+                    <Value live={live} name={name} />
+                  </Fact>
+                ))}
+              </dl>
+            </Card>
+          ))}
+        </div>
+      )}
+      <Properties live={live} />
+    </>
+  );
+}
+
+function Properties({ live }: { live: LiveDevice }) {
+  const { device, manifest } = live;
+  const known = Object.entries(device.properties ?? {}).filter(([, value]) => value !== null);
+  if (known.length === 0) return null;
+  return (
+    <Card title="Properties">
+      <dl class="facts wide">
+        {known.map(([name, value]) => {
+          const declared = manifest?.properties[name];
+          const { text, unit } = showValue(value, declared, manifest, name);
+          return (
+            <Fact name={attributeTitle(name, declared)} key={name}>
+              {text} {unit}
+            </Fact>
+          );
+        })}
+      </dl>
+    </Card>
+  );
+}
+
+function Alerts({ live }: { live: LiveDevice }) {
+  const names = live.device.raised_alert_names ?? [];
+  if (names.length === 0) return null;
+  return (
+    <Card title={names.length === 1 ? 'Alert' : 'Alerts'}>
+      <ul class="alerts">
+        {names.map((name) => (
+          <AlertItem name={name} alert={live.manifest?.alerts[name]} key={name} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function AlertItem({ name, alert }: { name: string; alert: Alert | undefined }) {
+  const { severity = 'warning', troubleshooting = [], conditions = [], components = [] } = alert ?? {};
+  return (
+    <li class={`alert ${severity}`}>
+      <p>
+        <span class={`chip ${severity}`}>{severity}</span> <b>{alert?.display_name ?? name}</b>
+        {alert?.code !== undefined && <small> {alert.code}</small>}
+      </p>
+      {alert?.description !== undefined && <p>{alert.description}</p>}
+      {conditions.length > 0 && <p class="hint">Raised when: {conditions.join(' ')}</p>}
+      {components.length > 0 && <p class="hint">Parts: {components.join(', ')}</p>}
+      {troubleshooting.length > 0 && (
+        <ol>
+          {troubleshooting.map((step) => (
+            <li>{step}</li>
+          ))}
+        </ol>
+      )}
+    </li>
+  );
+}

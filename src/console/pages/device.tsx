@@ -1,0 +1,85 @@
+/** One device: everything about it, in tabs. */
+import { typeName } from '../format.ts';
+import { type LiveDevice, loadDevice, watchValues } from '../live.ts';
+import { AlertChips, StatusBadge } from '../parts/value.tsx';
+import { may } from '../session.ts';
+import { ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
+import { ChartTab } from './device-chart.tsx';
+import { CommandsTab } from './device-commands.tsx';
+import { ConfigurationTab } from './device-configuration.tsx';
+import { LogsTab } from './device-logs.tsx';
+import { SettingsTab } from './device-settings.tsx';
+import { ValuesTab } from './device-values.tsx';
+
+async function load(name: string): Promise<LiveDevice> {
+  const live = await loadDevice(name);
+  await watchValues(new Map([[live.device.id, Object.keys(live.manifest?.telemetry ?? {})]]));
+  return live;
+}
+
+/** Tabs that have something in them for this device and this user. */
+function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
+  const has = (part: object | undefined): boolean => Object.keys(part ?? {}).length > 0;
+  return [
+    ['values', 'Values'],
+    ...(has(manifest?.telemetry) ? ([['chart', 'Chart']] as [string, string][]) : []),
+    ...(has(manifest?.commands) ? ([['commands', 'Commands']] as [string, string][]) : []),
+    ...(has(manifest?.configuration) ? ([['configuration', 'Configuration']] as [string, string][]) : []),
+    ...(may('USER') ? ([['logs', 'Logs']] as [string, string][]) : []),
+    ['settings', 'Settings'],
+  ];
+}
+
+export function DevicePage({ name, tab }: { name: string; tab: string }) {
+  const { answer: live, error, again } = useAnswer(() => load(name), [name]);
+  if (!live)
+    return (
+      <>
+        <PageHead title={name} back={{ href: '#/', text: 'Devices' }} />
+        {error === undefined ? <Loading /> : <ErrorNotice error={error} />}
+      </>
+    );
+  void live.version.value;
+  const { device, manifest } = live;
+  return (
+    <>
+      <PageHead title={device.name} back={{ href: '#/', text: 'Devices' }}>
+        <StatusBadge live={live} />
+      </PageHead>
+      <p class="kind">
+        {typeName(device.type)}
+        {manifest && manifest.display_name !== typeName(device.type) && ` · ${manifest.display_name}`}
+      </p>
+      <AlertChips live={live} />
+      <nav class="tabs" aria-label="Parts of the device">
+        {tabsOf(live).map(([key, text]) => (
+          <a
+            key={key}
+            href={`#/devices/${encodeURIComponent(device.slug)}/${key}`}
+            aria-current={key === tab ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+      </nav>
+      <Tab live={live} tab={tab} onChanged={again} />
+    </>
+  );
+}
+
+function Tab({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChanged: () => void }) {
+  switch (tab) {
+    case 'chart':
+      return <ChartTab live={live} />;
+    case 'commands':
+      return <CommandsTab live={live} />;
+    case 'configuration':
+      return <ConfigurationTab live={live} />;
+    case 'logs':
+      return <LogsTab live={live} />;
+    case 'settings':
+      return <SettingsTab live={live} onChanged={onChanged} />;
+    default:
+      return <ValuesTab live={live} />;
+  }
+}

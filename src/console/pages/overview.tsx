@@ -1,0 +1,123 @@
+/** All devices at a glance. */
+import { useEffect } from 'preact/hooks';
+import { attributeTitle, typeName } from '../format.ts';
+import { deviceIds, type LiveDevice, liveDevice, loadDevices, watchValues } from '../live.ts';
+import { mainValues } from '../main-values.ts';
+import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
+import { may } from '../session.ts';
+import { Empty, ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
+
+const RELOAD_INTERVAL_MS = 60_000;
+
+/** What a card shows of a device, alerts included, so that a new one is noticed. */
+function shownAttributes({ manifest }: LiveDevice): string[] {
+  if (!manifest) return [];
+  const { state, numbers } = mainValues(manifest);
+  const alerts = Object.keys(manifest.telemetry).filter(
+    (name) => manifest.telemetry[name]?.type === 'alerts',
+  );
+  return [...(state === undefined ? [] : [state]), ...numbers, ...alerts];
+}
+
+async function load(): Promise<void> {
+  await loadDevices();
+  const devices = (deviceIds.value ?? []).map(liveDevice).filter((live) => live !== undefined);
+  await watchValues(new Map(devices.map((live) => [live.device.id, shownAttributes(live)])));
+}
+
+export function OverviewPage() {
+  const { error, again } = useAnswer(load, []);
+  useEffect(() => {
+    // Devices that say nothing come and go unheard.
+    const timer = setInterval(again, RELOAD_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
+  return (
+    <>
+      <PageHead title="Devices">
+        {may('OWNER') && (
+          <a class="button primary" href="#/add">
+            Add device
+          </a>
+        )}
+      </PageHead>
+      <ErrorNotice error={error} />
+      {devices === undefined ? !error && <Loading /> : <DeviceList devices={devices} />}
+    </>
+  );
+}
+
+function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
+  for (const live of devices) void live.version.value;
+  const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
+  const online = devices.filter(({ device }) => device.connectivity?.status === 'ONLINE').length;
+  const alerts = devices.reduce((sum, { device }) => sum + (device.raised_alert_names?.length ?? 0), 0);
+  return (
+    <>
+      <p class="summary">
+        <span>
+          <b>{online}</b> of {devices.length} online
+        </span>
+        <span class={alerts > 0 ? 'warn' : ''}>
+          <b>{alerts}</b> {alerts === 1 ? 'alert' : 'alerts'}
+        </span>
+      </p>
+      {own.length === 0 && (
+        <Empty title="No device of yours yet">
+          <p>Add the first one: it gets a name, a blueprint and what it needs to connect.</p>
+          {may('OWNER') && (
+            <a class="button primary" href="#/add">
+              Add device
+            </a>
+          )}
+        </Empty>
+      )}
+      <ul class="device-grid">
+        {devices.map((live) => (
+          <DeviceCard live={live} key={live.device.id} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function DeviceCard({ live }: { live: LiveDevice }) {
+  void live.version.value;
+  const { device, manifest } = live;
+  const main = manifest && mainValues(manifest);
+  return (
+    <li class="device-card" data-device={device.slug}>
+      <a href={`#/devices/${encodeURIComponent(device.slug)}`}>
+        <header>
+          <h2>{device.name}</h2>
+          <StatusBadge live={live} />
+        </header>
+        <p class="kind">
+          {device.type === 'STANDALONE' || device.type === 'LUA'
+            ? manifest?.display_name
+            : typeName(device.type)}
+          {main?.state !== undefined && live.values.has(main.state) && (
+            <>
+              {' · '}
+              <Value live={live} name={main.state} />
+            </>
+          )}
+        </p>
+        <AlertChips live={live} />
+        {main && main.numbers.length > 0 && (
+          <dl class="main-values">
+            {main.numbers.map((name) => (
+              <div key={name}>
+                <dt>{attributeTitle(name, manifest?.telemetry[name])}</dt>
+                <dd>
+                  <Value live={live} name={name} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </a>
+    </li>
+  );
+}

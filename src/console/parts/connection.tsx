@@ -1,0 +1,62 @@
+/** What a device needs to connect: shown once, so it can be kept in a file. */
+import { Code, CopyButton, Button, download, Fact, Notice } from '../ui.tsx';
+import type { ConnectionConfiguration } from '../wire.ts';
+
+export function Connection({ config, slug }: { config: ConnectionConfiguration; slug: string }) {
+  const text = JSON.stringify(config, undefined, 2);
+  const { mqtt_credentials: credentials } = config;
+  const isPlain = 'username' in credentials;
+  return (
+    <div data-test="connection">
+      <Notice kind="warning">
+        <p>Keep it now: the gateway stores no copy of the secret and cannot show it again.</p>
+      </Notice>
+      <dl class="facts">
+        <Fact name="Address">
+          {config.mqtt_protocol === 'MQTTS' ? 'mqtts' : 'mqtt'}://{config.mqtt_host}:{config.mqtt_port}
+        </Fact>
+        <Fact name="Hardware id">
+          <code>{config.hardware_id}</code>
+        </Fact>
+        {isPlain && (
+          <Fact name="Password">
+            <code>{credentials.password}</code>
+          </Fact>
+        )}
+      </dl>
+      <div class="actions">
+        <Button kind="primary" onClick={() => download(`${slug}.json`, text)}>
+          Download
+        </Button>
+        <CopyButton text={text} label="Copy as JSON" />
+        <CopyButton text={btoa(JSON.stringify(config))} label="Copy as base64" />
+        {!isPlain &&
+          Object.entries({
+            'device.key': credentials.private_key,
+            'device.crt': credentials.certificate,
+            'ca.crt': credentials.ca_chain,
+          }).map(([name, content]) => (
+            <Button key={name} onClick={() => download(name, content, 'application/x-pem-file')}>
+              {name}
+            </Button>
+          ))}
+      </div>
+      <h3>Try it with mosquitto</h3>
+      <p class="hint">Sends one message as this device; the package is called mosquitto-clients.</p>
+      <Code text={mosquittoLine(config)} />
+    </div>
+  );
+}
+
+function mosquittoLine(config: ConnectionConfiguration): string {
+  const { mqtt_credentials: credentials, hardware_id: hardwareId, channel_id: channelId } = config;
+  const access =
+    'username' in credentials
+      ? `-u ${credentials.username} -P '${credentials.password}'`
+      : '--cafile ca.crt --cert device.crt --key device.key';
+  return [
+    `mosquitto_pub -h ${config.mqtt_host} -p ${config.mqtt_port} ${access} -q 1`,
+    `-t v1/from/${hardwareId}/${channelId}/v3/logs`,
+    `-m '{"message": "hello from mosquitto", "severity": "info", "persist": true}'`,
+  ].join(' \\\n  ');
+}

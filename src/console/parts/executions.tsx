@@ -1,0 +1,95 @@
+/** What became of commands. */
+import { useState } from 'preact/hooks';
+import { call, path } from '../api.ts';
+import { clockText, momentText, words } from '../format.ts';
+import type { LiveDevice } from '../live.ts';
+import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import type { Execution } from '../wire.ts';
+
+const PAGE = 10;
+
+function newest(deviceId: string, limit: number): Promise<{ executions: Execution[]; total_count: number }> {
+  const list = path`/v3/devices/${deviceId}/commands/executions`;
+  return call('GET', `${list}?expand=log&retention=ALL&order=CREATED_AT_DESC&limit=${limit}`);
+}
+
+/** The newest executions of a device; `round` changes when there may be new ones. */
+export function Executions({ live, round }: { live: LiveDevice; round: number }) {
+  const [limit, setLimit] = useState(PAGE);
+  const { answer, error, again } = useAnswer(
+    () => newest(live.device.id, limit),
+    [live.device.id, round, limit],
+  );
+  return (
+    <Card title="Executions" actions={<Button onClick={again}>Refresh</Button>} data-test="executions">
+      <ErrorNotice error={error} />
+      {!answer && error === undefined && <Loading />}
+      {answer?.executions.length === 0 && <p class="hint">No command has been run on this device yet.</p>}
+      {answer?.executions.map((execution) => (
+        <details class="execution-item" key={execution.id}>
+          <summary>
+            <StateBadge state={execution.state} />
+            <b>
+              {live.manifest?.commands[execution.request.manifest_name]?.display_name ??
+                execution.request.name}
+            </b>
+            <small>{momentText(execution.created_at)}</small>
+          </summary>
+          <ExecutionDetails execution={execution} />
+        </details>
+      ))}
+      {answer && answer.total_count > answer.executions.length && (
+        <Button onClick={() => setLimit(limit * 3)}>Show more of {answer.total_count}</Button>
+      )}
+    </Card>
+  );
+}
+
+const STATE_TEXTS: Readonly<Record<string, string>> = {
+  NEW: 'Waiting',
+  IN_PROGRESS: 'Running…',
+  SUCCESS: 'Done',
+  ERROR: 'Failed',
+  TIMEOUT: 'No answer in time',
+};
+
+function StateBadge({ state }: { state: string }) {
+  return <span class={`badge state ${state.toLowerCase()}`}>{STATE_TEXTS[state] ?? state}</span>;
+}
+
+export function ExecutionDetails({ execution }: { execution: Execution }) {
+  const log = (execution.log ?? []).toReversed();
+  const given = Object.entries(execution.request.arguments);
+  return (
+    <div class="execution" data-state={execution.state}>
+      <p>
+        <StateBadge state={execution.state} /> <small>{momentText(execution.created_at)}</small>
+      </p>
+      {given.length > 0 && (
+        <p class="hint">{given.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}</p>
+      )}
+      <ol class="log">
+        {log.map((response) => (
+          <li key={response.received_at + response.state}>
+            <time>{clockText(response.received_at)}</time>
+            <span class={response.state === 'ERROR' ? 'severity error' : 'severity'}>
+              {words(response.state.toLowerCase())}
+            </span>
+            <span class="message">{payloadText(response.payload)}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function payloadText(payload: Record<string, unknown>): string {
+  const { message, ...rest } = payload;
+  const others = Object.keys(rest).length > 0 ? JSON.stringify(rest) : '';
+  return [
+    typeof message === 'string' ? message : message === undefined ? '' : JSON.stringify(message),
+    others,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}

@@ -1,0 +1,168 @@
+/** Tokens for programs, and open logins. */
+import { useState } from 'preact/hooks';
+import { call, path } from '../api.ts';
+import { momentText } from '../format.ts';
+import {
+  Button,
+  Card,
+  Code,
+  Confirm,
+  Dialog,
+  ErrorNotice,
+  Field,
+  Input,
+  Notice,
+  Select,
+  useAction,
+  useAnswer,
+  type Choice,
+} from '../ui.tsx';
+import type { AccessToken } from '../wire.ts';
+
+const LIFETIMES: readonly Choice[] = [
+  { value: '', text: 'Until revoked' },
+  { value: '1d', text: 'One day' },
+  { value: '30d', text: '30 days' },
+  { value: '365d', text: 'One year' },
+];
+
+export function TokenCards({ roles }: { roles: readonly Choice[] }) {
+  const { answer, error, again } = useAnswer(
+    () => call<{ access_tokens: AccessToken[] }>('GET', '/v3/auth/tokens?kind=ALL'),
+    [],
+  );
+  const [isMaking, setMaking] = useState(false);
+  const [revoked, setRevoked] = useState<AccessToken | undefined>(undefined);
+  const revoking = useAction(async (token: AccessToken) => {
+    await call('DELETE', path`/v3/auth/tokens/${token.id}`);
+    setRevoked(undefined);
+    again();
+  });
+  const tokens = answer?.access_tokens ?? [];
+  const list = (kind: AccessToken['kind'], none: string) => {
+    const found = tokens.filter((token) => token.kind === kind);
+    return found.length === 0 ? (
+      <p class="hint">{none}</p>
+    ) : (
+      <ul class="rows">
+        {found.map((token) => (
+          <TokenRow token={token} onRevoke={() => setRevoked(token)} key={token.id} />
+        ))}
+      </ul>
+    );
+  };
+  return (
+    <>
+      <Card title="Tokens for programs" actions={<Button onClick={() => setMaking(true)}>New token…</Button>}>
+        <ErrorNotice error={error} />
+        {list(
+          'TOKEN',
+          'None. A program or an app gets one and can be shut out again without a new password.',
+        )}
+      </Card>
+      <Card title="Open logins">{list('SESSION', 'None.')}</Card>
+      {isMaking && (
+        <TokenDialog
+          roles={roles}
+          onClose={() => {
+            setMaking(false);
+            again();
+          }}
+        />
+      )}
+      {revoked && (
+        <Confirm
+          title={`End ${revoked.name}?`}
+          text="Whoever uses it is shut out at once."
+          confirm="End it"
+          isDangerous
+          isBusy={revoking.isBusy}
+          error={revoking.error}
+          onConfirm={() => void revoking.start(revoked)}
+          onClose={() => {
+            revoking.clear();
+            setRevoked(undefined);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function TokenRow({ token, onRevoke }: { token: AccessToken; onRevoke: () => void }) {
+  const used =
+    token.last_used_at === undefined ? 'never used' : `last used ${momentText(token.last_used_at)}`;
+  const ends = token.expires_at === undefined ? '' : ` · ends ${momentText(token.expires_at)}`;
+  return (
+    <li>
+      <span>
+        <b>{token.kind === 'SESSION' ? (token.user?.name ?? token.name) : token.name}</b>
+        <small>
+          {token.role.toLowerCase()} · {used}
+          {token.expired ? ' · expired' : ends}
+        </small>
+      </span>
+      <span class="actions">
+        <Button kind="danger" onClick={onRevoke}>
+          End…
+        </Button>
+      </span>
+    </li>
+  );
+}
+
+function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState('READONLY');
+  const [lifetime, setLifetime] = useState('');
+  const [token, setToken] = useState<string | undefined>(undefined);
+  const action = useAction(async () => {
+    const made = await call<{ token: string }>('POST', '/v3/auth/tokens', {
+      name,
+      role,
+      ...(lifetime !== '' && { expires_in: lifetime }),
+    });
+    setToken(made.token);
+  });
+  if (token !== undefined)
+    return (
+      <Dialog title={`Token ${name}`} onClose={onClose}>
+        <Notice kind="warning">
+          <p>Copy it now; it cannot be shown again.</p>
+        </Notice>
+        <Code text={token} />
+        <div class="actions end">
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        </div>
+      </Dialog>
+    );
+  return (
+    <Dialog title="New token" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void action.start();
+        }}
+      >
+        <Field label="Name" hint="Which program it is for.">
+          <Input value={name} onValue={setName} required name="name" placeholder="dashboard" />
+        </Field>
+        <Field label="Role">
+          <Select value={role} onValue={setRole} choices={roles} name="role" />
+        </Field>
+        <Field label="Valid">
+          <Select value={lifetime} onValue={setLifetime} choices={LIFETIMES} name="lifetime" />
+        </Field>
+        <ErrorNotice error={action.error} />
+        <div class="actions end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={action.isBusy}>
+            Make token
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,53 @@
+/** Live values, never an old one in the dress of a fresh one. */
+import { ageText, freshness, showValue } from '../format.ts';
+import { nowS } from '../gateway-time.ts';
+import type { LiveDevice } from '../live.ts';
+
+/** One value with its unit; old ones are grey and tell their age. */
+export function Value({ live, name }: { live: LiveDevice; name: string }) {
+  void live.version.value;
+  const known = live.values.get(name);
+  if (!known) return <span class="value none">–</span>;
+  const { ageS, isStale } = freshness(known.timestampS, known.receivedAtS, nowS.value);
+  const isOffline = live.device.connectivity?.status !== 'ONLINE';
+  const { text, unit, color } = showValue(known.value, live.manifest?.telemetry[name], live.manifest, name);
+  const isOld = isStale || isOffline;
+  return (
+    <span class={isOld ? 'value stale' : 'value'}>
+      {color !== undefined && <i class={`swatch ${color}`} aria-hidden="true" />}
+      <b>{text}</b>
+      {unit !== '' && <small> {unit}</small>}
+      {isOld && <em>{ageS === 0 && isStale ? 'time in the future' : `${ageText(ageS)} ago`}</em>}
+    </span>
+  );
+}
+
+export function StatusBadge({ live }: { live: LiveDevice }) {
+  void live.version.value;
+  const status = live.device.connectivity?.status ?? 'OFFLINE';
+  return (
+    <span class={`badge ${status.toLowerCase()}`}>
+      <i aria-hidden="true" />
+      {status}
+    </span>
+  );
+}
+
+/** Raised alerts by the words of the manifest. */
+export function AlertChips({ live }: { live: LiveDevice }) {
+  void live.version.value;
+  const names = live.device.raised_alert_names ?? [];
+  if (names.length === 0) return null;
+  return (
+    <ul class="chips">
+      {names.map((name) => {
+        const alert = live.manifest?.alerts[name];
+        return (
+          <li class={`chip ${alert?.severity ?? 'warning'}`} key={name}>
+            {alert?.display_name ?? name}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

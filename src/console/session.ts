@@ -1,0 +1,57 @@
+/** Who uses the console: claimed or not, logged in or not, with which role. */
+import { computed, signal } from '@preact/signals';
+import { ApiError, call, whenLoggedOut } from './api.ts';
+import { type Me, reaches } from './wire.ts';
+
+export type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
+
+export const state = signal<SessionState>('unknown');
+export const me = signal<Me | undefined>(undefined);
+
+const role = computed(() => me.value?.role);
+
+/** Whether the user has this role, an access level of a manifest, or more. */
+export function may(needed: string | undefined): boolean {
+  return reaches(role.value, needed);
+}
+
+whenLoggedOut(() => {
+  if (state.value === 'logged-in') leave();
+});
+
+function leave(): void {
+  me.value = undefined;
+  state.value = 'logged-out';
+}
+
+/** Finds out where things stand; call at the start and after a claim or login. */
+export async function look(): Promise<void> {
+  try {
+    const { claim } = await call<{ claim: { claimed: boolean } }>('GET', '/v3/auth/claim');
+    if (!claim.claimed) {
+      state.value = 'unclaimed';
+      return;
+    }
+    const found = await call<{ me: Me }>('GET', '/v3/auth/me');
+    me.value = found.me;
+    state.value = 'logged-in';
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) leave();
+    else state.value = 'unreachable';
+  }
+}
+
+export async function claim(claimCode: string, name: string, password: string): Promise<void> {
+  await call('POST', '/v3/auth/claim', { claim_code: claimCode, name, password });
+  await look();
+}
+
+export async function logIn(name: string, password: string): Promise<void> {
+  await call('POST', '/v3/auth/login', { name, password });
+  await look();
+}
+
+export async function logOut(): Promise<void> {
+  await call('POST', '/v3/auth/logout');
+  leave();
+}

@@ -1,0 +1,118 @@
+/**
+ * Files for browsers, such as the console: only those that were there at the start, streamed from disk, with
+ * headers that let a page use nothing but its own origin (W3C Content Security Policy Level 3).
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Hono } from 'hono';
+import { notFound } from '../../lib/errors.ts';
+import { acceptsGzip } from './answer.ts';
+import type { Environment, RequestContext } from './pipeline.ts';
+
+export interface FilesOptions {
+  /** Folder of the files; `index.html` answers at `/`, `name.gz` beside a file is its compressed form. */
+  dir: string;
+  /** Other addresses of pages: path with `{name}` parameters → address with the same names. */
+  links?: Readonly<Record<string, string>>;
+}
+
+interface StaticFile {
+  path: string;
+  mediaType: string;
+  etag: string;
+  sizeBytes: number;
+  isImmutable: boolean;
+  /** Size of the compressed form, if there is one. */
+  gzipBytes: number | undefined;
+}
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+/** The hash of the content in the name, as the bundler writes it: the bytes of such a name never change. */
+const HASHED = /-[A-Z0-9]{8}\.[a-z]+$/;
+
+const SECURITY_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+} as const;
+
+/** Adds the files to the routes; without the folder the start page says what is missing. */
+export function addFiles(app: Hono<Environment>, { dir, links = {} }: FilesOptions): void {
+  if (!existsSync(join(dir, 'index.html'))) {
+    app.get('/', () => {
+      throw notFound('route_not_found', 'The console has not been built; run: npm run build');
+    });
+    return;
+  }
+  for (const [name, file] of listFiles(dir))
+    app.get(name === 'index.html' ? '/' : `/${name}`, (context) => answer(context, file));
+  for (const [path, target] of Object.entries(links))
+    app.get(path.replace(/\{(\w+)\}/g, ':$1'), (context) =>
+      context.redirect(
+        target.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(context.req.param(name) ?? '')),
+      ),
+    );
+}
+
+function listFiles(dir: string): Map<string, StaticFile> {
+  const names = readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1));
+  const sizes = new Map(names.map((name) => [name, readFileSync(join(dir, name))]));
+  const files = new Map<string, StaticFile>();
+  for (const [name, content] of sizes) {
+    const mediaType = MEDIA_TYPES[extname(name)];
+    if (mediaType === undefined) continue;
+    files.set(name, {
+      path: join(dir, name),
+      mediaType,
+      etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
+      sizeBytes: content.length,
+      isImmutable: HASHED.test(name),
+      gzipBytes: sizes.get(`${name}.gz`)?.length,
+    });
+  }
+  return files;
+}
+
+async function answer(context: RequestContext, file: StaticFile): Promise<Response> {
+  const isCompressed = file.gzipBytes !== undefined && acceptsGzip(context.req.header('accept-encoding'));
+  const etag = `"${file.etag}${isCompressed ? '-gz' : ''}"`;
+  const headers: Record<string, string> = {
+    ...SECURITY_HEADERS,
+    'Cache-Control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    ETag: etag,
+    Vary: 'Accept-Encoding',
+  };
+  const known = context.req.header('if-none-match')?.split(',') ?? [];
+  if (known.some((tag) => tag.trim().replace(/^W\//, '') === etag))
+    return new Response(null, { status: 304, headers });
+  headers['Content-Type'] = file.mediaType;
+  headers['Content-Length'] = String(isCompressed ? file.gzipBytes : file.sizeBytes);
+  if (isCompressed) headers['Content-Encoding'] = 'gzip';
+  if (context.req.method === 'HEAD') return new Response(null, { headers });
+  return new Response(await bodyOf(isCompressed ? `${file.path}.gz` : file.path), { headers });
+}
+
+/** @throws GatewayError route_not_found (404) when the file was taken away since the start */
+async function bodyOf(path: string): Promise<ReadableStream<Uint8Array>> {
+  try {
+    const file = await open(path);
+    return Readable.toWeb(file.createReadStream()) as ReadableStream<Uint8Array>;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw notFound('route_not_found', 'The file was replaced; load the page again.');
+  }
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { Hono } from 'hono';
+import { errorAnswer } from '../../../src/platform/http/answer.ts';
+import { addFiles, type FilesOptions } from '../../../src/platform/http/files.ts';
+import type { Environment } from '../../../src/platform/http/pipeline.ts';
+
+const PAGE = '<!doctype html><title>page</title>';
+const SCRIPT = 'export const answer = 42;';
+
+describe('files for browsers', () => {
+  let dir = '';
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), 'gateway-files-'));
+    writeFileSync(join(dir, 'index.html'), PAGE);
+    writeFileSync(join(dir, 'app-ABCDEFGH.js'), SCRIPT);
+    writeFileSync(join(dir, 'app-ABCDEFGH.js.gz'), gzipSync(SCRIPT));
+    writeFileSync(join(dir, 'notes.key'), 'of no known type');
+  });
+  after(() => rmSync(dir, { recursive: true, force: true }));
+
+  function serve(options: FilesOptions): (path: string, init?: RequestInit) => Promise<Response> {
+    const app = new Hono<Environment>();
+    app.onError((error) => errorAnswer(error));
+    addFiles(app, options);
+    return async (path, init) => app.fetch(new Request(`http://gateway.test${path}`, init));
+  }
+
+  test('are not served from outside the folder, nor of an unknown type, nor as their compressed name', async () => {
+    const get = serve({ dir });
+    for (const path of [
+      '/../package.json',
+      '/%2e%2e/package.json',
+      '/notes.key',
+      '/app-ABCDEFGH.js.gz',
+      '/x.js',
+    ])
+      assert.equal((await get(path)).status, 404, path);
+  });
+
+  test('are missed with a sentence when the console has not been built', async () => {
+    const answer = await serve({ dir: join(dir, 'nowhere') })('/');
+    assert.equal(answer.status, 404);
+    assert.match(await answer.text(), /has not been built; run: npm run build/);
+  });
+
+  test('are missed with a sentence when they were taken away since the start', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'gateway-files-'));
+    writeFileSync(join(other, 'index.html'), PAGE);
+    const get = serve({ dir: other });
+    rmSync(other, { recursive: true });
+    const answer = await get('/');
+    assert.equal(answer.status, 404);
+    assert.match(await answer.text(), /load the page again/);
+  });
+
+  test('carry headers that let the page use its own origin only', async () => {
+    const answer = await serve({ dir })('/');
+    assert.equal(await answer.text(), PAGE);
+    assert.match(
+      answer.headers.get('content-security-policy') ?? '',
+      /^default-src 'self'; .*frame-ancestors 'none'/,
+    );
+    assert.equal(answer.headers.get('x-frame-options'), 'DENY');
+    assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+  });
+
+  test('are asked for again unless their name has the hash of their content', async () => {
+    const get = serve({ dir });
+    assert.equal((await get('/')).headers.get('cache-control'), 'no-cache');
+    const script = await get('/app-ABCDEFGH.js');
+    assert.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+  });
+
+  test('go compressed to those who take that', async () => {
+    const get = serve({ dir });
+    const plain = await get('/app-ABCDEFGH.js');
+    assert.equal(plain.headers.get('content-encoding'), null);
+    assert.equal(plain.headers.get('content-length'), String(SCRIPT.length));
+    assert.equal(await plain.text(), SCRIPT);
+    const small = await get('/app-ABCDEFGH.js', { headers: { 'Accept-Encoding': 'gzip' } });
+    assert.equal(small.headers.get('content-encoding'), 'gzip');
+    assert.equal(gunzipSync(await small.bytes()).toString(), SCRIPT);
+    assert.notEqual(small.headers.get('etag'), plain.headers.get('etag'));
+  });
+
+  test('are not sent to those who have them', async () => {
+    const get = serve({ dir });
+    const etag = (await get('/')).headers.get('etag') ?? '';
+    const answer = await get('/', { headers: { 'If-None-Match': `"other", W/${etag}` } });
+    assert.equal(answer.status, 304);
+    assert.equal(await answer.text(), '');
+  });
+
+  test('answer HEAD with the size and no body', async () => {
+    const answer = await serve({ dir })('/', { method: 'HEAD' });
+    assert.equal(answer.headers.get('content-length'), String(PAGE.length));
+    assert.equal(await answer.text(), '');
+  });
+
+  test('have links that lead to a page, parameters encoded', async () => {
+    const get = serve({ dir, links: { '/devices/{device}': '/#/devices/{device}' } });
+    const answer = await get('/devices/a%20b');
+    assert.equal(answer.status, 302);
+    assert.equal(answer.headers.get('location'), '/#/devices/a%20b');
+  });
+});
