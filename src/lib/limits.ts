@@ -1,6 +1,7 @@
 import { AUDIT_LIMITS, AUTH_LIMITS } from './access-limits.ts';
 import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
 import { NETWORK_LIMITS } from './network-limits.ts';
+import { SCRIPT_LIMITS } from './script-limits.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
@@ -8,6 +9,7 @@ import { NETWORK_LIMITS } from './network-limits.ts';
  */
 export const LIMITS = {
   ...NETWORK_LIMITS,
+  ...SCRIPT_LIMITS,
   auth: AUTH_LIMITS,
   audit: AUDIT_LIMITS,
   telemetry: {
@@ -153,26 +155,6 @@ export const LIMITS = {
     /** G: one value as JSON; a certificate or a small table fits. */
     valueBytes: 16_384,
   },
-  rules: {
-    /** C lua-rule-api 7. */
-    rules: 200,
-    scriptBytes: 262_144,
-    execIntervalMinMs: 100,
-    execIntervalMaxMs: 86_400_000,
-    /** C lua-rule-api 3.5. */
-    storageKeyBytes: 128,
-    storageValueBytes: 65_536,
-    storageBytes: 1_048_576,
-    /** C lua-rule-api 6. */
-    logMessageBytes: 4_096,
-    logsPerSecond: 50,
-    logEntries: 1_000,
-    logPageItems: 50,
-    /** C lua-rule-api 3.3. */
-    averageMaxMs: 86_400_000,
-    commandTimeoutMs: 10_000,
-    commandsAtOnce: 16,
-  },
   commits: {
     /** C decision 2: adaptive window of the group commit. */
     windowMinMs: 10,
@@ -209,43 +191,6 @@ export const LIMITS = {
     messageBytes: 1_048_576,
     /** G: on the way to one program before messages are dropped. */
     queuedBytes: 8 * 1_048_576,
-  },
-  lua: {
-    /** C lua-device-api 3.7: an HTTP body; JSON text of a script is no larger. */
-    jsonBytes: 8 * 1_048_576,
-    /** C lua-device-api 7. */
-    jsonDepth: 32,
-    /** C lua-device-api 1 says 1 s without a wait; with what ends a script in C it is below 1 s in all. */
-    turnMs: 800,
-    /** G: a script that goes on longer lets the scripts beside it have their turn. */
-    sliceMs: 5,
-    /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
-    stuckMs: 900,
-    /** G: how often the owner of the threads looks. */
-    watchIntervalMs: 50,
-    /** M: the hook costs about 2 % at this count of instructions. */
-    hookInstructions: 1_000,
-    /** C lua-device-api 3.4. */
-    jobs: 100,
-    jobPeriodMs: 50,
-    /** C lua-device-api 3.4 and lua-rule-api 3: wall time of one call, waiting included. */
-    callMs: 10_000,
-    /** G: a wait is not shorter, so that waiting in a loop is no way around the limit on processor time. */
-    delayMs: 1,
-    /** C lua-device-api 3.7. */
-    httpBodyBytes: 8 * 1_048_576,
-    httpTimeoutMs: 10_000,
-    httpRedirects: 10,
-    /** G: connecting, sending and receiving of one request that asks for more. */
-    httpTimeoutMaxMs: 300_000,
-    /** G: cookies that a client with a jar remembers. */
-    httpCookies: 100,
-    /** C lua-rule-api 7. */
-    httpRequests: 8,
-    /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
-    processorPermille: 250,
-    /** G: processor time that a script may take at once before the share counts. */
-    processorBurstMs: 3_000,
   },
   journal: {
     /** M: at 1 000 values/s a segment lasts a quarter of an hour. */
@@ -327,12 +272,26 @@ export function contradictions(limits: Limits): string[] {
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
       'a field device that returns is reached within 30 s',
     ],
+    ...scriptRelations(limits),
+  ];
+  return relations.filter(([holds]) => !holds).map(([, statement]) => statement);
+}
+
+function scriptRelations(limits: Limits): [boolean, string][] {
+  return [
+    [
+      limits.rules.scriptBytes * 2 < limits.processes.messageBytes,
+      'a rule with its script fits one message to the sandbox',
+    ],
+    [
+      limits.rules.storageValueBytes * 2 < limits.processes.messageBytes,
+      'a stored value fits one message to the sandbox',
+    ],
     [
       limits.lua.turnMs < limits.lua.stuckMs && limits.lua.stuckMs + limits.lua.watchIntervalMs < 1_000,
       'a script ends by its own limit before its thread is ended, and all within 1 s (decision 4)',
     ],
   ];
-  return relations.filter(([holds]) => !holds).map(([, statement]) => statement);
 }
 
 const broken = contradictions(LIMITS);

@@ -1,6 +1,6 @@
 export type { Library } from './library.ts';
 export { LuaMachine, type ScriptClock } from './machine.ts';
-export { Rota, type RotaOptions, type Seat } from './rota.ts';
+export { Rota, type RotaOptions, type Seat, type Turns } from './rota.ts';
 export {
   type Script,
   type ScriptModule,

@@ -82,6 +82,11 @@ export class LuaMachine {
     return this.#ready.length > 0;
   }
 
+  /** Why nothing runs any more. */
+  get failure(): LuaFailure | undefined {
+    return this.#closed;
+  }
+
   /** Tasks that have not ended. */
   get openCalls(): number {
     return this.#calls.size;

@@ -25,10 +25,11 @@ export interface RotaOptions {
   nextTurn: () => Promise<void>;
   limits: Pick<Limits['lua'], 'sliceMs' | 'processorPermille' | 'processorBurstMs'>;
   /** Told before and after each slice, for whoever watches from outside. */
-  onSlice?: (seat: number, isRunning: boolean) => void;
+  onSlice?: (seat: number, isRunning: boolean, machine: Turns) => void;
 }
 
 interface Place extends Seat {
+  /** In the order of taking seats, from 1. */
   number: number;
   machine: Turns;
   isQueued: boolean;
@@ -43,6 +44,8 @@ interface Place extends Seat {
 export class Rota {
   readonly #options: RotaOptions;
   readonly #queue: Place[] = [];
+  /** Those that used up a slice; one of them has a turn in every round, after all others. */
+  readonly #long: Place[] = [];
   #isRunning = false;
   #seats = 0;
 
@@ -79,34 +82,38 @@ export class Rota {
 
   async #run(): Promise<void> {
     const { clock, limits, nextTurn } = this.#options;
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 || this.#long.length > 0) {
       const roundEndMs = clock.monotonicMs() + limits.sliceMs;
       do {
         const place = this.#queue.shift();
         if (place) this.#slice(place);
       } while (this.#queue.length > 0 && clock.monotonicMs() < roundEndMs);
+      const long = this.#long.shift();
+      if (long) this.#slice(long);
       await nextTurn();
     }
     this.#isRunning = false;
   }
 
   #slice(place: Place): void {
-    const { clock, onSlice } = this.#options;
-    place.isQueued = false;
-    if (place.hasLeft || !place.machine.isReady) return;
+    const { clock, limits, onSlice } = this.#options;
     const startedMs = clock.monotonicMs();
-    onSlice?.(place.number, true);
-    place.machine.slice();
-    onSlice?.(place.number, false);
+    // It counts as queued meanwhile: whether it goes on is decided below.
+    if (!place.hasLeft && place.machine.isReady) {
+      onSlice?.(place.number, true, place.machine);
+      place.machine.slice();
+      onSlice?.(place.number, false, place.machine);
+    }
     const endedMs = clock.monotonicMs();
     place.processorMs += endedMs - startedMs;
     const pauseMs = this.#account(place, endedMs - startedMs, endedMs);
-    if (place.hasLeft || !place.machine.isReady) return;
+    place.isQueued = !place.hasLeft && place.machine.isReady;
+    if (!place.isQueued) return;
     if (pauseMs === 0) {
-      this.#enqueue(place);
+      const isLong = endedMs - startedMs >= limits.sliceMs;
+      (isLong ? this.#long : this.#queue).push(place);
       return;
     }
-    place.isQueued = true;
     place.onPaused(pauseMs);
     clock.setTimer(pauseMs, () => {
       place.isQueued = false;

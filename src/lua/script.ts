@@ -5,7 +5,7 @@ import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
 import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
 import type { Library } from './library.ts';
 import { LuaMachine, type ScriptClock } from './machine.ts';
-import type { Rota, Seat } from './rota.ts';
+import type { Rota, Seat, Turns } from './rota.ts';
 import { type HostFunction, type Image, LuaFailure, LuaState } from './state.ts';
 import { luaSource } from './syntax.ts';
 import { textOf } from './values.ts';
@@ -65,7 +65,7 @@ export class Scripts {
     const jobs = new Jobs({
       clock,
       limits,
-      machine: () => machine,
+      machine: () => script.machine,
       onFailure: options.onJobFailure,
       onSettled: options.onSettled,
     });
@@ -84,15 +84,13 @@ export class Scripts {
       onFault: options.onFault,
       image: this.#images.get(options.kind),
     });
-    if (!this.#images.has(options.kind)) this.#images.set(options.kind, state.image());
-    const machine = new LuaMachine({
-      state,
-      clock,
-      overlaps: options.overlaps,
-      onReady: () => seat.wake(),
-    });
-    const seat = rota.seat(machine, options.onPaused);
-    return new Script({ state, machine, jobs, seat, seed });
+    let image = this.#images.get(options.kind);
+    if (!image) this.#images.set(options.kind, (image = state.image()));
+    const createMachine = (): LuaMachine =>
+      new LuaMachine({ state, clock, overlaps: options.overlaps, onReady: () => script.wake() });
+    const script = new Script({ state, image, jobs, createMachine, seed, resetBytes: limits.resetBytes });
+    script.takeSeat((turns) => rota.seat(turns, options.onPaused));
+    return script;
   }
 }
 
@@ -112,47 +110,83 @@ function bundleFunctions(options: ScriptOptions): Record<string, HostFunction> {
   };
 }
 
+interface ScriptParts {
+  state: LuaState;
+  image: Image;
+  jobs: Jobs;
+  createMachine: () => LuaMachine;
+  seed: () => [bigint, bigint];
+  resetBytes: number;
+}
+
 export class Script {
   readonly jobs: Jobs;
-  readonly machine: LuaMachine;
-  readonly #state: LuaState;
-  readonly #seat: Seat;
-  readonly #seed: () => [bigint, bigint];
+  /** What the rota gives slices to. */
+  readonly turns: Turns;
+  readonly #parts: ScriptParts;
+  #machine: LuaMachine;
+  #seat: Seat | undefined;
 
-  constructor(parts: {
-    state: LuaState;
-    machine: LuaMachine;
-    jobs: Jobs;
-    seat: Seat;
-    seed: () => [bigint, bigint];
-  }) {
-    this.#state = parts.state;
-    this.machine = parts.machine;
+  constructor(parts: ScriptParts) {
+    this.#parts = parts;
     this.jobs = parts.jobs;
-    this.#seat = parts.seat;
-    this.#seed = parts.seed;
+    this.#machine = parts.createMachine();
+    const machine = (): LuaMachine => this.#machine;
+    this.turns = {
+      get isReady() {
+        return machine().isReady;
+      },
+      slice: () => machine().slice(),
+    };
+  }
+
+  get machine(): LuaMachine {
+    return this.#machine;
+  }
+
+  takeSeat(seat: (turns: Turns) => Seat): void {
+    this.#seat = seat(this.turns);
+  }
+
+  wake(): void {
+    this.#seat?.wake();
+  }
+
+  /**
+   * Makes it as it was before its first run, which is cheaper than a new one. False: it has grown too large for
+   * that, or broke, and a new one is to be made.
+   */
+  reset(): boolean {
+    const { state, image, resetBytes, createMachine } = this.#parts;
+    this.jobs.clear();
+    const isBroken = this.#machine.failure !== undefined;
+    this.#machine.close();
+    if (isBroken || state.sizeBytes > resetBytes) return false;
+    state.restore(image);
+    this.#machine = createMachine();
+    return true;
   }
 
   /** Runs the main chunk. With `timeoutMs` it is given up after so much time. @throws LuaFailure */
   async run(source: Uint8Array, file: string, timeoutMs?: number): Promise<void> {
-    await this.machine.call('begin', this.#seed());
+    await this.machine.call('begin', this.#parts.seed());
     const [fault] = await this.machine.call('chunk', [luaSource(source), `@${file}`], timeoutMs);
     if (fault !== undefined) throw new LuaFailure('syntax', textOf(fault) ?? 'syntax error');
   }
 
   get sizeBytes(): number {
-    return this.#state.sizeBytes;
+    return this.#parts.state.sizeBytes;
   }
 
   /** Processor time so far. */
   get processorMs(): number {
-    return this.#seat.processorMs;
+    return this.#seat?.processorMs ?? 0;
   }
 
   /** Ends everything where it stands. Its memory is free as soon as nobody holds this object. */
   close(): void {
     this.jobs.clear();
     this.machine.close();
-    this.#seat.leave();
+    this.#seat?.leave();
   }
 }

@@ -191,7 +191,11 @@ export const TABLE: ImportTable = {
     { place: 'protocol', mayImport: [] },
     // It reads the machine's file out of the package that brings it.
     { place: 'lua', mayImport: [], node: ['node:fs', 'node:module'] },
-    { place: 'programs/rule-sandbox', mayImport: PROGRAM_PARTS, node: 'all' },
+    {
+      place: 'programs/rule-sandbox',
+      mayImport: [...PROGRAM_PARTS, 'platform/threads'],
+      node: 'all',
+    },
     { place: 'programs/communication-module', mayImport: PROGRAM_PARTS, node: 'all' },
     { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },
     { place: 'lib', mayImport: [] },
@@ -222,5 +226,5 @@ export const TABLE: ImportTable = {
     yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
-  notYetBuilt: ['platform/mdns', 'programs/rule-sandbox'],
+  notYetBuilt: ['platform/mdns'],
 };

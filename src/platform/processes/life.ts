@@ -27,6 +27,7 @@ export interface Life {
 export interface LifeOptions {
   entry: string;
   protocolVersion: number;
+  nodeOptions: readonly string[];
   settings: unknown;
   clock: Clock;
   limits: Limits['processes'];
@@ -45,7 +46,7 @@ export function startLife(options: LifeOptions): Life {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     env: {},
-    execArgv: [],
+    execArgv: [...options.nodeOptions],
   });
   const { promise: ended, resolve } = Promise.withResolvers<Exit>();
   const errorOutput = tailOf(child);

@@ -22,6 +22,8 @@ export interface ProgramOptions {
   entry: string;
   /** Of the messages; a child that speaks another version is refused. */
   protocolVersion: number;
+  /** Options of Node for the child. */
+  nodeOptions?: readonly string[];
   /** Handed to the child at each start; must be cloneable. */
   settings: () => unknown;
   /** The child has (again) just said hello and knows nothing but its settings. */
@@ -115,6 +117,7 @@ function supervise(
     return startLife({
       entry: options.entry,
       protocolVersion: options.protocolVersion,
+      nodeOptions: options.nodeOptions ?? [],
       settings: options.settings(),
       clock,
       limits,

@@ -1,0 +1,87 @@
+/** The part of `limits.ts` that is about scripts and rules; letters as there. */
+
+export const SCRIPT_LIMITS = {
+  lua: {
+    /** C lua-device-api 3.7: an HTTP body; JSON text of a script is no larger. */
+    jsonBytes: 8 * 1_048_576,
+    /** C lua-device-api 7. */
+    jsonDepth: 32,
+    /** C lua-device-api 1 says 1 s without a wait; with what ends a script in C it is below 1 s in all. */
+    turnMs: 800,
+    /** G: a script that goes on longer lets the scripts beside it have their turn. */
+    sliceMs: 5,
+    /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
+    stuckMs: 900,
+    /** G: how often the owner of the threads looks. */
+    watchIntervalMs: 50,
+    /** M: the hook costs about 2 % at this count of instructions. */
+    hookInstructions: 1_000,
+    /** G: a state that has not grown beyond this is cleared and used again instead of a new one. */
+    resetBytes: 4 * 1_048_576,
+    /** C lua-device-api 3.4. */
+    jobs: 100,
+    jobPeriodMs: 50,
+    /** C lua-device-api 3.4 and lua-rule-api 3: wall time of one call, waiting included. */
+    callMs: 10_000,
+    /** G: a wait is not shorter, so that waiting in a loop is no way around the limit on processor time. */
+    delayMs: 1,
+    /** C lua-device-api 3.7. */
+    httpBodyBytes: 8 * 1_048_576,
+    httpTimeoutMs: 10_000,
+    httpRedirects: 10,
+    /** G: connecting, sending and receiving of one request that asks for more. */
+    httpTimeoutMaxMs: 300_000,
+    /** G: cookies that a client with a jar remembers. */
+    httpCookies: 100,
+    /** C lua-rule-api 7. */
+    httpRequests: 8,
+    /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
+    processorPermille: 250,
+    /** G: processor time that a script may take at once before the share counts. */
+    processorBurstMs: 3_000,
+  },
+  rules: {
+    /** C lua-rule-api 7. */
+    rules: 200,
+    scriptBytes: 262_144,
+    memoryBytes: 32 * 1_048_576,
+    execIntervalMinMs: 100,
+    execIntervalMaxMs: 86_400_000,
+    /** C lua-rule-api 3.5. */
+    storageKeyBytes: 128,
+    storageValueBytes: 65_536,
+    storageBytes: 1_048_576,
+    /** C lua-rule-api 6. */
+    logMessageBytes: 4_096,
+    logsPerSecond: 50,
+    logEntries: 1_000,
+    logPageItems: 50,
+    /** C lua-rule-api 3.3. */
+    relevanceMs: 30_000,
+    averageMaxMs: 86_400_000,
+    commandTimeoutMs: 10_000,
+    commandsAtOnce: 16,
+    /** C lua-rule-api 5: pause before a rule that failed starts again; doubles, falls back after good running. */
+    restartFirstMs: 10_000,
+    restartMaxMs: 300_000,
+    stableMs: 600_000,
+    /** G: the same error of a scheduled function is logged so often. */
+    repeatedErrorMs: 60_000,
+    /** G: questions to the gateway per second and rule; more of them wait. */
+    requestsPerSecond: 500,
+    requestBurst: 1_000,
+    /** G: commands and storage writes are synced to flash; more of them wait. */
+    writesPerSecond: 10,
+    writeBurst: 50,
+    /** G: threads that share the rules; further ones are for rules that had to be ended with their thread. */
+    threads: 2,
+    solitaryThreads: 4,
+    /** G: JavaScript memory of one thread; the scripts' own memory is not in it. */
+    threadHeapMib: 128,
+    threadYoungHeapMib: 4,
+    /** G: a wall clock corrected by less than this does not make a job of the calendar run twice. */
+    clockStepMs: 86_400_000,
+    /** G: a job of the calendar looks at the clock this often, so that a jump of it is noticed. */
+    calendarCheckMs: 60_000,
+  },
+} as const;

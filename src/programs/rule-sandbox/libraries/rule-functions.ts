@@ -1,0 +1,105 @@
+/** What the rule library asks of its host. */
+import { Buffer } from 'node:buffer';
+import { parseDurationMs } from '../../../lib/duration.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import {
+  type HostFunction,
+  type HostResult,
+  type Jobs,
+  LuaError,
+  LuaJson,
+  type LuaValue,
+  numberOf,
+  offsetS,
+  type ScriptClock,
+  textOf,
+} from '../../../lua/index.ts';
+import type { RuleMethod, RuleQuestion, SandboxSite } from '../../../protocol/rule-sandbox.ts';
+import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
+import type { Questions } from '../questions.ts';
+import type { RuleLog } from '../rule-log.ts';
+
+export interface RuleFunctionsOptions {
+  clock: ScriptClock;
+  site: () => SandboxSite;
+  limits: Pick<
+    Limits['rules'],
+    'storageKeyBytes' | 'storageValueBytes' | 'relevanceMs' | 'averageMaxMs' | 'commandTimeoutMs'
+  >;
+  log: RuleLog;
+  questions: Questions;
+  jobs: () => Jobs;
+}
+
+export function createRuleFunctions(options: RuleFunctionsOptions): Record<string, HostFunction> {
+  const { clock, site, limits, log, questions, jobs } = options;
+
+  async function ask(method: LuaValue, parameters: LuaValue): Promise<HostResult> {
+    const given = parameters instanceof LuaJson ? (parseExactJson(parameters.text) as object) : {};
+    const question = completed(textOf(method) as RuleMethod, given as Record<string, unknown>, limits);
+    const answer = await questions.ask(question);
+    return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
+  }
+
+  async function watch([deviceId, kind, name]: LuaValue[]): Promise<HostResult> {
+    let isWatched = false;
+    const id = jobs().open(() => {
+      if (isWatched) void questions.ask({ method: 'unwatch', parameters: { watchId } });
+    });
+    const watchId = Number(id);
+    const place = { deviceId: textOf(deviceId) ?? '', watchId };
+    const parameters =
+      textOf(kind) === 'connectivity'
+        ? ({ ...place, kind: 'connectivity' } as const)
+        : ({ ...place, kind: 'telemetry', name: textOf(name) ?? '' } as const);
+    const answer = await questions.ask({ method: 'watch', parameters });
+    isWatched = answer.ok;
+    if (answer.ok) return [id];
+    jobs().remove(id);
+    return [undefined, answer.error];
+  }
+
+  return {
+    ask: { waits: true, call: ([method, parameters]) => ask(method, parameters) },
+    watch: { waits: true, call: watch },
+    log: {
+      call: ([text, severity]) => {
+        log.write(textOf(severity) ?? 'info', textOf(text) ?? '');
+      },
+    },
+    duration: { call: ([value]) => [durationMsOf(value)] },
+    zone_offset: { call: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))] },
+    storage_fault: { call: ([key, text]) => [storageFault(key, text, limits)] },
+  };
+}
+
+/** A duration text or a number of milliseconds; undefined for anything else. */
+function durationMsOf(value: LuaValue): number | undefined {
+  const durationMs = numberOf(value) ?? parseDurationMs(textOf(value) ?? '');
+  return durationMs !== undefined && durationMs >= 0 && Number.isFinite(durationMs) ? durationMs : undefined;
+}
+
+function storageFault(
+  key: LuaValue,
+  text: LuaValue,
+  limits: RuleFunctionsOptions['limits'],
+): string | undefined {
+  if (!Buffer.isBuffer(key) || !Buffer.isBuffer(text)) throw new LuaError('a text was expected');
+  if (key.length > limits.storageKeyBytes) return `the key is longer than ${limits.storageKeyBytes} bytes`;
+  return text.length > limits.storageValueBytes
+    ? `the value is larger than ${limits.storageValueBytes} bytes`
+    : undefined;
+}
+
+/** Fills in what the script left out, and bounds what it asked for. */
+function completed(
+  method: RuleMethod,
+  parameters: Record<string, unknown>,
+  limits: RuleFunctionsOptions['limits'],
+): RuleQuestion {
+  const question: Record<string, unknown> = { ...parameters };
+  if (method === 'latest') question.relevanceMs ??= limits.relevanceMs;
+  if (method === 'aggregate') question.windowMs = Math.min(Number(question.windowMs), limits.averageMaxMs);
+  if (method === 'execute') question.timeoutMs ??= limits.commandTimeoutMs;
+  return { method, parameters: question } as RuleQuestion;
+}

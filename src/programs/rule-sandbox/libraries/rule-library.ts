@@ -1,0 +1,232 @@
+/** `enapter`, devices, `storage`, `time` and the constants of rules (lua-rule-api.md 3 and 4), in Lua. */
+import type { Library } from '../../../lua/index.ts';
+
+/**
+ * Both runtimes have the same functions; what differs between them is at the end. A call with a colon works
+ * too: a first argument that is the owning table is dropped.
+ */
+export const RULE_LIBRARY: Library = {
+  name: 'rule',
+  source: String.raw`
+local host, kit = ...
+local error, ipairs, pcall, rawequal, setmetatable, tonumber, tostring, type =
+  error, ipairs, pcall, rawequal, setmetatable, tonumber, tostring, type
+local floor, format, match = math.floor, string.format, string.match
+local globals = _G
+local ask, watch = kit.wait('ask'), kit.wait('watch')
+local units = { s = 1000, m = 60000, h = 3600000, d = 86400000 }
+
+local function check(value, expected, position, name)
+  if type(value) ~= expected then
+    error(format("bad argument #%d to '%s' (%s expected, got %s)", position, name, expected, type(value)), 3)
+  end
+end
+
+local function member(owner, name, body)
+  owner[name] = function(first, ...)
+    if rawequal(first, owner) then return body(...) end
+    return body(first, ...)
+  end
+end
+
+enapter = {}
+kit.loaded.enapter = enapter
+
+function enapter.log(text, severity)
+  host.log(tostring(text), type(severity) == 'string' and severity or 'info')
+end
+
+-- Devices. Every function asks anew, so a device object may be kept for ever.
+
+local function interval_ms(interval)
+  local number, unit
+  if type(interval) == 'string' then number, unit = match(interval, '^(%d+%.?%d*)([smhd])$') end
+  if not number then return nil, format('bad interval "%s"', tostring(interval)) end
+  return tonumber(number) * units[unit]
+end
+
+local function telemetry_of(id, owner)
+  local telemetry = {}
+
+  member(telemetry, 'now', function(name, options)
+    check(name, 'string', 1, 'now')
+    local relevance = options
+    if type(options) == 'table' then relevance = options.relevance_interval end
+    local relevance_ms
+    if relevance ~= nil then
+      relevance_ms = host.duration(relevance)
+      if not relevance_ms then return nil, format('bad relevance interval "%s"', tostring(relevance)) end
+    end
+    local latest, message = ask('latest', { deviceId = id, name = name, relevanceMs = relevance_ms })
+    if not latest then return nil, message end
+    return latest.value
+  end)
+
+  for _, kind in ipairs({ 'avg', 'min', 'max' }) do
+    member(telemetry, kind, function(name, interval)
+      check(name, 'string', 1, kind)
+      local window_ms, message = interval_ms(interval)
+      if not window_ms then return nil, message end
+      return ask('aggregate', { deviceId = id, name = name, kind = kind, windowMs = window_ms })
+    end)
+  end
+
+  -- Runs body(value, timestamp) with every newer value; a job like those of the scheduler.
+  member(telemetry, 'on_update', function(name, body)
+    check(name, 'string', 1, 'on_update')
+    return kit.job(watch, body, 2, 'on_update', id, 'telemetry', name)
+  end)
+
+  return telemetry
+end
+
+local function device_of(facts)
+  local id = facts.id
+  local device = { id = id, slug = facts.slug, name = facts.name, type = facts.type }
+
+  member(device, 'online', function()
+    local online, message = ask('device_online', { deviceId = id })
+    if online == nil then return false, message end
+    return online
+  end)
+
+  member(device, 'implements', function()
+    local profiles, message = ask('device_profiles', { deviceId = id })
+    if not profiles then return nil, message end
+    for _, profile in ipairs(profiles) do profiles[profile] = true end
+    return profiles
+  end)
+
+  member(device, 'property', function(name)
+    check(name, 'string', 1, 'property')
+    local value, message = ask('property', { deviceId = id, name = name })
+    if value == nil then return nil, message or format('property "%s" has no value', name) end
+    return value
+  end)
+
+  local function execute(name, arguments, options)
+    check(name, 'string', 1, 'execute_command')
+    if arguments ~= nil then check(arguments, 'table', 2, 'execute_command') end
+    if options ~= nil then check(options, 'table', 3, 'execute_command') end
+    local timeout_ms
+    if options and options.timeout ~= nil then
+      timeout_ms = host.duration(options.timeout)
+      if not timeout_ms then return nil, format('bad timeout "%s"', tostring(options.timeout)) end
+    end
+    return ask('execute', { deviceId = id, name = name, arguments = arguments or {}, timeoutMs = timeout_ms,
+      ephemeral = (options and options.ephemeral) == true })
+  end
+  member(device, 'execute_command', execute)
+  member(device, 'execute', execute)
+
+  member(device, 'on_online_changed', function(body)
+    return kit.job(watch, body, 1, 'on_online_changed', id, 'connectivity')
+  end)
+
+  device.telemetry = telemetry_of(id, device)
+  return device
+end
+
+local finish = function(device) return device end
+
+function enapter.device(id)
+  check(id, 'string', 1, 'device')
+  local facts, message = ask('find_device', { idOrSlug = id })
+  if not facts then return nil, message end
+  return finish(device_of(facts), id)
+end
+
+function enapter.devices()
+  local list, message = ask('list_devices', {})
+  if not list then return nil, message end
+  local devices = {}
+  for index, facts in ipairs(list) do devices[index] = finish(device_of(facts)) end
+  return devices
+end
+
+-- Storage: values are kept as JSON.
+
+local function store_of(kind)
+  local store = {}
+
+  member(store, 'write', function(key, value)
+    check(key, 'string', 1, 'write')
+    if value == nil then error("bad argument #2 to 'write' (value expected)", 2) end
+    local ok, text = pcall(host.json_encode, value)
+    if not ok then return text end
+    local message = host.storage_fault(key, text)
+    if message then return message end
+    local _, failure = ask('storage_write', { store = kind, key = key, value = text })
+    return failure
+  end)
+
+  member(store, 'read', function(key)
+    check(key, 'string', 1, 'read')
+    local text, message = ask('storage_read', { store = kind, key = key })
+    if text == nil then return nil, message end
+    return host.json_decode(text)
+  end)
+
+  member(store, 'remove', function(key)
+    check(key, 'string', 1, 'remove')
+    local _, failure = ask('storage_remove', { store = kind, key = key })
+    return failure
+  end)
+
+  return store
+end
+
+-- Time of day in the site's zone.
+
+local function minutes_of(text, position)
+  local hour, minute
+  if type(text) == 'string' then hour, minute = match(text, '^(%d%d?):(%d%d)$') end
+  hour, minute = tonumber(hour), tonumber(minute)
+  if not hour or hour > 24 or minute > 59 or hour * 60 + minute > 1440 then
+    error(format("bad argument #%d to 'is_now_between' (time of day expected, as \"08:30\")", position), 3)
+  end
+  return hour * 60 + minute
+end
+
+time = {}
+kit.loaded.time = time
+
+function time.is_now_between(from, to, offset)
+  local first, last = minutes_of(from, 1), minutes_of(to, 2)
+  local now = (host.now() + floor(offset or host.zone_offset())) % 86400 / 60
+  if first == last then return false end
+  if first < last then return now >= first and now < last end
+  return now >= first or now < last
+end
+
+-- What differs between the runtimes. Runs before the script.
+
+function kit.entries.prepare(version, id)
+  globals.RULE_ID = id
+  if version == 'V3' then
+    globals.runtime_version = 'v3'
+    setmetatable(globals, { __index = function(_, name)
+      if name == 'TIMEZONE' then return host.zone_offset() end
+    end })
+    storage = store_of('rule')
+    storage.namespaced, storage.shared = storage, store_of('shared')
+  else
+    globals.runtime_version = 'v1'
+    globals.TIMEZONE = host.zone_offset()
+    globals.scheduler, kit.loaded.scheduler = nil, nil
+    storage = { namespaced = store_of('rule'), shared = store_of('shared'), public = store_of('public') }
+    finish = function(device, given)
+      device.properties = ask('properties', { deviceId = device.id }) or {}
+      device.id = given or device.id
+      device.telemetry.on_update, device.on_online_changed = nil, nil
+      return device
+    end
+  end
+  kit.loaded.storage = storage
+end
+
+function kit.entries.main()
+  if type(enapter.main) == 'function' then enapter.main() end
+end
+`,
+};

@@ -1,0 +1,64 @@
+/** Questions of one run to the gateway: bounded in rate and number, forgotten when the run ends. */
+import type { Limits } from '../../lib/limits.ts';
+import { createTokenBucket } from '../../lib/token-bucket.ts';
+import type { ScriptClock } from '../../lua/index.ts';
+import type { RuleAnswer, RuleMethod, RuleQuestion } from '../../protocol/rule-sandbox.ts';
+
+export interface Questions {
+  /** Resolves with the answer, never when the run ends before. */
+  ask(question: RuleQuestion): Promise<RuleAnswer>;
+  stop(): void;
+}
+
+const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove'];
+const RETRY_MS = 20;
+
+export function createQuestions(options: {
+  clock: ScriptClock;
+  limits: Pick<
+    Limits['rules'],
+    'requestsPerSecond' | 'requestBurst' | 'writesPerSecond' | 'writeBurst' | 'commandsAtOnce'
+  >;
+  send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
+}): Questions {
+  const { clock, limits, send } = options;
+  const nowMs = clock.monotonicMs();
+  const all = createTokenBucket(limits.requestsPerSecond, limits.requestBurst, nowMs);
+  const writes = createTokenBucket(limits.writesPerSecond, limits.writeBurst, nowMs);
+  const timers = new Set<{ cancel(): void }>();
+  let commands = 0;
+  let isStopped = false;
+
+  /** Waits for a turn within the rate. */
+  async function admitted(bucket: typeof all): Promise<void> {
+    while (!bucket.take(clock.monotonicMs()))
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimer(RETRY_MS, () => {
+          timers.delete(timer);
+          resolve();
+        });
+        timers.add(timer);
+      });
+  }
+
+  return {
+    ask: async (question) => {
+      const isCommand = question.method === 'execute';
+      if (isCommand && commands >= limits.commandsAtOnce)
+        return { ok: false, error: `too many commands at once, at most ${limits.commandsAtOnce}` };
+      if (isCommand) commands++;
+      try {
+        await admitted(WRITES.includes(question.method) ? writes : all);
+        return await new Promise<RuleAnswer>((resolve) => {
+          if (!isStopped) send(question, resolve);
+        });
+      } finally {
+        if (isCommand) commands--;
+      }
+    },
+    stop: () => {
+      isStopped = true;
+      for (const timer of timers) timer.cancel();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** What a rule says, bounded in length and rate (lua-rule-api.md 6). */
+import type { Limits } from '../../lib/limits.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import { createTokenBucket } from '../../lib/token-bucket.ts';
+import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
+import type { RuleLogEntry, RuleSeverity } from '../../protocol/rule-sandbox.ts';
+
+const SEVERITIES: readonly string[] = ['debug', 'info', 'warning', 'error'];
+const SECOND_MS = 1_000;
+const FLUSH_MS = 20;
+
+export interface RuleLog {
+  /** An unknown severity counts as `info`. */
+  write(severity: string, message: string): void;
+  /** With traceback. */
+  failure(failure: LuaFailure): void;
+  /** The same, but the same message only once in a while: for what runs again and again. */
+  repeatedFailure(failure: LuaFailure): void;
+  /** Hands over what waits; nothing is lost at the end of a script. */
+  flush(): void;
+}
+
+export function createRuleLog(options: {
+  clock: ScriptClock;
+  limits: Pick<Limits['rules'], 'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs'>;
+  send: (entries: RuleLogEntry[]) => void;
+}): RuleLog {
+  const { clock, limits } = options;
+  const bucket = createTokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
+  const repeated = new Map<string, number>();
+  let waiting: RuleLogEntry[] = [];
+  let timer: { cancel(): void } | undefined;
+  let dropped = 0;
+  let droppedTimer: { cancel(): void } | undefined;
+
+  function append(severity: RuleSeverity, message: string): void {
+    const text = cutToBytes(message, limits.logMessageBytes);
+    waiting.push({ timestampMs: clock.wallMs(), severity, message: text });
+    timer ??= clock.setTimer(FLUSH_MS, send);
+  }
+
+  function send(): void {
+    timer?.cancel();
+    timer = undefined;
+    if (waiting.length === 0) return;
+    const entries = waiting;
+    waiting = [];
+    options.send(entries);
+  }
+
+  function tellDropped(): void {
+    droppedTimer?.cancel();
+    droppedTimer = undefined;
+    if (dropped > 0)
+      append('warning', `${dropped} log entries were dropped, more than ${limits.logsPerSecond} per second`);
+    dropped = 0;
+  }
+
+  function write(severity: string, message: string): void {
+    if (!bucket.take(clock.monotonicMs())) {
+      dropped++;
+      droppedTimer ??= clock.setTimer(SECOND_MS, tellDropped);
+      return;
+    }
+    append(SEVERITIES.includes(severity) ? (severity as RuleSeverity) : 'info', message);
+  }
+
+  function writeFailure({ message, traceback }: LuaFailure): void {
+    const calls = traceback.map((line) => `\n\t${line}`).join('');
+    write('error', calls === '' ? message : `${message}\nstack traceback:${calls}`);
+  }
+
+  return {
+    write,
+    failure: writeFailure,
+    repeatedFailure: (failure) => {
+      const nowMs = clock.monotonicMs();
+      for (const [message, untilMs] of repeated) if (untilMs <= nowMs) repeated.delete(message);
+      if (repeated.has(failure.message)) return;
+      repeated.set(failure.message, nowMs + limits.repeatedErrorMs);
+      writeFailure(failure);
+    },
+    flush: () => {
+      tellDropped();
+      send();
+    },
+  };
+}

@@ -1,0 +1,236 @@
+/**
+ * One life of a rule's script, from its start until it is stopped or ends by itself: runtime V3, one Lua state
+ * that lives on with its jobs, and runtime V1, a fresh state every interval (lua-rule-api.md 1, 3, 4, 5).
+ */
+import { Buffer } from 'node:buffer';
+import type { Limits } from '../../lib/limits.ts';
+import { type LuaFailure, LuaJson, type Script, type ScriptClock, type Scripts } from '../../lua/index.ts';
+import type { RuleAnswer, RuleQuestion, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
+import { exactJson, type JsonValue } from '../../protocol/telemetry.ts';
+import { createRuleFunctions } from './libraries/rule-functions.ts';
+import { RULE_LIBRARY } from './libraries/rule-library.ts';
+import { createQuestions, type Questions } from './questions.ts';
+import type { RuleLog } from './rule-log.ts';
+import type { RunEnd } from './thread-messages.ts';
+
+export interface RunOptions {
+  rule: RuleScript;
+  scripts: Scripts;
+  clock: ScriptClock;
+  site: () => SandboxSite;
+  limits: Pick<Limits, 'lua' | 'rules'>;
+  log: RuleLog;
+  send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
+  /** A state of this run was made; its slices are of this run. */
+  onState: (script: Script) => void;
+  /** Told once, unless the run was stopped. */
+  onEnded: (how: RunEnd) => void;
+  onFault: (text: string) => void;
+}
+
+export interface Run {
+  start(): void;
+  stop(): void;
+  changed(watchId: number, value: JsonValue, timestampMs: number): void;
+  readonly memoryBytes: number;
+  readonly processorMs: number;
+}
+
+const FILE = 'main.lua';
+
+export function createRun(options: RunOptions): Run {
+  return options.rule.runtimeVersion === 'V1' ? new RepeatedRun(options) : new LivingRun(options);
+}
+
+/** A Lua state with the libraries of rules. */
+interface Life {
+  script: Script;
+  questions: Questions;
+  /** Runs the script and its `enapter.main`. @throws LuaFailure */
+  run(timeoutMs?: number): Promise<void>;
+  close(): void;
+}
+
+function createLife(
+  options: RunOptions,
+  told: { onJobFailure: (failure: LuaFailure) => void; onSettled: () => void },
+): Life {
+  const { rule, scripts, clock, site, limits, log } = options;
+  const questions = createQuestions({ clock, limits: limits.rules, send: options.send });
+  const script: Script = scripts.create({
+    kind: 'rule',
+    memoryBytes: limits.rules.memoryBytes,
+    libraries: [RULE_LIBRARY],
+    functions: {
+      ...createRuleFunctions({ clock, site, limits: limits.rules, log, questions, jobs: () => script.jobs }),
+    },
+    modules: () => undefined,
+    print: (text) => log.write('debug', text),
+    overlaps: true,
+    timeZone: () => site().timeZone,
+    ...told,
+    onPaused: (durationMs) =>
+      log.write('warning', `takes too much processor time, pauses for ${Math.round(durationMs)} ms`),
+    onFault: (name, error) =>
+      options.onFault(`${name}: ${error instanceof Error ? error.stack : String(error)}`),
+  });
+  options.onState(script);
+  return {
+    script,
+    questions,
+    run: async (timeoutMs) => {
+      await script.machine.call('prepare', [rule.runtimeVersion, rule.id]);
+      await script.run(Buffer.from(rule.code), FILE, timeoutMs);
+      if (rule.runtimeVersion === 'V3') await script.machine.call('main');
+    },
+    close: () => {
+      questions.stop();
+      script.close();
+    },
+  };
+}
+
+/** Runtime V3. */
+class LivingRun implements Run {
+  readonly #options: RunOptions;
+  readonly #life: Life;
+  #isMainOver = false;
+  #isOver = false;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.#life = createLife(options, {
+      onJobFailure: (failure) => this.#jobFailed(failure),
+      onSettled: () => this.#settle(),
+    });
+  }
+
+  start(): void {
+    this.#life.run().then(
+      () => {
+        this.#isMainOver = true;
+        this.#settle();
+      },
+      (failure: LuaFailure) => {
+        if (this.#isOver) return;
+        this.#options.log.failure(failure);
+        this.#end(failure.reason === 'syntax' ? 'broken' : 'failed');
+      },
+    );
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#life.close();
+  }
+
+  changed(watchId: number, value: JsonValue, timestampMs: number): void {
+    this.#life.script.jobs.tell(BigInt(watchId), changedValues(value, timestampMs));
+  }
+
+  get memoryBytes(): number {
+    return this.#life.script.sizeBytes;
+  }
+
+  get processorMs(): number {
+    return this.#life.script.processorMs;
+  }
+
+  #jobFailed(failure: LuaFailure): void {
+    if (this.#isOver) return;
+    this.#options.log.repeatedFailure(failure);
+    // A state without memory, or one that broke, is of no further use.
+    if (failure.reason === 'memory' || this.#life.script.machine.failure) this.#end('failed');
+  }
+
+  #settle(): void {
+    const { jobs, machine } = this.#life.script;
+    if (this.#isMainOver && !this.#isOver && jobs.count === 0 && machine.openCalls === 0)
+      this.#end('finished');
+  }
+
+  #end(how: RunEnd): void {
+    if (this.#isOver) return;
+    this.stop();
+    this.#options.onEnded(how);
+  }
+}
+
+/** Runtime V1. */
+class RepeatedRun implements Run {
+  readonly #options: RunOptions;
+  #life: Life | undefined;
+  #isRunning = false;
+  #timer: { cancel(): void } | undefined;
+  #dueMs = 0;
+  #endedProcessorMs = 0;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#dueMs = this.#options.clock.monotonicMs();
+    this.#tick();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#closeLife();
+  }
+
+  changed(): void {
+    // This runtime watches nothing.
+  }
+
+  get memoryBytes(): number {
+    return this.#life?.script.sizeBytes ?? 0;
+  }
+
+  get processorMs(): number {
+    return this.#endedProcessorMs + (this.#life?.script.processorMs ?? 0);
+  }
+
+  #tick(): void {
+    const { clock, rule } = this.#options;
+    const lateMs = Math.max(0, clock.monotonicMs() - this.#dueMs);
+    this.#dueMs += rule.execIntervalMs * (1 + Math.floor(lateMs / rule.execIntervalMs));
+    this.#timer = clock.setTimer(this.#dueMs - clock.monotonicMs(), () => this.#tick());
+    // A run that is not over makes this one be left out.
+    if (!this.#isRunning) void this.#runOnce();
+  }
+
+  async #runOnce(): Promise<void> {
+    if (!this.#life?.script.reset()) {
+      this.#closeLife();
+      this.#life = createLife(this.#options, { onJobFailure: () => undefined, onSettled: () => undefined });
+    }
+    const life = this.#life;
+    this.#isRunning = true;
+    try {
+      await life.run(this.#options.limits.lua.callMs);
+    } catch (error) {
+      if (this.#life !== life) return;
+      const failure = error as LuaFailure;
+      this.#options.log.repeatedFailure(failure);
+      if (failure.reason === 'syntax') {
+        this.stop();
+        this.#options.onEnded('broken');
+      }
+    } finally {
+      if (this.#life === life) this.#isRunning = false;
+    }
+  }
+
+  #closeLife(): void {
+    const life = this.#life;
+    if (!life) return;
+    this.#life = undefined;
+    this.#endedProcessorMs += life.script.processorMs;
+    life.close();
+  }
+}
+
+function changedValues(value: JsonValue, timestampMs: number): (LuaJson | number)[] {
+  return [new LuaJson(exactJson(value)), timestampMs / 1_000];
+}

@@ -1,0 +1,204 @@
+/**
+ * What gateway and rule sandbox say to each other over the channel of `platform/processes`. Every payload is one
+ * message as JSON text (`encodeSandboxMessage`, `decodeSandboxMessage`); integers beyond 2^53 are exact.
+ *
+ * Life. The sandbox starts knowing nothing but its settings; whenever it runs (again), the gateway sends `start`
+ * for every rule that shall run. It then keeps each of them running by itself: a failed rule starts again after a
+ * pause, a rule that stuck is ended together with its thread, its neighbours start again at once. What a rule
+ * does is told by `state`, what it says by `log`. `generation` is a number of the gateway's choice that grows
+ * with every `start` of a rule; it comes back with `state` and `log`, so that late messages can be told apart.
+ *
+ * Questions. A rule that needs the gateway asks with `request`; the gateway answers each one, in any order, with
+ * `answer`: a result of the shape that `RuleResults` gives for the method, or an error, which is a text for the
+ * script. `run` numbers the lives of scripts: when one ends, for whatever reason, `run_ended` is sent, its
+ * watches end, its open questions need no answer. A command that was already sent goes on.
+ *
+ * Nothing here is trusted to be fast: the sandbox bounds what a rule may ask per second, and the gateway may
+ * answer late; a rule only waits.
+ */
+import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
+
+/** How the gateway starts the sandbox: fields of `ProgramOptions`. */
+export const RULE_SANDBOX_PROGRAM = {
+  /** Told in the hello of the child; another version is refused. */
+  protocolVersion: 1,
+  /**
+   * Every Lua state has a memory of its own, for which 8 GiB of addresses would be reserved each; a small board
+   * has 512 GiB in all. With this option it is what the memory may grow to, for a fifth of the speed.
+   */
+  nodeOptions: ['--disable-wasm-trap-handler'],
+} as const;
+
+/** What the sandbox gets at its start, and again when it changes. */
+export interface SandboxSite {
+  /** IANA name. */
+  timeZone: string;
+  /** Degrees, north and east positive; absent: functions of the sun give an error. */
+  location?: { latitude: number; longitude: number };
+}
+
+/** `ProgramOptions.settings` of the sandbox. */
+export interface SandboxSettings {
+  site: SandboxSite;
+  /** Level of the sandbox's own service log, which goes to standard output. */
+  log: { level: 'debug' | 'info' | 'warn' | 'error'; format: 'json' | 'journal' | 'text' };
+}
+
+export type RuleRuntimeVersion = 'V1' | 'V3';
+export type RuleState = 'STARTED' | 'STOPPED';
+export type RuleSeverity = 'debug' | 'info' | 'warning' | 'error';
+
+export interface RuleScript {
+  id: string;
+  slug: string;
+  runtimeVersion: RuleRuntimeVersion;
+  /** Lua text. */
+  code: string;
+  /** V1 only. */
+  execIntervalMs: number;
+}
+
+export interface RuleLogEntry {
+  timestampMs: number;
+  severity: RuleSeverity;
+  /** At most LIMITS.rules.logMessageBytes as UTF-8. */
+  message: string;
+}
+
+/** A device as scripts see it. */
+export interface RuleDevice {
+  id: string;
+  slug: string;
+  name: string;
+  type: string;
+}
+
+/** Stores of a rule: its own, the one that all rules share, and the third one of runtime V1. */
+export type RuleStore = 'rule' | 'shared' | 'public';
+
+/**
+ * Questions by method. Errors are texts as lua-rule-api.md 3 has them: `device "x" not found`,
+ * `device not found` (deleted meanwhile), `unknown telemetry attribute "x"`, `device is offline`, `timeout`.
+ */
+export interface RuleQuestions {
+  /** By id, else by slug. */
+  find_device: { idOrSlug: string };
+  /** All devices of the site, modules included, by id ascending. */
+  list_devices: Record<string, never>;
+  device_online: { deviceId: string };
+  /** Profiles of the compiled blueprint, inherited ones included. */
+  device_profiles: { deviceId: string };
+  /** One property by name or alias. */
+  property: { deviceId: string; name: string };
+  /** All properties that have a value. */
+  properties: { deviceId: string };
+  /** Newest value not older than `relevanceMs`; an error when the device is offline or there is none. */
+  latest: { deviceId: string; name: string; relevanceMs: number };
+  /** Over stored values in the window that ends now; numeric attributes only; an error when there is none. */
+  aggregate: { deviceId: string; name: string; kind: 'avg' | 'min' | 'max'; windowMs: number };
+  /**
+   * Waits for the final answer of the device, `timeoutMs` at most. Device error: its message is the error. The
+   * execution is recorded with the rule as its origin.
+   */
+  execute: {
+    deviceId: string;
+    name: string;
+    arguments: Record<string, JsonValue>;
+    timeoutMs: number;
+    ephemeral: boolean;
+  };
+  /** `value` is JSON text. A write or removal is answered once it is on disk; over the store's limit: an error. */
+  storage_read: { store: RuleStore; key: string };
+  storage_write: { store: RuleStore; key: string; value: string };
+  storage_remove: { store: RuleStore; key: string };
+  /**
+   * From now on `changed` comes with every sample of the attribute that is newer than the last one told, or, for
+   * `connectivity`, with each change. Under load samples may be left out, the newest never.
+   */
+  watch:
+    | { deviceId: string; watchId: number; kind: 'telemetry'; name: string }
+    | {
+        deviceId: string;
+        watchId: number;
+        kind: 'connectivity';
+      };
+  unwatch: { watchId: number };
+}
+
+export interface RuleResults {
+  find_device: RuleDevice;
+  list_devices: RuleDevice[];
+  device_online: boolean;
+  device_profiles: string[];
+  /** Null: declared, but without a value. */
+  property: JsonValue;
+  properties: Record<string, JsonValue>;
+  latest: { value: JsonValue; timestampMs: number };
+  aggregate: number;
+  execute: Record<string, JsonValue>;
+  /** Null: no such key. */
+  storage_read: string | null;
+  storage_write: null;
+  storage_remove: null;
+  watch: null;
+  unwatch: null;
+}
+
+export type RuleMethod = keyof RuleQuestions;
+
+export type RuleQuestion = {
+  [Method in RuleMethod]: { method: Method; parameters: RuleQuestions[Method] };
+}[RuleMethod];
+
+export type RuleAnswer = { ok: true; result: JsonValue } | { ok: false; error: string };
+
+export type ToSandbox =
+  /** Also for a rule that runs: it is started afresh with what is said now. */
+  | { type: 'start'; rule: RuleScript; generation: number }
+  | { type: 'stop'; ruleId: string }
+  /** A new slug; the script goes on. */
+  | { type: 'rename'; ruleId: string; slug: string }
+  /** V3 rules start again when the time zone is another one. */
+  | { type: 'site'; site: SandboxSite }
+  | ({ type: 'answer'; id: number } & RuleAnswer)
+  | { type: 'changed'; run: number; watchId: number; value: JsonValue; timestampMs: number };
+
+export type FromSandbox =
+  | { type: 'state'; ruleId: string; generation: number; state: RuleState }
+  | { type: 'log'; ruleId: string; generation: number; entries: RuleLogEntry[] }
+  | ({ type: 'request'; id: number; ruleId: string; run: number } & RuleQuestion)
+  | { type: 'run_ended'; ruleId: string; run: number }
+  /** Every minute, for metrics. */
+  | { type: 'status'; rules: RuleUsage[]; threads: number; threadsEnded: number };
+
+export interface RuleUsage {
+  ruleId: string;
+  /** Memory of its Lua state. */
+  memoryBytes: number;
+  /** Processor time since the sandbox started. */
+  processorMs: number;
+}
+
+export function encodeSandboxMessage(message: ToSandbox | FromSandbox): string {
+  return exactJson(message);
+}
+
+const TO_SANDBOX = ['start', 'stop', 'rename', 'site', 'answer', 'changed'];
+const FROM_SANDBOX = ['state', 'log', 'request', 'run_ended', 'status'];
+
+/** Both ends are ours: only the kind of message is judged. @throws Error for anything else */
+export function decodeToSandbox(payload: string | Uint8Array): ToSandbox {
+  return decode(payload, TO_SANDBOX) as ToSandbox;
+}
+
+export function decodeFromSandbox(payload: string | Uint8Array): FromSandbox {
+  return decode(payload, FROM_SANDBOX) as FromSandbox;
+}
+
+function decode(payload: string | Uint8Array, types: readonly string[]): unknown {
+  if (typeof payload !== 'string') throw new Error('a message of the rule sandbox is text');
+  const message = parseExactJson(payload) as { type?: unknown } | null;
+  if (typeof message?.type !== 'string' || !types.includes(message.type))
+    throw new Error('a message of the rule sandbox is of no known type');
+  return message;
+}

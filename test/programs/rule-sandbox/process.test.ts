@@ -1,0 +1,75 @@
+/** The sandbox as a child process, as the gateway starts it. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { createProcesses, programEntry } from '../../../src/platform/processes/index.ts';
+import {
+  decodeFromSandbox,
+  encodeSandboxMessage,
+  type FromSandbox,
+  RULE_SANDBOX_PROGRAM,
+  type SandboxSettings,
+} from '../../../src/protocol/rule-sandbox.ts';
+import { until } from '../../support/until.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+const GIB = 2 ** 30;
+
+test('the sandbox runs rules in a process of its own, is started again when it dies, and ends when told', async () => {
+  const clock = createSystemClock();
+  const heard: FromSandbox[] = [];
+  let starts = 0;
+  const settings: SandboxSettings = {
+    site: { timeZone: 'UTC' },
+    log: { level: 'error', format: 'json' },
+  };
+  const program = createProcesses({
+    clock,
+    log: recordingLog(clock).log,
+    metrics: createMetrics(),
+  }).program({
+    name: 'rule-sandbox',
+    entry: programEntry('programs/rule-sandbox/main'),
+    ...RULE_SANDBOX_PROGRAM,
+    settings: () => settings,
+    onRunning: () => {
+      starts++;
+      for (let rule = 0; rule < 20; rule++)
+        program.send(
+          encodeSandboxMessage({
+            type: 'start',
+            generation: starts,
+            rule: {
+              id: `r-${rule}`,
+              slug: `rule-${rule}`,
+              runtimeVersion: 'V3',
+              code: `enapter.log("hello " .. (9007199254740993 | 0)) scheduler.add(1000, function() end)`,
+              execIntervalMs: 0,
+            },
+          }),
+        );
+    },
+    onPayload: (payload) => heard.push(decodeFromSandbox(payload)),
+  });
+  const hellos = (): number =>
+    heard.filter(
+      (message) =>
+        message.type === 'log' && message.entries.some((entry) => entry.message === 'hello 9007199254740993'),
+    ).length;
+  try {
+    program.start();
+    await until(() => hellos() === 20);
+    const status = readFileSync(`/proc/${program.processId}/status`, 'utf8');
+    const addresses = Number(/VmSize:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
+    assert.ok(addresses < 64 * GIB, `${addresses / GIB} GiB of addresses`);
+    process.kill(program.processId ?? 0, 'SIGKILL');
+    await until(() => hellos() === 40);
+    assert.equal(starts, 2);
+  } finally {
+    await program.stop();
+    clock.close();
+  }
+  assert.equal(program.lastExit?.reason, 'stopped');
+});

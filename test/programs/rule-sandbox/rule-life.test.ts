@@ -1,0 +1,134 @@
+/** How the script of a rule begins, goes on and ends: lua-rule-api.md chapters 1, 4 and 5. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { answers, ok, startRule } from '../../support/rule-run.ts';
+import { settle, TestClock } from '../../support/test-clock.ts';
+
+describe('the life of a V3 rule', () => {
+  test('a script that does not compile is broken; one that raises has failed, with its calls', async () => {
+    const broken = startRule('x = = 1');
+    const failed = startRule('local function f() error("bad") end\nf()');
+    await Promise.all([broken.idle(), failed.idle()]);
+    assert.equal(broken.ended(), 'broken');
+    assert.deepEqual(broken.said(), ["main.lua:1: unexpected symbol near '='"]);
+    assert.equal(failed.ended(), 'failed');
+    assert.match(
+      failed.said()[0] ?? '',
+      /^main.lua:1: bad\nstack traceback:\n.*\n\tmain\.lua:1: in upvalue 'f'|local 'f'/,
+    );
+  });
+
+  test('runs the chunk, then enapter.main, and finishes when no job is left', async () => {
+    const clock = new TestClock();
+    const rule = startRule(
+      'print(1) function enapter.main() print(2) local id id = scheduler.add(1000, function() print(3) scheduler.remove(id) system.delay(500) print(4) end) end',
+      { clock },
+    );
+    await rule.idle();
+    await clock.advance(1_000);
+    await rule.idle();
+    assert.equal(rule.ended(), undefined);
+    await clock.advance(500);
+    await rule.idle();
+    assert.equal(rule.ended(), 'finished');
+    assert.deepEqual(rule.said(), ['1', '2', '3', '4']);
+  });
+
+  test('goes on after a job that fails or takes too long, and logs the same error once a minute', async () => {
+    const clock = new TestClock();
+    const rule = startRule(
+      'scheduler.add(1000, function() error("no", 0) end) scheduler.add(1000, function() system.delay(1e9) end)',
+      { clock },
+    );
+    await rule.idle();
+    for (let second = 0; second < 70; second++) {
+      await clock.advance(1_000);
+      await settle();
+    }
+    await rule.idle();
+    assert.equal(rule.ended(), undefined);
+    const said = rule.said().map((text) => text.split('\n')[0]);
+    assert.deepEqual(said.filter((text) => text === 'no').length, 2);
+    assert.ok(said.includes('execution time exceeded'));
+    rule.run.stop();
+  });
+
+  test('ends as failed when memory ends, in a job too', async () => {
+    const clock = new TestClock();
+    const rule = startRule('scheduler.add(1000, function() local s = "x" while true do s = s .. s end end)', {
+      clock,
+    });
+    await rule.idle();
+    await clock.advance(1_000);
+    await rule.idle();
+    assert.equal(rule.ended(), 'failed');
+    assert.match(rule.said()[0] ?? '', /^not enough memory/);
+  });
+
+  test('stops in the middle of a wait, and nothing of it goes on', async () => {
+    const clock = new TestClock();
+    const rule = startRule('while true do print("tick") system.delay(1000) end', { clock });
+    await rule.idle();
+    await clock.advance(2_500);
+    rule.run.stop();
+    await clock.advance(10_000);
+    assert.deepEqual(rule.said(), ['tick', 'tick', 'tick']);
+    assert.equal(rule.ended(), undefined);
+  });
+});
+
+describe('the life of a V1 rule', () => {
+  const v1 = (execIntervalMs = 1_000) => ({ runtimeVersion: 'V1', execIntervalMs }) as const;
+
+  test('runs from the top every interval with a fresh state; only storage survives', async () => {
+    const clock = new TestClock();
+    const rule = startRule(
+      'n = (n or 0) + 1\nlocal runs = (storage.namespaced.read("runs") or 0) + 1\nstorage.namespaced.write("runs", runs)\nprint(n, runs, scheduler, runtime_version)',
+      { clock, rule: v1() },
+    );
+    await rule.idle();
+    for (let run = 0; run < 2; run++) {
+      await clock.advance(1_000);
+      await rule.idle();
+    }
+    rule.run.stop();
+    assert.deepEqual(rule.said(), ['1\t1\tnil\tv1', '1\t2\tnil\tv1', '1\t3\tnil\tv1']);
+  });
+
+  test('leaves runs out while one goes on, aborts it after its time, and goes on', async () => {
+    const clock = new TestClock();
+    const rule = startRule('print(os.time()) system.delay(1e9)', { clock, rule: v1(4_000) });
+    await rule.idle();
+    for (let second = 0; second < 13; second++) {
+      await clock.advance(1_000);
+      await rule.idle();
+    }
+    rule.run.stop();
+    const start = clock.wallMs() / 1_000 - 13;
+    assert.deepEqual(rule.said(), [String(start), 'execution time exceeded', String(start + 12)]);
+  });
+
+  test('has properties at hand, the id it was asked for, and the public store', async () => {
+    const rule = startRule(
+      'local d = enapter.device("battery") print(d.id, d.properties.model, d.telemetry.on_update)\n' +
+        'storage.public.write("a", 1) print(storage.public.read("a"), TIMEZONE)',
+      { rule: v1(), answers: answers({ properties: () => ok({ model: 'B1' }) }) },
+    );
+    await rule.idle();
+    rule.run.stop();
+    assert.deepEqual(rule.said(), ['battery\tB1\tnil', '1\t0']);
+  });
+
+  test('goes on after errors of every kind, and stops only for what does not compile', async () => {
+    const clock = new TestClock();
+    const rule = startRule('print("run") local s = "x" while true do s = s .. s end', { clock, rule: v1() });
+    await rule.idle();
+    await clock.advance(1_000);
+    await rule.idle();
+    rule.run.stop();
+    assert.equal(rule.said().filter((text) => text === 'run').length, 2);
+    const broken = startRule('x = = 1', { rule: v1() });
+    await broken.idle();
+    assert.equal(broken.ended(), 'broken');
+  });
+});

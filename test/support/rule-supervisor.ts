@@ -1,0 +1,90 @@
+/** The sandbox's supervisor with real threads in this process, and a gateway that notes what it is told. */
+import { LIMITS, type Limits } from '../../src/lib/limits.ts';
+import { Supervisor } from '../../src/programs/rule-sandbox/supervisor.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import type { FromSandbox, RuleAnswer, RuleScript } from '../../src/protocol/rule-sandbox.ts';
+import { until } from './until.ts';
+import { type LogLine, recordingLog } from './workspace.ts';
+
+export interface Said {
+  atMs: number;
+  ruleId: string;
+  severity: string;
+  message: string;
+}
+
+export interface SupervisedRules {
+  supervisor: Supervisor;
+  messages: FromSandbox[];
+  said: Said[];
+  lines: LogLine[];
+  nowMs: () => number;
+  start: (id: string, code: string, rule?: Partial<RuleScript>) => void;
+  /** States of one rule so far. */
+  states: (id: string) => string[];
+  /** Waits for a log entry of a rule. */
+  heard: (id: string, pattern: RegExp, count?: number) => Promise<Said>;
+  stop: () => Promise<void>;
+}
+
+export function superviseRules(
+  options: {
+    limits?: { lua?: Partial<Limits['lua']>; rules?: Partial<Limits['rules']> };
+    answer?: (message: FromSandbox & { type: 'request' }) => RuleAnswer | undefined;
+  } = {},
+): SupervisedRules {
+  const clock = createSystemClock();
+  const { log, lines } = recordingLog(clock);
+  const messages: FromSandbox[] = [];
+  const said: Said[] = [];
+  const supervisor = new Supervisor({
+    clock,
+    log,
+    limits: {
+      lua: { ...LIMITS.lua, ...options.limits?.lua },
+      rules: { ...LIMITS.rules, ...options.limits?.rules },
+    },
+    site: { timeZone: 'UTC' },
+    send: (message) => {
+      messages.push(message);
+      if (message.type === 'log')
+        for (const { severity, message: text } of message.entries)
+          said.push({ atMs: clock.monotonicMs(), ruleId: message.ruleId, severity, message: text });
+      if (message.type === 'request') {
+        const answer = options.answer?.(message);
+        if (answer) supervisor.receive({ type: 'answer', id: message.id, ...answer });
+      }
+      return true;
+    },
+  });
+  const of = (id: string, pattern: RegExp): Said[] =>
+    said.filter(({ ruleId, message }) => ruleId === id && pattern.test(message));
+  let generation = 0;
+  return {
+    supervisor,
+    messages,
+    said,
+    lines,
+    nowMs: () => clock.monotonicMs(),
+    start: (id, code, rule = {}) =>
+      supervisor.receive({
+        type: 'start',
+        generation: ++generation,
+        rule: { id, slug: `slug-${id}`, runtimeVersion: 'V3', code, execIntervalMs: 1_000, ...rule },
+      }),
+    states: (id) =>
+      messages.flatMap((message) =>
+        message.type === 'state' && message.ruleId === id ? [message.state] : [],
+      ),
+    heard: async (id, pattern, count = 1) => {
+      await until(() => of(id, pattern).length >= count);
+      const found = of(id, pattern)[count - 1];
+      if (!found) throw new Error('it was heard before');
+      return found;
+    },
+    stop: async () => {
+      await supervisor.stop();
+      clock.close();
+    },
+  };
+}
