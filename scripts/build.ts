@@ -17,6 +17,8 @@ export const PROGRAMS: readonly string[] = [
   'capabilities/telemetry/engine-thread',
   'programs/communication-module/main',
   'programs/communication-module/script-thread',
+  'programs/rule-sandbox/main',
+  'programs/rule-sandbox/rule-thread',
 ];
 
 /** Packages with native or WebAssembly files of their own; they are found in `node_modules` at run time. */
