@@ -1,3 +1,4 @@
+export { bytesArgument, numberArgument, tableArgument, textArgument } from './arguments.ts';
 export type { Library } from './library.ts';
 export { LuaMachine, type ScriptClock } from './machine.ts';
 export { Rota, type RotaOptions, type Seat, type Turns } from './rota.ts';

@@ -191,12 +191,18 @@ export const TABLE: ImportTable = {
     { place: 'protocol', mayImport: [] },
     // It reads the machine's file out of the package that brings it.
     { place: 'lua', mayImport: [], node: ['node:fs', 'node:module'] },
+    // What scripts of devices and rules have alike, beyond the language.
+    { place: 'programs/script-http', mayImport: ['lua', 'platform/clock'], node: 'all' },
     {
       place: 'programs/rule-sandbox',
-      mayImport: [...PROGRAM_PARTS, 'platform/threads'],
+      mayImport: [...PROGRAM_PARTS, 'programs/script-http'],
       node: 'all',
     },
-    { place: 'programs/communication-module', mayImport: PROGRAM_PARTS, node: 'all' },
+    {
+      place: 'programs/communication-module',
+      mayImport: [...PROGRAM_PARTS, 'programs/script-http'],
+      node: 'all',
+    },
     { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },
     { place: 'lib', mayImport: [] },
   ],

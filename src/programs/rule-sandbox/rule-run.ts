@@ -4,11 +4,13 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
-import { type LuaFailure, LuaJson, type Script, type ScriptClock, type Scripts } from '../../lua/index.ts';
+import { type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { RuleAnswer, RuleQuestion, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
 import { exactJson, type JsonValue } from '../../protocol/telemetry.ts';
 import { createRuleFunctions } from './libraries/rule-functions.ts';
 import { RULE_LIBRARY } from './libraries/rule-library.ts';
+import { HTTP_LIBRARY, httpFunctions } from '../script-http/index.ts';
 import { createQuestions, type Questions } from './questions.ts';
 import type { RuleLog } from './rule-log.ts';
 import type { RunEnd } from './thread-messages.ts';
@@ -16,7 +18,7 @@ import type { RunEnd } from './thread-messages.ts';
 export interface RunOptions {
   rule: RuleScript;
   scripts: Scripts;
-  clock: ScriptClock;
+  clock: Clock;
   site: () => SandboxSite;
   limits: Pick<Limits, 'lua' | 'rules'>;
   log: RuleLog;
@@ -60,8 +62,9 @@ function createLife(
   const script: Script = scripts.create({
     kind: 'rule',
     memoryBytes: limits.rules.memoryBytes,
-    libraries: [RULE_LIBRARY],
+    libraries: [HTTP_LIBRARY, RULE_LIBRARY],
     functions: {
+      ...httpFunctions({ clock, limits: limits.lua }),
       ...createRuleFunctions({ clock, site, limits: limits.rules, log, questions, jobs: () => script.jobs }),
     },
     modules: () => undefined,

@@ -1,6 +1,6 @@
 /** `configuration` of the newer generation (lua-device-api.md 3.3). */
-import { type HostFunction, type Library, LuaJson } from '../../../lua/index.ts';
-import { type ScriptHost, textArgument } from './script-host.ts';
+import { type HostFunction, type Library, LuaJson, textArgument } from '../../../lua/index.ts';
+import { type ScriptHost } from './script-host.ts';
 
 export const CONFIGURATION_LIBRARY: Library = {
   name: 'configuration',

@@ -25,7 +25,7 @@ import { createCommandQueue, withoutPosition } from './command-queue.ts';
 import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
 import { createDeviceLog, type DeviceLog } from './device-log.ts';
 import { enapterFunctions, enapterLibrary } from './enapter-library.ts';
-import { HTTP_LIBRARY, httpFunctions } from './http-library.ts';
+import { HTTP_LIBRARY, httpFunctions } from '../../script-http/index.ts';
 import { modbusFunctions, modbusLibrary } from './modbus-library.ts';
 import { PEER_LIBRARY, peerFunctions } from './peer-library.ts';
 import type { ScriptHost } from './script-host.ts';

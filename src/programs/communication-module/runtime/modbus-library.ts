@@ -13,16 +13,12 @@ import {
   type LuaValue,
   numberOf,
   textOf,
-} from '../../../lua/index.ts';
-import type { CallResult } from '../thread-messages.ts';
-import {
-  failedResult,
   numberArgument,
-  resultOf,
-  type ScriptHost,
   tableArgument,
   textArgument,
-} from './script-host.ts';
+} from '../../../lua/index.ts';
+import type { CallResult } from '../thread-messages.ts';
+import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
 /** Methods of a client over `call(client, name, …)`, shared by all kinds of clients. */
 const METHODS = String.raw`

@@ -1,7 +1,14 @@
 /** `ucm`: commands of other devices of the site (lua-device-api.md 3.11). */
 import { LIMITS } from '../../../lib/limits.ts';
-import { type HostFunction, type Library, LuaJson, numberOf, textOf } from '../../../lua/index.ts';
-import { failedResult, type ScriptHost, textArgument } from './script-host.ts';
+import {
+  type HostFunction,
+  type Library,
+  LuaJson,
+  numberOf,
+  textOf,
+  textArgument,
+} from '../../../lua/index.ts';
+import { failedResult, type ScriptHost } from './script-host.ts';
 
 export const PEER_LIBRARY: Library = {
   name: 'ucm',

@@ -6,17 +6,13 @@ import {
   LuaError,
   numberOf,
   textOf,
+  bytesArgument,
+  numberArgument,
+  textArgument,
 } from '../../../lua/index.ts';
 import type { SerialOperation } from '../thread-messages.ts';
 import { serialSettings } from './modbus-library.ts';
-import {
-  bytesArgument,
-  failedResult,
-  numberArgument,
-  resultOf,
-  type ScriptHost,
-  textArgument,
-} from './script-host.ts';
+import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const NEW_SOURCE = String.raw`
 local host, kit = ...

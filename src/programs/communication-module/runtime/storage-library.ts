@@ -1,9 +1,15 @@
 /** `storage`: texts that outlive restarts, kept by the gateway (lua-device-api.md 3.5, 6.2). */
 import { LIMITS } from '../../../lib/limits.ts';
-import type { HostFunction, HostResult, Library } from '../../../lua/index.ts';
+import {
+  type HostFunction,
+  type HostResult,
+  type Library,
+  bytesArgument,
+  textArgument,
+} from '../../../lua/index.ts';
 import { isStorageKey } from '../../../protocol/module.ts';
 import type { Question } from '../conversation.ts';
-import { bytesArgument, failedResult, resultOf, type ScriptHost, textArgument } from './script-host.ts';
+import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const SOURCE = String.raw`
 local read, write, remove = kit.wait('storage_read'), kit.wait('storage_write'), kit.wait('storage_remove')

@@ -8,8 +8,8 @@ import {
   cookieHeader,
   parseSetCookie,
   rememberCookies,
-} from '../../../../src/programs/communication-module/runtime/cookies.ts';
-import { exchangeHttp } from '../../../../src/programs/communication-module/runtime/http-exchange.ts';
+} from '../../../../src/programs/script-http/cookies.ts';
+import { exchangeHttp } from '../../../../src/programs/script-http/index.ts';
 import { clock, closeBenches, scriptBench } from './script-bench.ts';
 
 interface Seen {

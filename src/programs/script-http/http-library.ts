@@ -1,5 +1,5 @@
 /** `http` of both generations (lua-device-api.md 3.7). The network is in `http-exchange.ts`. */
-import type { Limits } from '../../../lib/limits.ts';
+import type { Limits } from '../../lib/limits.ts';
 import {
   type HostFunction,
   type HostResult,
@@ -9,11 +9,13 @@ import {
   type LuaValue,
   numberOf,
   textOf,
-} from '../../../lua/index.ts';
-import type { Clock } from '../../../platform/clock/index.ts';
+  bytesArgument,
+  tableArgument,
+  textArgument,
+} from '../../lua/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, parseSetCookie } from './cookies.ts';
 import { exchangeHttp, type HttpAnswer, urlProblem } from './http-exchange.ts';
-import { bytesArgument, tableArgument, textArgument } from './script-host.ts';
 
 export const HTTP_LIBRARY: Library = {
   name: 'http',

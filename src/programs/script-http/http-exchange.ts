@@ -6,8 +6,8 @@ import http from 'node:http';
 import https from 'node:https';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import { messageOf } from '../../../lib/errors.ts';
-import type { Clock } from '../../../platform/clock/index.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
 
 export interface HttpExchange {

@@ -1,0 +1,33 @@
+/** Arguments of host functions: what they must be, and the error that says so as Lua does. */
+import { LuaError, LuaJson, type LuaValue, numberOf, textOf, typeNameOf } from './values.ts';
+
+/** @throws LuaError when the argument is no number */
+export function numberArgument(value: LuaValue, position: number, name: string): number {
+  const number = numberOf(value);
+  if (number === undefined) throw badArgument(value, position, name, 'number');
+  return number;
+}
+
+/** Text of a string or number. @throws LuaError */
+export function textArgument(value: LuaValue, position: number, name: string): string {
+  const text = textOf(value);
+  if (text === undefined) throw badArgument(value, position, name, 'string');
+  return text;
+}
+
+/** Exact bytes of a string or number. @throws LuaError */
+export function bytesArgument(value: LuaValue, position: number, name: string): Buffer {
+  return Buffer.isBuffer(value) ? value : Buffer.from(textArgument(value, position, name));
+}
+
+/** What a table says. @throws LuaError */
+export function tableArgument(value: LuaValue, position: number, name: string): unknown {
+  if (!(value instanceof LuaJson)) throw badArgument(value, position, name, 'table');
+  return JSON.parse(value.text);
+}
+
+function badArgument(value: LuaValue, position: number, name: string, wanted: string): LuaError {
+  return new LuaError(
+    `bad argument #${position} to '${name}' (${wanted} expected, got ${typeNameOf(value)})`,
+  );
+}
