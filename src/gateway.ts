@@ -6,6 +6,7 @@ import type { Appliance } from './capabilities/appliance/index.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
 import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
+import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 
 export type { GatewayOptions } from './gateway/ground.ts';
@@ -63,6 +64,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       mqttPort: undefined,
       mqttsPort: undefined,
       broker: undefined,
+      restarts: 0,
     };
     const parts = await timed('capabilities', () => buildCapabilities(ground, listening, started));
     appliance = parts.appliance;
@@ -76,6 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { port: mqttPort, tlsPort: mqttsPort } = await timed('mqtt', () => broker.start());
     listening.mqttPort = mqttPort;
     listening.mqttsPort = mqttsPort;
+    await timed('programs', () => startPrograms(ground, parts, listening, started));
     parts.appliance.start();
     started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claimCode();

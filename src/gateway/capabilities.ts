@@ -26,6 +26,8 @@ export interface Listening {
   mqttPort: number | undefined;
   mqttsPort: number | undefined;
   broker: MqttBroker | undefined;
+  /** Unasked ends of child programs since the start. */
+  restarts: number;
 }
 
 export type Capabilities = Awaited<ReturnType<typeof buildCapabilities>>;
@@ -159,7 +161,7 @@ function buildAppliance(
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,
-      restarts: 0,
+      restarts: listening.restarts,
     }),
     tellTelemetry: (values) => telemetry.appendOwn(own, values),
     tellProperties: (body) => {

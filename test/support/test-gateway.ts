@@ -242,6 +242,8 @@ function environmentOf(dataDir: string): Record<string, string> {
     GATEWAY_HTTP_PORT: '0',
     // Making keys takes time; tests of TLS switch them on.
     GATEWAY_HTTPS: 'false',
+    // Child programs keep real time; tests of them switch them on.
+    GATEWAY_BUILT_IN_MODULE: 'false',
     GATEWAY_HTTPS_PORT: '0',
     GATEWAY_MQTTS: 'false',
     GATEWAY_MQTTS_PORT: '0',

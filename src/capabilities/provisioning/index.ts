@@ -6,6 +6,7 @@ export {
   type MqttProtocol,
   type ProvisioningEvents,
 } from './model.ts';
+export { configurationToWire } from './schema.ts';
 export { provisioningRoutes } from './routes.ts';
 export {
   createProvisioning,

@@ -23,6 +23,9 @@ export interface Option {
   purpose: string;
 }
 
+const SERIAL_PORT = '[A-Za-z0-9_-]{1,64}=/[^,:=]+(:\\d{2,7}(:[5-8][NEO][12])?)?';
+const SERIAL_PORTS = new RegExp(`^${SERIAL_PORT}(,${SERIAL_PORT})*$`);
+
 const port = { type: 'integer', unit: 'TCP port', min: 0, max: 65_535 } as const;
 
 export const OPTIONS = [
@@ -147,6 +150,23 @@ export const OPTIONS = [
     default: 'STRICT',
     purpose:
       'LENIENT accepts blueprints whose profiles, Lua packages or modules are unknown here or not kept; the service log names them.',
+  },
+  {
+    name: 'built_in_module',
+    type: 'boolean',
+    default: true,
+    purpose: 'Whether the gateway runs a communication module of its own, for Lua devices.',
+  },
+  {
+    name: 'serial_ports',
+    type: 'string',
+    default: null,
+    check: (value) =>
+      SERIAL_PORTS.test(value)
+        ? undefined
+        : 'must be a list such as rs485=/dev/ttyUSB0:9600:8N1,rs232=/dev/ttyS0',
+    purpose:
+      'Serial ports of the built-in module: name=device file, with speed and form behind colons, separated by commas.',
   },
   {
     name: 'command_timeout_s',

@@ -1,0 +1,67 @@
+/** The programs that the gateway starts beside itself and keeps running. */
+import { configurationToWire } from '../capabilities/provisioning/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import { createProcesses, programEntry, type Program } from '../platform/processes/index.ts';
+import { MODULE_PROTOCOL } from '../protocol/module.ts';
+import type { Capabilities, Listening } from './capabilities.ts';
+import type { Ground, StartedHook } from './ground.ts';
+
+/** Starts them; none is waited for, because the gateway lives without each of them. */
+export async function startPrograms(
+  { options, metrics }: Ground,
+  parts: Capabilities,
+  listening: Listening,
+  started: StartedHook,
+): Promise<void> {
+  const { config, clock, log } = options;
+  const processes = createProcesses({ clock, log, metrics });
+  const onEnded = (): void => void listening.restarts++;
+  if (config.builtInModule) {
+    const connection = await parts.provisioning.configureOwnModule(localHost(config.mqttHost));
+    const settings = {
+      config: configurationToWire(connection),
+      ports: serialPorts(config.serialPorts),
+      log_level: config.logLevel,
+    };
+    const module = processes.program({
+      name: 'communication-module',
+      entry: programEntry('programs/communication-module/main'),
+      protocolVersion: MODULE_PROTOCOL.version,
+      settings: () => settings,
+      onPayload: () => undefined,
+      onEnded,
+    });
+    start(module, 'communication module', started);
+  }
+}
+
+function start(program: Program, name: string, started: StartedHook): void {
+  program.start();
+  started(name, () => program.stop());
+}
+
+/** An address that a program on the same box reaches, for a listener on all of them too. */
+function localHost(host: string): string {
+  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+}
+
+/** `rs485=/dev/ttyUSB0:9600:8N1` and so on, as the option's check has let it pass. */
+function serialPorts(text: Config['serialPorts']): Record<string, unknown> {
+  const ports = (text ?? '').split(',').filter((port) => port !== '');
+  return Object.fromEntries(
+    ports.map((port) => {
+      const [name = '', line = ''] = port.split('=');
+      const [path, baudRate = '9600', format = '8N1'] = line.split(':');
+      return [
+        name.trim(),
+        {
+          path,
+          baud_rate: Number(baudRate),
+          data_bits: Number(format[0]),
+          parity: format[1],
+          stop_bits: Number(format[2]),
+        },
+      ];
+    }),
+  );
+}
