@@ -1,6 +1,7 @@
 /**
  * Access tokens and sessions. A session is the token of a login; both are rows of one table, judged the same
- * way. Looking one up takes one indexed read, so that what another process stored counts at once.
+ * way. What was read is kept only as long as nobody has changed the database, so that what another process
+ * stored counts at once.
  */
 import type { Emitter } from '../../lib/emitter.ts';
 import { type GatewayError, gatewayError, notFound } from '../../lib/errors.ts';
@@ -54,6 +55,9 @@ export class Tokens {
   #known = new Map<string, IssuableRole>();
   #version = -1;
   #nextExpiryMs = Infinity;
+  /** By the hash of its text, as it was read. */
+  readonly #read = new Map<string, TokenRecord>();
+  #readVersion = -1;
   /** Token → moment of its last use, until it is written. */
   readonly #used = new Map<string, number>();
 
@@ -62,11 +66,24 @@ export class Tokens {
   }
 
   authenticate(text: string): Principal | undefined {
-    const token = this.#options.store.tokens.byHash(hashOf(text));
+    const token = this.#find(text);
     if (token === undefined || this.isExpired(token)) return undefined;
     this.#noteUse(token);
     this.#watch(token);
     return principalOf(token);
+  }
+
+  /** The version says what other connections changed; every change of ours forgets what was read. */
+  #find(text: string): TokenRecord | undefined {
+    const { limits, store } = this.#options;
+    const version = store.tokens.version();
+    if (version !== this.#readVersion || this.#read.size >= limits.tokens) this.#read.clear();
+    this.#readVersion = version;
+    const hash = hashOf(text);
+    const key = hash.toString('base64');
+    const token = this.#read.get(key) ?? store.tokens.byHash(hash);
+    if (token) this.#read.set(key, token);
+    return token;
   }
 
   /** Judged only while the clock is set. */
@@ -202,6 +219,7 @@ export class Tokens {
   /** Tells of every token that was valid before and is no longer, or has a lower role. */
   sweep(isChanged = false): void {
     const { events, store } = this.#options;
+    if (isChanged) this.#read.clear();
     const version = store.tokens.version();
     const mayHaveChanged = isChanged || version !== this.#version;
     this.#version = version;
@@ -245,6 +263,7 @@ export class Tokens {
       for (const [id, atMs] of this.#used) store.tokens.setLastUsed(id, Math.round(atMs));
     });
     this.#used.clear();
+    this.#read.clear();
   }
 
   /** Tokens made before the clock was set get their true birth, and expire by it. */

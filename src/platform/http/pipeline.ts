@@ -109,6 +109,7 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     else if ('anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
       await rates.anonymous(target.operation, addressKey(remoteAddress), target.anonymousPerMinute);
     requireRole(principal, target.role);
+    let signal: AbortSignal | undefined;
     const unresolved = 'unresolved' in target ? (target.unresolved ?? []) : [];
     const params = resolveParams(context, unresolved, options.resolvers);
     context.set('params', params);
@@ -123,7 +124,11 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
       stream: () => {
         throw new Error('only a route with body "stream" has one');
       },
-      signal: AbortSignal.any([context.req.raw.signal, stopping]),
+      // Made when it is asked for: few operations wait, and it costs as much as a small answer.
+      get signal() {
+        signal ??= AbortSignal.any([context.req.raw.signal, stopping]);
+        return signal;
+      },
       requestId: context.get('requestId'),
       remoteAddress,
       isEncrypted: context.env.incoming !== undefined && 'encrypted' in context.env.incoming.socket,
