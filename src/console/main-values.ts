@@ -35,6 +35,12 @@ export function mainValues({ telemetry }: Manifest): MainValues {
   return { state: names.find((name) => ABOUT_STATE.test(name)), numbers: numbers.slice(0, COUNT) };
 }
 
+/** Whether it says nothing about the device, as that of a new one. */
+export function isBlank(manifest: Manifest): boolean {
+  const { properties, commands } = manifest;
+  return groupValues(manifest).length + Object.keys({ ...properties, ...commands }).length === 0;
+}
+
 export interface ValueGroup {
   title: string;
   names: string[];

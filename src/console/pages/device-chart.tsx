@@ -29,7 +29,7 @@ const RANGES: readonly Range[] = [
 
 const CHOSEN_FIRST = 2;
 
-function drawable(manifest: Manifest | undefined): string[] {
+export function drawable(manifest: Manifest | undefined): string[] {
   return Object.entries(manifest?.telemetry ?? {})
     .filter(([, { type }]) => type === 'float' || type === 'integer' || type === 'boolean')
     .map(([name]) => name);

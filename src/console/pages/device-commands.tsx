@@ -123,7 +123,7 @@ function RunCommand({
     <Dialog title={isAsking && confirmation ? confirmation.title : command.display_name} onClose={onClose}>
       {execution !== undefined ? (
         <>
-          <Progress deviceId={id} executionId={execution} />
+          <Progress live={live} executionId={execution} />
           <div class="actions end">
             <Button kind="primary" onClick={onClose}>
               Close
@@ -221,7 +221,8 @@ function messageOf(payload: Record<string, unknown>): string | undefined {
 }
 
 /** The execution as it goes on, until its end. */
-function Progress({ deviceId, executionId }: { deviceId: string; executionId: string }) {
+function Progress({ live, executionId }: { live: LiveDevice; executionId: string }) {
+  const { id: deviceId } = live.device;
   const [execution, setExecution] = useState<Execution | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
   useEffect(() => {
@@ -248,7 +249,7 @@ function Progress({ deviceId, executionId }: { deviceId: string; executionId: st
   return (
     <div aria-live="polite" data-test="progress">
       <ErrorNotice error={error} />
-      {execution ? <ExecutionDetails execution={execution} /> : <p>The command is on its way…</p>}
+      {execution ? <ExecutionDetails execution={execution} live={live} /> : <p>The command is on its way…</p>}
     </div>
   );
 }

@@ -4,7 +4,8 @@ import { type LiveDevice, loadDevice, watchValues } from '../live.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
-import { ChartTab } from './device-chart.tsx';
+import { isBlank } from '../main-values.ts';
+import { ChartTab, drawable } from './device-chart.tsx';
 import { CommandsTab } from './device-commands.tsx';
 import { ConfigurationTab } from './device-configuration.tsx';
 import { LogsTab } from './device-logs.tsx';
@@ -22,7 +23,7 @@ function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
   const has = (part: object | undefined): boolean => Object.keys(part ?? {}).length > 0;
   return [
     ['values', 'Values'],
-    ...(has(manifest?.telemetry) ? ([['chart', 'Chart']] as [string, string][]) : []),
+    ...(manifest && drawable(manifest).length > 0 ? ([['chart', 'Chart']] as [string, string][]) : []),
     ...(has(manifest?.commands) ? ([['commands', 'Commands']] as [string, string][]) : []),
     ...(has(manifest?.configuration) ? ([['configuration', 'Configuration']] as [string, string][]) : []),
     ...(may('USER') ? ([['logs', 'Logs']] as [string, string][]) : []),
@@ -48,7 +49,9 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
       </PageHead>
       <p class="kind">
         {typeName(device.type)}
-        {manifest && manifest.display_name !== typeName(device.type) && ` · ${manifest.display_name}`}
+        {manifest &&
+          manifest.display_name !== typeName(device.type) &&
+          ` · ${isBlank(manifest) ? 'no blueprint yet' : manifest.display_name}`}
       </p>
       <AlertChips live={live} />
       <nav class="tabs" aria-label="Parts of the device">

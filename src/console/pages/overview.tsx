@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { attributeTitle, typeName } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevices, watchValues } from '../live.ts';
-import { mainValues } from '../main-values.ts';
+import { isBlank, mainValues } from '../main-values.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Empty, ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
@@ -82,6 +82,11 @@ function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
   );
 }
 
+function kindOf({ device, manifest }: LiveDevice): string {
+  if (device.type !== 'STANDALONE' && device.type !== 'LUA') return typeName(device.type);
+  return manifest && !isBlank(manifest) ? manifest.display_name : 'No blueprint yet';
+}
+
 function DeviceCard({ live }: { live: LiveDevice }) {
   void live.version.value;
   const { device, manifest } = live;
@@ -94,9 +99,7 @@ function DeviceCard({ live }: { live: LiveDevice }) {
           <StatusBadge live={live} />
         </header>
         <p class="kind">
-          {device.type === 'STANDALONE' || device.type === 'LUA'
-            ? manifest?.display_name
-            : typeName(device.type)}
+          {kindOf(live)}
           {main?.state !== undefined && live.values.has(main.state) && (
             <>
               {' · '}

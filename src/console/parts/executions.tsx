@@ -35,7 +35,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
             </b>
             <small>{momentText(execution.created_at)}</small>
           </summary>
-          <ExecutionDetails execution={execution} />
+          <ExecutionDetails execution={execution} live={live} />
         </details>
       ))}
       {answer && answer.total_count > answer.executions.length && (
@@ -57,17 +57,18 @@ function StateBadge({ state }: { state: string }) {
   return <span class={`badge state ${state.toLowerCase()}`}>{STATE_TEXTS[state] ?? state}</span>;
 }
 
-export function ExecutionDetails({ execution }: { execution: Execution }) {
+export function ExecutionDetails({ execution, live }: { execution: Execution; live: LiveDevice }) {
   const log = (execution.log ?? []).toReversed();
-  const given = Object.entries(execution.request.arguments);
+  const declared = live.manifest?.commands[execution.request.manifest_name]?.arguments;
+  const given = Object.entries(execution.request.arguments).map(
+    ([name, value]) => `${name}: ${declared?.[name]?.sensitive === true ? '•••' : JSON.stringify(value)}`,
+  );
   return (
     <div class="execution" data-state={execution.state}>
       <p>
         <StateBadge state={execution.state} /> <small>{momentText(execution.created_at)}</small>
       </p>
-      {given.length > 0 && (
-        <p class="hint">{given.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}</p>
-      )}
+      {given.length > 0 && <p class="hint">{given.join(', ')}</p>}
       <ol class="log">
         {log.map((response) => (
           <li key={response.received_at + response.state}>

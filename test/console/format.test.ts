@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  ageText,
+  attributeTitle,
+  freshness,
+  numberText,
+  scaleFactor,
+  showValue,
+  words,
+} from '../../src/console/format.ts';
+import type { Attribute } from '../../src/console/wire.ts';
+
+const NOW_S = 1_772_352_000;
+const attribute = (fields: Partial<Attribute>): Attribute => ({
+  display_name: 'X',
+  type: 'float',
+  ...fields,
+});
+const text = (...parameters: Parameters<typeof showValue>): string => {
+  const { text: shown, unit } = showValue(...parameters);
+  return `${shown} ${unit}`.trim();
+};
+
+describe('the freshness of a value', () => {
+  const rows: [
+    title: string,
+    timestampS: number,
+    receivedAtS: number | undefined,
+    ageS: number,
+    isStale: boolean,
+  ][] = [
+    ['is lost after 30 seconds', NOW_S - 31, undefined, 31, true],
+    ['counts from the measurement, not from the arrival of late data', NOW_S - 600, NOW_S, 600, true],
+    ['is never believed of a measurement from the future', NOW_S + 3_600, undefined, 0, true],
+    ['counts from the arrival when the clock of the device is ahead', NOW_S + 3_600, NOW_S - 40, 40, true],
+    ['holds for 30 seconds', NOW_S - 30, undefined, 30, false],
+    ['holds when clocks differ by a moment', NOW_S + 5, undefined, 0, false],
+    ['holds for what has just arrived from a clock that is ahead', NOW_S + 3_600, NOW_S - 1, 1, false],
+  ];
+  for (const [title, timestampS, receivedAtS, ageS, isStale] of rows)
+    test(title, () => assert.deepEqual(freshness(timestampS, receivedAtS, NOW_S), { ageS, isStale }));
+
+  test('never comes back with time', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -7_200, max: 7_200 }),
+        fc.nat(10_000),
+        fc.nat(10_000),
+        (offsetS, passedS, moreS) => {
+          const at = (nowS: number) => freshness(NOW_S + offsetS, NOW_S, nowS);
+          if (at(NOW_S + passedS).isStale && offsetS <= 0) assert.ok(at(NOW_S + passedS + moreS).isStale);
+        },
+      ),
+    );
+  });
+});
+
+describe('a value as people read it', () => {
+  test('is a dash when there is none', () => assert.equal(text(null, attribute({})), '–'));
+
+  test('has its unit in the scale that keeps it above one', () => {
+    const power = attribute({ unit: 'W', auto_scale: ['kW', 'MW'] });
+    assert.equal(text(999, power), '999 W');
+    assert.equal(text(-2_910, power), '-2.91 kW');
+    assert.equal(text(14_570_000, power), '14.57 MW');
+  });
+
+  test('shows the symbol that the manifest gives its unit', () => {
+    const manifest = { units: { Cel: { symbol: '°C' } } } as unknown as Parameters<typeof showValue>[2];
+    assert.equal(text(32.7, attribute({ unit: 'Cel' }), manifest), '32.7 °C');
+  });
+
+  test('is the name of a listed value, with its colour', () => {
+    const items = [
+      { value: 'idle', display_name: 'At rest', color: 'green' },
+      { value: 'peak_shaving', display_name: 'peak_shaving' },
+    ];
+    const state = attribute({ type: 'string', enum_with_metainfo: items });
+    assert.deepEqual(showValue('idle', state), { text: 'At rest', unit: '', color: 'green' });
+    assert.equal(text('peak_shaving', state), 'Peak shaving');
+    assert.equal(text('unheard_of', state), 'unheard_of');
+  });
+
+  test('is yes or no, a list, or JSON', () => {
+    assert.equal(text(false, attribute({ type: 'boolean' })), 'No');
+    assert.equal(text(['a', 'b'], attribute({})), 'a, b');
+    assert.equal(text([], attribute({})), 'none');
+    assert.equal(text({ a: 1 }, attribute({ type: 'json' })), '{"a":1}');
+  });
+
+  test('is a size or a time that can be grasped', () => {
+    assert.equal(
+      text(81_775_738_880, attribute({ type: 'integer' }), undefined, 'disk_free_bytes'),
+      '81.78 GB',
+    );
+    assert.equal(text(0, attribute({ type: 'integer' }), undefined, 'history_size_bytes'), '0 B');
+    assert.equal(text(90, attribute({ unit: 's' })), '90 s');
+    assert.equal(text(3_700, attribute({ unit: 's' })), '1 h 1 min');
+    assert.equal(text(200_000, attribute({ unit: 's' })), '2 d 7 h');
+    assert.equal(
+      attributeTitle('disk_free_bytes', attribute({ display_name: 'Disk Free (bytes)' })),
+      'Disk Free',
+    );
+  });
+
+  test('has about four digits', () => {
+    const rows: [number, string][] = [
+      [0, '0'],
+      [0.01234, '0.0123'],
+      [1.2345, '1.23'],
+      [123.45, '123.5'],
+      [12_345.6, '12 346'],
+      [Number.NaN, '–'],
+    ];
+    for (const [value, shown] of rows) assert.equal(numberText(value), shown);
+  });
+});
+
+describe('units and words', () => {
+  test('are scaled by their prefixes only', () => {
+    assert.equal(scaleFactor('Wh', 'kWh'), 1_000);
+    assert.equal(scaleFactor('kWh', 'MWh'), 1_000);
+    assert.equal(scaleFactor('V', 'kW'), undefined);
+  });
+
+  test('tell an age in its largest unit', () => {
+    const ages = [-1, 12, 75, 7_300, 200_000].map(ageText);
+    assert.deepEqual(ages, ['0 s', '12 s', '1 min', '2 h', '2 d']);
+  });
+
+  test('are made of names', () => assert.equal(words('lithium_based'), 'Lithium based'));
+});

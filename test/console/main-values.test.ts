@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { groupValues, isBlank, mainValues } from '../../src/console/main-values.ts';
+import type { Manifest } from '../../src/console/wire.ts';
+
+function manifest(telemetry: Record<string, string>): Manifest {
+  const declared = Object.entries(telemetry).map(([name, type]) => [name, { display_name: name, type }]);
+  return {
+    display_name: 'Sample',
+    properties: {},
+    telemetry: Object.fromEntries(declared) as Manifest['telemetry'],
+    alerts: {},
+    commands: {},
+    configuration: {},
+  };
+}
+
+describe('the main values of a device', () => {
+  test('are the most telling four numbers, and the state', () => {
+    const found = mainValues(
+      manifest({
+        alerts: 'alerts',
+        frequency: 'float',
+        l1_voltage: 'float',
+        battery_power: 'float',
+        status: 'string',
+        battery_soc: 'float',
+        pv_total_power: 'integer',
+      }),
+    );
+    assert.deepEqual(found, {
+      state: 'status',
+      numbers: ['battery_soc', 'pv_total_power', 'battery_power', 'l1_voltage'],
+    });
+  });
+
+  test('are none of a device that measures nothing', () => {
+    assert.deepEqual(mainValues(manifest({ alerts: 'alerts' })), { state: undefined, numbers: [] });
+  });
+});
+
+describe('groups of values', () => {
+  test('are made by the first words of names; those alone come first', () => {
+    const groups = groupValues(
+      manifest({
+        pv_power: 'float',
+        status: 'string',
+        pv_energy: 'float',
+        battery_soc: 'float',
+        battery_power: 'float',
+        alerts: 'alerts',
+      }),
+    );
+    assert.deepEqual(groups, [
+      { title: '', names: ['status'] },
+      { title: 'PV', names: ['pv_power', 'pv_energy'] },
+      { title: 'Battery', names: ['battery_soc', 'battery_power'] },
+    ]);
+  });
+
+  test('are none in a blueprint that says nothing', () => {
+    assert.ok(isBlank(manifest({ alerts: 'alerts', alert_details: 'object' })));
+    assert.ok(!isBlank(manifest({ soc: 'float' })));
+  });
+});
