@@ -23,6 +23,7 @@ const newPassword = v.pipe(
   v.string(),
   v.minLength(passwordLengthMin, `must have at least ${passwordLengthMin} characters`),
   v.maxLength(passwordLengthMax, `must have at most ${passwordLengthMax} characters`),
+  v.examples(['a long sentence']),
 );
 
 /** Any text of bounded length: whether it fits is not a matter of form. */

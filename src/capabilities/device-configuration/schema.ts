@@ -4,13 +4,7 @@ import { query, shape } from '../../platform/http/index.ts';
 
 export const getQuery = v.object({ param_names: query.optionalList() });
 
-/** A list passes as a record otherwise. */
-const object = v.pipe(
-  v.unknown(),
-  shape.wire({ type: 'object', additionalProperties: true, examples: [{ limit: 80 }] }),
-  v.check((value) => !Array.isArray(value), 'must be an object'),
-  v.record(v.string(), v.unknown()),
-);
+const object = shape.noList(v.pipe(v.record(v.string(), v.unknown()), v.examples([{ limit: 80 }])));
 
 export const updateBody = v.object({
   set: v.nullish(object, {}),

@@ -61,7 +61,7 @@ export const deviceName = v.pipe(
 
 export const deviceSlug = v.pipe(
   v.string(),
-  shape.wire({ type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['battery-1'] }),
+  shape.wire(shape.WIRE.slug),
   v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
 );
 

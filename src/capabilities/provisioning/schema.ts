@@ -26,7 +26,11 @@ export const standaloneBody = v.object({
 
 export const moduleBody = v.object({
   name: deviceName,
-  hardware_id: v.pipe(v.string(), v.regex(/^[A-Za-z0-9]{8,64}$/, 'must be 8 to 64 letters or digits')),
+  hardware_id: v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9]{8,64}$/, 'must be 8 to 64 letters or digits'),
+    v.examples(['V0123456789ABCDEF0123456789ABCDEF']),
+  ),
   site_id: siteId,
 });
 

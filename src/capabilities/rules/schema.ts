@@ -14,12 +14,20 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const slug = v.pipe(
   v.string(),
+  shape.wire(shape.WIRE.slug),
   v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
 );
 
 /** Base64 of UTF-8 text, with or without padding. */
 const code = v.pipe(
   v.string(),
+  shape.wire({
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: '^[A-Za-z0-9+/]*={0,2}$',
+    description: 'Lua text in UTF-8, with or without padding.',
+    examples: ['cmV0dXJuIHRydWUK'],
+  }),
   v.check((text) => BASE64.test(text) && text.replace(/=+$/, '').length % 4 !== 1, 'must be base64'),
   v.transform((text) => Buffer.from(text, 'base64')),
   v.check(
@@ -34,7 +42,14 @@ const script = v.pipe(
   v.object({
     code,
     runtime_version: v.picklist(RUNTIME_VERSIONS, `must be one of: ${RUNTIME_VERSIONS.join(', ')}`),
-    exec_interval: v.nullish(v.string()),
+    exec_interval: v.pipe(
+      v.nullish(v.string()),
+      shape.wire({
+        anyOf: [{ ...shape.WIRE.duration, examples: ['5s'] }, { const: '' }, { type: 'null' }],
+        description: 'With V1 only; null, empty and zero mean 1s.',
+        examples: ['5s'],
+      }),
+    ),
   }),
   v.check(
     (given) => given.runtime_version === 'V3' || intervalOf(given.exec_interval) !== undefined,
@@ -65,6 +80,7 @@ export const createRuleBody = v.object({ slug, script, disable: v.nullish(v.bool
 export const updateRuleBody = v.object({
   slug: v.pipe(
     v.nullish(v.string()),
+    shape.wire(v.nullish(v.union([slug, v.literal('')]))),
     v.transform((text) => (text ? text : undefined)),
     v.optional(slug),
   ),

@@ -24,7 +24,7 @@ const degrees = (maximum: number) =>
     shape.wire({
       anyOf: [
         { type: 'number', minimum: -maximum, maximum },
-        { type: 'string', pattern: '^-?[0-9]{1,2}(\\.[0-9]+)?$' },
+        { type: 'string', pattern: '^-?[0-9]{1,3}(\\.[0-9]+)?$', examples: ['52.5'] },
       ],
       examples: [13.4],
     }),
@@ -38,16 +38,13 @@ const unchanged = <Schema extends v.GenericSchema>(schema: Schema) =>
     v.transform((value) => value ?? undefined),
   );
 
-/** A list passes as an object otherwise. */
-const noList = v.check((value: unknown) => !Array.isArray(value), 'must be an object');
-
-const locationEntries = v.object({
-  name: unchanged(v.pipe(v.string(), v.trim(), fits)),
-  latitude: unchanged(degrees(90)),
-  longitude: unchanged(degrees(180)),
-});
-
-const location = v.pipe(v.unknown(), shape.wire(locationEntries), noList, locationEntries);
+const location = shape.noList(
+  v.object({
+    name: unchanged(v.pipe(v.string(), v.trim(), fits)),
+    latitude: unchanged(degrees(90)),
+    longitude: unchanged(degrees(180)),
+  }),
+);
 
 export const createBody = v.object({ name, timezone, location: v.nullish(location) });
 

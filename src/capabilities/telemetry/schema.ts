@@ -228,10 +228,12 @@ const wordOf = <const Word extends string>(words: readonly Word[]) =>
     v.picklist(words, `must be one of: ${words.join(', ')}`),
   );
 
-const GapFilling = v.object({
-  method: v.nullish(wordOf(GAP_METHODS), 'none'),
-  look_around: v.optional(v.nullable(durationMs)),
-});
+const GapFilling = shape.noList(
+  v.object({
+    method: v.nullish(wordOf(GAP_METHODS), 'none'),
+    look_around: v.optional(v.nullable(durationMs)),
+  }),
+);
 export type GapFilling = v.InferOutput<typeof GapFilling>;
 
 const matcherOf = (keys: readonly string[]) =>
@@ -251,12 +253,14 @@ export const SITE_KEYS = ['id', 'name'] as const;
 export const DEVICE_KEYS = ['id', 'slug', 'name', 'type', 'blueprint_id', 'profile'] as const;
 export const ATTRIBUTE_KEYS = ['name', 'type', 'unit', 'profile'] as const;
 
-const TelemetryItem = v.object({
-  device: v.nullish(oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]))),
-  attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)])),
-  aggregation: v.nullish(wordOf(AGGREGATIONS)),
-  gap_filling: v.nullish(GapFilling),
-});
+const TelemetryItem = shape.noList(
+  v.object({
+    device: v.nullish(oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]))),
+    attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)])),
+    aggregation: v.nullish(wordOf(AGGREGATIONS)),
+    gap_filling: v.nullish(GapFilling),
+  }),
+);
 export type TelemetryItem = v.InferOutput<typeof TelemetryItem>;
 
 export const TimeSeriesQuery = v.object({

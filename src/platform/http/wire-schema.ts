@@ -34,9 +34,24 @@ export const WIRE = {
     description: 'RFC 3339 with any offset; without an offset it is UTC.',
     examples: ['2026-03-01T08:00:00Z'],
   },
-  /** Nothing or anything: what an operation ignores. */
-  object: { type: 'object', additionalProperties: true },
+  /** Of devices and rules. */
+  slug: {
+    type: 'string',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
+    description: 'Not in the form of a UUID.',
+    examples: ['battery-1'],
+  },
 } as const satisfies Record<string, WireSchema>;
+
+/** The same schema, but not for lists: they pass as objects otherwise. */
+export function noList<Schema extends v.GenericSchema>(schema: Schema) {
+  return v.pipe(
+    v.unknown(),
+    wire(schema),
+    v.check((value) => !Array.isArray(value), 'must be an object'),
+    schema,
+  );
+}
 
 /** Gives a shape the name under which the description shows it, and an example. */
 export function named<Schema extends v.GenericSchema>(
@@ -67,6 +82,9 @@ export const anyObject = () => v.record(v.string(), v.unknown());
 export function listOf(name: string, item: v.GenericSchema): v.GenericSchema {
   return v.object({ [name]: v.array(item), total_count: count() });
 }
+
+/** A whole JSON document of a format of its own. */
+export const WHOLE_DOCUMENT = v.pipe(anyObject(), v.description('The document.'));
 
 /** `{}`: an operation without a result. */
 export const nothing = () => v.object({});
