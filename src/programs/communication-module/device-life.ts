@@ -54,6 +54,9 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
   let seat: ScriptSeat | undefined;
   let retry: Timer | undefined;
   let pauseMs: number = limits.retryFirstMs;
+  let startedAtMs = 0;
+  /** It was stuck once and took its thread along: from then on it has one for itself. */
+  let isAlone = false;
 
   function enter(next: ScriptState, why?: string): void {
     state = next;
@@ -86,7 +89,8 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
     if (script === undefined || factsBytes === undefined) return;
     const facts = decodeFacts(factsBytes);
     if (facts === undefined) return fail('error', 'the facts about the blueprint cannot be read');
-    seat = pool.start({ channelId: assignment.channel_id, script, facts, groups }, events);
+    startedAtMs = clock.monotonicMs();
+    seat = pool.start({ channelId: assignment.channel_id, script, facts, groups }, events, isAlone);
     enter('starting');
   }
 
@@ -101,6 +105,8 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
     enter('failed', message);
     // The same text would fail the same way.
     if (kind === 'syntax') return;
+    // Only a script that worked for a while gets short pauses again.
+    if (clock.monotonicMs() - startedAtMs >= limits.retryMaxMs) pauseMs = limits.retryFirstMs;
     retry = clock.setTimer(pauseMs, () => {
       retry = undefined;
       state = 'waiting';
@@ -117,8 +123,6 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
         case 'failed':
           return fail(message.reason, message.message);
         case 'publish':
-          // Only a script that works for a while gets short pauses again.
-          pauseMs = message.subject === 'telemetry' ? limits.retryFirstMs : pauseMs;
           return options.onPublish(message.subject, message.text);
         case 'log':
           return options.onLog(message);
@@ -131,7 +135,10 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
           return;
       }
     },
-    onThreadLost: (isCulprit, message) => fail(isCulprit ? 'time' : 'neighbour', message),
+    onThreadLost: (isCulprit, message) => {
+      isAlone ||= isCulprit;
+      fail(isCulprit ? 'time' : 'neighbour', message);
+    },
   };
 
   function begin(): void {
@@ -151,7 +158,9 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
     assign: (next) => {
       const isSame = next.script.hash === assignment.script.hash && next.facts.hash === assignment.facts.hash;
       assignment = next;
-      if (!isSame) begin();
+      if (isSame) return;
+      isAlone = false;
+      begin();
     },
     configure: (next, written) => {
       const previous = groups;

@@ -25,7 +25,8 @@ export interface ScriptEvents {
 }
 
 export interface ScriptPool {
-  start(script: Omit<ScriptStart, 'seat'>, events: ScriptEvents): ScriptSeat;
+  /** `isAlone`: in a thread of its own, because it has taken one down before. */
+  start(script: Omit<ScriptStart, 'seat'>, events: ScriptEvents, isAlone: boolean): ScriptSeat;
   /** Tells every thread. */
   surround(surroundings: Surroundings): void;
   stop(): Promise<void>;
@@ -56,6 +57,8 @@ interface Member {
   seenCount: number;
   sinceMs: number;
   culprit: { seat: number; message: string } | undefined;
+  /** Made for one script. */
+  isForOne: boolean;
 }
 
 const COUNT = 0;
@@ -69,7 +72,7 @@ export function createScriptPool(options: ScriptPoolOptions): ScriptPool {
   let isStopping = false;
   let watchTimer: Timer | undefined;
 
-  function startMember(): Member {
+  function startMember(isForOne: boolean): Member {
     const watch = new SharedArrayBuffer(8);
     const member: Member = {
       thread: options.startThread({
@@ -84,6 +87,7 @@ export function createScriptPool(options: ScriptPoolOptions): ScriptPool {
       seenCount: 0,
       sinceMs: clock.monotonicMs(),
       culprit: undefined,
+      isForOne,
     };
     members.add(member);
     watchTimer ??= clock.setRepeating(options.watchLimits.watchIntervalMs, look);
@@ -122,7 +126,7 @@ export function createScriptPool(options: ScriptPoolOptions): ScriptPool {
   function forget(member: Member, seat: number): void {
     member.seats.delete(seat);
     calls.release(seat);
-    if (member.seats.size > 0 || members.size === 1) return;
+    if (member.seats.size > 0 || (members.size === 1 && !member.isForOne)) return;
     // Scripts come and go; a thread without any is not kept.
     members.delete(member);
     void member.thread.terminate();
@@ -145,12 +149,11 @@ export function createScriptPool(options: ScriptPoolOptions): ScriptPool {
   const post = (member: Member, message: ToThread): void => member.thread.post(message);
 
   return {
-    start: (script, events) => {
+    start: (script, events, isAlone) => {
       const seat = ++lastSeat;
-      const roomy = [...members].filter(
-        ({ seats, culprit }) => culprit === undefined && seats.size < limits.scriptsPerThread,
-      );
-      const [member = startMember()] = roomy;
+      const hasRoom = ({ seats, culprit, isForOne }: Member): boolean =>
+        !isForOne && culprit === undefined && seats.size < limits.scriptsPerThread;
+      const member = (isAlone ? undefined : [...members].find(hasRoom)) ?? startMember(isAlone);
       member.seats.set(seat, events);
       post(member, { kind: 'start', seat, ...script });
       return {
