@@ -4,34 +4,24 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { missingRequirements } from '../../../src/capabilities/blueprints/index.ts';
-import { PROJECT_ROOT } from '../../support/workspace.ts';
+import { SAMPLE_BLUEPRINTS, sampleBlueprint } from '../../support/samples.ts';
 import { startBlueprints, zipOf } from './support.ts';
 
-const SAMPLES = join(PROJECT_ROOT, 'docs/samples/blueprints');
-const names = readdirSync(SAMPLES, { withFileTypes: true })
+const names = readdirSync(SAMPLE_BLUEPRINTS, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
-
-function zipOfSample(name: string): Promise<Buffer> {
-  const folder = join(SAMPLES, name);
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  );
-  const paths = files.map(({ parentPath, name: file }) => join(parentPath, file));
-  return zipOf(Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path)])));
-}
 
 describe('the sample blueprints', () => {
   test('are three, and each is in the list', () => {
     assert.deepEqual(names.sort(), ['http-weather', 'modbus-inverter', 'relay']);
-    const list = readFileSync(join(SAMPLES, 'README.md'), 'utf8');
+    const list = readFileSync(join(SAMPLE_BLUEPRINTS, 'README.md'), 'utf8');
     for (const name of names) assert.ok(list.includes(`\`${name}\``), name);
   });
 
   for (const name of names)
     test(`${name} is valid by the strict check, compiles, and runs on a module of software alone`, async (t) => {
       const { blueprints } = startBlueprints(t, 'STRICT');
-      const zip = await zipOfSample(name);
+      const zip = await zipOf(sampleBlueprint(name));
       assert.deepEqual(await blueprints.validate(zip), []);
       const { id } = await blueprints.upload(zip);
       const manifest = blueprints.manifest(id);

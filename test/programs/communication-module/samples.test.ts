@@ -1,10 +1,8 @@
 /** The sample blueprints, compiled as an upload and run by a real module against simulated devices. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parseSimulateModbusOptions } from '../../../scripts/simulate/modbus-options.ts';
 import { type SimulatedModbus, simulateModbus } from '../../../scripts/simulate/modbus-run.ts';
@@ -15,19 +13,13 @@ import { startThread } from '../../../src/platform/threads/index.ts';
 import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
 import { compiled } from '../../capabilities/blueprints/support.ts';
 import { until } from '../../support/until.ts';
-import { PROJECT_ROOT, recordingLog } from '../../support/workspace.ts';
+import { sampleBlueprint } from '../../support/samples.ts';
+import { recordingLog } from '../../support/workspace.ts';
 import { isIn, type StandInDevice, type StandInGateway, startStandInGateway } from './stand-in-gateway.ts';
-
-const SAMPLES = join(PROJECT_ROOT, 'docs/samples/blueprints');
 
 /** What the gateway would assign for the sample. */
 function sample(name: string): Pick<StandInDevice, 'script' | 'facts'> {
-  const folder = join(SAMPLES, name);
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const files = Object.fromEntries(
-    paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
-  );
+  const files = sampleBlueprint(name);
   const { manifest, script } = compiled(files['manifest.yml'] ?? '', files);
   const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
     Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
