@@ -41,7 +41,7 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
   flows.deviceLogs.start();
   const { options, metrics, state: database, history, historyCommits } = ground;
   const { clock, log } = options;
-  const rules = createRules({ clock, log, metrics, database, history, historyCommits, site: records.site });
+  const rules = createRules({ clock, log, metrics, database, history, historyCommits });
   started('rules', () => rules.stop());
   const modules = createModules({ clock, log, database, ...records, ...flows });
   started('modules', () => modules.stop());

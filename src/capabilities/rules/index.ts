@@ -1,3 +1,5 @@
 export type { Engine, Rule, RuleEvents, RuleRunner, RuleScript, RunnableRule } from './model.ts';
 export { ruleRoutes, ruleStreams } from './routes.ts';
 export { createRules, type NewRule, type Rules, type RulesOptions } from './service.ts';
+export { createQuestions, type Ask } from './questions.ts';
+export { createRuleSandbox, type RuleSandbox } from './sandbox.ts';

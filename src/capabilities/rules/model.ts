@@ -55,6 +55,8 @@ export interface RunnableRule {
 export interface RuleRunner {
   /** Starts the script from the top with a fresh state, in place of the one that runs under this id. */
   run(rule: RunnableRule): void;
+  /** A new slug; the script goes on. */
+  rename(rule: RunnableRule): void;
   /** Ends it, its waits and its jobs; nothing happens when it does not run. */
   end(ruleId: string): void;
   /** Whether its script is loaded and running now (lua-rule-api.md section 1). */

@@ -11,7 +11,6 @@ import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { createSyntaxChecker } from '../../lua/index.ts';
-import type { Site } from '../site/index.ts';
 import { createRuleLogs, type RuleLogs } from './logs.ts';
 import type { Engine, Rule, RuleEvents, RuleRunner, RuleScript } from './model.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
@@ -25,6 +24,8 @@ export interface NewRule {
 export interface Rules {
   readonly events: Emitter<RuleEvents>;
   readonly logs: Pick<RuleLogs, 'append' | 'list'>;
+  /** What scripts keep. */
+  readonly storage: RuleStore;
   engine(): Engine;
   /** Stops every script; flags of rules stay as they are. */
   suspend(): Engine;
@@ -60,11 +61,15 @@ export interface RulesOptions {
   metrics: Metrics;
   limits?: Limits;
   newId?: () => string;
-  site: Pick<Site, 'events'>;
 }
 
 /** Nothing runs before `start`. */
-const NO_RUNNER: RuleRunner = { run: () => undefined, end: () => undefined, isStarted: () => false };
+const NO_RUNNER: RuleRunner = {
+  run: () => undefined,
+  rename: () => undefined,
+  end: () => undefined,
+  isStarted: () => false,
+};
 
 export function createRules(options: RulesOptions): Rules {
   return new RuleService(options);
@@ -79,7 +84,6 @@ class RuleService implements Rules {
   readonly #newId: () => string;
   readonly #rules: Map<string, Rule>;
   readonly #engineId: string;
-  readonly #stopListening: () => void;
   #isSuspended: boolean;
   #runner: RuleRunner = NO_RUNNER;
 
@@ -104,17 +108,16 @@ class RuleService implements Rules {
     this.#isSuspended = engine.isSuspended;
     this.#rules = new Map(this.#store.rules().map((rule) => [rule.id, rule]));
     this.logs.keepOnly(new Set(this.#rules.keys()));
-    // A V3 script took the zone when it planned its day.
-    this.#stopListening = options.site.events.on('site_updated', 'rules', ({ site, previous }) => {
-      if (site.timezone === previous.timezone) return;
-      for (const rule of this.#rules.values()) if (rule.script.runtimeVersion === 'V3') this.#apply(rule);
-    });
   }
 
   #makeEngine(): { id: string; isSuspended: boolean } {
     const id = this.#newId();
     this.#store.insertEngine(id);
     return { id, isSuspended: false };
+  }
+
+  get storage(): RuleStore {
+    return this.#store;
   }
 
   engine(): Engine {
@@ -169,7 +172,9 @@ class RuleService implements Rules {
   rename(rule: Rule, slug: string): Rule {
     if (slug === rule.slug) return rule;
     this.#requireFreeSlug(slug);
-    return this.#put({ ...rule, slug });
+    const renamed = this.#put({ ...rule, slug });
+    this.#runner.rename(renamed);
+    return renamed;
   }
 
   updateScript(rule: Rule, script: RuleScript): Rule {
@@ -213,7 +218,6 @@ class RuleService implements Rules {
   }
 
   async stop(): Promise<void> {
-    this.#stopListening();
     this.#runner = NO_RUNNER;
     await this.logs.stop();
   }

@@ -25,7 +25,7 @@ import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
 import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
 import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
-import type { ColumnType } from './query-plan.ts';
+import type { ColumnType, QueryPlan } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
 import { type ImportReport, restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
@@ -84,6 +84,16 @@ export interface Telemetry {
   ): Map<string, Map<string, LatestAnswer>>;
   /** @throws GatewayError as http-contract.md section 10.2 */
   queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
+  /**
+   * One number over the stored samples of the window that ends now; undefined when there is none.
+   * @throws GatewayError unavailable
+   */
+  aggregate(
+    device: Device,
+    attribute: string,
+    kind: 'avg' | 'min' | 'max',
+    windowMs: number,
+  ): Promise<number | undefined>;
   /**
    * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
    * @throws GatewayError invalid_body, device_not_found
@@ -263,6 +273,17 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       const { plan, header, types } = requireRunning().resolver.resolve(query, role);
       return { types, text: withHeader(header, history.rows(plan, signal)) };
     },
+    aggregate: async (device, attribute, kind, windowMs) => {
+      const plan = aggregatePlan(requireRunning(), device, attribute, kind, {
+        fromS: Math.floor((clock.wallMs() - windowMs) / 1_000),
+        toS: Math.floor(clock.wallMs() / 1_000) + 1,
+      });
+      if (!plan) return undefined;
+      let text = '';
+      for await (const rows of history.rows(plan, NEVER)) text += rows;
+      const cell = text.trim().split(',')[1];
+      return cell ? Number(cell) : undefined;
+    },
     importCsv: (chunks) => restoreCsv(chunks, { devices, ...requireRunning() }),
     status: () => {
       const status = history.status();
@@ -277,6 +298,24 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     },
     lastRawMessage: (deviceId) => rawMessages.get(deviceId),
   };
+}
+
+const NEVER = new AbortController().signal;
+
+/** Longer than any time: all samples of the range fall into one bucket. */
+const ONE_BUCKET_S = 900 * 2 ** 31;
+
+function aggregatePlan(
+  { plans }: Running,
+  device: Device,
+  attribute: string,
+  aggregation: 'avg' | 'min' | 'max',
+  range: { fromS: number; toS: number },
+): QueryPlan | undefined {
+  const seriesId = plans.of(device).attributes.get(attribute)?.state?.series.id;
+  if (seriesId === undefined) return undefined;
+  const column = { kind: 'number', gapMethod: 'none', lookAroundS: 0, type: 'float' } as const;
+  return { ...range, granularityS: ONE_BUCKET_S, columns: [{ ...column, seriesId, aggregation }] };
 }
 
 function inMemory(series: Series, { timestampS, value }: PlacedValue): Latest {

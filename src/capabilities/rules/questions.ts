@@ -1,0 +1,211 @@
+/**
+ * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, lua-rule-api.md sections 3 and 4). Every
+ * fault is an answer: a text for the script.
+ */
+import { GatewayError, messageOf } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { RuleAnswer, RuleDevice, RuleQuestion, RuleQuestions } from '../../protocol/rule-sandbox.ts';
+import type { JsonValue } from '../../protocol/telemetry.ts';
+import type { CompiledAttribute } from '../blueprints/index.ts';
+import type { Commands } from '../commands/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
+import type { RuleStore } from './store.ts';
+
+/** Whoever asks; its name is the origin of commands. */
+export interface AskingRule {
+  id: string;
+  slug: string;
+}
+
+export interface QuestionsOptions {
+  /** state.db */
+  database: Database;
+  store: RuleStore;
+  clock: Clock;
+  limits: Limits['rules'];
+  devices: Devices;
+  telemetry: Telemetry;
+  commands: Commands;
+}
+
+/** A rule sees every declaration but those of level `system` (lua-rule-api.md section 3). */
+const ROLE = 'VENDOR';
+
+export type Ask = (rule: AskingRule, question: RuleQuestion) => Promise<RuleAnswer>;
+
+/** Thrown within this file only, for an answer that is a text. */
+class NoAnswer extends Error {}
+
+export function createQuestions(options: QuestionsOptions): Ask {
+  return async (rule, question) => {
+    try {
+      return { ok: true, result: await answer(options, rule, question) };
+    } catch (error) {
+      if (error instanceof NoAnswer) return { ok: false, error: error.message };
+      if (error instanceof GatewayError)
+        return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
+      throw error;
+    }
+  };
+}
+
+async function answer(
+  options: QuestionsOptions,
+  rule: AskingRule,
+  { method, parameters }: RuleQuestion,
+): Promise<JsonValue> {
+  const { devices } = options;
+  switch (method) {
+    case 'find_device': {
+      const device = devices.find(parameters.idOrSlug);
+      if (!device) throw new NoAnswer(`device "${parameters.idOrSlug}" not found`);
+      return toRule(device);
+    }
+    case 'list_devices':
+      return devices.all().map(toRule);
+    case 'device_online':
+      return devices.connectivity(deviceOf(options, parameters).id) === 'ONLINE';
+    case 'device_profiles':
+      return devices.manifest(deviceOf(options, parameters)).implements;
+    case 'property':
+      return propertyOf(options, parameters);
+    case 'properties':
+      return devices.properties(deviceOf(options, parameters), ROLE) as Record<string, JsonValue>;
+    case 'latest':
+      return latestOf(options, parameters);
+    case 'aggregate':
+      return aggregateOf(options, parameters);
+    case 'execute':
+      return execute(options, rule, parameters);
+    case 'storage_read':
+    case 'storage_write':
+    case 'storage_remove':
+      return storage(options, rule, { method, parameters } as RuleQuestion);
+    case 'watch':
+    case 'unwatch':
+      throw new Error('watches are kept by the runner');
+  }
+}
+
+function toRule({ id, slug, name, type }: Device): Record<string, JsonValue> {
+  return { id, slug, name, type } satisfies RuleDevice;
+}
+
+function deviceOf({ devices }: QuestionsOptions, { deviceId }: { deviceId: string }): Device {
+  const device = devices.get(deviceId);
+  if (!device) throw new NoAnswer('device not found');
+  return device;
+}
+
+/** The declared name that a name or alias stands for. */
+export function declaredName(
+  declared: Record<string, CompiledAttribute>,
+  nameOrAlias: string,
+): string | undefined {
+  if (Object.hasOwn(declared, nameOrAlias)) return nameOrAlias;
+  return Object.keys(declared).find((name) => declared[name]?.aliases.includes(nameOrAlias));
+}
+
+function propertyOf(options: QuestionsOptions, parameters: RuleQuestions['property']): JsonValue {
+  const device = deviceOf(options, parameters);
+  const name = declaredName(options.devices.manifest(device).properties, parameters.name);
+  if (name === undefined) throw new NoAnswer(`unknown property "${parameters.name}"`);
+  return (options.devices.properties(device, ROLE)[name] ?? null) as JsonValue;
+}
+
+/** The attribute's declared name. */
+function attributeOf({ devices }: QuestionsOptions, device: Device, nameOrAlias: string): string {
+  const name = declaredName(devices.manifest(device).telemetry, nameOrAlias);
+  if (name === undefined) throw new NoAnswer(`unknown telemetry attribute "${nameOrAlias}"`);
+  return name;
+}
+
+function latestOf(options: QuestionsOptions, parameters: RuleQuestions['latest']): JsonValue {
+  const { devices, telemetry, clock } = options;
+  const device = deviceOf(options, parameters);
+  const name = attributeOf(options, device, parameters.name);
+  if (devices.connectivity(device.id) === 'OFFLINE') throw new NoAnswer('device is offline');
+  const latest = telemetry.latest(device, name);
+  if (!latest || latest.timestampS * 1_000 < clock.wallMs() - parameters.relevanceMs)
+    throw new NoAnswer(`no recent value of "${parameters.name}"`);
+  return { value: latest.value, timestampMs: latest.timestampS * 1_000 };
+}
+
+async function aggregateOf(
+  options: QuestionsOptions,
+  parameters: RuleQuestions['aggregate'],
+): Promise<number> {
+  const device = deviceOf(options, parameters);
+  const name = attributeOf(options, device, parameters.name);
+  const type = options.devices.manifest(device).telemetry[name]?.type;
+  if (type !== 'float' && type !== 'integer') throw new NoAnswer(`"${parameters.name}" is not numeric`);
+  const windowMs = Math.min(parameters.windowMs, options.limits.averageMaxMs);
+  const value = await options.telemetry.aggregate(device, name, parameters.kind, windowMs);
+  if (value === undefined) throw new NoAnswer(`no value of "${parameters.name}" in the interval`);
+  return value;
+}
+
+async function execute(
+  options: QuestionsOptions,
+  rule: AskingRule,
+  parameters: RuleQuestions['execute'],
+): Promise<JsonValue> {
+  const device = deviceOf(options, parameters);
+  const { name, ephemeral, timeoutMs } = parameters;
+  const running = await options.commands.execute(
+    device,
+    { name, arguments: parameters.arguments, ephemeral },
+    { role: ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } },
+  );
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = options.clock.setTimer(timeoutMs, () => resolve(undefined));
+  const ended = await Promise.race([running.ended, late]);
+  timer.cancel();
+  if (!ended || ended.state === 'TIMEOUT') throw new NoAnswer('timeout');
+  const payload = ended.response?.payload ?? {};
+  if (ended.state !== 'SUCCESS') throw new NoAnswer(String(payload['message'] ?? 'the command failed'));
+  return payload as Record<string, JsonValue>;
+}
+
+function storage(
+  { store, database, limits }: QuestionsOptions,
+  rule: AskingRule,
+  question: RuleQuestion,
+): JsonValue {
+  if (question.method === 'storage_read')
+    return store.readValue(scopeOf(rule, question.parameters.store), question.parameters.key) ?? null;
+  if (question.method !== 'storage_write' && question.method !== 'storage_remove') return null;
+  const { key } = question.parameters;
+  const scope = scopeOf(rule, question.parameters.store);
+  try {
+    if (question.method === 'storage_remove') store.removeValue(scope, key);
+    else writeValue(scope, question.parameters.value);
+  } catch (error) {
+    if (error instanceof NoAnswer) throw error;
+    throw new NoAnswer(`the gateway cannot store anything now: ${messageOf(error)}`);
+  }
+  return null;
+
+  function writeValue(target: string, value: string): void {
+    if (Buffer.byteLength(key) > limits.storageKeyBytes)
+      throw new NoAnswer(`a key has at most ${limits.storageKeyBytes} bytes`);
+    if (Buffer.byteLength(value) > limits.storageValueBytes)
+      throw new NoAnswer(`a value has at most ${limits.storageValueBytes} bytes`);
+    // A script may write the same again and again; the card need not know.
+    if (store.readValue(target, key) === value) return;
+    database.transaction(() => {
+      const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
+      if (store.bytesBeside(target, key) + sizeBytes > limits.storageBytes)
+        throw new NoAnswer(`the store holds at most ${limits.storageBytes} bytes`);
+      store.writeValue(target, key, value);
+    });
+  }
+}
+
+/** Ids of rules are UUIDs, so the two common scopes are nobody's. */
+function scopeOf(rule: AskingRule, store: 'rule' | 'shared' | 'public'): string {
+  return store === 'rule' ? rule.id : store;
+}
