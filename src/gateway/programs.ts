@@ -1,21 +1,25 @@
 /** The programs that the gateway starts beside itself and keeps running. */
 import { configurationToWire } from '../capabilities/provisioning/index.ts';
+import { createQuestions, createRuleSandbox } from '../capabilities/rules/index.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Config } from '../platform/config/index.ts';
-import { createProcesses, programEntry, type Program } from '../platform/processes/index.ts';
+import { createProcesses, type Processes, programEntry, type Program } from '../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../protocol/module.ts';
 import type { Capabilities, Listening } from './capabilities.ts';
 import type { Ground, StartedHook } from './ground.ts';
 
 /** Starts them; none is waited for, because the gateway lives without each of them. */
 export async function startPrograms(
-  { options, metrics }: Ground,
+  ground: Ground,
   parts: Capabilities,
   listening: Listening,
   started: StartedHook,
 ): Promise<void> {
+  const { options, metrics } = ground;
   const { config, clock, log } = options;
   const processes = createProcesses({ clock, log, metrics });
   const onEnded = (): void => void listening.restarts++;
+  if (config.ruleSandbox) startRules(ground, processes, parts, { onEnded, started });
   if (config.builtInModule) {
     const connection = await parts.provisioning.configureOwnModule(localHost(config.mqttHost));
     const settings = {
@@ -33,6 +37,40 @@ export async function startPrograms(
     });
     start(module, 'communication module', started);
   }
+}
+
+function startRules(
+  { options, state }: Ground,
+  processes: Processes,
+  parts: Capabilities,
+  { onEnded, started }: { onEnded: () => void; started: StartedHook },
+): void {
+  const { config, clock, log } = options;
+  const { rules, site, devices, telemetry, commands } = parts;
+  const sandbox = createRuleSandbox({
+    processes,
+    entry: programEntry('programs/rule-sandbox/main'),
+    log,
+    // Two writers of text for people would be mixed up on one terminal.
+    logSettings: { level: config.logLevel, format: 'json' },
+    site,
+    devices,
+    telemetry,
+    ask: createQuestions({
+      database: state,
+      store: rules.storage,
+      clock,
+      limits: LIMITS.rules,
+      devices,
+      telemetry,
+      commands,
+    }),
+    appendLog: (ruleId, severity, message) => rules.logs.append(ruleId, severity, message),
+    onEnded,
+  });
+  sandbox.start();
+  rules.start(sandbox);
+  started('rule sandbox', () => sandbox.stop());
 }
 
 function start(program: Program, name: string, started: StartedHook): void {

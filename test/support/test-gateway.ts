@@ -244,6 +244,7 @@ function environmentOf(dataDir: string): Record<string, string> {
     GATEWAY_HTTPS: 'false',
     // Child programs keep real time; tests of them switch them on.
     GATEWAY_BUILT_IN_MODULE: 'false',
+    GATEWAY_RULE_SANDBOX: 'false',
     GATEWAY_HTTPS_PORT: '0',
     GATEWAY_MQTTS: 'false',
     GATEWAY_MQTTS_PORT: '0',

@@ -8,7 +8,6 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleQuestion, RuleQuestions } from '../../protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
-import type { CompiledAttribute } from '../blueprints/index.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
@@ -102,7 +101,7 @@ function deviceOf({ devices }: QuestionsOptions, { deviceId }: { deviceId: strin
 
 /** The declared name that a name or alias stands for. */
 export function declaredName(
-  declared: Record<string, CompiledAttribute>,
+  declared: Readonly<Record<string, { aliases: readonly string[] }>>,
   nameOrAlias: string,
 ): string | undefined {
   if (Object.hasOwn(declared, nameOrAlias)) return nameOrAlias;
@@ -166,7 +165,10 @@ async function execute(
   timer.cancel();
   if (!ended || ended.state === 'TIMEOUT') throw new NoAnswer('timeout');
   const payload = ended.response?.payload ?? {};
-  if (ended.state !== 'SUCCESS') throw new NoAnswer(String(payload['message'] ?? 'the command failed'));
+  if (ended.state !== 'SUCCESS') {
+    const { message } = payload;
+    throw new NoAnswer(typeof message === 'string' ? message : 'the command failed');
+  }
   return payload as Record<string, JsonValue>;
 }
 

@@ -8,8 +8,7 @@ import {
   decodeFromSandbox,
   encodeSandboxMessage,
   type FromSandbox,
-  RULE_SANDBOX_NODE_OPTIONS,
-  RULE_SANDBOX_VERSION,
+  RULE_SANDBOX_PROGRAM,
   type RuleState,
   type SandboxSettings,
   type SandboxSite,
@@ -26,8 +25,6 @@ import { createWatches, type Watches } from './watches.ts';
 export interface RuleSandbox extends RuleRunner {
   start(): void;
   stop(): Promise<void>;
-  /** Unasked ends of the program since the start. */
-  readonly restarts: number;
 }
 
 export interface RuleSandboxOptions {
@@ -42,6 +39,8 @@ export interface RuleSandboxOptions {
   telemetry: Telemetry;
   ask: Ask;
   appendLog: Rules['logs']['append'];
+  /** The program ended unasked. */
+  onEnded: () => void;
 }
 
 interface Wanted {
@@ -63,7 +62,6 @@ class Sandbox implements RuleSandbox {
   readonly #stopListening: () => void;
   #generation = 0;
   #isFlushing = false;
-  restarts = 0;
 
   constructor(options: RuleSandboxOptions) {
     this.#options = options;
@@ -72,8 +70,7 @@ class Sandbox implements RuleSandbox {
     this.#program = options.processes.program({
       name: 'rule-sandbox',
       entry: options.entry,
-      protocolVersion: RULE_SANDBOX_VERSION,
-      nodeOptions: RULE_SANDBOX_NODE_OPTIONS,
+      ...RULE_SANDBOX_PROGRAM,
       settings: (): SandboxSettings => ({ site: this.#site(), log: options.logSettings }),
       onRunning: () => {
         for (const wanted of this.#wanted.values()) this.#tellStart(wanted);
@@ -160,7 +157,7 @@ class Sandbox implements RuleSandbox {
   }
 
   #ended(): void {
-    this.restarts++;
+    this.#options.onEnded();
     this.#watches.clear();
     for (const wanted of this.#wanted.values()) {
       if (wanted.state === 'STARTED')

@@ -158,6 +158,12 @@ export const OPTIONS = [
     purpose: 'Whether the gateway runs a communication module of its own, for Lua devices.',
   },
   {
+    name: 'rule_sandbox',
+    type: 'boolean',
+    default: true,
+    purpose: 'Whether the rules of the site run.',
+  },
+  {
     name: 'serial_ports',
     type: 'string',
     default: null,

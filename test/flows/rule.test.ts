@@ -1,0 +1,119 @@
+/** Rules on the whole gateway, with the real sandbox as a child process and devices on real MQTT. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+
+const RULES = '/v3/site/rule_engine/rules';
+
+function start(t: TestContext): Promise<TestGateway> {
+  return startTestGateway(t, { environment: { GATEWAY_RULE_SANDBOX: 'true' } });
+}
+
+async function createRule(gateway: TestGateway, slug: string, code: string, version = 'V3'): Promise<void> {
+  await gateway.ok('OWNER', 'POST', RULES, {
+    slug,
+    script: {
+      code: Buffer.from(code).toString('base64'),
+      runtime_version: version,
+      ...(version === 'V1' && { exec_interval: '100ms' }),
+    },
+  });
+}
+
+async function stateOf(gateway: TestGateway, slug: string): Promise<string> {
+  const { rule } = await gateway.ok('READONLY', 'GET', `${RULES}/${slug}`);
+  return (rule as { state: string }).state;
+}
+
+async function messagesOf(gateway: TestGateway, slug: string): Promise<string[]> {
+  const { logs } = await gateway.ok('USER', 'GET', `${RULES}/${slug}/logs`);
+  return (logs as { message: string }[]).map(({ message }) => message);
+}
+
+test('a rule reads two devices and commands a third, and the execution says who asked', async (t) => {
+  const gateway = await start(t);
+  const [first, second, third] = [
+    await gateway.provision('First'),
+    await gateway.provision('Second'),
+    await gateway.provision('Third'),
+  ];
+  for (const device of [first, second, third]) await device.connect();
+  third.obey({ done: true });
+  await createRule(
+    gateway,
+    'both-full',
+    `scheduler.add(50, function()
+       local a = enapter.device('first').telemetry.now('battery_soc')
+       local b = enapter.device('second').telemetry.now('battery_soc')
+       if a and b and a > 90 and b > 90 and not sent then
+         sent = true
+         local payload, err = enapter.device('third').execute_command('set_charge_limit', {limit_w = 100})
+         enapter.log(payload and inspect(payload) or err)
+       end
+     end)`,
+  );
+  await until(async () => (await stateOf(gateway, 'both-full')) === 'STARTED');
+  await first.telemetry({ battery_soc: 95 });
+  await second.telemetry({ battery_soc: 89 });
+  await second.telemetry({ battery_soc: 96 });
+  await until(() => third.requests.length > 0);
+  assert.deepEqual(
+    third.requests.map(({ name, arguments: given }) => [name, given]),
+    [['set_charge_limit', { limit_w: 100 }]],
+  );
+  await until(async () => (await messagesOf(gateway, 'both-full')).some((text) => text.includes('done')));
+  const { executions } = await gateway.ok(
+    'USER',
+    'GET',
+    '/v3/site/commands/executions?name.in=set_charge_limit',
+  );
+  assert.deepEqual(
+    (executions as { state: string }[]).map(({ state }) => state),
+    ['SUCCESS'],
+  );
+});
+
+test('a V1 rule runs again and again, and its storage survives a restart of the gateway', async (t) => {
+  const gateway = await start(t);
+  await createRule(
+    gateway,
+    'counter',
+    `local count = (storage.namespaced.read('count') or 0) + 1
+     storage.namespaced.write('count', count)
+     enapter.log('run ' .. tostring(count))`,
+    'V1',
+  );
+  const runs = async (): Promise<number[]> =>
+    (await messagesOf(gateway, 'counter')).flatMap((text) => {
+      const match = /^run (\d+)/.exec(text);
+      return match ? [Number(match[1])] : [];
+    });
+  await until(async () => (await runs()).includes(3));
+  await gateway.restart();
+  const before = Math.max(...(await runs()));
+  await until(async () => Math.max(...(await runs())) > before);
+});
+
+test('suspending stops every rule at once, resuming starts them again', async (t) => {
+  const gateway = await start(t);
+  await createRule(gateway, 'ticker', `scheduler.add(50, function() end)`);
+  await until(async () => (await stateOf(gateway, 'ticker')) === 'STARTED');
+  await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/suspend');
+  assert.equal(await stateOf(gateway, 'ticker'), 'STOPPED');
+  await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/resume');
+  await until(async () => (await stateOf(gateway, 'ticker')) === 'STARTED');
+});
+
+test('a runaway rule is stopped and named in its log, and its neighbours go on', async (t) => {
+  const gateway = await start(t);
+  await createRule(gateway, 'neighbour', `scheduler.add(50, function() enapter.log('tick') end)`);
+  await createRule(gateway, 'runaway', `while true do pcall(function() while true do end end) end`);
+  await until(async () => (await messagesOf(gateway, 'runaway')).some((text) => /execution time/.test(text)));
+  const ticks = async (): Promise<number> => {
+    const { total_count: total } = await gateway.ok('USER', 'GET', `${RULES}/neighbour/logs`);
+    return Number(total);
+  };
+  const before = await ticks();
+  await until(async () => (await ticks()) > before + 2);
+});
