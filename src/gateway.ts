@@ -5,7 +5,12 @@
 import type { Appliance } from './capabilities/appliance/index.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
-import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
+import {
+  type GatewayOptions,
+  openGround,
+  setDamagedHistoryAside,
+  type StartedHook,
+} from './gateway/ground.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 
@@ -98,13 +103,22 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
+  async function startOrStop(): Promise<Started> {
+    try {
+      return await startAll();
+    } catch (error) {
+      await stopAll();
+      throw error;
+    }
+  }
+
   return {
     start: async () => {
       try {
-        return await startAll();
+        return await startOrStop();
       } catch (error) {
-        await stopAll();
-        throw error;
+        if (!setDamagedHistoryAside(options, error)) throw error;
+        return startOrStop();
       }
     },
     stop: stopAll,

@@ -8,10 +8,13 @@ import type { Log } from '../platform/log/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
 import {
   createGroupCommit,
+  damageOf,
   type Database,
   type GroupCommit,
+  isDamage,
   openDatabase,
   openOrSetAside,
+  setAside,
 } from '../platform/sqlite/index.ts';
 import type { Tls } from '../platform/tls/index.ts';
 
@@ -37,6 +40,25 @@ export interface Ground {
   historyCommits: GroupCommit;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
+}
+
+/**
+ * Damage or growth of history never stops control (decision 2): when a start failed because a database is
+ * damaged, and it is history.db, that is renamed and true returned, so that the next start begins a new one.
+ * All databases must be closed.
+ */
+export function setDamagedHistoryAside({ config, clock, log }: GatewayOptions, failure: unknown): boolean {
+  if (!isDamage(failure)) return false;
+  if (damageOf(join(config.dataDir, 'state.db')) !== undefined) return false;
+  const path = join(config.dataDir, 'history.db');
+  const damage = damageOf(path);
+  if (damage === undefined) return false;
+  log.error('damaged database set aside, a new one was begun', {
+    aside: setAside(path, clock),
+    damage,
+    error: failure,
+  });
+  return true;
 }
 
 export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls'> {

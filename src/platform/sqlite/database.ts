@@ -82,10 +82,34 @@ export function openOrSetAside(options: OpenOptions): Database {
   try {
     return openDatabase(options);
   } catch (error) {
-    if (!(error instanceof BetterSqlite3.SqliteError) || !DAMAGE_CODE.test(error.code)) throw error;
+    if (!isDamage(error)) throw error;
     const aside = setAside(options.path, options.clock);
     options.log.error('damaged database set aside, a new one was begun', { aside, error });
     return openDatabase(options);
+  }
+}
+
+/** Whether the error, or one that it was caused by, says that a database is damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  // From another thread comes a plain Error with the same code.
+  return ('code' in error && DAMAGE_CODE.test(String(error.code))) || isDamage(error.cause);
+}
+
+/**
+ * The first damage in a closed database, undefined when there is none. Reads the whole file, which takes
+ * minutes on a large one: only for a database that failed already.
+ */
+export function damageOf(path: string): string | undefined {
+  const handle = new BetterSqlite3(path, { fileMustExist: true });
+  try {
+    const found = handle.pragma('quick_check(1)', { simple: true });
+    return found === 'ok' ? undefined : String(found);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return (error as Error).message;
+  } finally {
+    handle.close();
   }
 }
 

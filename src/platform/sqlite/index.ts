@@ -1,9 +1,12 @@
 export {
+  damageOf,
+  isDamage,
   migrationsDigest,
   NewerDatabaseError,
   openDatabase,
   openOrSetAside,
   readMigrations,
+  setAside,
   type Database,
 } from './database.ts';
 export { createGroupCommit, type GroupCommit, type Participant } from './group-commit.ts';

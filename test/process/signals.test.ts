@@ -1,0 +1,89 @@
+/** Ending the real program: in order by SIGTERM, and as a cut of power does by SIGKILL. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import mqtt from 'mqtt';
+import { WebSocket } from 'ws';
+import { crashCheck, type KillReport } from '../../scripts/crash-check/run.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { connected } from '../support/mqtt.ts';
+import { startHealthy, temporaryHome } from './support.ts';
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const)
+  test(`${signal} under load loses nothing acknowledged and doubles nothing`, async (t) => {
+    const clock = createSystemClock();
+    t.after(() => clock.close());
+    const reports: KillReport[] = [];
+    const problems = await crashCheck({
+      kills: 2,
+      devices: 5,
+      attributes: 5,
+      serveMsMax: 800,
+      seed: 20_261_121,
+      signal,
+      program: 'source',
+      clock,
+      onKill: (report) => reports.push(report),
+      say: (text) => t.diagnostic(text),
+    });
+    assert.deepEqual(problems, []);
+    assert.ok(reports.every(({ samples }) => samples > 0));
+  });
+
+describe('SIGTERM ends the gateway within 10 s and with 0', () => {
+  test('while clients hold connections, wait for answers and do not read', async (t) => {
+    const home = await temporaryHome(t);
+    const { gateway, call, token } = await startHealthy(t, home);
+    const { body } = await call('POST', '/v3/provisioning/standalone', { name: 'Deaf', protocol: 'MQTT' });
+    const { device_id: id, config } = body as {
+      device_id: string;
+      config: { hardware_id: string; mqtt_credentials: { username: string; password: string } };
+    };
+    const { blueprint } = (await call('GET', '/v3/blueprints/enapter/battery-inverter/latest')).body as {
+      blueprint: { id: string };
+    };
+    await call('POST', `/v3/devices/${id}/assign_blueprint`, { blueprint_id: blueprint.id });
+    const client = mqtt.connect({
+      port: home.mqttPort,
+      host: '127.0.0.1',
+      reconnectPeriod: 0,
+      ...config.mqtt_credentials,
+    });
+    t.after(() => client.end(true));
+    await connected(client);
+    await client.subscribeAsync(`v1/to/${config.hardware_id}/ucm/v1/command/requests`, { qos: 1 });
+    // A command that nobody answers, a stream, a request that never ends, a connection that says nothing.
+    const waiting = call('POST', `/v3/devices/${id}/execute_command`, { name: 'start' });
+    const url = `${home.baseUrl.replace('http', 'ws')}/v3/devices`;
+    const socket = new WebSocket(url, { headers: { 'X-Service-Auth-Token': token } });
+    const closed = new Promise<number>((resolve) => void socket.on('close', (code) => resolve(code)));
+    await new Promise((resolve) => void socket.on('open', resolve));
+    const { port } = new URL(home.baseUrl);
+    const halves = ['', 'POST /v3/site HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{'].map((text) => {
+      const half = connect(Number(port), '127.0.0.1');
+      half.on('error', (error) => t.diagnostic(error.message));
+      half.write(text);
+      return half;
+    });
+    t.after(() => halves.forEach((half) => half.destroy()));
+    await client.publishAsync(`v1/from/${config.hardware_id}/ucm/v1/telemetry`, '{"battery_soc":1}', {
+      qos: 1,
+    });
+
+    const { code, tookMs } = await gateway.end('SIGTERM');
+    assert.equal(code, 0);
+    assert.ok(tookMs < 10_000, `${tookMs} ms`);
+    assert.equal(await closed, 1001);
+    const { status, body: answer } = await waiting;
+    assert.equal(status, 200);
+    assert.equal((answer as { execution: { state: string } }).execution.state, 'IN_PROGRESS');
+  });
+
+  test('at once when nothing is going on', async (t) => {
+    const home = await temporaryHome(t);
+    const { gateway } = await startHealthy(t, home);
+    const { code, tookMs } = await gateway.end('SIGTERM');
+    assert.equal(code, 0);
+    assert.ok(tookMs < 2_000, `${tookMs} ms`);
+  });
+});

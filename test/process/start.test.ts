@@ -1,0 +1,144 @@
+/** Starting on a box where something is wrong: what ends the program says so, what need not does not. */
+import assert from 'node:assert/strict';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
+import { runToEnd, startHealthy, temporaryHome } from './support.ts';
+
+const dataDirOf = (home: GatewayHome): string => join(home.folder, 'data');
+
+/** A folder in which a gateway has been once. */
+async function usedHome(t: TestContext): Promise<GatewayHome> {
+  const home = await temporaryHome(t);
+  const { gateway, call } = await startHealthy(t, home);
+  await call('POST', '/v3/provisioning/standalone', { name: 'Battery' });
+  await gateway.end('SIGTERM');
+  return home;
+}
+
+describe('the gateway does not start', () => {
+  test('with a configuration that is wrong: it names every fault and ends with 78', async (t) => {
+    const home = await temporaryHome(t);
+    const file = join(home.folder, 'gateway.yml');
+    writeFileSync(file, 'log_level: loud\nhttp_prot: 80\n');
+    const { code, stdout, stderr } = await runToEnd(home, {
+      GATEWAY_CONFIG_FILE: file,
+      GATEWAY_HTTP_PORT: '70000',
+      GATEWAY_SITE_TIMEZONE: 'Mars/Olympus',
+      GATEWAY_COLOUR: 'red',
+    });
+    assert.equal(code, 78);
+    assert.equal(stdout, '');
+    for (const fault of [
+      'log_level',
+      'http_prot',
+      'GATEWAY_HTTP_PORT',
+      'GATEWAY_SITE_TIMEZONE',
+      'GATEWAY_COLOUR',
+    ])
+      assert.match(stderr, new RegExp(`^  - .*${fault}`, 'm'));
+    assert.doesNotMatch(stderr, /^ {4}at /m);
+    assert.throws(() => readdirSync(dataDirOf(home)), { code: 'ENOENT' });
+  });
+
+  test('with a configuration file that is not there', async (t) => {
+    const home = await temporaryHome(t);
+    const { code, stderr } = await runToEnd(home, { GATEWAY_CONFIG_FILE: join(home.folder, 'missing.yml') });
+    assert.equal(code, 78);
+    assert.match(stderr, /missing\.yml/);
+  });
+
+  for (const [name, variable] of [
+    ['HTTP', 'GATEWAY_HTTP_PORT'],
+    ['MQTT', 'GATEWAY_MQTT_PORT'],
+  ] as const)
+    test(`on a port of ${name} that is taken: it names the port, and leaves nothing running`, async (t) => {
+      const home = await temporaryHome(t);
+      const other = createServer();
+      t.after(() => other.close());
+      await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
+      const { port } = other.address() as { port: number };
+      const { code, stdout } = await runToEnd(home, { [variable]: String(port) });
+      assert.equal(code, 1);
+      const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '{}') as Record<string, unknown>;
+      assert.equal(last['level'], 'fatal');
+      assert.equal(last['message'], 'the gateway could not start');
+      assert.match(JSON.stringify(last['error']), new RegExp(`address already in use.*:${port}`));
+    });
+
+  for (const name of ['state', 'history'])
+    test(`on a ${name}.db of a newer version, and leaves it as it is`, async (t) => {
+      const home = await usedHome(t);
+      const path = join(dataDirOf(home), `${name}.db`);
+      const handle = new BetterSqlite3(path);
+      handle.pragma('user_version = 999');
+      handle.close();
+      const { code, stdout } = await runToEnd(home);
+      assert.equal(code, 1);
+      assert.match(stdout, /was written by a newer version \(schema 999, this program knows \d+\)/);
+      const again = new BetterSqlite3(path, { readonly: true });
+      assert.equal(again.pragma('user_version', { simple: true }), 999);
+      again.close();
+    });
+
+  test('on a damaged state.db: what is precious is never begun anew', async (t) => {
+    const home = await usedHome(t);
+    const path = join(dataDirOf(home), 'state.db');
+    const garbage = 'no database. '.repeat(1_000);
+    writeFileSync(path, garbage);
+    const { code, stdout } = await runToEnd(home);
+    assert.equal(code, 1);
+    assert.match(stdout, /not a database/);
+    assert.equal(readFileSync(path, 'utf8'), garbage);
+  });
+
+  test('when its data folder cannot be made', async (t) => {
+    const home = await temporaryHome(t);
+    writeFileSync(join(home.folder, 'file'), '');
+    const { code, stdout } = await runToEnd(home, { GATEWAY_DATA_DIR: join(home.folder, 'file', 'data') });
+    assert.equal(code, 1);
+    assert.match(stdout, /ENOTDIR|EEXIST/);
+  });
+});
+
+describe('the gateway starts', () => {
+  const damages: [title: string, damage: (path: string) => void][] = [
+    ['holds something else', (path) => writeFileSync(path, 'no database. '.repeat(1_000))],
+    ['has a damaged page of its schema', (path) => overwrite(path, 100, 3_000)],
+    ['has damaged pages of its tables', (path) => overwrite(path, 8_192, 40_960)],
+    ['is empty', (path) => writeFileSync(path, '')],
+  ];
+  for (const [title, damage] of damages)
+    test(`with a history.db that ${title}, keeps what it can, and control goes on`, async (t) => {
+      const home = await usedHome(t);
+      const path = join(dataDirOf(home), 'history.db');
+      damage(path);
+      const { call, gateway } = await startHealthy(t, home);
+      const device = await call('GET', '/v3/devices/battery');
+      assert.equal(device.status, 200);
+      const made = await call('POST', '/v3/provisioning/standalone', { name: 'After' });
+      assert.equal(made.status, 200);
+      const logs = await call('GET', '/v3/devices/battery/logs');
+      assert.deepEqual(logs.body, { logs: [], total_count: 0 });
+      const { code } = await gateway.end('SIGTERM');
+      assert.equal(code, 0);
+    });
+
+  test('in a folder that holds what it does not know', async (t) => {
+    const home = await temporaryHome(t);
+    mkdirSync(join(dataDirOf(home), 'telemetry-journal', 'strange'), { recursive: true });
+    writeFileSync(join(dataDirOf(home), 'notes.txt'), 'hello');
+    const { call } = await startHealthy(t, home);
+    assert.equal((await call('GET', '/v3/site')).status, 200);
+    assert.equal(readFileSync(join(dataDirOf(home), 'notes.txt'), 'utf8'), 'hello');
+  });
+});
+
+function overwrite(path: string, from: number, sizeBytes: number): void {
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(sizeBytes, 0xa5), 0, sizeBytes, from);
+  closeSync(file);
+}
