@@ -1,0 +1,130 @@
+/** What scripts ask of the wires, on a serial line in memory. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { type Calls, createCalls } from '../../../src/programs/communication-module/calls.ts';
+import { createFieldBus } from '../../../src/programs/communication-module/field/index.ts';
+import type {
+  CallResult,
+  SerialOperation,
+} from '../../../src/programs/communication-module/thread-messages.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './field/serial-device.ts';
+
+function setUp(): {
+  clock: TestClock;
+  device: FakeSerialDevice;
+  calls: Calls;
+  serial: (seat: number, operation: SerialOperation, port?: string) => Promise<CallResult>;
+} {
+  const clock = new TestClock();
+  const device = fakeSerialDevice();
+  const bus = createFieldBus({
+    clock,
+    ports: { rs485: { path: '/dev/ttyUSB0', ...SETTINGS } },
+    openSerialLine: () => device.open,
+  });
+  const calls = createCalls({
+    bus,
+    conversation: { ask: () => Promise.resolve({ type: 'answer', id: 'q' }) },
+    limits: LIMITS.field,
+  });
+  const serial = (seat: number, operation: SerialOperation, port = 'rs485'): Promise<CallResult> =>
+    played(clock, calls.carryOut(seat, { kind: 'serial', port, operation }));
+  return { clock, device, calls, serial };
+}
+
+const textOf = (result: CallResult): string =>
+  result.kind === 'fault'
+    ? `${result.fault.number} ${result.fault.text}`
+    : result.kind === 'bytes'
+      ? Buffer.from(result.bytes).toString()
+      : result.kind;
+
+const write = (text: string): SerialOperation => ({ do: 'write', bytes: Buffer.from(text) });
+
+describe('a call of a script fails with text and number', () => {
+  test('for a port that is not there, bytes that do not come, too many bytes, and a held port', async () => {
+    const { serial } = setUp();
+    const said = [
+      await serial(1, { do: 'flush' }, 'rs232'),
+      await serial(1, { do: 'read', countMax: 4, timeoutMs: 50 }),
+      await serial(1, { do: 'receive', timeoutMs: 50 }),
+      await serial(1, write('x'.repeat(LIMITS.field.serialWriteBytes + 1))),
+      await serial(1, { do: 'acquire' }),
+      await serial(1, { do: 'acquire' }),
+    ];
+    assert.deepEqual(said.map(textOf), [
+      '5 hardware port "rs232" is not available on this module',
+      '1 timeout',
+      '1 timeout',
+      '3 at most 4096 bytes are written at once',
+      'done',
+      '3 the port is held already',
+    ]);
+  });
+
+  test('for an address that makes no sense, a device that is not there, and a line that is gone', async () => {
+    const { calls, device, serial, clock } = setUp();
+    const modbus = (uri: string): Promise<CallResult> =>
+      played(
+        clock,
+        calls.carryOut(1, {
+          kind: 'modbus',
+          uri,
+          unitId: 1,
+          request: { kind: 'read_holdings', start: 0, count: 1 },
+          timeoutMs: 50,
+        }),
+      );
+    assert.equal(textOf(await modbus('nonsense')), '3 a connection URI begins with tcp:// or port://');
+    assert.equal(textOf(await modbus('port://rs485')), '1 timeout');
+    device.onWrite = () => device.vanish();
+    assert.equal(textOf(await serial(1, { do: 'read', countMax: 1, timeoutMs: 20 })), '1 timeout');
+    await serial(1, write('x'));
+    assert.match(
+      textOf(await serial(1, { do: 'read', countMax: 1, timeoutMs: 500 })),
+      /^2 connection failed/,
+    );
+  });
+});
+
+describe('a call of a script', () => {
+  test('receives what comes up to a silence', async () => {
+    const { serial, device, clock } = setUp();
+    device.onWrite = () => {
+      clock.setTimer(10, () => device.say(Buffer.from('ab')));
+      clock.setTimer(25, () => device.say(Buffer.from('cd')));
+      clock.setTimer(200, () => device.say(Buffer.from('late')));
+    };
+    await serial(1, write('?'));
+    assert.equal(textOf(await serial(1, { do: 'receive', timeoutMs: 1_000 })), 'abcd');
+  });
+
+  test('has a port to itself until it lets go of it', async () => {
+    const { serial, device, calls, clock } = setUp();
+    assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
+    let isDone = false;
+    const other = calls
+      .carryOut(2, { kind: 'serial', port: 'rs485', operation: write('other') })
+      .then((result) => {
+        isDone = true;
+        return result;
+      });
+    assert.equal(textOf(await serial(1, write('own'))), 'done');
+    assert.equal(isDone, false);
+    await serial(1, { do: 'release' });
+    assert.equal(textOf(await played(clock, other)), 'done');
+    assert.deepEqual(device.written.map(String), ['own', 'other']);
+  });
+
+  test('gives a port back when its script is over, held or still waited for', async () => {
+    const { serial, calls, clock } = setUp();
+    await serial(1, { do: 'acquire' });
+    const waiting = calls.carryOut(2, { kind: 'serial', port: 'rs485', operation: { do: 'acquire' } });
+    calls.release(2);
+    calls.release(1);
+    assert.equal(textOf(await played(clock, waiting)), '2 stopped');
+    assert.equal(textOf(await serial(3, { do: 'acquire' })), 'done');
+  });
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createContentLibrary } from '../../../src/programs/communication-module/content-library.ts';
+import {
+  type Conversation,
+  createConversation,
+} from '../../../src/programs/communication-module/conversation.ts';
+import {
+  contentPiece,
+  decodeFromModule,
+  encodeModuleMessage,
+  type FromModule,
+  type ToModule,
+} from '../../../src/protocol/module.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const MODULE = LIMITS.module;
+
+function setUp(): {
+  clock: TestClock;
+  conversation: Conversation;
+  said: FromModule[];
+  heard: string[];
+  link: { isOpen: boolean };
+  hear: (message: ToModule) => void;
+} {
+  const clock = new TestClock();
+  const said: FromModule[] = [];
+  const heard: string[] = [];
+  const link = { isOpen: true };
+  const conversation = createConversation({
+    clock,
+    limits: MODULE,
+    run: 'r1',
+    offers: ['modbus'],
+    send: (text) => {
+      const decoded = decodeFromModule(Buffer.from(text));
+      if (!('message' in decoded)) assert.fail(decoded.problem);
+      if (link.isOpen) said.push(decoded.message);
+      return link.isOpen;
+    },
+    onAssignments: () => heard.push('assignments'),
+    onContent: () => heard.push('content'),
+    onConfiguration: () => heard.push('configuration'),
+    onConfigurationCheck: () => heard.push('check'),
+    onRestart: (channelId) => heard.push(`restart ${channelId ?? 'all'}`),
+    onUnreadable: (problem) => heard.push(`unreadable: ${problem}`),
+  });
+  const hear = (message: ToModule): void => conversation.receive(Buffer.from(encodeModuleMessage(message)));
+  return { clock, conversation, said, heard, link, hear };
+}
+
+describe('the conversation of a module', () => {
+  test('passes over what it cannot read, and answers that nobody asked for', () => {
+    const { conversation, heard, hear } = setUp();
+    conversation.receive(Buffer.from('{'));
+    conversation.receive(Buffer.from('{"type":"explode"}'));
+    hear({ type: 'answer', id: 'r1-99' });
+    assert.equal(heard.length, 2);
+    assert.match(heard[0] ?? '', /unreadable: a message is not JSON/);
+  });
+
+  test('fails a question at its time limit, at a loss, and without a connection', async () => {
+    const { clock, conversation, link } = setUp();
+    const question = { type: 'storage_read', channel_id: 'c', key: 'k' } as const;
+    const slow = conversation.ask(question);
+    await clock.advance(MODULE.answerMs);
+    assert.equal((await slow).error, 'timeout');
+    const lost = conversation.ask(question);
+    conversation.lost();
+    assert.equal((await lost).error, 'the gateway is not connected');
+    link.isOpen = false;
+    assert.equal((await conversation.ask(question)).error, 'the gateway is not connected');
+    assert.equal(clock.waiting, 0);
+  });
+
+  test('says hello until something is assigned, and again after a loss', async () => {
+    const { clock, conversation, said, heard, hear } = setUp();
+    conversation.connected();
+    await clock.advance(MODULE.helloMs * 2);
+    assert.equal(said.length, 3);
+    hear({ type: 'assignments', revision: 1, time_zone: 'UTC', devices: [] });
+    await clock.advance(MODULE.helloMs * 5);
+    assert.equal(said.length, 3);
+    conversation.lost();
+    conversation.connected();
+    assert.equal(said.length, 4);
+    hear({ type: 'restart' });
+    hear({ type: 'restart', channel_id: 'c' });
+    assert.deepEqual(heard, ['assignments', 'restart all', 'restart c']);
+  });
+
+  test('brings each answer to its question', async () => {
+    const { conversation, said, hear } = setUp();
+    const questions = ['a', 'b'].map((key) =>
+      conversation.ask({ type: 'storage_read', channel_id: 'c', key }),
+    );
+    for (const message of said.toReversed())
+      if (message.type === 'storage_read')
+        hear({ type: 'answer', id: message.id, value: Buffer.from(message.key) });
+    const values = (await Promise.all(questions)).map(({ value }) => value?.toString());
+    assert.deepEqual(values, ['a', 'b']);
+  });
+});
+
+describe('the library of contents', () => {
+  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) & 0xff));
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  const reference = { hash, size: bytes.length };
+
+  function library(): {
+    clock: TestClock;
+    asked: number[];
+    complete: string[];
+    damaged: string[];
+    contents: ReturnType<typeof createContentLibrary>;
+    deliver: (change?: (piece: Buffer) => Buffer) => void;
+  } {
+    const clock = new TestClock();
+    const asked: number[] = [];
+    const complete: string[] = [];
+    const damaged: string[] = [];
+    const contents = createContentLibrary({
+      clock,
+      limits: MODULE,
+      ask: (_, offset) => asked.push(offset),
+      onComplete: (done) => complete.push(done),
+      onDamaged: (bad) => damaged.push(bad),
+    });
+    const deliver = (change: (piece: Buffer) => Buffer = (piece) => piece): void => {
+      const piece = contentPiece(hash, bytes, asked.at(-1) ?? 0) ?? assert.fail();
+      contents.receive({ ...piece, data: change(piece.data) });
+    };
+    return { clock, asked, complete, damaged, contents, deliver };
+  }
+
+  test('throws away what is damaged, too long or too short, and fetches it again after a pause', async () => {
+    for (const damage of [
+      (piece: Buffer): Buffer => Buffer.from(piece.map((byte) => byte ^ 1)),
+      (piece: Buffer): Buffer => Buffer.concat([piece, piece, piece]),
+      (): Buffer => Buffer.alloc(0),
+    ]) {
+      const { clock, asked, damaged, complete, contents, deliver } = library();
+      contents.want([reference]);
+      for (let count = 0; count < 3 && damaged.length === 0; count += 1) deliver(damage);
+      assert.deepEqual(damaged, [hash]);
+      const askedBefore = asked.length;
+      await clock.advance(MODULE.answerMs);
+      assert.equal(asked.length, askedBefore + 1);
+      assert.equal(asked.at(-1), 0);
+      for (let count = 0; count < 3; count += 1) deliver();
+      assert.deepEqual(complete, [hash]);
+      contents.stop();
+    }
+  });
+
+  test('fetches piece by piece, asks again when nothing comes, and takes no piece twice', async () => {
+    const { clock, asked, complete, contents, deliver } = library();
+    contents.want([reference, reference]);
+    await clock.advance(MODULE.answerMs);
+    assert.deepEqual(asked, [0, 0]);
+    deliver();
+    const again = contentPiece(hash, bytes, 0) ?? assert.fail();
+    contents.receive(again);
+    contents.askAgain();
+    assert.deepEqual(asked, [0, 0, MODULE.chunkBytes, MODULE.chunkBytes]);
+    deliver();
+    deliver();
+    assert.deepEqual(complete, [hash]);
+    assert.deepEqual(contents.get(hash), bytes);
+    assert.equal(clock.waiting, 0);
+  });
+
+  test('forgets what nobody wants any more, also in the middle of fetching it', () => {
+    const { clock, complete, contents, deliver } = library();
+    contents.want([reference]);
+    deliver();
+    contents.want([]);
+    assert.equal(clock.waiting, 0);
+    deliver();
+    assert.deepEqual(complete, []);
+    assert.equal(contents.get(hash), undefined);
+  });
+});

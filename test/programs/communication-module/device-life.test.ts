@@ -1,0 +1,197 @@
+/** One device through its failures, with threads that exist in the test only and a clock that the test moves. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createDeviceLife, type DeviceLife } from '../../../src/programs/communication-module/device-life.ts';
+import type { ScriptEvents } from '../../../src/programs/communication-module/script-pool.ts';
+import type { ConfigurationGroups } from '../../../src/programs/communication-module/thread-messages.ts';
+import { encodeFacts } from '../../../src/protocol/module.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const MODULE = LIMITS.module;
+const hashOf = (letter: string): string => letter.repeat(64);
+const FACTS = encodeFacts({ api: 'v3', telemetry: {}, properties: {}, configuration: {} });
+
+interface Start {
+  events: ScriptEvents;
+  isAlone: boolean;
+  groups: ConfigurationGroups;
+  posted: unknown[];
+  isStopped: boolean;
+}
+
+function setUp() {
+  const clock = new TestClock();
+  const starts: Start[] = [];
+  const statuses: string[] = [];
+  const logs: string[] = [];
+  const responses: string[] = [];
+  const verdicts: (string | undefined)[] = [];
+  const contents = new Map<string, Buffer>([
+    [hashOf('a'), Buffer.from('script')],
+    [hashOf('b'), Buffer.from('another')],
+    [hashOf('f'), FACTS],
+  ]);
+  const assignment = (script: string): DeviceLife['assignment'] => ({
+    device_id: 'd',
+    channel_id: 'c',
+    script: { hash: hashOf(script), size: 6 },
+    facts: { hash: hashOf('f'), size: FACTS.length },
+  });
+  const life = createDeviceLife({
+    assignment: assignment('a'),
+    clock,
+    limits: MODULE,
+    library: { get: (hash) => contents.get(hash) },
+    pool: {
+      start: (script, events, isAlone) => {
+        const start: Start = { events, isAlone, groups: script.groups, posted: [], isStopped: false };
+        starts.push(start);
+        return {
+          post: (message) => start.posted.push(message),
+          stop: () => {
+            start.isStopped = true;
+          },
+        };
+      },
+      surround: () => undefined,
+      stop: () => Promise.resolve(),
+    },
+    onStatus: ({ state, reason }) => statuses.push(reason === undefined ? state : `${state}: ${reason}`),
+    onPublish: () => undefined,
+    onLog: ({ message, severity, persist }) => logs.push(`${severity}${persist ? '!' : ''}: ${message}`),
+    onResponse: (text) => responses.push(text),
+    onVerdict: (_, refusal) => verdicts.push(refusal),
+  });
+  const fails = (message = 'boom', reason: 'error' | 'syntax' = 'error'): void =>
+    starts.at(-1)?.events.onMessage({ kind: 'failed', seat: 1, reason, message });
+  const runs = (): void => starts.at(-1)?.events.onMessage({ kind: 'running', seat: 1 });
+  return { clock, life, starts, statuses, logs, responses, verdicts, contents, assignment, fails, runs };
+}
+
+describe('a device on a module', () => {
+  test('does not start without its content or its configuration', () => {
+    const { life, starts, contents } = setUp();
+    life.tryStart();
+    assert.equal(starts.length, 0);
+    const script = contents.get(hashOf('a')) ?? assert.fail();
+    contents.delete(hashOf('a'));
+    life.configure({}, []);
+    assert.equal(starts.length, 0);
+    contents.set(hashOf('a'), script);
+    life.tryStart();
+    life.tryStart();
+    assert.equal(starts.length, 1);
+  });
+
+  test('fails by name when the facts about its blueprint make no sense', () => {
+    const { life, contents, statuses } = setUp();
+    contents.set(hashOf('f'), Buffer.from('{}'));
+    life.configure({}, []);
+    assert.deepEqual(statuses, ['failed: the facts about the blueprint cannot be read']);
+  });
+
+  test('refuses commands and lets configurations pass while its script does not run', () => {
+    const { life, responses, verdicts, starts } = setUp();
+    life.command('x', 'start', '{}');
+    assert.deepEqual(responses, ['{"id":"x","state":"error","payload":{"message":"script is not running"}}']);
+    life.configure({}, []);
+    life.check('q', 'group', {});
+    assert.deepEqual(verdicts, [undefined]);
+    assert.deepEqual(starts[0]?.posted, []);
+  });
+
+  test('is started again after pauses that double to their maximum, and begin anew after a good run', async () => {
+    const { life, clock, starts, fails, runs } = setUp();
+    life.configure({}, []);
+    const pausesMs: number[] = [];
+    const nextStart = async (): Promise<number> => {
+      const before = starts.length;
+      let waitedMs = 0;
+      while (starts.length === before) {
+        await clock.advance(1_000);
+        waitedMs += 1_000;
+      }
+      return waitedMs;
+    };
+    for (let count = 0; count < 7; count += 1) {
+      fails();
+      pausesMs.push(await nextStart());
+    }
+    assert.deepEqual(pausesMs, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    runs();
+    await clock.advance(MODULE.retryMaxMs);
+    fails();
+    assert.equal(await nextStart(), MODULE.retryFirstMs);
+  });
+
+  test('with a syntax error waits for another script', async () => {
+    const { life, clock, starts, fails, assignment, statuses } = setUp();
+    life.configure({}, []);
+    fails('main.lua:1: unexpected symbol', 'syntax');
+    await clock.advance(3_600_000);
+    assert.equal(starts.length, 1);
+    life.assign(assignment('a'));
+    assert.equal(starts.length, 1);
+    life.assign(assignment('b'));
+    assert.equal(starts.length, 2);
+    assert.deepEqual(statuses, ['starting', 'failed: main.lua:1: unexpected symbol', 'starting']);
+  });
+
+  test('cuts a reason that is longer than a status may carry', () => {
+    const { life, fails, statuses } = setUp();
+    life.configure({}, []);
+    fails('x'.repeat(MODULE.reasonBytes + 1));
+    assert.equal(statuses.at(-1), `failed: ${'x'.repeat(MODULE.reasonBytes)}`);
+  });
+
+  test('that was stuck gets a thread of its own, until it has another script', async () => {
+    const { life, clock, starts, assignment, logs } = setUp();
+    life.configure({}, []);
+    starts[0]?.events.onThreadLost(true, 'execution time exceeded');
+    assert.deepEqual(logs, ['error!: execution time exceeded']);
+    await clock.advance(MODULE.retryFirstMs);
+    life.assign(assignment('b'));
+    assert.deepEqual(
+      starts.map(({ isAlone }) => isAlone),
+      [false, true, false],
+    );
+  });
+
+  test('whose neighbour was stuck is started again at once, and says so', () => {
+    const { life, starts, logs, runs, statuses } = setUp();
+    life.configure({}, []);
+    runs();
+    starts[0]?.events.onThreadLost(false, 'a script beside it was stuck');
+    assert.equal(starts.length, 2);
+    assert.deepEqual(logs, ['warning: restarted: a script beside it was stuck']);
+    assert.deepEqual(statuses, ['starting', 'running', 'starting']);
+  });
+
+  test('hears of groups that changed or were written, and of nothing else', () => {
+    const { life, starts } = setUp();
+    life.configure({ a: { x: 1, y: 2 }, b: { x: 1 } }, []);
+    const { posted } = starts[0] ?? assert.fail();
+    life.configure({ a: { y: 2, x: 1 }, b: { x: 1 } }, []);
+    assert.deepEqual(posted, []);
+    life.configure({ a: { y: 2, x: 1 }, b: { x: 1 } }, ['b', 'gone']);
+    life.configure({ a: { x: 2, y: 2 }, b: { x: 1 } }, []);
+    assert.deepEqual(
+      posted.map((message) => (message as { changed: string[] }).changed),
+      [['b'], ['a']],
+    );
+  });
+
+  test('starts with the newest configuration after a restart, and is over when it is stopped', () => {
+    const { life, starts, statuses, runs } = setUp();
+    life.configure({ a: { x: 1 } }, []);
+    runs();
+    life.configure({ a: { x: 2 } }, []);
+    life.restart();
+    assert.equal(starts[0]?.isStopped, true);
+    assert.deepEqual(starts[1]?.groups, { a: { x: 2 } });
+    life.stop();
+    assert.equal(starts[1]?.isStopped, true);
+    assert.equal(statuses.at(-1), 'stopped');
+  });
+});
