@@ -115,6 +115,13 @@ describe('a call on devices is refused (4, 9.2)', () => {
       { protocol: 'MQTT' },
       '422 config_generation_not_supported',
     ],
+    [
+      'a configuration of the module that is built in',
+      'POST',
+      '/v3/devices/communication-module/generate_config',
+      { protocol: 'MQTT' },
+      '422 config_generation_not_supported',
+    ],
     ['a remote terminal', 'POST', '/v3/devices/battery/run_terminal', {}, '422 not_available_on_gateway'],
     ['another method', 'POST', '/v3/devices/battery', {}, '405 method_not_allowed'],
     ['another path', 'GET', '/v3/devices/battery/colour', undefined, '404 route_not_found'],

@@ -275,7 +275,8 @@ async function generate(
   host: string,
 ): Promise<ConnectionConfiguration> {
   const { type, hardwareId } = device.communication;
-  if (device.type === 'GATEWAY' || !type.startsWith('MQTT_') || hardwareId === undefined)
+  // What is built in has its configuration from the gateway itself: another one would cut off the module that runs.
+  if (type === 'MQTT_V1_LOCALHOST' || !type.startsWith('MQTT_') || hardwareId === undefined)
     throw gatewayError(
       'unprocessable',
       'config_generation_not_supported',
@@ -287,10 +288,9 @@ async function generate(
   const { devices } = parts.options;
   const present = devices.get(device.id);
   if (!present) throw notFound('device_not_found', 'The device was deleted.');
-  // What is built in stays so, whatever it connects with.
-  const isBuiltIn = present.communication.type === 'MQTT_V1_LOCALHOST';
-  const communicationType = isBuiltIn ? present.communication.type : communicationOf(protocol);
-  const updated = devices.setCommunicationType(present, communicationType, () => made.store(device.id));
+  const updated = devices.setCommunicationType(present, communicationOf(protocol), () =>
+    made.store(device.id),
+  );
   parts.events.emit('credentials_revoked', { hardwareId });
   return configurationOf(parts, updated, protocol, made.credentials, host);
 }

@@ -61,6 +61,11 @@ describe('a configuration is refused', () => {
       provisioning.generateConfiguration(provisioning.own.gateway, 'MQTT', HOST),
       refused('config_generation_not_supported', { communication_type: 'MQTT_V1_LOCALHOST' }),
     );
+    // It would cut off the module that runs.
+    await assert.rejects(
+      provisioning.generateConfiguration(provisioning.own.module, 'MQTT', HOST),
+      refused('config_generation_not_supported', { communication_type: 'MQTT_V1_LOCALHOST' }),
+    );
     const lua = provisioning.luaDevice({
       name: 'L',
       runtimeId: 'gateway',
@@ -150,15 +155,6 @@ describe('the first start', () => {
     assert.equal(setup.provisioning.own.gateway.slug, 'gateway');
     assert.match(setup.provisioning.own.module.communication.hardwareId ?? '', /^V[0-9A-F]{32}$/);
   });
-
-  test('is the only one that makes a module, also after the module got a configuration', async (t) => {
-    const setup = startProvisioning(t);
-    const { own } = setup.provisioning;
-    await setup.provisioning.generateConfiguration(own.module, 'MQTT', HOST);
-    assert.equal(own.module.communication.type, 'MQTT_V1_LOCALHOST');
-    assert.equal(setup.restartProvisioning().own.module.id, own.module.id);
-    assert.equal(setup.devices.all().length, 2);
-  });
 });
 
 describe('a standalone device', () => {
@@ -203,6 +199,18 @@ describe('a standalone device', () => {
     assert.ok('username' in configuration.mqttCredentials);
     const rows = JSON.stringify(setup.database.prepare('SELECT * FROM device_credential').all());
     assert.equal(rows.includes(configuration.mqttCredentials.password), false);
+  });
+});
+
+describe('the built-in module', () => {
+  test('gets a configuration from the gateway, and the one before is void', async (t) => {
+    const setup = startProvisioning(t);
+    const first = await setup.provisioning.configureOwnModule('127.0.0.1');
+    assert.equal(first.mqttHost, '127.0.0.1');
+    assert.equal(isAccepted(setup, first), true);
+    const second = await setup.restartProvisioning().configureOwnModule('127.0.0.1');
+    assert.deepEqual([isAccepted(setup, first), isAccepted(setup, second)], [false, true]);
+    assert.equal(setup.provisioning.own.module.communication.type, 'MQTT_V1_LOCALHOST');
   });
 });
 
