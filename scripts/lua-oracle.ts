@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 
 const FOLDER = join(import.meta.dirname, '..', 'test', 'lua', 'conformance');
 
-const HELP = `Usage: scripts/gwnode scripts/lua-oracle.ts [--lua <command>]
+const HELP = `Usage: npm run lua-oracle [-- --lua <command>]
 
 Writes test/lua/conformance/<program>.out for every <program>.lua: what a native Lua prints.
 The tests compare the gateway's Lua with these files.
