@@ -206,7 +206,7 @@ describe('a time series (10.2, 10.3)', () => {
     [
       'repeats a column that is asked for twice',
       { telemetry: [...telemetry('battery_soc').telemetry, ...telemetry('battery_soc').telemetry] },
-      ['0,15,15', '60,30,30', '240,90,70'],
+      ['0,15,15', '60,30,30', '240,90,90'],
     ],
     ['leaves out what is not there', telemetry(['battery_soc', 'colour']), ['0,15', '60,30', '240,90']],
     [
