@@ -1,8 +1,9 @@
-/** `npm run build`: bundles each program into one file below `dist/`, at the same path as its source. */
+/** `npm run build`: bundles each program into one file below `dist/`, at the same path as its source, and the console. */
 import { renameSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { bundleConsole } from './build-console.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -26,7 +27,8 @@ const EXTERNAL = ['better-sqlite3', 'wasmoon'];
 
 const HELP = `Usage: npm run build [-- --out <folder>]
 
-Bundles the programs (${PROGRAMS.join(', ')}) with their packages. Start the result with
+Bundles the programs (${PROGRAMS.join(', ')}) with their packages, and
+the web console (dist/console). Start the result with
 scripts/gwnode dist/main.js from the installed package: migrations, built-in
 blueprints and native packages are read from beside it.
 
@@ -61,14 +63,20 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
   });
+  const console = await bundleConsole(join(fresh, 'console'));
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
-  return Object.entries(result.metafile.outputs)
+  const programs = Object.entries(result.metafile.outputs)
     .filter(([path]) => path.endsWith('.js'))
-    .map(([path, { bytes }]) => ({
-      path: join(relative(ROOT, folder), relative(fresh, join(ROOT, path))),
-      sizeBytes: bytes,
-    }));
+    .map(([path, { bytes }]) => ({ path: relative(fresh, join(ROOT, path)), sizeBytes: bytes }));
+  const first = console.filter(({ isFirst }) => isFirst);
+  return [
+    ...programs,
+    {
+      path: 'console, compressed, at first view',
+      sizeBytes: first.reduce((sum, file) => sum + file.gzipBytes, 0),
+    },
+  ].map(({ path, sizeBytes }) => ({ path: join(relative(ROOT, folder), path), sizeBytes }));
 }
 
 if (import.meta.main) {
