@@ -7,6 +7,7 @@ import { AddDevicePage } from './pages/add-device.tsx';
 import { BlueprintsPage } from './pages/blueprints.tsx';
 import { DevicePage } from './pages/device.tsx';
 import { OverviewPage } from './pages/overview.tsx';
+import { RulePage, RulesPage } from './pages/rules.tsx';
 import { ClaimPage, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { SitePage } from './pages/site.tsx';
 import { SystemPage } from './pages/system.tsx';
@@ -16,6 +17,7 @@ import { Button, Empty, ErrorNotice, Loading, useAction } from './ui.tsx';
 
 const PAGES: readonly [name: string, text: string, icon: string][] = [
   ['', 'Devices', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
+  ['rules', 'Rules', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
   ['blueprints', 'Blueprints', 'M6 2h8l5 5v15H6zM14 2v6h5'],
   ['site', 'Site', 'M3 11 12 3l9 8M6 9v11h12V9'],
   ['access', 'Access', 'M12 3l8 4v5c0 5-4 8-8 9-4-1-8-4-8-9V7z'],
@@ -28,6 +30,8 @@ function Page() {
   if (first === 'add') return <AddDevicePage />;
   if (first === 'devices' && second !== undefined)
     return <DevicePage key={second} name={second} tab={third ?? 'values'} />;
+  if (first === 'rules')
+    return second === undefined ? <RulesPage /> : <RulePage key={second} name={second} />;
   if (first === 'blueprints') return <BlueprintsPage />;
   if (first === 'site') return <SitePage />;
   if (first === 'access') return <AccessPage />;

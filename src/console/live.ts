@@ -4,8 +4,8 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import { call, path } from './api.ts';
-import { openMonitor } from './monitor.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import { openStream } from './stream.ts';
 import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './wire.ts';
 
 export interface KnownValue {
@@ -52,7 +52,7 @@ export function liveDevice(idOrSlug: string): LiveDevice | undefined {
 
 /** Connects and keeps connected until the end is called. */
 export function startLive(): () => void {
-  const stop = openMonitor({
+  const stop = openStream<MonitorMessage>('/v3/devices', {
     onOpen: () => {
       isConnected.value = true;
       // What happened while nobody listened is read.

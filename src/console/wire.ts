@@ -137,6 +137,20 @@ export interface Provisioned {
   config?: ConnectionConfiguration;
 }
 
+export interface Engine {
+  state: 'ACTIVE' | 'SUSPENDED';
+  timezone: string;
+}
+
+export interface Rule {
+  id: string;
+  slug: string;
+  disabled: boolean;
+  state: 'STARTED' | 'STOPPED';
+  /** Code is base64 of UTF-8 text. */
+  script: { code: string; runtime_version: 'V1' | 'V3'; exec_interval?: string };
+}
+
 export interface Blueprint {
   id: string;
   created_at: string;

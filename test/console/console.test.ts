@@ -224,6 +224,22 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     assert.match(await page.getByRole('alert').innerText(), /zip/);
   });
 
+  test('makes a rule, and shows what it logs', async () => {
+    await open('#/rules');
+    await says('No rule yet');
+    await page.getByRole('link', { name: 'New rule' }).click();
+    await page.fill('[name=slug]', 'greeting');
+    await page.fill('[name=code]', "enapter.log('grüß dich from a rule')");
+    await page.getByRole('button', { name: 'Make rule' }).click();
+    await page.locator('[data-test=logs]').getByText('grüß dich from a rule').waitFor();
+    await page.fill('[name=code]', 'this is no Lua');
+    await page.getByRole('button', { name: 'Save and run' }).click();
+    await page.locator('[data-test=logs]').getByText(/syntax error/).first().waitFor();
+    await open('#/rules');
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await says('Disabled');
+  });
+
   test('is usable on a phone: nothing sticks out at the side', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     for (const hash of [
@@ -232,6 +248,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       '#/devices/battery-1',
       '#/devices/battery-1/settings',
       '#/access',
+      '#/rules/greeting',
       '#/system',
     ]) {
       await open(hash);

@@ -273,12 +273,12 @@ function DoneCard({ done: { kind, made, blueprintError }, onMore }: { done: Done
         </>
       )}
       {made.config ? (
-        <Connection config={made.config} slug={made.slug} />
+        <Connection config={made.config} slug={made.slug} isModule={kind === 'module'} />
       ) : (
         <Notice kind="success">
           <p>
             {kind === 'lua'
-              ? 'Its script starts on the module by itself.'
+              ? 'Its script starts on the module by itself. What it needs to know is under Configuration on its page.'
               : 'The module is known already; nothing new was made.'}
           </p>
         </Notice>

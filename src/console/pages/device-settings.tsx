@@ -107,7 +107,7 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
   if (config)
     return (
       <Card title="Connection">
-        <Connection config={config} slug={device.slug} />
+        <Connection config={config} slug={device.slug} isModule={device.type === 'VIRTUAL_UCM'} />
       </Card>
     );
   return (

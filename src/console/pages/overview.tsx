@@ -1,5 +1,5 @@
 /** All devices at a glance. */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { attributeTitle, typeName } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevices, watchValues } from '../live.ts';
 import { isBlank, mainValues } from '../main-values.ts';
@@ -48,8 +48,22 @@ export function OverviewPage() {
   );
 }
 
+/** From so many devices on, looking for one takes too long. */
+const FILTER_FROM = 9;
+
+function isTroubled({ device }: LiveDevice): boolean {
+  return device.connectivity?.status !== 'ONLINE' || (device.raised_alert_names ?? []).length > 0;
+}
+
 function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
   for (const live of devices) void live.version.value;
+  const [text, setText] = useState('');
+  const [isTroubleOnly, setTroubleOnly] = useState(false);
+  const shown = devices.filter(
+    (live) =>
+      (!isTroubleOnly || isTroubled(live)) &&
+      `${live.device.name} ${live.device.slug}`.toLowerCase().includes(text.trim().toLowerCase()),
+  );
   const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
   const online = devices.filter(({ device }) => device.connectivity?.status === 'ONLINE').length;
   const alerts = devices.reduce((sum, { device }) => sum + (device.raised_alert_names?.length ?? 0), 0);
@@ -73,8 +87,24 @@ function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
           )}
         </Empty>
       )}
+      {devices.length >= FILTER_FROM && (
+        <div class="filter">
+          <input
+            type="search"
+            value={text}
+            placeholder="Find a device"
+            aria-label="Find a device"
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <label>
+            <input type="checkbox" checked={isTroubleOnly} onChange={() => setTroubleOnly(!isTroubleOnly)} />
+            Only offline or with alerts
+          </label>
+        </div>
+      )}
+      {shown.length === 0 && own.length > 0 && <Empty title="No device fits" />}
       <ul class="device-grid">
-        {devices.map((live) => (
+        {shown.map((live) => (
           <DeviceCard live={live} key={live.device.id} />
         ))}
       </ul>

@@ -2,7 +2,15 @@
 import { Code, CopyButton, Button, download, Fact, Notice } from '../ui.tsx';
 import type { ConnectionConfiguration } from '../wire.ts';
 
-export function Connection({ config, slug }: { config: ConnectionConfiguration; slug: string }) {
+export function Connection({
+  config,
+  slug,
+  isModule = false,
+}: {
+  config: ConnectionConfiguration;
+  slug: string;
+  isModule?: boolean;
+}) {
   const text = JSON.stringify(config, undefined, 2);
   const { mqtt_credentials: credentials } = config;
   const isPlain = 'username' in credentials;
@@ -41,9 +49,19 @@ export function Connection({ config, slug }: { config: ConnectionConfiguration; 
             </Button>
           ))}
       </div>
-      <h3>Try it with mosquitto</h3>
-      <p class="hint">Sends one message as this device; the package is called mosquitto-clients.</p>
-      <Code text={mosquittoLine(config)} />
+      {isModule ? (
+        <>
+          <h3>Start it on the other board</h3>
+          <p class="hint">In the program folder there, with the downloaded file.</p>
+          <Code text={`npm run module -- --config ${slug}.json`} />
+        </>
+      ) : (
+        <>
+          <h3>Try it with mosquitto</h3>
+          <p class="hint">Sends one message as this device; the package is called mosquitto-clients.</p>
+          <Code text={mosquittoLine(config)} />
+        </>
+      )}
     </div>
   );
 }

@@ -1,17 +1,16 @@
-/** The WebSocket on which the gateway tells everything that happens to devices; it reconnects by itself. */
-import type { MonitorMessage } from './wire.ts';
+/** A WebSocket on which the gateway tells what happens; it reconnects by itself. */
 
-export interface MonitorOptions {
-  onOpen(): void;
-  onClose(): void;
-  onMessage(message: MonitorMessage): void;
+export interface StreamOptions<Message> {
+  onOpen?(): void;
+  onClose?(): void;
+  onMessage(message: Message): void;
 }
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 10_000;
 
-/** Connects; returns the end. */
-export function openMonitor(options: MonitorOptions): () => void {
+/** Connects to a path of the API; returns the end. */
+export function openStream<Message>(path: string, options: StreamOptions<Message>): () => void {
   let socket: WebSocket | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let delayMs = RETRY_FIRST_MS;
@@ -20,18 +19,16 @@ export function openMonitor(options: MonitorOptions): () => void {
   function connect(): void {
     clearTimeout(retry);
     const { protocol, host } = location;
-    const opened = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/v3/devices`);
+    const opened = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}${path}`);
     socket = opened;
     opened.addEventListener('open', () => {
       delayMs = RETRY_FIRST_MS;
-      options.onOpen();
+      options.onOpen?.();
     });
-    opened.addEventListener('message', ({ data }) =>
-      options.onMessage(JSON.parse(String(data)) as MonitorMessage),
-    );
+    opened.addEventListener('message', ({ data }) => options.onMessage(JSON.parse(String(data)) as Message));
     opened.addEventListener('close', () => {
       if (isEnded || socket !== opened) return;
-      options.onClose();
+      options.onClose?.();
       retry = setTimeout(connect, delayMs);
       delayMs = Math.min(delayMs * 2, RETRY_MAX_MS);
     });
