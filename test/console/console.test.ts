@@ -35,7 +35,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await stopBundler();
     gateway = await startTestGateway(
       { after: (end) => void ends.push(end as () => unknown) },
-      { consoleDir },
+      { consoleDir, environment: { GATEWAY_RULE_SANDBOX: 'true' } },
     );
     browser = await openBrowser(executable ?? '');
     page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
@@ -234,7 +234,11 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('[data-test=logs]').getByText('grüß dich from a rule').waitFor();
     await page.fill('[name=code]', 'this is no Lua');
     await page.getByRole('button', { name: 'Save and run' }).click();
-    await page.locator('[data-test=logs]').getByText(/syntax error/).first().waitFor();
+    await page
+      .locator('[data-test=logs]')
+      .getByText(/syntax error/)
+      .first()
+      .waitFor();
     await open('#/rules');
     await page.getByRole('button', { name: 'Disable' }).click();
     await says('Disabled');
