@@ -1,24 +1,60 @@
 /** Reads samples from wherever they are: day blocks, parts, what is being sealed, what is open. */
 import { decodeBlock } from './block.ts';
 import type { Resolution } from './block-store.ts';
-import type { PlacedValue, SampleSource, Visitor } from './column-cursor.ts';
+import type { LiveSource, PlacedValue, Visitor } from './column-cursor.ts';
 import { dayOf, type EngineState, kindOfSeries, reportDamage } from './engine-state.ts';
 import type { OpenSeries } from './open-data.ts';
+import type { PartRef } from './part-directory.ts';
 import { cellAt, decodeRollup, type Rollup } from './rollup.ts';
 import { Samples } from './samples.ts';
 
 const DAY_S = 86_400;
 const RESOLUTIONS: readonly Resolution[] = [1, 60, 900];
 
-export interface BlockSource extends SampleSource {
+export interface BlockSource extends LiveSource {
   /** All stored samples of one day in order of time, without those in the journal, into `into`. */
   readStored(seriesId: number, day: number, into: Samples): void;
   rollup(seriesId: number, resolution: Resolution, day: number): Rollup | undefined;
 }
 
+/** What of a series is not in day blocks. */
+interface RecentData {
+  /** In the journal only, in order of arrival. */
+  open(seriesId: number): readonly OpenSeries[];
+  /** Parts with this id and later ones are left out: what they hold is in `open`, or came too late. */
+  readonly endPartId: number;
+}
+
 export function createBlockSource(state: EngineState): BlockSource {
-  const { store, parts } = state;
   const scratch = new Samples('number', 4_096);
+  const live: RecentData = {
+    open: (seriesId) => [state.sealing, state.open.series].flatMap((open) => open?.get(seriesId) ?? []),
+    endPartId: Number.POSITIVE_INFINITY,
+  };
+  return {
+    ...createSource(state, live, scratch),
+    asOfNow: (seriesIds) => createSource(state, freeze(state, live, seriesIds), scratch),
+  };
+}
+
+function freeze(state: EngineState, live: RecentData, seriesIds: readonly number[]): RecentData {
+  const frozen = new Map(
+    seriesIds.map((seriesId) => [seriesId, live.open(seriesId).map((open) => open.frozen())]),
+  );
+  return {
+    // A device that is deleted meanwhile is gone from all columns.
+    open: (seriesId) => (state.definitions.has(seriesId) ? (frozen.get(seriesId) ?? []) : []),
+    endPartId: state.store.number('next_part_id'),
+  };
+}
+
+/** @param scratch only used within one call */
+function createSource(
+  state: EngineState,
+  recent: RecentData,
+  scratch: Samples,
+): Omit<BlockSource, 'asOfNow'> {
+  const { store } = state;
 
   function readBlock(seriesId: number, day: number, into: Samples): boolean {
     const bytes = store.block(seriesId, 1, day);
@@ -41,7 +77,8 @@ export function createBlockSource(state: EngineState): BlockSource {
   }
 
   function readParts(seriesId: number, day: number, into: Samples): void {
-    for (const { id } of parts.ofDay(seriesId, day)) {
+    for (const { id } of state.parts.ofDay(seriesId, day)) {
+      if (id >= recent.endPartId) continue;
       // Its samples are in the day block already when a compaction was cut short before the directory was.
       const bytes = store.part(id);
       if (bytes) decodeInto(seriesId, bytes, into, 'part');
@@ -49,9 +86,7 @@ export function createBlockSource(state: EngineState): BlockSource {
   }
 
   function readOpen(seriesId: number, fromS: number, toS: number, into: Samples): void {
-    for (const source of [state.sealing, state.open.series]) {
-      source?.get(seriesId)?.readInto(into, fromS, toS);
-    }
+    for (const open of recent.open(seriesId)) open.readInto(into, fromS, toS);
   }
 
   function readStored(seriesId: number, day: number, into: Samples): void {
@@ -71,11 +106,14 @@ export function createBlockSource(state: EngineState): BlockSource {
     }
   }
 
+  function partsWithin(seriesId: number, fromS: number, toS: number): PartRef[] {
+    return state.parts.within(seriesId, fromS, toS).filter(({ id }) => id < recent.endPartId);
+  }
+
   function hasRecent(seriesId: number, fromS: number, toS: number): boolean {
     return (
-      parts.within(seriesId, fromS, toS).length > 0 ||
-      hasSamples(state.sealing?.get(seriesId), fromS, toS) ||
-      hasSamples(state.open.series.get(seriesId), fromS, toS)
+      partsWithin(seriesId, fromS, toS).length > 0 ||
+      recent.open(seriesId).some((open) => open.nextFrom(fromS) < toS)
     );
   }
 
@@ -108,7 +146,7 @@ export function createBlockSource(state: EngineState): BlockSource {
     else visitSamples(scratch, fromS, toS, visitor);
   }
 
-  const source: BlockSource = {
+  const source: Omit<BlockSource, 'asOfNow'> = {
     readStored,
     rollup,
     visit: (seriesId, fromS, toS, granularityS, visitor) => {
@@ -128,10 +166,8 @@ export function createBlockSource(state: EngineState): BlockSource {
         const day = store.firstDay(seriesId, resolution, dayOf(fromS));
         if (day !== undefined) next = Math.min(next, day * DAY_S);
       }
-      for (const { firstS } of parts.within(seriesId, fromS, next)) next = Math.min(next, firstS);
-      for (const open of [state.sealing, state.open.series]) {
-        next = Math.min(next, open?.get(seriesId)?.nextFrom(fromS) ?? next);
-      }
+      for (const { firstS } of partsWithin(seriesId, fromS, next)) next = Math.min(next, firstS);
+      for (const open of recent.open(seriesId)) next = Math.min(next, open.nextFrom(fromS));
       return Math.max(fromS, next);
     },
     last: (seriesId, fromS, toS) => {
@@ -167,9 +203,9 @@ export function createBlockSource(state: EngineState): BlockSource {
       const found = store.lastDay(seriesId, resolution, day - 1);
       if (found !== undefined) days.push(found);
     }
-    for (const part of parts.within(seriesId, 0, day * DAY_S)) days.push(part.day);
-    for (const open of [state.sealing, state.open.series]) {
-      const lastS = open?.get(seriesId)?.lastBefore(day * DAY_S);
+    for (const part of partsWithin(seriesId, 0, day * DAY_S)) days.push(part.day);
+    for (const open of recent.open(seriesId)) {
+      const lastS = open.lastBefore(day * DAY_S);
       if (lastS !== undefined) days.push(dayOf(lastS));
     }
     return days.length > 0 ? Math.max(...days) : undefined;
@@ -197,10 +233,6 @@ export function createBlockSource(state: EngineState): BlockSource {
   }
 
   return source;
-}
-
-function hasSamples(series: OpenSeries | undefined, fromS: number, toS: number): boolean {
-  return series !== undefined && series.nextFrom(fromS) < toS;
 }
 
 function visitSamples(samples: Samples, fromS: number, toS: number, visitor: Visitor): void {

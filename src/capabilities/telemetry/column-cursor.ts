@@ -19,6 +19,15 @@ export interface SampleSource {
   nextData(seriesId: number, fromS: number, toS: number): number;
 }
 
+/** Where queries read from while samples go on to arrive. */
+export interface LiveSource extends SampleSource {
+  /**
+   * The series as they are now: however long the answer takes, all its columns know the same messages. Only
+   * samples of past days that arrive meanwhile may appear, when their day is compacted before it is read.
+   */
+  asOfNow(seriesIds: readonly number[]): SampleSource;
+}
+
 export interface Visitor {
   samples(samples: Samples, from: number, to: number): void;
   summary(timestampS: number, summary: Summary): void;

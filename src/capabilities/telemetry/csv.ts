@@ -1,5 +1,5 @@
 /** Rows of a query as CSV text (http-contract.md section 10.3). */
-import { type ColumnCursor, createColumnCursor, type SampleSource } from './column-cursor.ts';
+import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
 import type { StoredValue } from './model.ts';
 import type { ColumnType, QueryPlan } from './query-plan.ts';
 
@@ -10,9 +10,10 @@ const CELLS_PER_TURN = 8_192;
 
 /**
  * The rows, in pieces. An empty piece is a pause: the caller may do something else before it asks for the
- * next one. Memory does not grow with the length of the answer.
+ * next one. Memory does not grow with the length of the answer, which says what was known at its beginning.
  */
-export function* csvRows(plan: QueryPlan, source: SampleSource): Generator<string> {
+export function* csvRows(plan: QueryPlan, live: LiveSource): Generator<string> {
+  const source = live.asOfNow(plan.columns.flatMap(({ seriesId }) => seriesId ?? []));
   const cursors = plan.columns.map((column) => createColumnCursor(plan, column, source));
   const types = plan.columns.map((column) => column.type);
   const { granularityS } = plan;

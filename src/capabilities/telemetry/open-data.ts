@@ -68,6 +68,14 @@ export class OpenSeries {
     tail.reset(tail.kind);
   }
 
+  /** What it holds now; samples that come later are not in it. */
+  frozen(): OpenSeries {
+    const copy = new OpenSeries(this.#id, this.kind, this.#chunkSamples);
+    copy.#chunks.push(...this.#chunks);
+    copy.#tail.append(this.#tail);
+    return copy;
+  }
+
   /** Appends what lies in [fromS, toS), in order of arrival. */
   readInto(into: Samples, fromS: number, toS: number): void {
     for (const { bytes, firstS, lastS } of this.#chunks) {

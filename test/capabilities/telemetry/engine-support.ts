@@ -49,6 +49,8 @@ export interface TestEngine {
   killed(afterPauses: number, work: () => Promise<void>): Promise<void>;
   restart(): void;
   rows(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): string[];
+  /** The same as the thread of the store reads it, with pauses. */
+  pieces(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): Generator<string>;
   close(): void;
 }
 
@@ -118,10 +120,9 @@ export function startEngine(options: {
       self.database.close();
       open();
     },
-    rows: (range, wishes) => {
-      const columns = wishes.map((wish) => planned(wish));
-      return [...csvRows({ ...range, columns }, self.engine.source)].join('').split('\n').slice(0, -1);
-    },
+    rows: (range, wishes) => [...self.pieces(range, wishes)].join('').split('\n').slice(0, -1),
+    pieces: (range, wishes) =>
+      csvRows({ ...range, columns: wishes.map((wish) => planned(wish)) }, self.engine.source),
     close: () => self.database.close(),
   };
 

@@ -97,6 +97,51 @@ describe('a damaged block', () => {
   });
 });
 
+describe('an answer', () => {
+  for (const [what, meanwhile] of [
+    ['arrive', () => Promise.resolve()],
+    ['arrive and are sealed', (engine: TestEngine) => engine.engine.seal()],
+  ] as const)
+    test(`knows the same messages in all its columns while further ones ${what}`, async (t) => {
+      const engine = startEngine({ folder: temporaryFolder(t) });
+      t.after(() => engine.close());
+      const series = [engine.addSeries('float'), engine.addSeries('string'), engine.addSeries('integer')];
+      const message = (at: number): void =>
+        engine.write(series.map((each, index) => [each, TODAY_S + at, index === 1 ? `text ${at}` : at]));
+      message(0);
+      await engine.engine.seal();
+      message(1);
+      const pieces = engine.pieces(
+        { fromS: TODAY_S, toS: TODAY_S + 100, granularityS: 1 },
+        series.map((of) => ({ of, aggregation: 'last' })),
+      );
+      let text = '';
+      let at = 2;
+      for (const piece of pieces) {
+        text += piece;
+        // Between two pieces the thread of the store takes in what arrives.
+        message(at++);
+        await meanwhile(engine);
+      }
+      assert.ok(at > 4, 'there were pauses');
+      assert.equal(text, `${TODAY_S},0,text 0,0\n${TODAY_S + 1},1,text 1,1\n`);
+    });
+
+  test('has nothing of a device that is deleted while it is read', async (t) => {
+    const engine = startEngine({ folder: temporaryFolder(t) });
+    t.after(() => engine.close());
+    const series = engine.addSeries('string');
+    engine.write([[series, TODAY_S, 'gone']]);
+    const pieces = engine.pieces({ fromS: TODAY_S, toS: TODAY_S + 100, granularityS: 1 }, [
+      { of: engine.addSeries('float'), aggregation: 'last' },
+      { of: series, aggregation: 'last' },
+    ]);
+    pieces.next();
+    engine.drop(series);
+    assert.equal([...pieces].join(''), '');
+  });
+});
+
 describe('retention', () => {
   test('leaves minutes of old samples, quarter hours of old minutes, then nothing', async (t) => {
     const policy = { sampleDays: 3, minuteDays: 6, quarterDays: 9 };

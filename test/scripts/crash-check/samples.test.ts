@@ -60,6 +60,9 @@ describe('samples of the crash check', () => {
     const emptied = all();
     emptied[0]?.splice(5, 1, '');
     assert.deepEqual(judge(emptied), ['lost']);
+    const inPart = row(FROM_S + 9);
+    inPart[5] = '';
+    assert.deepEqual(judge([...all(), inPart]), ['lost'], 'a message is there whole or not at all');
   });
 
   it('show in the average when one of them counts twice', () => {
