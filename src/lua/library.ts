@@ -33,6 +33,9 @@ local create, resume, yield, status, running, isyieldable, close = coroutine.cre
   coroutine.yield, coroutine.status, coroutine.running, coroutine.isyieldable, coroutine.close
 local globals, traceback, collect, tointeger = _G, debug.traceback, collectgarbage, math.tointeger
 local take = host.take
+-- Less memory at rest for a little more work: hundreds of states stand side by side.
+collect('setpause', 140)
+
 local tag, flags = {}, { false, false }
 local weak = { __mode = 'k' }
 local busy, mains = setmetatable({}, weak), setmetatable({}, weak)

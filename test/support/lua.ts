@@ -38,8 +38,19 @@ export interface TestScriptOptions {
 
 export const system = createSystemClock();
 
-export function testRota(limits: Partial<Limits['lua']> = {}): Rota {
-  return new Rota({ clock: system, nextTurn, limits: { ...LIMITS.lua, ...limits } });
+/** `onSlice` hears the number of each seat that gets a slice. */
+export function testRota(
+  limits: Partial<Limits['lua']> = {},
+  onSlice: (seat: number) => void = () => undefined,
+): Rota {
+  return new Rota({
+    clock: system,
+    nextTurn,
+    limits: { ...LIMITS.lua, ...limits },
+    onSlice: (seat, isRunning) => {
+      if (isRunning) onSlice(seat);
+    },
+  });
 }
 
 export function testScript(options: TestScriptOptions = {}): TestScript {
