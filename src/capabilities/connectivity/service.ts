@@ -7,7 +7,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { MqttBroker, MqttHooks, MqttMessage } from '../../platform/mqtt/index.ts';
+import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
 import { decodeMessage, type MessageLimits } from '../../protocol/device-message.ts';
 import {
   commandRequestTopic,
@@ -139,15 +139,23 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     });
   }
 
+  /** A module speaks for every device that it carries. */
+  const identityOf = (hardwareId: string): MqttIdentity => ({
+    key: hardwareId,
+    devices: () => devices.atHardware(hardwareId).length,
+  });
+
   const hooks: MqttHooks = {
     authenticate: async ({ username, password }) => {
       if (username === undefined || password === undefined) return 'not_authorized';
       const hardwareId = provisioning.verifyPassword(username, password);
-      return hardwareId === undefined ? 'bad_credentials' : { key: hardwareId };
+      return hardwareId === undefined ? 'bad_credentials' : identityOf(hardwareId);
     },
     authenticateCertificate: async ({ commonName, fingerprint }) => {
       const hardwareId = provisioning.verifyCertificate(fingerprint);
-      return hardwareId !== undefined && hardwareId === commonName ? { key: hardwareId } : 'not_authorized';
+      return hardwareId !== undefined && hardwareId === commonName
+        ? identityOf(hardwareId)
+        : 'not_authorized';
     },
     mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
     maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),

@@ -183,13 +183,15 @@ export class Publications {
 
   /** False when the message is dropped; may stop the reading for a while. */
   #keepRate(qos: 0 | 1 | 2, nowMs: number): boolean {
+    // Of a module with a hundred devices each device may send as much as if it were alone.
+    const tokens = 1 / Math.max(1, this.#session.identity.devices?.() ?? 1);
     if (qos === 0) {
-      if (this.#bucket.take(nowMs)) return true;
+      if (this.#bucket.take(nowMs, tokens)) return true;
       this.#context.meters.dropped.inc({ reason: 'rate' });
       this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
       return false;
     }
-    const waitMs = this.#bucket.borrow(nowMs);
+    const waitMs = this.#bucket.borrow(nowMs, tokens);
     if (waitMs > 0) {
       this.#context.meters.throttled.inc();
       this.#warnOfRate('messages come too fast, the connection is slowed down');

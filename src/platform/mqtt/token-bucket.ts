@@ -15,18 +15,18 @@ export class TokenBucket {
     this.#atMs = nowMs;
   }
 
-  /** Takes one token; false, and nothing taken, when there is none. */
-  take(nowMs: number): boolean {
+  /** Takes a token, or a part of one; false, and nothing taken, when there is not so much. */
+  take(nowMs: number, tokens = 1): boolean {
     this.#refill(nowMs);
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
+    if (this.#tokens < tokens) return false;
+    this.#tokens -= tokens;
     return true;
   }
 
-  /** Takes one token even on credit; returns the milliseconds until the credit is paid back, 0 if none. */
-  borrow(nowMs: number): number {
+  /** Takes it even on credit; returns the milliseconds until the credit is paid back, 0 if none. */
+  borrow(nowMs: number, tokens = 1): number {
     this.#refill(nowMs);
-    this.#tokens -= 1;
+    this.#tokens -= tokens;
     return this.#tokens >= 0 ? 0 : Math.ceil((-this.#tokens * 1_000) / this.#perSecond);
   }
 

@@ -14,6 +14,8 @@ export type MqttLimits = Limits['mqtt'];
 export interface MqttIdentity {
   /** Stable key: sessions are counted, found and closed by it. */
   key: string;
+  /** How many devices speak through it now, each with a share of its own of the rate. Absent: one. */
+  devices?: () => number;
 }
 
 /** A client certificate of our own authority; that its owner has the key was proven by the handshake. */

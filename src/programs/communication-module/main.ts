@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
-import { createLog } from '../../platform/log/index.ts';
+import { createLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent, programEntry } from '../../platform/processes/index.ts';
 import { startThread } from '../../platform/threads/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
@@ -39,7 +39,7 @@ The gateway starts its own module by itself.
 /** What the program was started with, and when it shall end. */
 interface Orders {
   configuration: ModuleConfiguration;
-  level: 'debug' | 'info' | 'warn' | 'error';
+  level: LogLevel;
   signal: AbortSignal;
   /** Lets go of the parent. */
   close: () => void;
@@ -81,9 +81,9 @@ async function ordersOfParent(): Promise<Orders> {
   };
 }
 
-function levelOf(word: unknown): Orders['level'] {
-  const level = (['debug', 'info', 'warn', 'error'] as const).find((known) => known === word);
-  if (level === undefined) throw new Error('the log level must be debug, info, warn or error');
+function levelOf(word: unknown): LogLevel {
+  const level = (['debug', 'info', 'warn', 'error', 'fatal'] as const).find((known) => known === word);
+  if (level === undefined) throw new Error('the log level must be debug, info, warn, error or fatal');
   return level;
 }
 

@@ -212,6 +212,8 @@ describe('the access list', () => {
     assert.equal(await login(undefined, undefined), 'not_authorized');
     assert.equal(await login(credentials.username, undefined), 'not_authorized');
     assert.equal(await login(credentials.username, 'wrong'), 'bad_credentials');
-    assert.deepEqual(await login(credentials.username, credentials.password), { key: credentials.username });
+    const identity = await login(credentials.username, credentials.password);
+    assert.ok(typeof identity === 'object' && identity.key === credentials.username);
+    assert.equal(identity.devices?.(), 1);
   });
 });

@@ -304,6 +304,21 @@ describe('the rate of one identity', () => {
     assert.equal(b.messages.filter(({ session }) => session.identity.key === 'b').length, 20);
   });
 
+  test('grows with the devices that speak through it', async (t) => {
+    let devices = 3;
+    const identity = { key: 'a', devices: () => devices };
+    const b = await startTestBroker(t, { limits, hook: { authenticate: () => Promise.resolve(identity) } });
+    const { client } = await login(b);
+    for (let count = 0; count < 100; count++) client.send(publishBytes('from/a/x', `${count}`));
+    await turns(200);
+    assert.equal(b.messages.length, 60);
+    devices = 1;
+    await b.clock.advance(1_000);
+    for (let count = 0; count < 100; count++) client.send(publishBytes('from/a/x', `${count}`));
+    await turns(200);
+    assert.equal(b.messages.length, 70);
+  });
+
   test('is not fresh again after a reconnect', async (t) => {
     const b = await startTestBroker(t, { limits });
     for (let attempt = 0; attempt < 3; attempt++) {
