@@ -36,7 +36,7 @@ blueprints and native packages are read from beside it.
   --quiet         say nothing when all went well
   --help          this text`;
 
-/** Bundles all programs; resolves with path and size of each file. Maps for readable stacks lie beside. */
+/** Bundles all programs and the console; resolves with path and size of each program, and the size of the console. Maps for readable stacks lie beside. */
 export async function bundle(folder: string): Promise<{ path: string; sizeBytes: number }[]> {
   // A gateway that runs from there finds its worker threads' files at any moment but one.
   const fresh = `${folder}.new`;
@@ -63,13 +63,13 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
   });
-  const console = await bundleConsole(join(fresh, 'console'));
+  const consoleFiles = await bundleConsole(join(fresh, 'console'));
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
   const programs = Object.entries(result.metafile.outputs)
     .filter(([path]) => path.endsWith('.js'))
     .map(([path, { bytes }]) => ({ path: relative(fresh, join(ROOT, path)), sizeBytes: bytes }));
-  const first = console.filter(({ isFirst }) => isFirst);
+  const first = consoleFiles.filter(({ isFirst }) => isFirst);
   return [
     ...programs,
     {

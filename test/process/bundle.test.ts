@@ -36,8 +36,8 @@ describe('the production bundle', () => {
     home.remove();
   });
 
-  test('has one file per program, with a map for readable stacks beside it', () => {
-    assert.equal(written.length, PROGRAMS.length);
+  test('has one file per program, with a map for readable stacks beside it, and the console', () => {
+    assert.equal(written.length, PROGRAMS.length + 1);
     for (const name of PROGRAMS) {
       const path = join(home.folder, 'installed/dist', `${name}.js`);
       assert.ok(statSync(path).size > 0 && statSync(`${path}.map`).size > 0);
@@ -51,6 +51,8 @@ describe('the production bundle', () => {
       const [token = ''] = await createTokens(home, 'OWNER', 1);
       const answer = await fetch(`${home.baseUrl}/v3/site`, { headers: { 'X-Service-Auth-Token': token } });
       assert.equal(answer.status, 200);
+      const page = await fetch(`${home.baseUrl}/`);
+      assert.match(await page.text(), /<script type="module" src="\/app-[A-Z0-9]{8}\.js">/);
       assert.equal(typeof ((await answer.json()) as { site: { id: string } }).site.id, 'string');
     } finally {
       const { code } = await gateway.end('SIGTERM');
