@@ -69,11 +69,12 @@ export class Scripts {
       onFailure: options.onJobFailure,
       onSettled: options.onSettled,
     });
+    const time = timeFunctions({ clock, timeZone: options.timeZone, delayMs: limits.delayMs });
     const state = new LuaState({
       memoryBytes: options.memoryBytes,
       libraries: [TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...options.libraries],
       functions: {
-        ...timeFunctions({ clock, timeZone: options.timeZone, delayMs: limits.delayMs }),
+        ...time.functions,
         ...JSON_FUNCTIONS,
         ...jobs.functions,
         ...bundleFunctions(options),
@@ -88,7 +89,15 @@ export class Scripts {
     if (!image) this.#images.set(options.kind, (image = state.image()));
     const createMachine = (): LuaMachine =>
       new LuaMachine({ state, clock, overlaps: options.overlaps, onReady: () => script.wake() });
-    const script = new Script({ state, image, jobs, createMachine, seed, resetBytes: limits.resetBytes });
+    const script = new Script({
+      state,
+      image,
+      jobs,
+      createMachine,
+      seed,
+      resetBytes: limits.resetBytes,
+      stopWaits: time.stop,
+    });
     script.takeSeat((turns) => rota.seat(turns, options.onPaused));
     return script;
   }
@@ -117,6 +126,7 @@ interface ScriptParts {
   createMachine: () => LuaMachine;
   seed: () => [bigint, bigint];
   resetBytes: number;
+  stopWaits: () => void;
 }
 
 export class Script {
@@ -157,8 +167,9 @@ export class Script {
    * that, or broke, and a new one is to be made.
    */
   reset(): boolean {
-    const { state, image, resetBytes, createMachine } = this.#parts;
+    const { state, image, resetBytes, createMachine, stopWaits } = this.#parts;
     this.jobs.clear();
+    stopWaits();
     const isBroken = this.#machine.failure !== undefined;
     this.#machine.close();
     if (isBroken || state.sizeBytes > resetBytes) return false;
@@ -186,6 +197,7 @@ export class Script {
   /** Ends everything where it stands. Its memory is free as soon as nobody holds this object. */
   close(): void {
     this.jobs.clear();
+    this.#parts.stopWaits();
     this.machine.close();
     this.#seat?.leave();
   }

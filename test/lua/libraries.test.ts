@@ -4,6 +4,7 @@ import { assert as assertProperty, constantFrom, integer, property } from 'fast-
 import { LIMITS } from '../../src/lib/limits.ts';
 import { calendarFields, epochOf } from '../../src/lua/index.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 import { testScript, type TestScriptOptions } from '../support/lua.ts';
 
 async function prints(source: string, options: TestScriptOptions = {}): Promise<string[]> {
@@ -43,6 +44,16 @@ describe('os', () => {
     await run('print(os.clock(), system.uptime())');
     script.close();
     assert.deepEqual(printed, ['0.0\t0\t2.0', '2.5\t2']);
+  });
+
+  test('a wait ends with its script and leaves no timer behind', async () => {
+    const testClock = clock();
+    const { run, script } = testScript({ clock: testClock });
+    const waiting = run('system.delay(1e9)');
+    await until(() => testClock.waiting > 0);
+    script.close();
+    assert.equal((await waiting)?.reason, 'stopped');
+    assert.equal(testClock.waiting, 0);
   });
 
   test('refuses times that there are not', async () => {

@@ -76,16 +76,19 @@ end
 `,
 };
 
-/** `timeZone` is asked at every call. Waits are not shorter than `delayMs`. */
-export function timeFunctions(options: {
-  clock: ScriptClock;
-  timeZone: () => string;
-  delayMs: number;
-}): Record<string, HostFunction> {
+/**
+ * `timeZone` is asked at every call. Waits are not shorter than `delayMs`; `stop` ends those that go on, which
+ * would hold the script in memory until they are over.
+ */
+export function timeFunctions(options: { clock: ScriptClock; timeZone: () => string; delayMs: number }): {
+  functions: Record<string, HostFunction>;
+  stop: () => void;
+} {
   const { clock, timeZone } = options;
   const startedMs = clock.monotonicMs();
+  const waits = new Set<{ cancel(): void }>();
   const zoneOf = (isUtc: unknown): string => (isUtc === true ? 'UTC' : timeZone());
-  return {
+  const functions: Record<string, HostFunction> = {
     now: { call: () => [BigInt(Math.floor(clock.wallMs() / 1_000))] },
     elapsed: { call: () => [(clock.monotonicMs() - startedMs) / 1_000] },
     epoch: {
@@ -118,9 +121,20 @@ export function timeFunctions(options: {
         if (durationMs === undefined || Number.isNaN(durationMs))
           throw new LuaError("bad argument #1 to 'delay' (number expected)");
         return new Promise((resolve) => {
-          clock.setTimer(Math.max(durationMs, options.delayMs), () => resolve());
+          const wait = clock.setTimer(Math.max(durationMs, options.delayMs), () => {
+            waits.delete(wait);
+            resolve();
+          });
+          waits.add(wait);
         });
       },
+    },
+  };
+  return {
+    functions,
+    stop: () => {
+      for (const wait of waits) wait.cancel();
+      waits.clear();
     },
   };
 }
