@@ -13,11 +13,15 @@ export interface Principal {
   rateKey: string;
 }
 
+const RANK = Object.fromEntries(ROLES.map((role, rank) => [role, rank])) as Record<Role, number>;
+/** Asked for every property of every device in a list. */
+const ROLE_OF = new Map(ROLES.map((role) => [role.toLowerCase(), role]));
+
 export function roleIncludes(role: Role, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+  return RANK[role] >= RANK[needed];
 }
 
 /** Access levels of manifests are roles in lower case. */
 export function roleOfAccessLevel(accessLevel: string): Role | undefined {
-  return ROLES.find((role) => role === accessLevel.toUpperCase());
+  return ROLE_OF.get(accessLevel) ?? ROLE_OF.get(accessLevel.toLowerCase());
 }
