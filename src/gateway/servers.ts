@@ -2,11 +2,14 @@
 import type { Auth } from '../capabilities/auth/index.ts';
 import { resolveSiteId } from '../capabilities/site/index.ts';
 import { packagePath } from '../platform/files/index.ts';
+import { networkNames } from '../platform/host/index.ts';
 import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { Ground } from './ground.ts';
 import { routeGroups } from './route-groups.ts';
+
+const LOOPBACK = '127.0.0.1';
 
 export interface Servers {
   http: Http;
@@ -38,7 +41,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
   const routes = groups.flatMap((group) => group.routes);
   const streams = groups.flatMap((group) => group.streams ?? []);
   const http = createHttp({
-    host: config.httpHost,
+    host: config.http ? config.httpHost : LOOPBACK,
     port: config.httpPort,
     https:
       tls && config.https
@@ -50,6 +53,9 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     authenticate: (token) => parts.auth.authenticate(token),
     isClaimed: () => parts.auth.isClaimed(),
     anonymous: config.anonymousRole === 'NONE' ? undefined : anonymousPrincipal(config.anonymousRole),
+    ownNames: () => networkNames(config.publicHost).dns,
+    // Browsers that were told so come with TLS to every port and go no further at a certificate of ours.
+    strictTransport: !config.http && config.tlsCertificate !== undefined,
     resolvers: {
       site_id: resolveSiteId(parts.site),
       device_id: (value) => parts.devices.require(value).id,

@@ -154,6 +154,20 @@ describe('the gateway', () => {
     assert.equal((config as Configuration).mqtt_protocol, 'MQTT');
   });
 
+  test('told to keep plain HTTP to itself serves others over TLS only', async (t) => {
+    const environment = { GATEWAY_HTTP: 'false', GATEWAY_HTTP_HOST: '127.0.0.2' };
+    const { ports, origin } = await startSecure(t, { environment });
+    assert.equal((await fetch(`${origin}/healthz`, { headers: { Connection: 'close' } })).status, 200);
+    await assert.rejects(fetch(`http://127.0.0.2:${ports.httpPort}/healthz`), TypeError);
+    const options = { rejectUnauthorized: false, agent: false };
+    const status = await new Promise((resolve, reject) => {
+      get(`https://127.0.0.2:${ports.httpsPort}/healthz`, options, (response) =>
+        resolve(response.resume().statusCode),
+      ).on('error', reject);
+    });
+    assert.equal(status, 200);
+  });
+
   test('answers over HTTPS to who trusts its authority, and keeps its keys to itself', async (t) => {
     const gateway = await startSecure(t);
     const { config } = await provision(gateway);

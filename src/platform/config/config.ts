@@ -57,6 +57,8 @@ export function loadConfig(source: ConfigSource): Config {
     if (isUnknownVariable(name)) faults.push(`${name}: unknown option`);
   if ((config['tlsCertificate'] === undefined) !== (config['tlsPrivateKey'] === undefined))
     faults.push('tls_certificate and tls_private_key: one is of no use without the other');
+  if (config['http'] === false && config['https'] === false)
+    faults.push('http and https: with both off nobody else reaches the gateway');
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(config) as unknown as Config;
 }

@@ -41,6 +41,13 @@ export const OPTIONS = [
     default: '0.0.0.0',
     purpose: 'Address on which the HTTP API listens; 127.0.0.1 keeps it for this machine and a proxy on it.',
   },
+  {
+    name: 'http',
+    type: 'boolean',
+    default: true,
+    purpose:
+      'Serves plain HTTP on the address of http_host; false keeps it for this machine, and others need HTTPS.',
+  },
   { name: 'http_port', ...port, default: 8_080, purpose: 'Port of the HTTP API; 0 picks a free one.' },
   {
     name: 'https',

@@ -3,11 +3,12 @@ import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { commonHeaders, errorAnswer, jsonAnswer, watchedBody } from './answer.ts';
+import { commonHeaders, errorAnswer, jsonAnswer, STRICT_TRANSPORT, watchedBody } from './answer.ts';
 import { addFiles, type FilesOptions } from './files.ts';
 import { boundedBody, parseBody, readText } from './parse.ts';
 import {
   type Environment,
+  isEncrypted,
   type Pipeline,
   remoteAddressOf,
   type RequestContext,
@@ -45,6 +46,8 @@ export interface AppOptions {
   corsOrigins?: readonly string[] | undefined;
   /** Files for browsers, beside the operations. */
   files?: FilesOptions | undefined;
+  /** Tells browsers over TLS to come over TLS only; wrong wherever plain HTTP or another certificate is in use. */
+  strictTransport?: boolean;
 }
 
 /** An operation that was answered, for the record. */
@@ -90,7 +93,10 @@ function newHono(options: AppOptions, limits: Limits, stopping: AbortSignal): Ap
     context.set('requestId', requestId);
     await next();
     const { headers } = context.res;
-    for (const [name, value] of Object.entries(commonHeaders(requestId))) headers.set(name, value);
+    for (const [name, value] of Object.entries(commonHeaders(requestId)))
+      if (name !== 'Content-Security-Policy' || !headers.has(name)) headers.set(name, value);
+    if (options.strictTransport && isEncrypted(context))
+      for (const [name, value] of Object.entries(STRICT_TRANSPORT)) headers.set(name, value);
     if (stopping.aborted) headers.set('Connection', 'close');
   });
   app.use('*', (context, next) => {

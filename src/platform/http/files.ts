@@ -41,11 +41,11 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** The hash of the content in the name, as the bundler writes it: the bytes of such a name never change. */
 const HASHED = /-[A-Z0-9]{8}\.[a-z]+$/;
 
-const SECURITY_HEADERS = {
+/** Beside those of every answer. */
+const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
 } as const;
 
 /** Adds the files to the routes; without the folder the start page says what is missing. */
@@ -91,7 +91,7 @@ async function answer(context: RequestContext, file: StaticFile): Promise<Respon
   const isCompressed = file.gzipBytes !== undefined && acceptsGzip(context.req.header('accept-encoding'));
   const etag = `"${file.etag}${isCompressed ? '-gz' : ''}"`;
   const headers: Record<string, string> = {
-    ...SECURITY_HEADERS,
+    ...PAGE_HEADERS,
     'Cache-Control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     ETag: etag,
     Vary: 'Accept-Encoding',

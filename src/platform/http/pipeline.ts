@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { addressKey } from './address.ts';
+import { isLocalHost } from './host-names.ts';
 import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';
 import { createRateLimits } from './rate-limits.ts';
@@ -39,6 +40,8 @@ export interface PipelineOptions {
   authenticate: (token: string) => Principal | undefined;
   /** Role of calls without a token, if the operator allows them. */
   anonymous?: Principal | undefined;
+  /** Public names of the gateway, by which callers without a token may ask for it beside local ones. */
+  ownNames?: () => readonly string[];
   /** False while the box belongs to nobody: only operations marked so answer without a token. Default true. */
   isClaimed?: () => boolean;
   /** Per path parameter: given value → canonical value; throws `not_found`. */
@@ -69,6 +72,13 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     return token === undefined ? undefined : principalOf(token);
   }
 
+  /** A rebound page has no token and no cookie; what it must not get is the role of those without. */
+  function anonymousOf(context: RequestContext): Principal | undefined {
+    if (!options.anonymous || isEncrypted(context)) return options.anonymous;
+    const isKnown = isLocalHost(hostOf(context.req.header('host')), options.ownNames?.() ?? []);
+    return isKnown ? options.anonymous : undefined;
+  }
+
   /** @throws GatewayError invalid_header (401) while the box belongs to nobody */
   function requireClaim(principal: Principal | undefined, target: Route | Stream): void {
     const hasToken = principal !== undefined && principal !== options.anonymous;
@@ -88,7 +98,7 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     isUpgrade: boolean,
   ): Promise<Principal | undefined> {
     const token = tokenOf(context, url, isUpgrade);
-    if (token === undefined) return ofSession(context, isUpgrade) ?? options.anonymous;
+    if (token === undefined) return ofSession(context, isUpgrade) ?? anonymousOf(context);
     const principal = principalOf(token);
     if (principal) return principal;
     await rates.failedAuthentication(addressKey(remoteAddressOf(context)));
@@ -131,7 +141,7 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
       },
       requestId: context.get('requestId'),
       remoteAddress,
-      isEncrypted: context.env.incoming !== undefined && 'encrypted' in context.env.incoming.socket,
+      isEncrypted: isEncrypted(context),
       identify: (found) => context.set('principal', found),
       note: (target) => context.set('params', { ...context.get('params'), ...target }),
     };
@@ -192,6 +202,11 @@ function resolveParams(
 
 export function remoteAddressOf(context: RequestContext): string {
   return context.env.incoming?.socket.remoteAddress ?? 'unknown';
+}
+
+/** Whether the request came over TLS. */
+export function isEncrypted(context: RequestContext): boolean {
+  return context.env.incoming !== undefined && 'encrypted' in context.env.incoming.socket;
 }
 
 /** Host header without its port; an IPv6 literal keeps no brackets. */

@@ -53,6 +53,11 @@ describe('a configuration is refused', () => {
     assert.deepEqual(faultsOf(both), []);
   });
 
+  test('when it serves neither HTTP nor HTTPS', () => {
+    const faults = faultsOf({ GATEWAY_HTTP: 'false', GATEWAY_HTTPS: 'false' });
+    assert.deepEqual(faults, ['http and https: with both off nobody else reaches the gateway']);
+  });
+
   test('when the file cannot be read', () => {
     const [fault, ...others] = faultsOf({}, '/nonexistent/gateway.yml');
     assert.match(fault ?? '', /^\/nonexistent\/gateway\.yml: ENOENT/);

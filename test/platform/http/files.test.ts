@@ -65,8 +65,7 @@ describe('files for browsers', () => {
       answer.headers.get('content-security-policy') ?? '',
       /^default-src 'self'; .*frame-ancestors 'none'/,
     );
-    assert.equal(answer.headers.get('x-frame-options'), 'DENY');
-    assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+    assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin');
   });
 
   test('are asked for again unless their name has the hash of their content', async () => {
