@@ -79,6 +79,8 @@ export const SCRIPT_LIMITS = {
     /** G: JavaScript memory of one thread; the scripts' own memory is not in it. */
     threadHeapMib: 128,
     threadYoungHeapMib: 4,
+    /** G: memory of states that are gone is collected so long after; a collection takes some 10 ms. */
+    releaseMs: 2_000,
     /** G: a wall clock corrected by less than this does not make a job of the calendar run twice. */
     clockStepMs: 86_400_000,
     /** G: a job of the calendar looks at the clock this often, so that a jump of it is noticed. */

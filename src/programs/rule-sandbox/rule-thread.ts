@@ -26,6 +26,7 @@ const runOfTurns = new WeakMap<Turns, number>();
 const answers = new Map<number, (answer: RuleAnswer) => void>();
 let site: SandboxSite = port.data.site;
 let lastQuestion = 0;
+let release: { cancel(): void } | undefined;
 
 const rota = new Rota({
   clock,
@@ -71,7 +72,11 @@ function start(rule: RuleScript, number: number): void {
       });
       port.post({ type: 'request', run: number, id, question });
     },
-    onState: (script) => runOfTurns.set(script.turns, number),
+    onState: (script) => {
+      runOfTurns.set(script.turns, number);
+      // Another one was given up for it, unless it is the first.
+      releaseSoon();
+    },
     onEnded: (how) => {
       end(number);
       port.post({ type: 'ended', run: number, how });
@@ -85,7 +90,16 @@ function start(rule: RuleScript, number: number): void {
 
 const openQuestions = new Map<number, Set<number>>();
 
+/** A state that is gone holds up to its bound until it is collected, and V8 sees little reason to. */
+function releaseSoon(): void {
+  release ??= clock.setTimer(limits.rules.releaseMs, () => {
+    release = undefined;
+    globalThis.gc?.();
+  });
+}
+
 function end(number: number): void {
+  releaseSoon();
   for (const id of openQuestions.get(number) ?? []) answers.delete(id);
   openQuestions.delete(number);
   runs.get(number)?.log.flush();

@@ -16,8 +16,13 @@ import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
 const GIB = 2 ** 30;
+const MIB = 2 ** 20;
 
-test('the sandbox runs rules in a process of its own, is started again when it dies, and ends when told', async () => {
+function residentBytes(processId: number | undefined): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) * 1_024;
+}
+
+test('the sandbox runs rules in a process of its own, gives memory back, is started again when it dies, and ends when told', async () => {
   const clock = createSystemClock();
   const heard: FromSandbox[] = [];
   let starts = 0;
@@ -64,6 +69,16 @@ test('the sandbox runs rules in a process of its own, is started again when it d
     const status = readFileSync(`/proc/${program.processId}/status`, 'utf8');
     const addresses = Number(/VmSize:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
     assert.ok(addresses < 64 * GIB, `${addresses / GIB} GiB of addresses`);
+    const beforeBytes = residentBytes(program.processId);
+    for (let bomb = 0; bomb < 5; bomb++) {
+      const code = 'local t = {} while true do t[#t + 1] = ("x"):rep(10000) .. #t end';
+      const rule = { id: `b-${bomb}`, slug: 'bomb', runtimeVersion: 'V3', code, execIntervalMs: 0 } as const;
+      program.send(encodeSandboxMessage({ type: 'start', generation: 1, rule }));
+    }
+    const stopped = (): number =>
+      heard.filter((message) => message.type === 'state' && message.state === 'STOPPED').length;
+    await until(() => stopped() === 5);
+    await until(() => residentBytes(program.processId) < beforeBytes + 48 * MIB);
     process.kill(program.processId ?? 0, 'SIGKILL');
     await until(() => hellos() === 40);
     assert.equal(starts, 2);
