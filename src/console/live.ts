@@ -3,8 +3,9 @@
  * drawn follows a few times a second, so that a thousand devices do not drown a phone.
  */
 import { type Signal, signal } from '@preact/signals';
-import { call, path } from './api.ts';
+import { ApiError, call, path } from './api.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import { confirm } from './session.ts';
 import { openStream } from './stream.ts';
 import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './wire.ts';
 
@@ -30,6 +31,8 @@ const RELOAD_DELAY_MS = 500;
 /** Names in one question for latest values, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
 const PAGE = 500;
+/** For more devices than these at once the list is read. */
+const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
 
 /** Order of the list; undefined until it was loaded once. */
@@ -44,6 +47,8 @@ const changed = new Set<LiveDevice>();
 const logListeners = new Map<string, Set<LogListener>>();
 /** Attributes that somebody looks at, by device: they are read anew after a lost connection. */
 const watched = new Map<string, Set<string>>();
+/** Devices to read anew; `all` for the list. */
+const outdated = new Set<string>();
 let reloading: ReturnType<typeof setTimeout> | undefined;
 
 export function liveDevice(idOrSlug: string): LiveDevice | undefined {
@@ -55,10 +60,15 @@ export function startLive(): () => void {
   const stop = openStream<MonitorMessage>('/v3/devices', {
     onOpen: () => {
       isConnected.value = true;
+      manifests.clear();
       // What happened while nobody listened is read.
       void reload();
     },
-    onClose: () => (isConnected.value = false),
+    onClose: () => {
+      isConnected.value = false;
+      // The stream of a login that was ended is closed, and nothing else would tell.
+      void confirm();
+    },
     onMessage: take,
   });
   const drawing = setInterval(draw, DRAW_INTERVAL_MS);
@@ -66,6 +76,8 @@ export function startLive(): () => void {
     stop();
     clearInterval(drawing);
     clearTimeout(reloading);
+    reloading = undefined;
+    outdated.clear();
     known.clear();
     manifests.clear();
     watched.clear();
@@ -93,7 +105,11 @@ export async function loadDevices(): Promise<void> {
   }
   await Promise.all(found.map(note));
   const ids = new Set(found.map(({ id }) => id));
-  for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+  for (const id of known.keys())
+    if (!ids.has(id)) {
+      known.delete(id);
+      watched.delete(id);
+    }
   deviceIds.value = found.toSorted(byName).map(({ id }) => id);
   draw();
 }
@@ -195,7 +211,7 @@ function setValue(
 function take(message: MonitorMessage): void {
   const live = known.get(message.device_id);
   if (!live) {
-    reloadSoon();
+    reloadSoon('all');
     return;
   }
   const receivedAtMs = Date.parse(message.received_at);
@@ -203,7 +219,7 @@ function take(message: MonitorMessage): void {
   if (message.telemetry) {
     for (const [name, value] of Object.entries(message.telemetry)) {
       if (live.manifest?.telemetry[name]?.type === 'alerts' && differs(live.values.get(name)?.value, value))
-        reloadSoon();
+        reloadSoon(live.device.id);
       if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
     }
   } else if (message.properties)
@@ -219,14 +235,31 @@ function differs(a: unknown, b: unknown): boolean {
   return JSON.stringify(a ?? []) !== JSON.stringify(b ?? []);
 }
 
-function reloadSoon(): void {
-  reloading ??= setTimeout(() => void reload(), RELOAD_DELAY_MS);
+/** A device whose alerts have changed, or all when there is one that is not known. */
+function reloadSoon(what: string): void {
+  outdated.add(what);
+  reloading ??= setTimeout(() => {
+    const ids = [...outdated];
+    outdated.clear();
+    reloading = undefined;
+    void (ids.includes('all') ? reload() : reloadSome(ids));
+  }, RELOAD_DELAY_MS);
+}
+
+async function reloadSome(ids: readonly string[]): Promise<void> {
+  try {
+    if (ids.length > SINGLE_MAX) await loadDevices();
+    else await Promise.all(ids.map(loadDevice));
+    loadError.value = undefined;
+  } catch (error) {
+    // One that was deleted in the meantime is gone from the list.
+    if (error instanceof ApiError && error.status === 404) reloadSoon('all');
+    else loadError.value = error;
+  }
 }
 
 /** What fails is shown above every page. */
 async function reload(): Promise<void> {
-  clearTimeout(reloading);
-  reloading = undefined;
   try {
     await loadDevices();
     await watchValues(new Map([...watched].map(([id, names]) => [id, [...names]])));

@@ -1,6 +1,6 @@
 /** Who uses the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
-import { ApiError, call, whenLoggedOut } from './api.ts';
+import { ApiError, call, NoAnswer, whenLoggedOut } from './api.ts';
 import { type Me, reaches } from './wire.ts';
 
 export type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
@@ -22,6 +22,16 @@ whenLoggedOut(() => {
 function leave(): void {
   me.value = undefined;
   state.value = 'logged-out';
+}
+
+/** Asks whether the login still holds; without an answer nothing changes. */
+export async function confirm(): Promise<void> {
+  try {
+    await call('GET', '/v3/auth/me');
+  } catch (error) {
+    // A refusal has been heard by then; silence is shown where the connection is.
+    if (!(error instanceof ApiError || error instanceof NoAnswer)) throw error;
+  }
 }
 
 /** Finds out where things stand; call at the start and after a claim or login. */

@@ -98,6 +98,9 @@ export function PageHead({
   back?: { href: string; text: string };
   children?: ComponentChildren;
 }) {
+  useEffect(() => {
+    document.title = typeof title === 'string' ? `${title} · Energy gateway` : 'Energy gateway';
+  }, [title]);
   return (
     <header class="page-head">
       <div>

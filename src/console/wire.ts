@@ -175,6 +175,16 @@ export interface Me {
   role: Role;
 }
 
+export interface AuditEntry {
+  number: number;
+  at: string;
+  origin: { kind: string; id: string; name: string };
+  operation: string;
+  target: Record<string, string>;
+  status: number;
+  remote_address?: string;
+}
+
 export interface User {
   id: string;
   name: string;

@@ -275,6 +275,17 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await gateway.restart();
   });
 
+  test('asks for a login again when the login was ended from elsewhere', async () => {
+    // The gateway has another port after its restart.
+    await page.goto(gateway.origin);
+    await says('No device of yours yet');
+    await until(async () => (await page.getByText('No live connection').count()) === 0);
+    const { access_tokens: sessions } = await gateway.ok('INSTALLER', 'GET', '/v3/auth/tokens?kind=SESSION');
+    for (const { id } of sessions as { id: string }[])
+      await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/tokens/${id}`);
+    await says('Password lost?');
+  });
+
   test('breaks no rule of its content security policy and has no error of its own', () => {
     const ownFaults = complaints.filter(
       (text) => !/status of 4\d\d|ERR_CONNECTION_REFUSED|WebSocket connection/.test(text),

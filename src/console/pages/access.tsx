@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { momentText } from '../format.ts';
+import { ActivityCard } from '../parts/activity.tsx';
 import { TokenCards } from '../parts/tokens.tsx';
 import { may, me } from '../session.ts';
 import {
@@ -36,6 +37,7 @@ export function AccessPage() {
         {me.value?.kind === 'user' && <PasswordCard />}
         <TokenCards roles={ROLE_CHOICES.filter(({ value }) => reaches(me.value?.role, value))} />
         {may('INSTALLER') && <UsersCard />}
+        {may('OWNER') && <ActivityCard />}
       </div>
     </>
   );

@@ -15,8 +15,26 @@ function Gate({ title, children }: { title: string; children: preact.ComponentCh
         </p>
         <h1>{title}</h1>
         {children}
+        {isOpenToListeners() && <Unencrypted />}
       </div>
     </main>
+  );
+}
+
+/** Whether others on the way can read what is typed. */
+function isOpenToListeners(): boolean {
+  return location.protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(location.hostname);
+}
+
+function Unencrypted() {
+  const address = `https://${location.hostname}:8443/`;
+  return (
+    <Notice kind="warning">
+      <p>
+        This connection is not encrypted. Unless it was set otherwise, the gateway also answers at{' '}
+        <a href={address}>{address}</a>; the browser does not know its certificate yet and asks once.
+      </p>
+    </Notice>
   );
 }
 

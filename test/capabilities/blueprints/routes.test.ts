@@ -167,6 +167,28 @@ describe('9.4 answers', () => {
     }
   });
 
+  test('list: all by id in pages, built-in ones with their name', async (t) => {
+    const http = start(t);
+    const upload = await ask(http, '/v3/blueprints/upload', { method: 'POST', body: await valid() });
+    const { id } = (await upload.json()) as { id: string };
+    type Page = { blueprints: Record<string, unknown>[]; total_count: number };
+    const list = async (query: string): Promise<Page> =>
+      (await (await ask(http, `/v3/blueprints?${query}`, { role: 'READONLY' })).json()) as Page;
+    const { blueprints, total_count: count } = await list('');
+    const ids = blueprints.map((blueprint) => String(blueprint['id']));
+    assert.deepEqual([count, ids], [ids.length, ids.toSorted()]);
+    const uploaded = blueprints.find((blueprint) => blueprint['id'] === id);
+    assert.equal(uploaded?.['source'], 'UPLOADED');
+    assert.equal(uploaded['has_script'], false);
+    assert.equal('name' in uploaded, false);
+    const inverter = blueprints.find(({ name }) => name === 'battery-inverter');
+    assert.deepEqual([inverter?.['source'], inverter?.['display_name']], ['BUILT_IN', 'Battery Inverter']);
+    const second = await list('limit=1&offset=1');
+    assert.deepEqual([second.blueprints.map((found) => found['id']), second.total_count], [[ids[1]], count]);
+    const none = await ask(http, '/v3/blueprints', { role: null });
+    assert.equal(none.status, 401);
+  });
+
   test('zip: COMPILED unless asked for ORIGINAL, which is byte for byte the upload', async (t) => {
     const http = start(t);
     const zip = await valid();

@@ -1,0 +1,59 @@
+/** Who changed or commanded what. */
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { momentText, words } from '../format.ts';
+import { liveDevice } from '../live.ts';
+import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import type { AuditEntry } from '../wire.ts';
+
+const PAGE = 15;
+const REFUSED_FROM = 400;
+
+export function ActivityCard() {
+  const [limit, setLimit] = useState(PAGE);
+  const { answer, error } = useAnswer(
+    () => call<{ entries: AuditEntry[]; total_count: number }>('GET', `/v3/audit?limit=${limit}`),
+    [limit],
+  );
+  return (
+    <Card
+      title="Activity"
+      actions={
+        <a class="button" href="/v3/audit/export" download>
+          Export
+        </a>
+      }
+    >
+      <ErrorNotice error={error} />
+      {!answer && error === undefined && <Loading />}
+      <ul class="rows">
+        {answer?.entries.map((entry) => (
+          <Entry entry={entry} key={entry.number} />
+        ))}
+      </ul>
+      {answer && answer.total_count > answer.entries.length && (
+        <Button onClick={() => setLimit(limit * 3)}>Show more of {answer.total_count}</Button>
+      )}
+    </Card>
+  );
+}
+
+function Entry({
+  entry: { at, origin, operation, target, status, remote_address: address },
+}: {
+  entry: AuditEntry;
+}) {
+  const device = target['device_id'] === undefined ? undefined : liveDevice(target['device_id'])?.device.name;
+  return (
+    <li>
+      <span>
+        <b>{words(operation)}</b> {device !== undefined && `· ${device}`}
+        <small>
+          {origin.name}
+          {address !== undefined && ` from ${address}`} · {momentText(at)}
+        </small>
+      </span>
+      {status >= REFUSED_FROM && <span class="badge error">refused ({status})</span>}
+    </li>
+  );
+}
