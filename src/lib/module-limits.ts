@@ -83,6 +83,8 @@ export const MODULE_LIMITS = {
   /** G: responses and persistent log entries that wait for an acknowledgement. */
   keptBytes: 8 * 1_048_576,
   goodbyeMs: 1_000,
+  /** G: asking the local network for a name; hosts answer within milliseconds. */
+  localNameMs: 3_000,
   /** G: why a script failed, for people. */
   reasonBytes: 4_096,
 } as const;

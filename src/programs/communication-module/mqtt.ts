@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { deviceTopic, type DeviceAddress } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, moduleTopic } from '../../protocol/module.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
+import { addressOf } from './local-name.ts';
 
 /** Last part of a topic below the address of a channel. */
 export const SUBJECTS = {
@@ -80,9 +81,19 @@ export function openGatewayLink(options: GatewayLinkOptions): GatewayLink {
     options.onLost(reason);
   }
 
+  /** The address may be another one at each attempt: boxes get theirs from a router. */
   function open(): void {
+    addressOf(connection.mqttHost, { clock, limits }).then(
+      (host) => {
+        if (!isClosed) connect(host);
+      },
+      (error: unknown) => lose(messageOf(error)),
+    );
+  }
+
+  function connect(host: string): void {
     // A client that was given up keeps its listeners: its own clean-up needs some, ours look at `client`.
-    const opening = mqtt.connect(clientOptions(connection));
+    const opening = mqtt.connect(clientOptions(connection, host));
     client = opening;
     let reason = 'connection closed';
     opening.on('error', (error) => {
@@ -186,10 +197,10 @@ function endWithin(client: MqttClient, withinMs: number, clock: Clock): Promise<
   });
 }
 
-function clientOptions(connection: ConnectionConfiguration): IClientOptions {
+function clientOptions(connection: ConnectionConfiguration, host: string): IClientOptions {
   const { credentials } = connection;
   const common: IClientOptions = {
-    host: connection.mqttHost,
+    host,
     port: connection.mqttPort,
     clientId: '',
     clean: true,
