@@ -365,6 +365,18 @@ describe('a change of a device (9.2, 15)', () => {
     assert.ok(String(back['updated_at']) > String(named['updated_at']));
   });
 
+  test('keeps a name in any script, and what is no text as what the disk keeps', async () => {
+    const { ok } = gateway();
+    for (const [sent, kept] of [
+      ['Küche — 南 🔋', 'Küche — 南 🔋'],
+      ['\ud800 half', '\ufffd half'],
+      ['Battery', 'Battery'],
+    ]) {
+      const { device } = await ok('OWNER', 'PATCH', '/v3/devices/battery', { name: sent });
+      assert.equal((device as Wire)['name'], kept);
+    }
+  });
+
   test('of its blueprint answers the plain device, and keeps configuration that still fits', async () => {
     const { ok, sampleBlueprintId } = gateway();
     const group = '/v3/devices/battery/configuration/limits';

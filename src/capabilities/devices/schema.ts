@@ -54,6 +54,8 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
 export const deviceName = v.pipe(
   v.string(),
   v.examples(['Battery 1']),
+  // Half of a surrogate pair cannot be stored as UTF-8: after a restart the name would be another one.
+  v.transform((text) => text.toWellFormed()),
   v.trim(),
   v.minLength(1, 'must not be empty'),
   v.maxLength(LIMITS.http.nameLength, `must have at most ${LIMITS.http.nameLength} characters`),

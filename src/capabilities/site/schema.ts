@@ -9,7 +9,14 @@ const { nameLength } = LIMITS.http;
 
 const fits = v.maxLength<string, number, string>(nameLength, `must have at most ${nameLength} characters`);
 
-const name = v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), fits);
+const name = v.pipe(
+  v.string(),
+  // Half of a surrogate pair cannot be stored as UTF-8.
+  v.transform((text) => text.toWellFormed()),
+  v.trim(),
+  v.minLength(1, 'must not be empty'),
+  fits,
+);
 
 const timezone = v.pipe(
   v.string(),
