@@ -16,6 +16,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { RouteGroup } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import type { Capabilities } from './capabilities.ts';
+import { descriptionRoutes } from './description-routes.ts';
 import type { GatewayOptions } from './ground.ts';
 
 export function routeGroups(
@@ -24,7 +25,7 @@ export function routeGroups(
   metrics: Metrics,
 ): RouteGroup[] {
   const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
-  return [
+  const groups: RouteGroup[] = [
     { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
     {
       name: 'Devices',
@@ -78,4 +79,10 @@ export function routeGroups(
       routes: applianceRoutes({ appliance, metrics, version }),
     },
   ];
+  groups.push({
+    name: 'Description',
+    about: 'This description.',
+    routes: descriptionRoutes(() => groups, version),
+  });
+  return groups;
 }

@@ -29,6 +29,8 @@ export const NETWORK_LIMITS = {
     failedAuthenticationsPerMinute: 20,
     /** C 1: anonymous Validate per minute and address. */
     anonymousValidatePerMinute: 10,
+    /** G: anonymous reads of the API description per minute and address; a person reloads a page less often. */
+    anonymousDescriptionPerMinute: 120,
     /** C 6: page size, default and maximum. */
     pageItems: 1_000,
     /** C 5. */

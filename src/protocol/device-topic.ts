@@ -11,6 +11,17 @@ export interface DeviceTopic extends DeviceAddress {
   subject: string;
 }
 
+/** What devices say, by the subject of their topics; two subjects of one kind mean the same. */
+export const DEVICE_SUBJECTS: ReadonlyMap<string, 'telemetry' | 'properties' | 'logs' | 'command_responses'> =
+  new Map([
+    ['v1/telemetry', 'telemetry'],
+    ['v1/register', 'properties'],
+    ['v1/properties', 'properties'],
+    ['v3/logs', 'logs'],
+    ['v1/logs', 'logs'],
+    ['v1/command/responses', 'command_responses'],
+  ]);
+
 const FROM = 'v1/from/';
 const TO = 'v1/to/';
 const PART = /^[A-Za-z0-9_-]{1,64}$/;
@@ -35,6 +46,11 @@ export function isOwnTopic(hardwareId: string, topic: string): boolean {
 /** Whether a client of this hardware may subscribe so: wildcards only below its own address. */
 export function isOwnFilter(hardwareId: string, topicFilter: string): boolean {
   return topicFilter.startsWith(`${TO}${hardwareId}/`);
+}
+
+/** Where a device speaks of a subject. */
+export function deviceSource({ hardwareId, channelId }: DeviceAddress, subject: string): string {
+  return `${FROM}${hardwareId}/${channelId}/${subject}`;
 }
 
 /** Where command requests for an address go. */

@@ -146,6 +146,9 @@ const FROM_MODULE = v.variant('type', [
   }),
 ]);
 
+/** Every message of the conversation, for the description of the interface. */
+export const MODULE_MESSAGES = { toModule: TO_MODULE, fromModule: FROM_MODULE };
+
 export type ToModule = v.InferOutput<typeof TO_MODULE>;
 export type FromModule = v.InferOutput<typeof FROM_MODULE>;
 export type Assignment = v.InferOutput<typeof assignment>;

@@ -216,6 +216,7 @@ export const TABLE: ImportTable = {
     uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
+    '@valibot/to-json-schema': ['platform/http'],
     aedes: ['platform/mqtt'],
     'better-sqlite3': ['platform/sqlite'],
     hono: ['platform/http'],

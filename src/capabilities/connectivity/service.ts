@@ -10,6 +10,7 @@ import type { Metrics } from '../../platform/metrics/index.ts';
 import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
 import { decodeMessage, type MessageLimits } from '../../protocol/device-message.ts';
 import {
+  DEVICE_SUBJECTS,
   commandRequestTopic,
   deviceTopic,
   isOwnFilter,
@@ -45,13 +46,8 @@ export interface ConnectivityOptions {
   limits?: Limits;
 }
 
-const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map([
-  ['v1/telemetry', 'telemetry'],
-  ['v1/register', 'properties'],
-  ['v1/properties', 'properties'],
-  ['v3/logs', 'logs'],
-  ['v1/logs', 'logs'],
-  ['v1/command/responses', 'command_responses'],
+const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, DeviceMessageKind>([
+  ...DEVICE_SUBJECTS,
   [MODULE_SUBJECT, 'module'],
 ]);
 

@@ -1,0 +1,136 @@
+/** What exists in the gateway under check, so that requests meet it; grows by what answers tell. */
+import type { Random } from '../support/random.ts';
+import { membersOf } from './description.ts';
+import { uuid } from './values.ts';
+
+export interface Stock {
+  siteId: string;
+  /** Connected, with the sample blueprint; never deleted, never given new credentials. */
+  device: { id: string; slug: string };
+  /** A communication module, which can run scripts. */
+  moduleId: string;
+  blueprintId: string;
+  /** A blueprint with a script. */
+  luaBlueprintId: string;
+  blueprintZip: Buffer;
+  profilesZip: Buffer;
+  /** Names of its telemetry. */
+  attributes: readonly string[];
+  configuration: { group: string; parameters: readonly string[] };
+}
+
+export interface Pool {
+  /** A value for a parameter or member of this name; undefined: any will do. */
+  known(operation: string, name: string): unknown;
+  /** Notes ids in a good answer. */
+  learn(operation: string, answer: unknown): void;
+  /** A good upload for the operation. */
+  archiveFor(operation: string): Buffer;
+  readonly stock: Stock;
+}
+
+/** These would end what the other requests need. */
+const DESTRUCTIVE = new Set(['delete_device', 'generate_config', 'assign_blueprint']);
+const KEPT = 50;
+const NAMED = ['enapter', 'battery-inverter', 'latest'] as const;
+/** Of all users made here, so that some can log in. */
+const PASSWORD = 'generated requests';
+const COMMANDS = ['start', 'stop', 'read_settings', 'set_charge_limit', 'no_such_command'];
+
+/** Where an answer tells the id of something new, by operation. */
+const TOLD: Record<string, { kind: string; path: readonly string[] }> = {
+  provision_standalone_device: { kind: 'device', path: ['device_id'] },
+  provision_virtual_ucm: { kind: 'device', path: ['device_id'] },
+  provision_hardware_ucm: { kind: 'device', path: ['device_id'] },
+  provision_lua_device: { kind: 'device', path: ['device_id'] },
+  create_command_execution: { kind: 'execution', path: ['execution_id'] },
+  upload_blueprint: { kind: 'blueprint', path: ['id'] },
+  create_user: { kind: 'user', path: ['user', 'id'] },
+  create_token: { kind: 'token', path: ['access_token', 'id'] },
+  create_rule: { kind: 'rule', path: ['rule', 'id'] },
+};
+
+export function createPool(stock: Stock, random: Random): Pool {
+  const learned = new Map<string, string[]>();
+  const anyOf = (kind: string, always: readonly string[] = []): string => {
+    const all = [...always, ...(learned.get(kind) ?? [])];
+    return all.length === 0 || random.chance(0.1) ? uuid(random) : random.pick(all);
+  };
+
+  const { device, configuration } = stock;
+  const inSeries = (operation: string, values: readonly unknown[]): unknown =>
+    operation === 'query_timeseries' ? random.pick(values) : undefined;
+  /** By the name of a parameter or member. */
+  const makers: Record<string, (operation: string) => unknown> = {
+    ...idMakers(stock, random, anyOf),
+    namespace: () => NAMED[0],
+    blueprint_name: () => NAMED[1],
+    tag: () => NAMED[2],
+    slug: () => (random.chance(0.8) ? `made-${random.integer(1, 1_000_000)}` : undefined),
+    password: () => PASSWORD,
+    current_password: () => PASSWORD,
+    devices: () => ({
+      [random.pick([device.id, device.slug, 'no-such-device'])]: `${random.pick(stock.attributes)},no_such`,
+    }),
+    group_name: () => random.pick([configuration.group, configuration.group, 'no_such_group']),
+    param_names: () => configuration.parameters,
+    set: () => ({}),
+    reset: () => [random.pick(configuration.parameters)],
+    arguments: () => ({}),
+    attribute: () =>
+      random.pick([random.pick(stock.attributes), [random.pick(stock.attributes), 'no_such'], {}]),
+    device: () => random.pick([device.id, [device.slug, device.id], {}]),
+    aggregation: () => (random.chance(0.5) ? 'auto' : undefined),
+    from: (operation) =>
+      inSeries(operation, [1_772_352_000, '2026-03-01T08:00:00Z', '2026-03-01 09:00:00+01:00']),
+    to: (operation) => inSeries(operation, [1_772_355_600, '2026-03-01T09:00:00Z']),
+    name: (operation) => {
+      if (operation === 'login') return learned.get('userName')?.at(-1);
+      return operation.includes('command') ? random.pick(COMMANDS) : undefined;
+    },
+  };
+  const known = (operation: string, name: string): unknown => makers[name]?.(operation);
+
+  const keep = (kind: string, value: string): void =>
+    void learned.set(kind, [...(learned.get(kind) ?? []), value].slice(-KEPT));
+
+  return {
+    known,
+    stock,
+    archiveFor: (operation) =>
+      operation === 'upload_device_profiles' ? stock.profilesZip : stock.blueprintZip,
+    learn: (operation, answer) => {
+      const told = TOLD[operation];
+      if (!told) return;
+      let id: unknown = answer;
+      for (const name of told.path) id = membersOf(id)[name];
+      if (typeof id !== 'string' || id === stock.device.id) return;
+      keep(told.kind, id);
+      if (told.kind === 'user') keep('userName', String(membersOf(membersOf(answer)['user'])['name']));
+    },
+  };
+}
+
+function idMakers(
+  stock: Stock,
+  random: Random,
+  anyOf: (kind: string, always?: readonly string[]) => string,
+): Record<string, (operation: string) => unknown> {
+  const { device } = stock;
+  return {
+    site_id: (operation) => (operation === 'delete_site' ? uuid(random) : stock.siteId),
+    // Most of what can be done with a device only the connected one can.
+    device_id: (operation) =>
+      DESTRUCTIVE.has(operation) || random.chance(0.3)
+        ? anyOf('device')
+        : random.pick([device.id, device.slug]),
+    runtime_id: () => random.pick([stock.moduleId, device.id]),
+    blueprint_id: (operation) =>
+      operation === 'provision_lua_device' ? stock.luaBlueprintId : anyOf('blueprint', [stock.blueprintId]),
+    execution_id: () => anyOf('execution'),
+    user_id: () => anyOf('user'),
+    token_id: () => anyOf('token'),
+    rule_id: () => anyOf('rule'),
+    rule_ids: () => [anyOf('rule')],
+  };
+}

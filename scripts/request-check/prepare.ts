@@ -1,0 +1,46 @@
+/** What generated requests need to find in a gateway: a device, its blueprint, a module. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
+import type { GatewayClient } from '../support/gateway-client.ts';
+import { membersOf } from './description.ts';
+import type { Stock } from './pool.ts';
+
+const LUA_SAMPLE = join(import.meta.dirname, '..', '..', 'docs', 'samples', 'blueprints', 'relay');
+
+/** The bytes of a good answer. */
+export type Fetch = (path: string, body?: Uint8Array<ArrayBuffer>) => Promise<Buffer>;
+
+/** @param device exists already, with the sample blueprint */
+export async function prepareStock(
+  client: Pick<GatewayClient, 'json'>,
+  device: { id: string; slug: string },
+  bytes: Fetch,
+): Promise<Stock> {
+  const { site } = await client.json({ path: '/site' });
+  const { device: record } = await client.json({ path: `/devices/${device.id}?expand=manifest` });
+  const { devices } = await client.json({ path: '/devices?type.in=VIRTUAL_UCM,GATEWAY' });
+  const { blueprint_id: blueprintId, manifest } = membersOf(record) as Record<string, unknown>;
+  const groups = membersOf(membersOf(manifest)['configuration']);
+  const [group = '', declared] = Object.entries(groups)[0] ?? [];
+  return {
+    siteId: String(membersOf(site)['id']),
+    device,
+    moduleId: String(membersOf((devices as unknown[])[0])['id']),
+    blueprintId: String(blueprintId),
+    luaBlueprintId: await uploadSample(bytes),
+    profilesZip: await bytes('/v3/blueprints/device_profiles/download'),
+    blueprintZip: await bytes(`/v3/blueprints/${String(blueprintId)}/zip?view=ORIGINAL`),
+    attributes: Object.keys(membersOf(membersOf(manifest)['telemetry'])),
+    configuration: { group, parameters: Object.keys(membersOf(membersOf(declared)['parameters'])) },
+  };
+}
+
+async function uploadSample(bytes: Fetch): Promise<string> {
+  const files = readdirSync(LUA_SAMPLE).map((name) => [name, readFileSync(join(LUA_SAMPLE, name))] as const);
+  const zip = await writeArchive(new Map(files));
+  const answer = JSON.parse(
+    (await bytes('/v3/blueprints/upload', Uint8Array.from(zip))).toString(),
+  ) as unknown;
+  return String(membersOf(answer)['id']);
+}

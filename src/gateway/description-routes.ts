@@ -1,0 +1,97 @@
+/** The description of the interface that the gateway serves about itself. Source: OpenAPI 3.1. */
+import { LIMITS } from '../lib/limits.ts';
+import {
+  type ApiDescriptionOptions,
+  createDocument,
+  describeApi,
+  type PathParameter,
+  REFERENCE_PAGE_HEADERS,
+  renderReferencePage,
+  route,
+  type Route,
+  type RouteGroup,
+  shape,
+} from '../platform/http/index.ts';
+import { describeDeviceInterface } from './device-interface.ts';
+
+const SLUG_OR_ID = { type: 'string', minLength: 1, maxLength: 64 } as const;
+const UUID = { type: 'string', format: 'uuid' } as const;
+const TEXT = { type: 'string', minLength: 1 } as const;
+
+/** Parameters that the platform resolves before an operation have the code of their absence. */
+const PATH_PARAMETERS: Record<string, PathParameter> = {
+  site_id: { about: 'The id of the site.', schema: UUID, unknown: 'site_not_found' },
+  device_id: { about: 'Id or slug of a device.', schema: SLUG_OR_ID, unknown: 'device_not_found' },
+  rule_id: { about: 'Id or slug of a rule.', schema: SLUG_OR_ID, unknown: 'rule_not_found' },
+  blueprint_id: { about: 'The id of a blueprint.', schema: UUID },
+  namespace: { about: 'First part of the name of a blueprint.', schema: TEXT },
+  blueprint_name: { about: 'Second part of the name of a blueprint.', schema: TEXT },
+  tag: { about: 'Version of a named blueprint.', schema: TEXT },
+  execution_id: { about: 'The id of an execution.', schema: UUID },
+  group_name: { about: 'Name of a configuration group in the manifest.', schema: TEXT },
+  user_id: { about: 'The id of a user.', schema: UUID },
+  token_id: { about: 'The id of an access token.', schema: UUID },
+  cloud_id: { about: 'Anything.', schema: TEXT },
+};
+
+/** Paths of earlier revisions, each beside a newer one of the same operation (http-contract.md section 14). */
+const OLDER = [
+  /\/execute_command$/,
+  /\/command_executions\b/,
+  /\/(?:down|up)load_device_profiles$/,
+  /\/logs\/ws$/,
+  /^\/v3\/sites\/users\/me\/sites$/,
+];
+
+const ABOUT = `The interface of one gateway. Every path below /v3 answers under /api/v3 too, and with one
+trailing slash. Bodies are JSON whatever the content type says; members and query parameters that are not
+listed are ignored; an empty query parameter is the same as none. Success is always 200. GET operations answer
+HEAD. WebSocket streams stand under x-streams; the side of the devices, MQTT, at /v3/asyncapi.json.`;
+
+/** @param groups all groups, this one included; asked for when the description is first read */
+export function descriptionRoutes(groups: () => readonly RouteGroup[], version: string): Route[] {
+  const options = (): ApiDescriptionOptions => ({
+    title: 'Energy gateway',
+    version,
+    about: ABOUT.replaceAll('\n', ' '),
+    groups: groups(),
+    pathParameters: PATH_PARAMETERS,
+    isOlder: (path) => OLDER.some((pattern) => pattern.test(path)),
+  });
+  const anyone = {
+    method: 'GET',
+    role: null,
+    beforeClaim: true,
+    anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
+  } as const;
+  return [
+    route({
+      ...anyone,
+      operation: 'get_openapi',
+      about: 'This description, OpenAPI 3.1.',
+      paths: ['/v3/openapi.json'],
+      answer: shape.WHOLE_DOCUMENT,
+      handle: createDocument('application/json', () => JSON.stringify(describeApi(options()))),
+    }),
+    route({
+      ...anyone,
+      operation: 'get_reference_page',
+      about: 'This description as a page for people.',
+      paths: ['/docs'],
+      answer: { mediaType: 'text/html', about: 'The page; it loads nothing from elsewhere.' },
+      handle: createDocument(
+        'text/html; charset=utf-8',
+        () => renderReferencePage(describeApi(options())),
+        REFERENCE_PAGE_HEADERS,
+      ),
+    }),
+    route({
+      ...anyone,
+      operation: 'get_asyncapi',
+      about: 'The side of the devices, MQTT, AsyncAPI 3.',
+      paths: ['/v3/asyncapi.json'],
+      answer: shape.WHOLE_DOCUMENT,
+      handle: createDocument('application/json', () => JSON.stringify(describeDeviceInterface(version))),
+    }),
+  ];
+}

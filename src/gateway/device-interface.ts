@@ -1,0 +1,148 @@
+/** The side of the devices, MQTT, as AsyncAPI 3: from the topics and payloads that the gateway speaks. */
+import { LIMITS } from '../lib/limits.ts';
+import { createJsonSchemas, type JsonSchema } from '../platform/http/index.ts';
+import {
+  COMMAND_REQUEST,
+  DEVICE_INTERFACE,
+  DEVICE_PAYLOADS,
+  type DevicePayload,
+} from '../protocol/device-payloads.ts';
+import { commandRequestTopic, deviceSource, DEVICE_SUBJECTS } from '../protocol/device-topic.ts';
+import { MODULE_CHANNEL, MODULE_MESSAGES, MODULE_SUBJECT, moduleTopic } from '../protocol/module.ts';
+
+const ADDRESS = { hardwareId: '{hardware_id}', channelId: '{channel_id}' };
+
+const PARAMETERS = {
+  hardware_id: { description: 'Given when the device is made; 1 to 64 letters, digits, - or _.' },
+  channel_id: {
+    description: 'One device on its hardware: `ucm` for the one that owns it.',
+    default: MODULE_CHANNEL,
+  },
+};
+
+interface Conversation {
+  name: string;
+  action: 'send' | 'receive';
+  address: string;
+  message: string;
+}
+
+/** @throws Error when a payload cannot be described */
+export function describeDeviceInterface(version: string): JsonSchema {
+  const { conversations, payloads } = interfaceParts();
+  const schemas = createJsonSchemas([], (name) => `#/components/schemas/${name}`);
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'Energy gateway: devices', version, description: DEVICE_INTERFACE.replaceAll('\n', ' ') },
+    defaultContentType: 'application/json',
+    servers: {
+      plain: serverOf('mqtt', '1883', 'password', 'For devices with a configuration of protocol MQTT.'),
+      encrypted: serverOf('mqtts', '8883', 'certificate', 'For those of protocol MQTTS, where it is on.'),
+    },
+    channels: Object.fromEntries(
+      conversations.map(({ name, address, message }) => [
+        name,
+        {
+          address,
+          messages: { [message]: { $ref: `#/components/messages/${message}` } },
+          parameters: Object.fromEntries(
+            [...address.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => [
+              parameter,
+              { $ref: `#/components/parameters/${parameter}` },
+            ]),
+          ),
+        },
+      ]),
+    ),
+    operations: Object.fromEntries(
+      conversations.map(({ name, action, message }) => [
+        `${action}_${name}`,
+        {
+          action,
+          channel: { $ref: `#/channels/${name}` },
+          messages: [{ $ref: `#/channels/${name}/messages/${message}` }],
+          // Devices may send with any QoS.
+          ...(action === 'send' && { bindings: { mqtt: { qos: 1, retain: false } } }),
+        },
+      ]),
+    ),
+    components: {
+      messages: Object.fromEntries(
+        Object.entries(payloads).map(([name, { about, schema, examples }]) => [
+          name,
+          {
+            summary: about,
+            contentType: 'application/json',
+            payload: schemas.of(schema),
+            ...(examples.length > 0 && { examples: examples.map((payload) => ({ payload })) }),
+            'x-limit-bytes': LIMITS.mqtt.payloadBytes,
+          },
+        ]),
+      ),
+      parameters: PARAMETERS,
+      securitySchemes: {
+        password: {
+          type: 'userPassword',
+          description: 'The hardware id and the password of the connection configuration.',
+        },
+        certificate: {
+          type: 'X509',
+          description: 'The client certificate and key of the connection configuration.',
+        },
+      },
+    },
+  };
+}
+
+function interfaceParts(): { conversations: Conversation[]; payloads: Record<string, DevicePayload> } {
+  const fromDevices = [...DEVICE_SUBJECTS].map(([subject, kind]): Conversation => ({
+    name: subject.replaceAll('/', '_'),
+    action: 'receive',
+    address: deviceSource(ADDRESS, subject),
+    message: kind,
+  }));
+  const module = { ...ADDRESS, channelId: MODULE_CHANNEL };
+  return {
+    conversations: [
+      ...fromDevices,
+      {
+        name: 'command_requests',
+        action: 'send',
+        address: commandRequestTopic(ADDRESS),
+        message: 'command_request',
+      },
+      { name: 'to_module', action: 'send', address: moduleTopic(module.hardwareId), message: 'to_module' },
+      {
+        name: 'from_module',
+        action: 'receive',
+        address: deviceSource(module, MODULE_SUBJECT),
+        message: 'from_module',
+      },
+    ],
+    payloads: {
+      ...DEVICE_PAYLOADS,
+      command_request: COMMAND_REQUEST,
+      to_module: {
+        about: 'What a communication module shall run, and answers to it; only for modules.',
+        schema: MODULE_MESSAGES.toModule,
+        examples: [],
+      },
+      from_module: {
+        about: 'What a communication module asks for and tells; only from modules.',
+        schema: MODULE_MESSAGES.fromModule,
+        examples: [],
+      },
+    },
+  };
+}
+
+function serverOf(protocol: string, port: string, security: string, about: string): JsonSchema {
+  return {
+    host: '{host}:{port}',
+    protocol,
+    protocolVersion: '3.1.1',
+    description: about,
+    variables: { host: { default: 'localhost' }, port: { default: port } },
+    security: [{ $ref: `#/components/securitySchemes/${security}` }],
+  };
+}

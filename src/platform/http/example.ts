@@ -1,0 +1,51 @@
+/** One value that fits a JSON Schema of ours: the examples it carries, else what its words allow at least. */
+import type { JsonSchema } from './json-schema.ts';
+
+const DEFINITION = /^#\/components\/schemas\//;
+
+/** @param named the definitions that references mean, by name */
+export function exampleOf(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): unknown {
+  const { $ref: reference, examples, anyOf, const: only, enum: allowed, default: usual } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  if (typeof reference === 'string') return exampleOf(named[reference.replace(DEFINITION, '')] ?? {}, named);
+  if (only !== undefined) return only;
+  if (usual !== undefined && usual !== null) return usual;
+  if (Array.isArray(allowed)) return allowed[0];
+  if (Array.isArray(anyOf)) return exampleOf((anyOf as JsonSchema[])[0] ?? {}, named);
+  return exampleOfType(schema, named);
+}
+
+function exampleOfType(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): unknown {
+  const {
+    type,
+    properties = {},
+    items,
+    format,
+    minimum,
+  } = schema as {
+    type?: string;
+    properties?: Record<string, JsonSchema>;
+    items?: JsonSchema;
+    format?: string;
+    minimum?: number;
+  };
+  switch (type) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [name, exampleOf(member, named)]),
+      );
+    case 'array':
+      return items === undefined ? [] : [exampleOf(items, named)];
+    case 'integer':
+    case 'number':
+      return minimum ?? 1;
+    case 'boolean':
+      return false;
+    case 'string':
+      return format === 'uuid' ? '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11' : 'text';
+    case 'null':
+      return null;
+    default:
+      return {};
+  }
+}

@@ -1,0 +1,119 @@
+/** valibot schemas as JSON Schema (draft 2020-12), as they stand on the wire: always their input side. */
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type { GenericSchema } from 'valibot';
+import type { WireSchema } from './wire-schema.ts';
+
+export type JsonSchema = Record<string, unknown>;
+
+export interface JsonSchemas {
+  /** JSON Schema of a valibot schema; named ones inside come as references. @throws Error for what cannot be told */
+  of(schema: GenericSchema): JsonSchema;
+  /** The named schemas, by name. */
+  readonly named: Record<string, JsonSchema>;
+}
+
+/** Checks that JSON Schema has no word for; what they want stands in the schema's `wire` or in words. */
+const UNTOLD_ACTIONS = ['check', 'raw_check', 'trim', 'to_lower_case', 'to_upper_case'];
+
+/**
+ * A converter for all schemas of one document. Those with a title become shared definitions.
+ * @param reference path of a definition in the document, by its name
+ */
+export function createJsonSchemas(
+  schemas: readonly GenericSchema[],
+  reference: (name: string) => string,
+): JsonSchemas {
+  const named: Record<string, GenericSchema> = {};
+  for (const schema of schemas) collectNamed(schema, named);
+  const known = new Map<GenericSchema, JsonSchema>();
+
+  function of(schema: GenericSchema): JsonSchema {
+    const converted = known.get(schema) ?? clean(convert(schema));
+    known.set(schema, converted);
+    return converted;
+  }
+
+  /** With only the definitions that are inside: the package converts all that it is given every time. */
+  function convert(schema: GenericSchema, ownName?: string): JsonSchema {
+    const definitions: Record<string, GenericSchema> = {};
+    collectNamed(schema, definitions);
+    if (ownName !== undefined) delete definitions[ownName];
+    const converted: JsonSchema = {
+      ...toJsonSchema(schema, {
+        target: 'draft-2020-12',
+        typeMode: 'input',
+        errorMode: 'throw',
+        ignoreActions: UNTOLD_ACTIONS,
+        definitions,
+        overrideRef: ({ referenceId }) => reference(referenceId),
+        overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => {
+          // A custom check is told by the `wire` that follows it.
+          if (type === 'custom') return {};
+          return type === 'loose_object' ? { ...jsonSchema, additionalProperties: true } : undefined;
+        },
+        overrideAction: ({ valibotAction }) => {
+          const shape = wireOf(valibotAction);
+          return shape === undefined ? undefined : isSchema(shape) ? convert(shape) : { ...shape };
+        },
+      }),
+    };
+    delete converted['$schema'];
+    delete converted['$defs'];
+    return converted;
+  }
+
+  return {
+    of,
+    named: Object.fromEntries(
+      Object.entries(named).map(([name, schema]) => {
+        const { title: _title, ...own } = clean(convert(schema, name));
+        return [name, own] as const;
+      }),
+    ),
+  };
+}
+
+function isSchema(value: unknown): value is GenericSchema {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'schema';
+}
+
+function wireOf(action: unknown): WireSchema | GenericSchema | undefined {
+  const { type, metadata } = action as { type: string; metadata?: { wire?: WireSchema } };
+  return type === 'metadata' ? metadata?.wire : undefined;
+}
+
+/** Members of the kinds of schemas that hold others. */
+interface Holding {
+  pipe?: readonly unknown[];
+  entries?: Record<string, unknown>;
+  item?: unknown;
+  wrapped?: unknown;
+  value?: unknown;
+  rest?: unknown;
+  options?: readonly unknown[];
+  metadata?: { title?: string; wire?: unknown };
+}
+
+function collectNamed(node: unknown, found: Record<string, GenericSchema>): void {
+  if (typeof node !== 'object' || node === null || !('kind' in node)) return;
+  const { pipe = [], entries = {}, item, wrapped, value, rest, options = [], metadata } = node as Holding;
+  if (isSchema(node)) {
+    const title = pipe.map((part) => (part as Holding).metadata?.title).find((text) => text !== undefined);
+    if (title !== undefined) {
+      if (found[title] === node) return;
+      if (found[title]) throw new Error(`two schemas are called ${title}`);
+      found[title] = node;
+    }
+  }
+  const inside = [...Object.values(entries), item, wrapped, value, rest, metadata?.wire, ...options, ...pipe];
+  for (const part of inside) if (part !== node) collectNamed(part, found);
+}
+
+/** Without empty lists of required members, which say nothing. */
+function clean(schema: JsonSchema): JsonSchema {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) =>
+      key === 'required' && Array.isArray(value) && value.length === 0 ? undefined : value,
+    ),
+  ) as JsonSchema;
+}

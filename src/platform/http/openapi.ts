@@ -1,0 +1,268 @@
+/**
+ * The API description (OpenAPI 3.1), assembled from the routes and streams that serve requests. Pure: what is
+ * not in a route cannot be in the description, and the other way round.
+ */
+import type { GenericSchema } from 'valibot';
+import { exampleOf } from './example.ts';
+import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
+import { createRefusals, type Refusals } from './openapi-refusals.ts';
+import type { MediaAnswer, Route, RouteGroup, Stream } from './route.ts';
+
+export interface PathParameter {
+  about: string;
+  schema: JsonSchema;
+  /** Code of the 404 when the platform resolves it. */
+  unknown?: string;
+}
+
+export interface ApiDescriptionOptions {
+  title: string;
+  version: string;
+  about: string;
+  groups: readonly RouteGroup[];
+  /** All path parameters by name. */
+  pathParameters: Readonly<Record<string, PathParameter>>;
+  /** Whether a path is kept for older clients only. */
+  isOlder: (path: string) => boolean;
+}
+
+interface Parts {
+  options: ApiDescriptionOptions;
+  schemas: JsonSchemas;
+  refusals: Refusals;
+  parameters: Record<string, JsonSchema>;
+  requestBodies: Record<string, JsonSchema>;
+  responses: Record<string, JsonSchema>;
+}
+
+const SECURITY_SCHEMES = {
+  service_token: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Service-Auth-Token',
+    description: 'An access token. The first of the token headers that is not empty counts.',
+  },
+  vendor_token: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Enapter-Auth-Token',
+    description: 'The same, under the name that existing clients send.',
+  },
+  bearer_token: { type: 'http', scheme: 'bearer', description: 'The same, as most tools send it.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'gateway_session',
+    description: "Set by a login, for the gateway's own pages.",
+  },
+} as const;
+
+const TOKEN_NEEDED = Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }));
+const OCTETS = 'application/octet-stream';
+const FORM = 'multipart/form-data';
+const FORM_SCHEMA = {
+  type: 'object',
+  properties: { data: { type: 'string', contentMediaType: OCTETS } },
+  required: ['data'],
+} as const;
+
+/** @throws Error when a route says something that cannot be described */
+export function describeApi(options: ApiDescriptionOptions): JsonSchema {
+  const routes = options.groups.flatMap((group) => group.routes);
+  const streams = options.groups.flatMap((group) => group.streams ?? []);
+  const parts: Parts = {
+    options,
+    schemas: createJsonSchemas(schemasOf(routes, streams), (name) => `#/components/schemas/${name}`),
+    refusals: createRefusals((name) => options.pathParameters[name]?.unknown),
+    parameters: {},
+    requestBodies: {},
+    responses: {},
+  };
+  for (const [name, { about, schema }] of Object.entries(options.pathParameters))
+    parts.parameters[name] = { name, in: 'path', required: true, description: about, schema };
+  const paths = describePaths(parts);
+  const described = streams.map((stream) => describeStream(parts, stream));
+  return {
+    openapi: '3.1.1',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: { title: options.title, version: options.version, description: options.about },
+    servers: [{ url: '/' }, { url: '/api', description: 'The same operations, for paths below /v3.' }],
+    security: TOKEN_NEEDED,
+    tags: options.groups.map(({ name, about }) => ({ name, description: about })),
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: { ...parts.schemas.named, ...parts.refusals.schemas },
+      parameters: parts.parameters,
+      requestBodies: parts.requestBodies,
+      responses: { ...parts.responses, ...parts.refusals.responses },
+    },
+    'x-streams': described,
+  };
+}
+
+function schemasOf(routes: readonly Route[], streams: readonly Stream[]): GenericSchema[] {
+  const found: (GenericSchema | undefined)[] = [
+    ...routes.flatMap(({ query, body, answer }) => [
+      query,
+      body === 'stream' ? undefined : body,
+      isMedia(answer) ? undefined : (answer ?? undefined),
+    ]),
+    ...streams.flatMap(({ query, message }) => [query, message]),
+  ];
+  return found.filter((schema) => schema !== undefined);
+}
+
+function isMedia(answer: Route['answer']): answer is MediaAnswer {
+  return answer !== undefined && answer !== null && 'mediaType' in answer;
+}
+
+function describePaths(parts: Parts): Record<string, JsonSchema> {
+  const paths: Record<string, JsonSchema> = {};
+  const seen = new Set<string>();
+  for (const { name: tag, routes } of parts.options.groups)
+    for (const route of routes) {
+      if (seen.has(route.operation)) throw new Error(`two operations are called ${route.operation}`);
+      seen.add(route.operation);
+      const common = describeRoute(parts, route, tag);
+      for (const [index, path] of route.paths.entries()) {
+        const item = (paths[path] ??= {});
+        const method = route.method.toLowerCase();
+        if (method in item) throw new Error(`${route.method} ${path} is served twice`);
+        item[method] = {
+          operationId: index === 0 ? route.operation : `${route.operation}_${index + 1}`,
+          ...common,
+          ...(index > 0 && { 'x-alias-of': route.operation }),
+          ...(parts.options.isOlder(path) && { deprecated: true }),
+          parameters: parametersOf(parts, path, route),
+          responses: responsesOf(parts, path, route),
+        };
+      }
+    }
+  return paths;
+}
+
+/** What all paths of an operation share. */
+function describeRoute(parts: Parts, route: Route, tag: string): JsonSchema {
+  const { operation, role, about, body, answer } = route;
+  if (body) parts.requestBodies[operation] = requestBodyOf(parts, route, body);
+  if (answer !== null) parts.responses[operation] = answerOf(parts, answer);
+  return {
+    tags: [tag],
+    summary: sentenceOf(operation),
+    ...(about !== undefined && { description: about }),
+    'x-required-role': role,
+    ...(role === null && { security: [{}, ...TOKEN_NEEDED] }),
+    ...(body && { requestBody: { $ref: `#/components/requestBodies/${operation}` } }),
+  };
+}
+
+/** `get_site` → `Get site`. */
+function sentenceOf(operation: string): string {
+  const words = operation.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Query parameters, each as a component `operation.name`. */
+function defineParameters(parts: Parts, operation: string, query: GenericSchema): string[] {
+  const { properties = {}, required = [] } = parts.schemas.of(query) as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, whole]) => {
+    const { description, ...schema } = whole;
+    const key = `${operation}.${name}`;
+    parts.parameters[key] ??= {
+      name,
+      in: 'query',
+      ...(required.includes(name) && { required: true }),
+      ...(description !== undefined && { description }),
+      // Lists by commas, objects as `name[key]=value`.
+      ...(schema.type === 'array' && { style: 'form', explode: false }),
+      ...(schema.type === 'object' && { style: 'deepObject', explode: true }),
+      schema,
+    };
+    return key;
+  });
+}
+
+function parametersOf(parts: Parts, path: string, { operation, query }: Route | Stream): JsonSchema[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    if (!(name in parts.parameters)) throw new Error(`path parameter ${name} of ${path} is not described`);
+    return name;
+  });
+  return [...inPath, ...(query ? defineParameters(parts, operation, query) : [])].map((key) => ({
+    $ref: `#/components/parameters/${key}`,
+  }));
+}
+
+function requestBodyOf(
+  parts: Parts,
+  { operation, bodyMedia = [OCTETS] }: Route,
+  body: GenericSchema | 'stream',
+): JsonSchema {
+  if (body === 'stream')
+    return {
+      description: bodyMedia.includes(FORM)
+        ? 'The file itself, or a form with the file in its part `data`.'
+        : 'The file itself.',
+      required: true,
+      content: Object.fromEntries(
+        bodyMedia.map((mediaType) => [mediaType, mediaType === FORM ? { schema: FORM_SCHEMA } : {}]),
+      ),
+    };
+  const schema = parts.schemas.of(body);
+  if (schema['type'] !== 'object' && !('$ref' in schema))
+    throw new Error(`the body of ${operation} is not described as an object`);
+  return {
+    description: 'JSON, whatever the content type says.',
+    ...(Array.isArray(schema['required']) && { required: true }),
+    content: { 'application/json': { schema, example: exampleOf(schema, parts.schemas.named) } },
+  };
+}
+
+function answerOf(parts: Parts, answer: GenericSchema | MediaAnswer | undefined): JsonSchema {
+  if (answer === undefined) return { description: 'Done.' };
+  if (!isMedia(answer)) {
+    const schema = parts.schemas.of(answer);
+    const example = exampleOf(schema, parts.schemas.named);
+    return { description: 'Done.', content: { 'application/json': { schema, example } } };
+  }
+  const { mediaType, about, example, headers = {} } = answer;
+  return {
+    description: about,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, description]) => [
+        name,
+        { description, schema: { type: 'string' } },
+      ]),
+    ),
+    content: { [mediaType]: { ...(example !== undefined && { example }) } },
+  };
+}
+
+function responsesOf(parts: Parts, path: string, route: Route): Record<string, JsonSchema> {
+  return {
+    ...(route.answer !== null && { 200: { $ref: `#/components/responses/${route.operation}` } }),
+    ...parts.refusals.of(route, path),
+  };
+}
+
+/** OpenAPI has no words for WebSockets; ours are those of its operations. */
+function describeStream(parts: Parts, stream: Stream): JsonSchema {
+  const { operation, paths, role, about, message } = stream;
+  const schema = message && parts.schemas.of(message);
+  return {
+    operation,
+    summary: sentenceOf(operation),
+    ...(about !== undefined && { description: about }),
+    paths: paths.map((path) => ({
+      path,
+      ...(parts.options.isOlder(path) && { deprecated: true }),
+      parameters: parametersOf(parts, path, stream),
+      responses: parts.refusals.of({ ...stream, method: 'GET' }, path),
+    })),
+    'x-required-role': role,
+    ...(schema && { message: { schema, example: exampleOf(schema, parts.schemas.named) } }),
+  };
+}

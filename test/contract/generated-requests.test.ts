@@ -1,0 +1,41 @@
+/** Every operation answers generated requests as the description says; many more: npm run request-check. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { prepareStock } from '../../scripts/request-check/prepare.ts';
+import { checkRequests } from '../../scripts/request-check/run.ts';
+import { startTestGateway } from '../support/test-gateway.ts';
+
+const REQUESTS = 600;
+
+test('every operation answers fitting, faulty and hostile requests as described', async (t) => {
+  const seed = Math.floor(performance.timeOrigin) % 2 ** 31;
+  t.diagnostic(`seed ${seed}`);
+  const served = await startTestGateway(t);
+  const device = await served.provision();
+  await device.connect();
+  device.obey();
+  const stock = await prepareStock(
+    { json: ({ path, method = 'GET', body }) => served.ok('INSTALLER', method, `/v3${path}`, body) },
+    device,
+    async (path, upload) => {
+      const answer = await served.request('INSTALLER', upload ? 'POST' : 'GET', path, upload);
+      return Buffer.from(await answer.arrayBuffer());
+    },
+  );
+  const report = await checkRequests({
+    origin: served.origin,
+    tokens: {
+      INSTALLER: served.token('INSTALLER'),
+      OWNER: served.token('OWNER'),
+      USER: served.token('USER'),
+      READONLY: served.token('READONLY'),
+    },
+    stock,
+    seed,
+    requests: REQUESTS,
+    width: 4,
+  });
+  assert.deepEqual(report.failures, []);
+  assert.equal(report.byStatus.get(500), undefined);
+  assert.ok((report.byStatus.get(200) ?? 0) > REQUESTS / 20, JSON.stringify([...report.byStatus]));
+});
