@@ -45,7 +45,8 @@ export async function checkRequests(check: RequestCheck): Promise<RequestCheckRe
 }
 
 async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckReport> {
-  const document = await send(check.origin, agent, 'GET', '/v3/openapi.json', {}, undefined);
+  const token = tokenOf(check, 'READONLY');
+  const document = await send(check.origin, agent, 'GET', '/v3/openapi.json', token, undefined);
   const description = readDescription(JSON.parse(document.text) as Schema);
   const random = createRandom(check.seed);
   const pool = createPool(check.stock, random.fork(1));

@@ -61,7 +61,6 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
   const anyone = {
     method: 'GET',
     role: null,
-    beforeClaim: true,
     anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
   } as const;
   return [

@@ -1,12 +1,15 @@
 /** The description of the interface and the running gateway say the same, both ways. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ApiDescription, membersOf, readDescription } from '../../scripts/request-check/description.ts';
 import { createValidators } from '../../scripts/request-check/verdict.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { DEVICE_PAYLOADS } from '../../src/protocol/device-payloads.ts';
 import { DEVICE_SUBJECTS } from '../../src/protocol/device-topic.ts';
+import type { Refusal } from '../support/serve.ts';
 import { refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
@@ -37,7 +40,7 @@ describe('the description of the interface', () => {
   });
   before(async () => {
     served = await startTestGateway({ after: (end) => void ends.push(end as () => unknown) });
-    document = await served.ok(null, 'GET', '/v3/openapi.json');
+    document = await served.ok('READONLY', 'GET', '/v3/openapi.json');
     description = readDescription(document);
   });
 
@@ -78,7 +81,9 @@ describe('the description of the interface', () => {
       for (const method of METHODS) {
         const isDescribed = operations.some((operation) => operation.method === method);
         if (!isDescribed && isTakenByAnother(description, method, path)) continue;
-        const { status } = await served.call(null, method, filled(path));
+        const answer = await served.call(null, method, filled(path));
+        const { status } = answer;
+        assert.notEqual(refusal(answer), '404 route_not_found', `${method} ${path}`);
         // A stream that is asked for without an upgrade has no operation.
         if (!isDescribed) assert.ok(status === 405 || status === 400, `${method} ${path}: ${status}`);
         else assert.notEqual(status, 405, `${method} ${path}`);
@@ -92,6 +97,12 @@ describe('the description of the interface', () => {
       new Map(described.map(({ operation, paths }) => [operation, paths.map(({ path }) => path)])),
       new Map(streams.map(({ operation, paths }) => [operation, [...paths]])),
     );
+  });
+
+  test('asks for a token at every stream', async () => {
+    const described = document['x-streams'] as { paths: { path: string }[] }[];
+    for (const { path } of described.flatMap(({ paths }) => paths))
+      await assert.rejects(served.watch(null, filled(path)), (error: Refusal) => error.status === 401, path);
   });
 
   test('marks older paths only', () => {
@@ -128,26 +139,26 @@ describe('the description of the interface', () => {
   });
 
   test('is not sent again to a caller that has it', async () => {
-    const first = await served.call(null, 'GET', '/v3/openapi.json');
+    const first = await served.call('READONLY', 'GET', '/v3/openapi.json');
     const tag = first.headers.get('etag') ?? '';
     assert.match(tag, /^W\/"[\w-]+"$/);
     assert.equal(first.headers.get('cache-control'), 'no-cache');
-    const again = await served.call(null, 'GET', '/v3/openapi.json', undefined, {
+    const again = await served.call('READONLY', 'GET', '/v3/openapi.json', undefined, {
       'If-None-Match': `"other", ${tag}`,
     });
     assert.deepEqual([again.status, again.body], [304, '']);
-    const changed = await served.call(null, 'GET', '/v3/openapi.json', undefined, {
+    const changed = await served.call('READONLY', 'GET', '/v3/openapi.json', undefined, {
       'If-None-Match': '"other"',
     });
     assert.equal(changed.status, 200);
   });
 
   test('comes compressed to a caller that takes it so', async () => {
-    const plain = await served.request(null, 'GET', '/v3/openapi.json', undefined, {
+    const plain = await served.request('READONLY', 'GET', '/v3/openapi.json', undefined, {
       'Accept-Encoding': 'identity',
     });
     assert.equal(plain.headers.get('content-encoding'), null);
-    const packed = await served.request(null, 'GET', '/v3/openapi.json', undefined, {
+    const packed = await served.request('READONLY', 'GET', '/v3/openapi.json', undefined, {
       'Accept-Encoding': 'gzip',
     });
     assert.equal(packed.headers.get('content-encoding'), 'gzip');
@@ -155,6 +166,8 @@ describe('the description of the interface', () => {
   });
 
   test('is refused to a caller without a token that asks too often', async () => {
+    const claim_code = readFileSync(join(served.dataDir, 'claim-code'), 'utf8');
+    await served.ok(null, 'POST', '/v3/auth/claim', { claim_code, password: 'correct horse' });
     const limit = LIMITS.http.anonymousDescriptionPerMinute;
     let status = 200;
     for (let count = 0; count <= limit && status !== 429; count++)
@@ -167,7 +180,7 @@ describe('the description of the interface', () => {
 describe('the reference page', () => {
   test('shows every operation, and may run and load nothing', async (t) => {
     const served = await startTestGateway(t);
-    const page = await served.call(null, 'GET', '/docs');
+    const page = await served.call('READONLY', 'GET', '/docs');
     const text = String(page.body);
     for (const { operation } of served.gateway.operations().routes)
       assert.ok(text.includes(`id="${operation}"`), operation);
@@ -184,7 +197,7 @@ describe('the reference page', () => {
 describe('the description of the side of the devices', () => {
   test('has every topic that devices speak on, and their payloads are taken', async (t) => {
     const served = await startTestGateway(t);
-    const document = await served.ok(null, 'GET', '/v3/asyncapi.json');
+    const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
     assert.equal(document['asyncapi'], '3.0.0');
     const channels = Object.values(membersOf(document['channels'])).map((channel) =>
       String(membersOf(channel)['address']),
@@ -211,7 +224,7 @@ describe('the description of the side of the devices', () => {
 
   test('carries examples that fit their schemas', async (t) => {
     const served = await startTestGateway(t);
-    const document = await served.ok(null, 'GET', '/v3/asyncapi.json');
+    const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
     const validatorOf = createValidators(document);
     const messages = Object.values(membersOf(membersOf(document['components'])['messages']));
     for (const message of messages.map(membersOf))

@@ -166,6 +166,9 @@ export const EXTENSIONS: readonly string[] = [
   'list_audit',
   'list_blueprints',
   'export_audit',
+  'get_openapi',
+  'get_asyncapi',
+  'get_reference_page',
   // http-contract.md 13: refused by name, whatever the method.
   'get_cloud_resource',
   'post_cloud_resource',

@@ -19,7 +19,10 @@ const BEFORE_CLAIM = ['get_health', 'get_claim', 'claim'];
  * level in the manifest decides above that. Of tokens, a caller sees only its own.
  */
 const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
-  none: [...BEFORE_CLAIM, ...words('login logout validate_blueprint')],
+  none: [
+    ...BEFORE_CLAIM,
+    ...words('login logout validate_blueprint get_openapi get_asyncapi get_reference_page'),
+  ],
   READONLY: words(`
     get_site list_sites list_devices get_device get_device_manifest monitor_devices
     list_blueprints get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles

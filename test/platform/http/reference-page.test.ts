@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as v from 'valibot';
+import { describeApi, renderReferencePage, route, shape } from '../../../src/platform/http/index.ts';
+
+const HOSTILE = '<script>alert("1")</script> & \'more\'';
+
+function page(about: string, answer: v.GenericSchema): string {
+  return renderReferencePage(
+    describeApi({
+      title: 'Things',
+      version: '1',
+      about,
+      groups: [
+        {
+          name: 'Things',
+          about,
+          routes: [
+            route({
+              operation: 'get_thing',
+              method: 'GET',
+              paths: ['/v3/thing', '/v3/things/one'],
+              role: 'USER',
+              about,
+              body: v.object({ [HOSTILE]: v.optional(v.picklist(['<b>'])) }),
+              answer,
+              handle: () => ({}),
+            }),
+          ],
+        },
+      ],
+      pathParameters: {},
+      isOlder: (path) => path.endsWith('one'),
+    }),
+  );
+}
+
+test('shows whatever a description says as text', () => {
+  const text = page(HOSTILE, v.pipe(v.object({ a: v.string() }), v.examples([{ a: HOSTILE }])));
+  assert.ok(!text.includes('<script>'));
+  assert.ok(!text.includes('<b>'));
+  assert.ok(text.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;more&#39;'));
+});
+
+test('shows path, role, older paths and every member with its type', () => {
+  const thing = shape.named(
+    'Thing',
+    v.object({ size: shape.count(), place: v.nullish(v.object({ x: v.number() })) }),
+  );
+  const text = page('About.', v.object({ things: v.array(thing) })).replace(/\s+/g, ' ');
+  for (const shown of [
+    '<code>/v3/thing</code>',
+    'Least role: <strong>USER</strong>',
+    '<code>/v3/things/one</code> (older)',
+    '<code>things[]</code>',
+    'list of Thing',
+    '<code>things[].size</code>',
+    'integer, from 0',
+    '<code>things[].place.x</code>',
+  ])
+    assert.ok(text.includes(shown), shown);
+});
