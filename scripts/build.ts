@@ -3,7 +3,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
-import { bundleConsole } from './build-console.ts';
+import { bundleConsole } from './support/console-bundle.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { stop as stopBundler } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
-import { type BuiltFile, bundleConsole } from '../../scripts/build-console.ts';
+import { type BuiltFile, bundleConsole } from '../../scripts/support/console-bundle.ts';
 import { MockDevice } from '../support/mock-device.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
