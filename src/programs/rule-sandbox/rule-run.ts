@@ -195,9 +195,10 @@ class RepeatedRun implements Run {
   }
 
   #tick(): void {
-    const { clock, rule } = this.#options;
+    const { clock, rule, limits } = this.#options;
+    const intervalMs = Math.max(rule.execIntervalMs, limits.rules.execIntervalMinMs);
     const lateMs = Math.max(0, clock.monotonicMs() - this.#dueMs);
-    this.#dueMs += rule.execIntervalMs * (1 + Math.floor(lateMs / rule.execIntervalMs));
+    this.#dueMs += intervalMs * (1 + Math.floor(lateMs / intervalMs));
     this.#timer = clock.setTimer(this.#dueMs - clock.monotonicMs(), () => this.#tick());
     // A run that is not over makes this one be left out.
     if (!this.#isRunning) void this.#runOnce();

@@ -222,6 +222,24 @@ describe('commands of a rule', () => {
   });
 });
 
+describe('questions of a rule', () => {
+  test(`at most ${LIMITS.rules.requestsPerSecond} reach the gateway in a second, after a burst`, async () => {
+    const clock = new TestClock();
+    const rule = startRule('local d = enapter.device("battery") while true do d.online() end', {
+      clock,
+      answers: answers({ device_online: () => ok(true) }),
+    });
+    for (let step = 0; step < 50; step++) {
+      await clock.advance(40);
+      for (let turn = 0; turn < 5; turn++) await rule.idle();
+    }
+    rule.run.stop();
+    const { requestBurst, requestsPerSecond } = LIMITS.rules;
+    assert.ok(rule.asked.length <= requestBurst + 2 * requestsPerSecond + 2, String(rule.asked.length));
+    assert.ok(rule.asked.length > requestBurst / 2, String(rule.asked.length));
+  });
+});
+
 describe('storage of a rule', () => {
   test('refuses what cannot be kept, with a text', async () => {
     const { storageKeyBytes, storageValueBytes } = LIMITS.rules;

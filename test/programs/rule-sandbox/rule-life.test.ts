@@ -1,6 +1,7 @@
 /** How the script of a rule begins, goes on and ends: lua-rule-api.md chapters 1, 4 and 5. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { answers, ok, startRule } from '../../support/rule-run.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 
@@ -106,6 +107,18 @@ describe('the life of a V1 rule', () => {
     rule.run.stop();
     const start = clock.wallMs() / 1_000 - 13;
     assert.deepEqual(rule.said(), [String(start), 'execution time exceeded', String(start + 12)]);
+  });
+
+  test('runs ten times a second at most', async () => {
+    const clock = new TestClock();
+    const rule = startRule('print("run")', { clock, rule: v1(0) });
+    await rule.idle();
+    for (let turn = 0; turn < 10; turn++) {
+      await clock.advance(LIMITS.rules.execIntervalMinMs);
+      await rule.idle();
+    }
+    rule.run.stop();
+    assert.equal(rule.said().length, 11);
   });
 
   test('has properties at hand, the id it was asked for, and the public store', async () => {
