@@ -40,7 +40,7 @@ export async function startPrograms(
 }
 
 function startRules(
-  { options, state }: Ground,
+  { options, state, metrics }: Ground,
   processes: Processes,
   parts: Capabilities,
   { onEnded, started }: { onEnded: () => void; started: StartedHook },
@@ -51,6 +51,7 @@ function startRules(
     processes,
     entry: programEntry('programs/rule-sandbox/main'),
     log,
+    metrics,
     // Two writers of text for people would be mixed up on one terminal.
     logSettings: { level: config.logLevel, format: 'json' },
     site,

@@ -137,7 +137,11 @@ export function createRuleLogs(options: {
       for (const ruleId of store.ruleIds()) if (!ruleIds.has(ruleId)) forget(ruleId);
     },
     stop: async () => {
-      for (const flow of flows.values()) flow.summary?.cancel();
+      for (const [ruleId, flow] of flows)
+        if (flow.summary) {
+          flow.summary.cancel();
+          summarize(ruleId, flow);
+        }
       try {
         await commits.flush();
       } catch (error) {

@@ -7,7 +7,8 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleQuestion, RuleQuestions } from '../../protocol/rule-sandbox.ts';
-import type { JsonValue } from '../../protocol/telemetry.ts';
+import { roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
+import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
@@ -100,7 +101,7 @@ function deviceOf({ devices }: QuestionsOptions, { deviceId }: { deviceId: strin
 }
 
 /** The declared name that a name or alias stands for. */
-export function declaredName(
+function declaredName(
   declared: Readonly<Record<string, { aliases: readonly string[] }>>,
   nameOrAlias: string,
 ): string | undefined {
@@ -115,9 +116,18 @@ function propertyOf(options: QuestionsOptions, parameters: RuleQuestions['proper
   return (options.devices.properties(device, ROLE)[name] ?? null) as JsonValue;
 }
 
-/** The attribute's declared name. */
+type Manifest = ReturnType<Devices['manifest']>;
+
+/** Name of the attribute that a rule means and may read; every device has `alerts`. */
+export function readableAttribute(manifest: Manifest, nameOrAlias: string): string | undefined {
+  const name = declaredName(manifest.telemetry, nameOrAlias);
+  if (name === undefined) return nameOrAlias === ALERTS_KEY ? ALERTS_KEY : undefined;
+  const needed = roleOfAccessLevel(manifest.telemetry[name]?.access_level ?? '');
+  return needed === undefined || roleIncludes(ROLE, needed) ? name : undefined;
+}
+
 function attributeOf({ devices }: QuestionsOptions, device: Device, nameOrAlias: string): string {
-  const name = declaredName(devices.manifest(device).telemetry, nameOrAlias);
+  const name = readableAttribute(devices.manifest(device), nameOrAlias);
   if (name === undefined) throw new NoAnswer(`unknown telemetry attribute "${nameOrAlias}"`);
   return name;
 }

@@ -2,13 +2,16 @@
  * The gateway's side of the rule sandbox: what should run, what runs, and the answers to what scripts ask.
  * The sandbox is another program; when it ends it is started again and told everything anew.
  */
+import { LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Processes, Program } from '../../platform/processes/index.ts';
 import {
   decodeFromSandbox,
-  encodeSandboxMessage,
   type FromSandbox,
   RULE_SANDBOX_PROGRAM,
+  type RuleAnswer,
+  type RuleQuestions,
   type RuleState,
   type SandboxSettings,
   type SandboxSite,
@@ -17,8 +20,9 @@ import {
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
+import { createSandboxChannel, type SandboxChannel } from './channel.ts';
 import type { RuleRunner, RunnableRule } from './model.ts';
-import { type Ask, declaredName } from './questions.ts';
+import { type Ask, readableAttribute } from './questions.ts';
 import type { Rules } from './service.ts';
 import { createWatches, type Watches } from './watches.ts';
 
@@ -32,6 +36,7 @@ export interface RuleSandboxOptions {
   /** File of the program. */
   entry: string;
   log: Log;
+  metrics: Metrics;
   /** Of the program's own service log. */
   logSettings: SandboxSettings['log'];
   site: Pick<Site, 'get' | 'events'>;
@@ -47,7 +52,13 @@ interface Wanted {
   rule: RunnableRule;
   generation: number;
   state: RuleState;
+  /** Something was heard of this generation: what the rule asks from then on comes from it. */
+  isHeard: boolean;
 }
+
+type Request = FromSandbox & { type: 'request' };
+type Status = FromSandbox & { type: 'status' };
+type WatchAnswer = { ok: true; result: null } | { ok: false; error: string };
 
 export function createRuleSandbox(options: RuleSandboxOptions): RuleSandbox {
   return new Sandbox(options);
@@ -59,27 +70,58 @@ class Sandbox implements RuleSandbox {
   readonly #wanted = new Map<string, Wanted>();
   readonly #watches: Watches;
   readonly #program: Program;
+  readonly #channel: SandboxChannel;
   readonly #stopListening: () => void;
   #generation = 0;
-  #isFlushing = false;
+  /** Counts the lives of the program: each numbers questions anew. */
+  #life = 0;
+  #status: Status | undefined;
 
   constructor(options: RuleSandboxOptions) {
     this.#options = options;
     this.#log = options.log.child({ component: 'rules' });
-    this.#watches = createWatches({ ...options, send: (message) => this.#sendChanged(message) });
+    this.#watches = createWatches({ ...options, send: (message) => this.#channel.offer(message) });
     this.#program = options.processes.program({
       name: 'rule-sandbox',
       entry: options.entry,
       ...RULE_SANDBOX_PROGRAM,
       settings: (): SandboxSettings => ({ site: this.#site(), log: options.logSettings }),
-      onRunning: () => {
-        for (const wanted of this.#wanted.values()) this.#tellStart(wanted);
-      },
+      onRunning: () => this.#tellAll(),
       onPayload: (payload) => this.#receive(payload),
       onEnded: () => this.#ended(),
     });
+    this.#channel = createSandboxChannel({
+      program: () => this.#program,
+      messageBytes: LIMITS.processes.messageBytes,
+      onTooLarge: (message) => this.#tooLarge(message),
+      onRoom: () => this.#watches.flush(),
+    });
     this.#stopListening = options.site.events.on('site_updated', 'rules', () =>
-      this.#send({ type: 'site', site: this.#site() }),
+      this.#channel.send({ type: 'site', site: this.#site() }),
+    );
+    this.#measure(options.metrics);
+  }
+
+  #measure(metrics: Metrics): void {
+    const rules = (): Status['rules'] => this.#status?.rules ?? [];
+    metrics.gauge('rules_started', 'Rules whose script runs now.', [], (gauge) =>
+      gauge.set({}, [...this.#wanted.values()].filter(({ state }) => state === 'STARTED').length),
+    );
+    metrics.gauge(
+      'rule_memory_bytes',
+      'Memory of the scripts of all rules, a minute old at most.',
+      [],
+      (gauge) =>
+        gauge.set(
+          {},
+          rules().reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+        ),
+    );
+    metrics.gauge(
+      'rule_threads_ended',
+      'Threads ended because of a rule, since the sandbox started.',
+      [],
+      (gauge) => gauge.set({}, this.#status?.threadsEnded ?? 0),
     );
   }
 
@@ -95,20 +137,21 @@ class Sandbox implements RuleSandbox {
   }
 
   run(rule: RunnableRule): void {
-    const wanted: Wanted = { rule, generation: ++this.#generation, state: 'STOPPED' };
+    const generation = ++this.#generation;
+    const wanted: Wanted = { rule, generation, state: 'STOPPED', isHeard: false };
     this.#wanted.set(rule.id, wanted);
     this.#tellStart(wanted);
   }
 
   end(ruleId: string): void {
-    if (this.#wanted.delete(ruleId)) this.#send({ type: 'stop', ruleId });
+    if (this.#wanted.delete(ruleId)) this.#channel.send({ type: 'stop', ruleId });
   }
 
   rename({ id, slug }: RunnableRule): void {
     const wanted = this.#wanted.get(id);
     if (!wanted) return;
     wanted.rule = { ...wanted.rule, slug };
-    this.#send({ type: 'rename', ruleId: id, slug });
+    this.#channel.send({ type: 'rename', ruleId: id, slug });
   }
 
   isStarted(ruleId: string): boolean {
@@ -124,13 +167,15 @@ class Sandbox implements RuleSandbox {
     };
   }
 
-  #send(message: ToSandbox): boolean {
-    return this.#program.state === 'running' && this.#program.send(encodeSandboxMessage(message));
+  /** A sandbox that has just started knows the site as it was when it was started, and no rule. */
+  #tellAll(): void {
+    this.#channel.send({ type: 'site', site: this.#site() });
+    for (const wanted of this.#wanted.values()) this.#tellStart(wanted);
   }
 
   #tellStart({ rule, generation }: Wanted): void {
     const { id, slug, script } = rule;
-    this.#send({
+    this.#channel.send({
       type: 'start',
       generation,
       rule: {
@@ -143,26 +188,25 @@ class Sandbox implements RuleSandbox {
     });
   }
 
-  /** What does not fit is kept back by the watches and sent once there is room. */
-  #sendChanged(message: ToSandbox): boolean {
-    if (this.#send(message)) return true;
-    if (!this.#isFlushing && this.#program.state === 'running') {
-      this.#isFlushing = true;
-      void this.#program.drained().then(() => {
-        this.#isFlushing = false;
-        this.#watches.flush();
-      });
-    }
-    return false;
+  #tooLarge(message: ToSandbox): void {
+    if (message.type === 'answer')
+      this.#channel.send({ type: 'answer', id: message.id, ok: false, error: 'the answer is too large' });
+    else if (message.type === 'start')
+      this.#options.appendLog(message.rule.id, 'error', 'the script is too large to be started');
+    this.#log.warn('a message to the rule sandbox is too large', { type: message.type });
   }
 
   #ended(): void {
     this.#options.onEnded();
+    this.#life++;
+    this.#status = undefined;
+    this.#channel.clear();
     this.#watches.clear();
     for (const wanted of this.#wanted.values()) {
       if (wanted.state === 'STARTED')
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
       wanted.state = 'STOPPED';
+      wanted.isHeard = false;
     }
   }
 
@@ -171,21 +215,22 @@ class Sandbox implements RuleSandbox {
     switch (message.type) {
       case 'state': {
         const wanted = this.#current(message);
-        if (wanted) wanted.state = message.state;
+        if (!wanted) return;
+        wanted.state = message.state;
+        wanted.isHeard = true;
         return;
       }
       case 'log':
-        // What a script said on its way out still counts, unless the rule is gone.
-        if (this.#wanted.has(message.ruleId))
-          for (const { severity, message: text } of message.entries)
-            this.#options.appendLog(message.ruleId, severity, text);
+        // What a script said on its way out still counts.
+        for (const { severity, message: text } of message.entries)
+          this.#options.appendLog(message.ruleId, severity, text);
         return;
       case 'request':
         return void this.#answer(message);
       case 'run_ended':
         return this.#watches.endRun(message.run);
       case 'status':
-        return undefined;
+        this.#status = message;
     }
   }
 
@@ -194,40 +239,42 @@ class Sandbox implements RuleSandbox {
     return wanted?.generation === generation ? wanted : undefined;
   }
 
-  async #answer(request: FromSandbox & { type: 'request' }): Promise<void> {
+  /** An answer belongs to the life of the sandbox that asked; the next one would take it for another. */
+  async #answer(request: Request): Promise<void> {
     const { id, ruleId } = request;
-    const wanted = this.#wanted.get(ruleId);
-    if (!wanted) return;
+    const life = this.#life;
     try {
-      const { rule } = wanted;
-      const isWatch = request.method === 'watch' || request.method === 'unwatch';
-      const answer = isWatch ? this.#watch(request) : await this.#options.ask(rule, request);
-      this.#send({ type: 'answer', id, ...answer });
+      const answer = await this.#answerOf(request);
+      if (life === this.#life) this.#channel.send({ type: 'answer', id, ...answer });
     } catch (error) {
       this.#log.error('question of a rule failed', { rule_id: ruleId, method: request.method, error });
-      this.#send({ type: 'answer', id, ok: false, error: 'the gateway failed to answer' });
+      if (life === this.#life)
+        this.#channel.send({ type: 'answer', id, ok: false, error: 'the gateway failed to answer' });
     }
   }
 
-  #watch(
-    request: FromSandbox & { type: 'request' },
-  ): { ok: true; result: null } | { ok: false; error: string } {
-    const { run } = request;
-    if (request.method === 'unwatch') {
-      this.#watches.remove({ run, watchId: request.parameters.watchId });
-      return { ok: true, result: null };
-    }
-    if (request.method !== 'watch') return { ok: false, error: 'unknown question' };
-    const { deviceId, watchId } = request.parameters;
-    const device = this.#options.devices.get(deviceId);
+  #answerOf(request: Request): Promise<RuleAnswer> | RuleAnswer {
+    const wanted = this.#wanted.get(request.ruleId);
+    // What a script asked before it was stopped or replaced is not done any more.
+    if (!wanted?.isHeard) return { ok: false, error: 'the rule was stopped' };
+    if (request.method === 'watch') return this.#watch(request.run, request.parameters);
+    if (request.method !== 'unwatch') return this.#options.ask(wanted.rule, request);
+    this.#watches.remove({ run: request.run, watchId: request.parameters.watchId });
+    return { ok: true, result: null };
+  }
+
+  #watch(run: number, parameters: RuleQuestions['watch']): WatchAnswer {
+    const { devices } = this.#options;
+    const { deviceId, watchId } = parameters;
+    const device = devices.get(deviceId);
     if (!device) return { ok: false, error: 'device not found' };
-    if (request.parameters.kind === 'connectivity') {
+    if (parameters.kind === 'connectivity') {
       this.#watches.addConnectivity({ run, watchId }, deviceId);
       return { ok: true, result: null };
     }
-    const { name } = request.parameters;
-    const attribute = declaredName(this.#options.devices.manifest(device).telemetry, name);
-    if (attribute === undefined) return { ok: false, error: `unknown telemetry attribute "${name}"` };
+    const attribute = readableAttribute(devices.manifest(device), parameters.name);
+    if (attribute === undefined)
+      return { ok: false, error: `unknown telemetry attribute "${parameters.name}"` };
     this.#watches.addTelemetry({ run, watchId }, deviceId, attribute);
     return { ok: true, result: null };
   }

@@ -77,7 +77,7 @@ export function createRules(options: RulesOptions): Rules {
 
 class RuleService implements Rules {
   readonly events: Emitter<RuleEvents>;
-  readonly logs: RuleLogs;
+  readonly #logs: RuleLogs;
   readonly #options: RulesOptions;
   readonly #limits: Limits['rules'];
   readonly #store: RuleStore;
@@ -95,7 +95,7 @@ class RuleService implements Rules {
     this.events = new Emitter<RuleEvents>((owner, event, error) =>
       log.error('listener failed', { owner, event, error }),
     );
-    this.logs = createRuleLogs({
+    this.#logs = createRuleLogs({
       ...options,
       log,
       commits: options.historyCommits,
@@ -107,13 +107,23 @@ class RuleService implements Rules {
     this.#engineId = engine.id;
     this.#isSuspended = engine.isSuspended;
     this.#rules = new Map(this.#store.rules().map((rule) => [rule.id, rule]));
-    this.logs.keepOnly(new Set(this.#rules.keys()));
+    this.#logs.keepOnly(new Set(this.#rules.keys()));
   }
 
   #makeEngine(): { id: string; isSuspended: boolean } {
     const id = this.#newId();
     this.#store.insertEngine(id);
     return { id, isSuspended: false };
+  }
+
+  get logs(): Rules['logs'] {
+    return {
+      list: (...query) => this.#logs.list(...query),
+      // What a deleted rule said last would never be removed.
+      append: (ruleId, ...entry) => {
+        if (this.#rules.has(ruleId)) this.#logs.append(ruleId, ...entry);
+      },
+    };
   }
 
   get storage(): RuleStore {
@@ -186,14 +196,16 @@ class RuleService implements Rules {
 
   setDisabled(idsOrSlugs: readonly string[], disabled: boolean): Rule[] {
     const rules = this.#requireAll(idsOrSlugs);
-    return this.#options.database
-      .transaction(() =>
-        rules.map((rule) => (rule.disabled === disabled ? rule : this.#put({ ...rule, disabled }))),
-      )
-      .map((rule, index) => {
-        if (rule !== rules[index]) this.#apply(rule);
-        return rule;
-      });
+    const changed = rules.filter((rule) => rule.disabled !== disabled).map((rule) => ({ ...rule, disabled }));
+    const nowMs = this.#options.clock.wallMs();
+    this.#options.database.transaction(() => {
+      for (const rule of changed) this.#store.update(rule, nowMs);
+    });
+    for (const rule of changed) {
+      this.#rules.set(rule.id, rule);
+      this.#apply(rule);
+    }
+    return rules.map((rule) => this.require(rule.id));
   }
 
   remove(idsOrSlugs: readonly string[]): void {
@@ -207,7 +219,7 @@ class RuleService implements Rules {
     for (const { id } of rules) {
       this.#runner.end(id);
       this.#rules.delete(id);
-      this.logs.forget(id);
+      this.#logs.forget(id);
       this.events.emit('rule_deleted', { ruleId: id });
     }
   }
@@ -219,7 +231,7 @@ class RuleService implements Rules {
 
   async stop(): Promise<void> {
     this.#runner = NO_RUNNER;
-    await this.logs.stop();
+    await this.#logs.stop();
   }
 
   #find(idOrSlug: string): Rule | undefined {
@@ -252,7 +264,7 @@ class RuleService implements Rules {
     const fault = createSyntaxChecker().check(Buffer.from(script.code));
     if (!fault) return;
     const line = fault.line === undefined ? '' : `:${fault.line}`;
-    this.logs.append(id, 'error', `${slug}.lua${line}: ${fault.message}`);
+    this.#logs.append(id, 'error', `${slug}.lua${line}: ${fault.message}`);
   }
 
   #requireFreeSlug(slug: string): void {

@@ -56,6 +56,7 @@ export function createWatches(options: {
     const watches = byTarget.get(target);
     watches?.delete(key);
     if (watches?.size === 0) byTarget.delete(target);
+    if (byTarget.size === 0) stopListening();
   }
 
   function tell(target: string, value: JsonValue, timestampMs: number): void {
@@ -71,6 +72,11 @@ export function createWatches(options: {
     }),
   ];
   let stopTelemetry: (() => void) | undefined;
+
+  function stopListening(): void {
+    stopTelemetry?.();
+    stopTelemetry = undefined;
+  }
 
   /** Building the event costs the hot path something, so it is asked for only when somebody watches. */
   function listen(): void {
@@ -97,8 +103,7 @@ export function createWatches(options: {
       byTarget.clear();
       targets.clear();
       kept.clear();
-      stopTelemetry?.();
-      stopTelemetry = undefined;
+      stopListening();
     },
     flush: () => {
       for (const [key, message] of kept) {
@@ -108,7 +113,7 @@ export function createWatches(options: {
     },
     stop: () => {
       for (const end of ends) end();
-      stopTelemetry?.();
+      stopListening();
     },
   };
 }

@@ -1,0 +1,78 @@
+/** The gateway's side of the sandbox above real records, with the process played by the test. */
+import type { TestContext } from 'node:test';
+import { Emitter } from '../../../src/lib/emitter.ts';
+import {
+  type Ask,
+  createRuleSandbox,
+  type Rule,
+  type RuleSandbox,
+} from '../../../src/capabilities/rules/index.ts';
+import type { Site as SiteService } from '../../../src/capabilities/site/index.ts';
+import { recordingLog } from '../../support/workspace.ts';
+import { createStandInProgram, type StandInProgram } from './stand-in-program.ts';
+import { type Site, startSite } from './support.ts';
+
+export interface Sandboxed extends Site {
+  program: StandInProgram;
+  sandbox: RuleSandbox;
+  setTimeZone: (timezone: string) => void;
+  /** Questions that `ask` got, in order. */
+  asked: string[];
+  ends: () => number;
+}
+
+/** Started, not yet said hello; rules are handed to it. */
+export async function startSandbox(t: TestContext, options: { ask?: Ask } = {}): Promise<Sandboxed> {
+  const site = await startSite(t);
+  const { log } = recordingLog(site.clock);
+  const program = createStandInProgram();
+  const asked: string[] = [];
+  let endedCount = 0;
+  let timezone = 'Europe/Berlin';
+  const events: SiteService['events'] = new Emitter(() => undefined);
+  const sandbox = createRuleSandbox({
+    processes: program.processes,
+    entry: 'nowhere',
+    log,
+    metrics: site.metrics,
+    logSettings: { level: 'info', format: 'json' },
+    site: { get: () => ({ timezone, location: { latitude: 52.5, longitude: 13.4 } }) as never, events },
+    devices: site.devices,
+    telemetry: site.telemetry,
+    ask: (rule, question) => {
+      asked.push(`${rule.slug} ${question.method}`);
+      return (options.ask ?? site.ask)(rule, question);
+    },
+    appendLog: (ruleId, severity, message) => site.rules.logs.append(ruleId, severity, message),
+    onEnded: () => void endedCount++,
+  });
+  site.rules.remove([site.rule.id]);
+  sandbox.start();
+  site.rules.start(sandbox);
+  t.after(() => sandbox.stop());
+  return Object.assign(site, {
+    program,
+    sandbox,
+    asked,
+    ends: () => endedCount,
+    setTimeZone: (zone: string) => {
+      timezone = zone;
+      events.emit('site_updated', {} as never);
+    },
+  });
+}
+
+/** Says that the newest start of the rule runs; its generation. */
+export function started({ program }: Sandboxed, rule: Rule): number {
+  const generation = program.of('start').findLast((message) => message.rule.id === rule.id)?.generation ?? 0;
+  program.say({ type: 'state', ruleId: rule.id, generation, state: 'STARTED' });
+  return generation;
+}
+
+export const LIST_DEVICES = { method: 'list_devices', parameters: {} } as const;
+/** What it was told, in a word and the rule each. */
+export const namesOf = ({ program }: Sandboxed): string[] =>
+  program.told.map((message) => {
+    if (message.type === 'start') return `start ${message.rule.slug}`;
+    return 'ruleId' in message ? `${message.type} ${message.ruleId.slice(-1)}` : message.type;
+  });

@@ -1,0 +1,101 @@
+/** The process of the sandbox as its owner sees it, played by a test: what it was told, and what it says. */
+import type { Processes, ProgramOptions, ProgramState } from '../../../src/platform/processes/index.ts';
+import {
+  decodeToSandbox,
+  encodeSandboxMessage,
+  type FromSandbox,
+  type SandboxSettings,
+  type ToSandbox,
+} from '../../../src/protocol/rule-sandbox.ts';
+
+export interface StandInProgram {
+  processes: Processes;
+  /** What it was told in its present life. */
+  told: ToSandbox[];
+  /** Messages that it takes before it stops reading. */
+  room: number;
+  readonly state: ProgramState;
+  readonly settings: SandboxSettings;
+  /** It says hello. */
+  hello(): void;
+  say(message: FromSandbox): void;
+  /** It is gone; the next one is being started. */
+  die(): void;
+  /** It reads again: so many messages. */
+  read(room: number): Promise<void>;
+  /** What it was told of one type. */
+  of<Type extends ToSandbox['type']>(type: Type): (ToSandbox & { type: Type })[];
+}
+
+export function createStandInProgram(): StandInProgram {
+  let options: ProgramOptions | undefined;
+  let state: ProgramState = 'stopped';
+  let settings: unknown;
+  let waiting: (() => void)[] = [];
+
+  const begin = (): void => {
+    state = 'starting';
+    settings = options?.settings();
+  };
+  const wake = (): void => {
+    const awake = waiting;
+    waiting = [];
+    for (const resolve of awake) resolve();
+  };
+  const program: StandInProgram = {
+    told: [],
+    room: Number.POSITIVE_INFINITY,
+    get state() {
+      return state;
+    },
+    get settings() {
+      return settings as SandboxSettings;
+    },
+    processes: {
+      program: (given) => {
+        options = given;
+        return {
+          start: begin,
+          stop: async () => {
+            state = 'stopped';
+            options?.onEnded?.({ reason: 'stopped', ranMs: 0, errorOutput: '' });
+          },
+          send: (payload) => {
+            if (state !== 'running' || program.room === 0) return false;
+            program.room--;
+            program.told.push(decodeToSandbox(payload));
+            return true;
+          },
+          drained: () =>
+            program.room > 0 || state !== 'running'
+              ? Promise.resolve()
+              : new Promise((resolve) => waiting.push(resolve)),
+          get state() {
+            return state;
+          },
+          processId: 1,
+          lastExit: undefined,
+        };
+      },
+    },
+    hello: () => {
+      state = 'running';
+      options?.onRunning?.();
+    },
+    say: (message) => options?.onPayload(encodeSandboxMessage(message)),
+    die: () => {
+      program.told.length = 0;
+      program.room = Number.POSITIVE_INFINITY;
+      begin();
+      wake();
+      options?.onEnded?.({ reason: 'signal SIGKILL', ranMs: 0, errorOutput: '' });
+    },
+    read: async (room) => {
+      program.room = room;
+      wake();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    of: (type) => program.told.filter((message) => message.type === type) as never,
+  };
+  return program;
+}

@@ -1,0 +1,279 @@
+/** Rules on real databases with real telemetry and commands; devices and the sandbox's process are played. */
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
+import { type Commands, createCommands } from '../../../src/capabilities/commands/index.ts';
+import type { Device } from '../../../src/capabilities/devices/index.ts';
+import {
+  type Ask,
+  createQuestions,
+  createRules,
+  type NewRule,
+  type Rule,
+  type RuleRunner,
+  type Rules,
+} from '../../../src/capabilities/rules/index.ts';
+import {
+  createTelemetry,
+  createThreadedHistory,
+  type Telemetry,
+} from '../../../src/capabilities/telemetry/index.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import type { Log } from '../../../src/platform/log/index.ts';
+import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
+import { programEntry } from '../../../src/platform/processes/index.ts';
+import {
+  createGroupCommit,
+  type Database,
+  type GroupCommit,
+  openDatabase,
+} from '../../../src/platform/sqlite/index.ts';
+import type {
+  RuleAnswer,
+  RuleMethod,
+  RuleQuestion,
+  RuleQuestions,
+} from '../../../src/protocol/rule-sandbox.ts';
+import { createDeviceFaces, type DeviceFaces, type NewDevice } from '../../support/device-faces.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { acknowledged, TEST_POLICY, withoutPrototype } from '../telemetry/support.ts';
+
+export interface Records {
+  clock: TestClock;
+  state: Database;
+  history: Database;
+  commits: GroupCommit;
+  rules: Rules;
+  lines: LogLine[];
+  metrics: Metrics;
+  /** Stops and starts again on the same files, without a runner. */
+  restart(): Promise<void>;
+  /** Messages of a rule's log, oldest first. */
+  messages(rule: { id: string }, limit?: number): string[];
+  folder: string;
+}
+
+export const ALL = { severities: undefined, limit: 10_000, offset: 0 };
+
+/** The records of rules; nothing else is there. */
+export async function startRecords(
+  test: Pick<TestContext, 'after'>,
+  options: { limits?: Partial<Limits['rules']>; commits?: Partial<Limits['commits']> } = {},
+): Promise<Records> {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog(clock);
+  const folder = temporaryFolder(test);
+  const open = (name: string): Database =>
+    openDatabase({ path: join(folder, `${name}.db`), migrationsDir: join(MIGRATIONS_DIR, name), clock, log });
+  const [state, history] = [open('state'), open('history')];
+  let number = 0;
+
+  const build = () => {
+    const metrics = createMetrics();
+    const commits = createGroupCommit({
+      database: history,
+      name: 'history',
+      clock,
+      log,
+      metrics,
+      limits: { ...LIMITS.commits, ...options.commits },
+    });
+    const rules = createRules({
+      database: state,
+      history,
+      historyCommits: commits,
+      clock,
+      log,
+      metrics,
+      limits: { ...LIMITS, rules: { ...LIMITS.rules, ...options.limits } },
+      newId: () => `30000000-0000-4000-8000-${String(++number).padStart(12, '0')}`,
+    });
+    return { metrics, commits, rules };
+  };
+  const stop = async (): Promise<void> => {
+    await parts.rules.stop();
+    await parts.commits.stop();
+  };
+  let parts = build();
+  test.after(async () => {
+    await stop();
+    state.close();
+    history.close();
+  });
+  const records: Records = {
+    clock,
+    state,
+    history,
+    lines,
+    folder,
+    ...parts,
+    restart: async () => {
+      await stop();
+      Object.assign(records, (parts = build()));
+    },
+    messages: (rule, limit = ALL.limit) =>
+      records.rules.logs.list(rule.id, { ...ALL, limit }).entries.map(({ message }) => message),
+  };
+  return records;
+}
+
+export function newRule(slug: string, fields: Partial<NewRule> = {}): NewRule {
+  const script = { code: 'x = 1', runtimeVersion: 'V3', execIntervalMs: undefined } as const;
+  return { slug, script, disabled: false, ...fields };
+}
+
+/** A runner that notes what it is told. */
+export function notingRunner(started: ReadonlySet<string> = new Set()): {
+  runner: RuleRunner;
+  told: string[];
+} {
+  const told: string[] = [];
+  return {
+    told,
+    runner: {
+      run: ({ slug, script }) => void told.push(`run ${slug} ${script.runtimeVersion}`),
+      rename: ({ slug }) => void told.push(`rename ${slug}`),
+      end: (ruleId) => void told.push(`end ${ruleId.slice(-2)}`),
+      isStarted: (ruleId) => started.has(ruleId),
+    },
+  };
+}
+
+export interface Site extends Records, Omit<DeviceFaces, 'publish'> {
+  faces: DeviceFaces;
+  telemetry: Telemetry;
+  commands: Commands;
+  ask: Ask;
+  rule: Rule;
+  addDevice(fields?: NewDevice): Device;
+  setProperties(device: Device, properties: Record<string, unknown>): void;
+  /** Telemetry of a device, on disk when it resolves. */
+  measure(device: Device, values: Record<string, unknown>): Promise<void>;
+  /** The rule asks; text of an error, or the result. */
+  question<Method extends RuleMethod>(method: Method, parameters: RuleQuestions[Method]): Promise<RuleAnswer>;
+}
+
+/** Rules with devices, their telemetry and commands below. */
+export async function startSite(
+  test: Pick<TestContext, 'after'>,
+  options: { limits?: Partial<Limits['rules']> } = {},
+): Promise<Site> {
+  // Stopped last: hooks of a test run in the order of their registration, so the rest is stopped by hand.
+  const ends: (() => unknown)[] = [];
+  const records = await startRecords({ after: (end) => void ends.push(end as () => unknown) }, options);
+  const { clock, state, metrics, folder } = records;
+  const { log } = recordingLog(clock);
+  const faces = createDeviceFaces({ state, clock });
+  const properties = new Map<string, Record<string, unknown>>();
+  const devices = Object.assign(faces.devices, {
+    properties: (device: Device) => properties.get(device.id) ?? {},
+  });
+  const stateCommits = createGroupCommit({ database: state, name: 'state', clock, log, metrics });
+  const { connectivity } = faces;
+  const commands = createCommands({
+    database: state,
+    commits: stateCommits,
+    clock,
+    log,
+    metrics,
+    devices,
+    connectivity,
+  });
+  const telemetry = telemetryOf({ folder, clock, metrics, log, devices, connectivity });
+  await commands.start();
+  await telemetry.start();
+  test.after(async () => {
+    await telemetry.stop();
+    await commands.stop();
+    await stateCommits.stop();
+    for (const end of ends) await end();
+  });
+  const ask = createQuestions({
+    database: state,
+    store: records.rules.storage,
+    clock,
+    limits: { ...LIMITS.rules, ...options.limits },
+    devices,
+    telemetry,
+    commands,
+  });
+  const rule = records.rules.create(newRule('asking'));
+  return Object.assign(faces, records, {
+    faces,
+    telemetry,
+    commands,
+    ask,
+    rule,
+    setProperties: (device: Device, values: Record<string, unknown>) =>
+      void properties.set(device.id, values),
+    measure: (device: Device, values: Record<string, unknown>) =>
+      acknowledged(
+        clock,
+        telemetry.handle({ device, body: withoutPrototype(values), receivedAtMs: clock.wallMs() }),
+      ),
+    question: <Method extends RuleMethod>(method: Method, parameters: RuleQuestions[Method]) =>
+      ask(rule, { method, parameters } as RuleQuestion),
+  });
+}
+
+function telemetryOf(
+  parts: Pick<Records, 'folder' | 'clock' | 'metrics'> & {
+    log: Log;
+    devices: DeviceFaces['devices'];
+    connectivity: DeviceFaces['connectivity'];
+  },
+): Telemetry {
+  const { folder, clock, log, metrics, devices, connectivity } = parts;
+  const journalFolder = join(folder, 'journal');
+  return createTelemetry({
+    clock,
+    log,
+    metrics,
+    devices,
+    connectivity,
+    history: createThreadedHistory({
+      clock,
+      log,
+      metrics,
+      entry: programEntry('capabilities/telemetry/engine-thread'),
+      databasePath: join(folder, 'history.db'),
+      migrationsDir: join(MIGRATIONS_DIR, 'history'),
+      journalFolder,
+      policy: TEST_POLICY,
+      limits: LIMITS.telemetry,
+    }),
+    journalFolder,
+    site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot' }),
+  });
+}
+
+/** A manifest with a number, a text, an alias, a profile and one attribute above every rule. */
+export function batteryManifest(): CompiledManifest {
+  const declared = { display_name: 'x', access_level: 'readonly', implements: [], aliases: [] } as const;
+  return {
+    blueprint_spec: 'device_compiled/3.0',
+    display_name: 'Battery',
+    implements: ['energy.battery', 'lib.device'],
+    properties: {
+      model: { ...declared, type: 'string', aliases: ['model_name'] },
+      serial: { ...declared, type: 'string' },
+    },
+    telemetry: {
+      soc: { ...declared, type: 'float', aliases: ['battery_soc'] },
+      status: { ...declared, type: 'string' },
+      secret: { ...declared, type: 'float', access_level: 'system' },
+    },
+    alerts: { hot: { ...declared, severity: 'warning' } },
+    commands: {
+      charge: {
+        ...declared,
+        group: 'main',
+        access_level: 'user',
+        arguments: { limit_w: { display_name: 'x', type: 'float', required: true, min: 0 } },
+      },
+      calibrate: { ...declared, group: 'main', access_level: 'system' },
+    },
+    configuration: {},
+  } as unknown as CompiledManifest;
+}

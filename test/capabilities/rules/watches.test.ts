@@ -1,0 +1,121 @@
+/** Watches: samples and changes of connectivity that scripts wait for. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { settle } from '../../support/test-clock.ts';
+import { startSandbox, started } from './sandbox-support.ts';
+import { batteryManifest, newRule } from './support.ts';
+
+describe('a watch', () => {
+  test('of a device or attribute that is not there is refused', async (t) => {
+    const site = await startSandbox(t);
+    const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    started(site, rule);
+    const watch = async (id: number, parameters: object): Promise<unknown> => {
+      site.program.say({
+        type: 'request',
+        id,
+        ruleId: rule.id,
+        run: 1,
+        method: 'watch',
+        parameters,
+      } as never);
+      await settle();
+      const answer = site.program.of('answer').find((each) => each.id === id);
+      return answer?.ok === false ? answer.error : answer?.result;
+    };
+    const telemetry = { watchId: 1, kind: 'telemetry' };
+    assert.equal(await watch(1, { ...telemetry, deviceId: 'x', name: 'soc' }), 'device not found');
+    const { id: deviceId } = device;
+    for (const [id, name] of [
+      [2, 'nothing'],
+      [3, 'secret'],
+    ] as const)
+      assert.equal(
+        await watch(id, { ...telemetry, deviceId, name }),
+        `unknown telemetry attribute "${name}"`,
+      );
+    assert.equal(await watch(4, { watchId: 1, kind: 'connectivity', deviceId: 'x' }), 'device not found');
+    assert.equal(await watch(5, { ...telemetry, deviceId, name: 'alerts' }), null);
+  });
+
+  test('tells samples that are news and changes of connectivity, until it or its run ends', async (t) => {
+    const site = await startSandbox(t);
+    const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    started(site, rule);
+    const ask = async (method: 'watch' | 'unwatch', parameters: object): Promise<void> => {
+      site.program.say({ type: 'request', id: 1, ruleId: rule.id, run: 1, method, parameters } as never);
+      await settle();
+    };
+    const { id: deviceId } = device;
+    await ask('watch', { deviceId, watchId: 1, kind: 'telemetry', name: 'soc' });
+    await ask('watch', { deviceId, watchId: 2, kind: 'connectivity' });
+    const nowS = Math.floor(site.clock.wallMs() / 1_000);
+    await site.measure(device, { soc: 1, status: 'ok' });
+    await site.measure(device, { timestamp: nowS - 60, soc: 2 });
+    const connectivity = (status: 'ONLINE' | 'OFFLINE'): void =>
+      site.devices.events.emit('connectivity_changed', { device, status, atMs: 5_000 });
+    connectivity('OFFLINE');
+    connectivity('ONLINE');
+    const told = () =>
+      site.program.of('changed').map(({ watchId, value, timestampMs }) => [watchId, value, timestampMs]);
+    assert.deepEqual(told(), [
+      [1, 1, nowS * 1_000],
+      [2, false, 5_000],
+      [2, true, 5_000],
+    ]);
+    site.program.told.length = 0;
+    await ask('unwatch', { watchId: 1 });
+    await site.clock.advance(1_000);
+    await site.measure(device, { soc: 3 });
+    assert.deepEqual(told(), []);
+    site.program.say({ type: 'run_ended', ruleId: rule.id, run: 1 });
+    connectivity('OFFLINE');
+    assert.deepEqual(told(), []);
+  });
+
+  test('of a sandbox that does not read enough brings the newest sample, and not every one', async (t) => {
+    const site = await startSandbox(t);
+    const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    started(site, rule);
+    const place = { deviceId: device.id, watchId: 1 };
+    const parameters = { ...place, kind: 'telemetry', name: 'battery_soc' } as const;
+    site.program.say({ type: 'request', id: 1, ruleId: rule.id, run: 5, method: 'watch', parameters });
+    await settle();
+    site.program.room = 1;
+    for (const soc of [1, 2, 3]) {
+      await site.measure(device, { soc });
+      await site.clock.advance(1_000);
+    }
+    const values = () => site.program.of('changed').map(({ run, watchId, value }) => [run, watchId, value]);
+    assert.deepEqual(values(), [[5, 1, 1]]);
+    await site.program.read(100);
+    await settle();
+    assert.deepEqual(values(), [
+      [5, 1, 1],
+      [5, 1, 3],
+    ]);
+  });
+
+  test('ends with the sandbox', async (t) => {
+    const site = await startSandbox(t);
+    const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    started(site, rule);
+    const parameters = { deviceId: device.id, watchId: 1, kind: 'telemetry', name: 'soc' } as const;
+    site.program.say({ type: 'request', id: 1, ruleId: rule.id, run: 1, method: 'watch', parameters });
+    await settle();
+    assert.equal(site.telemetry.events.has('telemetry_received'), true);
+    site.program.die();
+    assert.equal(site.telemetry.events.has('telemetry_received'), false);
+    site.program.hello();
+    await site.measure(device, { soc: 1 });
+    assert.deepEqual(site.program.of('changed'), []);
+  });
+});
