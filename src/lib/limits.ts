@@ -267,6 +267,7 @@ export function contradictions(limits: Limits): string[] {
       (limits.module.chunkBytes * 4) / 3 + 1_024 < limits.mqtt.payloadBytes,
       'a piece of a script fits one message',
     ],
+    [limits.module.messageBytes < limits.mqtt.payloadBytes, 'a message of a script fits one publication'],
     [limits.module.contentBytes >= limits.blueprints.luaFileBytes, 'a module takes the largest script'],
     [
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,

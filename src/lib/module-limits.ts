@@ -67,6 +67,8 @@ export const MODULE_LIMITS = {
   /** G: messages of one script; a device that measures ten times a second passes. */
   messagesPerSecond: 20,
   messageBurst: 100,
+  /** G: one message of a script; a larger publication would cost the module its connection. */
+  messageBytes: 131_072,
   /** C mqtt-device-protocol 12, as the gateway counts. */
   logsPerSecond: 20,
   logBurst: 200,

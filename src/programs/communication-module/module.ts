@@ -75,6 +75,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     calls: createCalls({ bus, conversation, limits: limits.field }),
     surroundings: AT_START,
     ports: Object.fromEntries(Object.entries(ports).map(([name, { path }]) => [name, path])),
+    onFault: (error) => log.error('call of a script failed', { error }),
     startThread: options.startThread,
   });
   const link = openLink(options, limits, {

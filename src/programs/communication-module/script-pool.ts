@@ -6,7 +6,14 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Thread } from '../../platform/threads/index.ts';
 import type { Calls } from './calls.ts';
-import type { FromThread, ScriptStart, Surroundings, ThreadData, ToThread } from './thread-messages.ts';
+import type {
+  CallResult,
+  FromThread,
+  ScriptStart,
+  Surroundings,
+  ThreadData,
+  ToThread,
+} from './thread-messages.ts';
 
 type Posted = Extract<ToThread, { kind: 'command' | 'configuration' | 'check' }>;
 type WithoutSeat<Message> = Message extends unknown ? Omit<Message, 'seat'> : never;
@@ -40,6 +47,8 @@ export interface ScriptPoolOptions {
   surroundings: Surroundings;
   /** Device file of each serial port by its name. */
   ports: Readonly<Record<string, string>>;
+  /** Something of ours failed; the script is told so, and nothing else stops. */
+  onFault: (error: unknown) => void;
   startThread: (options: {
     data: ThreadData;
     heapMaxMib: number;
@@ -114,8 +123,12 @@ export function createScriptPool(options: ScriptPoolOptions): ScriptPool {
     const events = member.seats.get(message.seat);
     if (events === undefined) return;
     if (message.kind === 'call') {
-      void calls.carryOut(message.seat, message.request).then((result) => {
+      const answer = (result: CallResult): void => {
         if (member.seats.has(message.seat)) post(member, { kind: 'answer', call: message.call, result });
+      };
+      calls.carryOut(message.seat, message.request).then(answer, (error: unknown) => {
+        options.onFault(error);
+        answer({ kind: 'fault', fault: { text: 'internal fault', number: 7 } });
       });
       return;
     }

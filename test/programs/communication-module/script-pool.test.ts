@@ -38,24 +38,28 @@ function setUp(scriptsPerThread = 2): {
   threads: FakeThread[];
   released: number[];
   carriedOut: number[];
+  faults: unknown[];
 } {
   const clock = new TestClock();
   const threads: FakeThread[] = [];
   const released: number[] = [];
   const carriedOut: number[] = [];
+  const faults: unknown[] = [];
   const pool = createScriptPool({
     clock,
     limits: { ...LIMITS.module, scriptsPerThread },
     watchLimits: LIMITS.lua,
     calls: {
-      carryOut: (seat) => {
+      carryOut: (seat, call) => {
         carriedOut.push(seat);
+        if (call.kind === 'serial' && call.port === 'broken') return Promise.reject(new Error('ours'));
         return Promise.resolve({ kind: 'done' });
       },
       release: (seat) => released.push(seat),
     },
     surroundings: { isConnected: false, hasRoom: false, timeZone: 'UTC' },
     ports: {},
+    onFault: (error) => faults.push(error),
     startThread: ({ data, onMessage, onExit }) => {
       const watch = new Int32Array(data.watch);
       const thread: FakeThread = {
@@ -80,7 +84,7 @@ function setUp(scriptsPerThread = 2): {
       };
     },
   });
-  return { pool, clock, threads, released, carriedOut };
+  return { pool, clock, threads, released, carriedOut, faults };
 }
 
 function recorder(): ScriptEvents & { messages: FromThread[]; lost: [boolean, string][] } {
@@ -198,6 +202,21 @@ describe('the threads of a module', () => {
     await settle();
     assert.equal(threads[0]?.posted.at(-1)?.kind, 'stop');
     assert.deepEqual(carriedOut, [1, 1]);
+  });
+
+  test('are told when a call fails by a fault of ours, which is reported', async () => {
+    const { pool, threads, faults } = setUp();
+    pool.start(SCRIPT, recorder(), false);
+    const request = { kind: 'serial', port: 'broken', operation: { do: 'flush' } } as const;
+    threads[0]?.say({ kind: 'call', seat: 1, call: 1, request });
+    await settle();
+    assert.equal(faults.length, 1);
+    const answer = threads[0]?.posted.at(-1);
+    assert.deepEqual(answer, {
+      kind: 'answer',
+      call: 1,
+      result: { kind: 'fault', fault: { text: 'internal fault', number: 7 } },
+    });
   });
 
   test('are told of the surroundings, later ones at their start', async () => {

@@ -16,6 +16,8 @@ export function createCommandQueue(options: {
   call: (...values: Parameters<Script['machine']['call']>) => Promise<LuaValue[]>;
   callMs: number;
   waitingMax: number;
+  /** Of one response. */
+  messageBytes: number;
   /** Sends a response. */
   post: (text: string) => void;
   /** The handler raised. */
@@ -27,8 +29,12 @@ export function createCommandQueue(options: {
   let runningId: string | undefined;
   let isClosed = false;
 
-  const send = (id: string, state: string, payload: string): void =>
-    options.post(`{"id":${JSON.stringify(id)},"state":"${state}","payload":${payload}}`);
+  function send(id: string, state: string, payload: string): void {
+    const sizeBytes = Buffer.byteLength(payload);
+    const message = `The payload of ${sizeBytes} bytes was too large and was left out.`;
+    const sent = sizeBytes <= options.messageBytes ? payload : JSON.stringify({ message });
+    options.post(`{"id":${JSON.stringify(id)},"state":"${state}","payload":${sent}}`);
+  }
 
   async function next(): Promise<void> {
     const command = runningId === undefined ? waiting.shift() : undefined;

@@ -1,5 +1,6 @@
 /** The log of one device, bounded where a flood costs least. */
 import type { Limits } from '../../../lib/limits.ts';
+import { cutToBytes } from '../../../lib/text.ts';
 import { createTokenBucket } from '../../../lib/token-bucket.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DeviceLogEntry } from '../thread-messages.ts';
@@ -14,6 +15,8 @@ export interface DeviceLog {
 export function createDeviceLog(options: {
   clock: Clock;
   limits: Limits['module'];
+  /** Of one entry; more is cut, as the gateway would. */
+  messageBytes: number;
   post: (entry: DeviceLogEntry) => void;
 }): DeviceLog {
   const { clock, limits, post } = options;
@@ -31,7 +34,7 @@ export function createDeviceLog(options: {
       post({ message, severity: 'warning', persist: false });
       dropped = 0;
     }
-    post(entry);
+    post({ ...entry, message: cutToBytes(entry.message, options.messageBytes) });
   }
 
   return {

@@ -68,12 +68,14 @@ export function startDeviceScript(options: DeviceScriptOptions): DeviceScript {
   const log = createDeviceLog({
     clock,
     limits: limits.module,
+    messageBytes: limits.deviceLogs.messageBytes,
     post: (entry) => post({ kind: 'log', ...entry }),
   });
   const commands = createCommandQueue({
     call: (...values) => script.machine.call(...values),
     callMs,
     waitingMax: limits.module.commandsWaiting,
+    messageBytes: limits.module.messageBytes,
     post: (text) => post({ kind: 'response', text }),
     onFailure: failed,
   });
@@ -171,6 +173,7 @@ function createScript(
       return options.surroundings();
     },
     ports: options.ports,
+    messageBytes: limits.module.messageBytes,
     epochS: () => Math.floor(clock.wallMs() / 1_000),
     call: options.call,
     publish: (subject, text) => {

@@ -135,6 +135,8 @@ export function enapterFunctions(host: ScriptHost): Record<string, HostFunction>
         if (!parts.some(([name]) => name === 'timestamp')) parts.push(['timestamp', String(host.epochS())]);
         const text = `{${parts.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
         parts = [];
+        if (Buffer.byteLength(text) > host.messageBytes)
+          return failedResult(`a message has at most ${host.messageBytes} bytes`, 3);
         if (host.publish(isTelemetry ? 'telemetry' : 'properties', text)) return [true];
         return failedResult('too many messages', 2);
       },

@@ -37,6 +37,7 @@ end
 };
 
 const { peerMs, peerMsMax } = LIMITS.module;
+const { argumentsBytes } = LIMITS.commands;
 
 export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
   return {
@@ -45,6 +46,8 @@ export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
       call: async ([target, targetChannel, name, args, timeout]) => {
         const timeoutMs = Math.min(Math.max(numberOf(timeout) ?? peerMs, 1), peerMsMax);
         const targetChannelId = textOf(targetChannel);
+        if (args instanceof LuaJson && Buffer.byteLength(args.text) > argumentsBytes)
+          return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];
         const given = args instanceof LuaJson ? (JSON.parse(args.text) as unknown) : {};
         const result = await host.call({
           kind: 'question',

@@ -15,6 +15,8 @@ export interface ScriptHost {
   readonly groups: ConfigurationGroups;
   readonly surroundings: Surroundings;
   readonly ports: ReadonlyMap<string, string>;
+  /** Of one message. */
+  readonly messageBytes: number;
   epochS(): number;
   /** Carried out on the main thread. Never rejects. */
   call(request: ThreadCall): Promise<CallResult>;

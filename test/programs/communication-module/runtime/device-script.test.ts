@@ -103,6 +103,23 @@ describe('a device script', () => {
     assert.equal(logs[11], 'info: too many messages');
   });
 
+  test('cannot send what would cost the module its connection: messages, entries, responses', async () => {
+    const bench = scriptBench(`
+      enapter.log(enapter.send_telemetry({ text = ('x'):rep(200000) }))
+      enapter.log(('y'):rep(20000))
+      enapter.register_command_handler('large', function() return { text = ('z'):rep(200000) } end)`);
+    await bench.started();
+    assert.deepEqual(bench.telemetry(), []);
+    assert.equal(bench.logs()[0], 'info: a message has at most 131072 bytes');
+    assert.equal(bench.logs()[1]?.length, 'info: '.length + 16_384);
+    assert.deepEqual(await bench.command('large'), [
+      {
+        state: 'completed',
+        payload: { message: 'The payload of 200011 bytes was too large and was left out.' },
+      },
+    ]);
+  });
+
   test('logs with severity and persistence, and prints', async () => {
     const bench = scriptBench(
       "enapter.log('a', 'error', true) enapter.log(5, 'shout') enapter.log({}, nil, false) print('x', 1)",
