@@ -21,6 +21,10 @@ export function gatewayNowMs(): number {
   return Date.now() + aheadMs;
 }
 
-setInterval(() => {
+function tick(): void {
   nowS.value = gatewayNowMs() / 1_000;
-}, TICK_MS);
+}
+
+setInterval(tick, TICK_MS);
+// A phone that wakes up shows what it showed before, until the next tick.
+document.addEventListener('visibilitychange', tick);

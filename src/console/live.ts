@@ -26,6 +26,8 @@ export interface LiveDevice {
 
 type LogListener = (entry: LogEntry) => void;
 
+/** The gateway itself measures every 10 s, so there is always something to hear. */
+const SILENCE_MAX_MS = 35_000;
 const DRAW_INTERVAL_MS = 250;
 const RELOAD_DELAY_MS = 500;
 /** Names in one question for latest values, so that its address stays short. */
@@ -70,6 +72,7 @@ export function startLive(): () => void {
       void confirm();
     },
     onMessage: take,
+    silenceMaxMs: SILENCE_MAX_MS,
   });
   const drawing = setInterval(draw, DRAW_INTERVAL_MS);
   return () => {

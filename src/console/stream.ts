@@ -4,6 +4,8 @@ export interface StreamOptions<Message> {
   onOpen?(): void;
   onClose?(): void;
   onMessage(message: Message): void;
+  /** Silence after which the connection counts as lost: browsers hide pings, and a dead line looks like a quiet one. */
+  silenceMaxMs?: number;
 }
 
 const RETRY_FIRST_MS = 500;
@@ -11,8 +13,11 @@ const RETRY_MAX_MS = 10_000;
 
 /** Connects to a path of the API; returns the end. */
 export function openStream<Message>(path: string, options: StreamOptions<Message>): () => void {
+  const { silenceMaxMs } = options;
+  /** Undefined while there is none. */
   let socket: WebSocket | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
   let delayMs = RETRY_FIRST_MS;
   let isEnded = false;
 
@@ -21,22 +26,36 @@ export function openStream<Message>(path: string, options: StreamOptions<Message
     const { protocol, host } = location;
     const opened = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}${path}`);
     socket = opened;
+    listen(opened);
     opened.addEventListener('open', () => {
       delayMs = RETRY_FIRST_MS;
       options.onOpen?.();
     });
-    opened.addEventListener('message', ({ data }) => options.onMessage(JSON.parse(String(data)) as Message));
-    opened.addEventListener('close', () => {
-      if (isEnded || socket !== opened) return;
-      options.onClose?.();
-      retry = setTimeout(connect, delayMs);
-      delayMs = Math.min(delayMs * 2, RETRY_MAX_MS);
+    opened.addEventListener('message', ({ data }) => {
+      listen(opened);
+      options.onMessage(JSON.parse(String(data)) as Message);
     });
+    opened.addEventListener('close', () => lose(opened));
+  }
+
+  function listen(opened: WebSocket): void {
+    clearTimeout(silence);
+    if (silenceMaxMs !== undefined) silence = setTimeout(() => lose(opened), silenceMaxMs);
+  }
+
+  function lose(lost: WebSocket): void {
+    if (isEnded || socket !== lost) return;
+    socket = undefined;
+    clearTimeout(silence);
+    lost.close();
+    options.onClose?.();
+    retry = setTimeout(connect, delayMs);
+    delayMs = Math.min(delayMs * 2, RETRY_MAX_MS);
   }
 
   /** A phone that wakes up should not wait for the next try. */
   function wake(): void {
-    if (document.visibilityState === 'visible' && socket?.readyState === WebSocket.CLOSED) connect();
+    if (document.visibilityState === 'visible' && socket === undefined) connect();
   }
 
   document.addEventListener('visibilitychange', wake);
@@ -45,6 +64,7 @@ export function openStream<Message>(path: string, options: StreamOptions<Message
   return () => {
     isEnded = true;
     clearTimeout(retry);
+    clearTimeout(silence);
     document.removeEventListener('visibilitychange', wake);
     removeEventListener('online', wake);
     socket?.close();

@@ -11,6 +11,8 @@ interface ButtonProps {
   onClick?: () => void;
   type?: 'button' | 'submit';
   children: ComponentChildren;
+  /** What is read aloud, when the text alone does not say what it is about. */
+  'aria-label'?: string;
   'data-command'?: string;
 }
 

@@ -286,6 +286,25 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('Password lost?');
   });
 
+  test('takes a line on which nothing comes for a lost one, and connects again', async () => {
+    const other = await browser.newPage();
+    other.setDefaultTimeout(10_000);
+    await other.clock.install();
+    let connections = 0;
+    // Opens and then says nothing, as a line that was cut.
+    await other.routeWebSocket(/\/v3\/devices$/, () => void connections++);
+    await other.goto(gateway.origin);
+    await other.fill('[name=password]', PASSWORD);
+    await other.keyboard.press('Enter');
+    await other.getByText('No device of yours yet').waitFor();
+    await until(() => connections === 1);
+    await other.clock.runFor(34_000);
+    assert.equal(connections, 1);
+    await other.clock.runFor(2_000);
+    await until(() => connections === 2);
+    await other.close();
+  });
+
   test('breaks no rule of its content security policy and has no error of its own', () => {
     const ownFaults = complaints.filter(
       (text) => !/status of 4\d\d|ERR_CONNECTION_REFUSED|WebSocket connection/.test(text),

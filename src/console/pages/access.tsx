@@ -125,8 +125,10 @@ function UsersCard() {
               </small>
             </span>
             <span class="actions">
-              <Button onClick={() => setChanged(user)}>Change…</Button>
-              <Button kind="danger" onClick={() => setRemoved(user)}>
+              <Button onClick={() => setChanged(user)} aria-label={`Change ${user.name}`}>
+                Change…
+              </Button>
+              <Button kind="danger" onClick={() => setRemoved(user)} aria-label={`Delete ${user.name}`}>
                 Delete…
               </Button>
             </span>

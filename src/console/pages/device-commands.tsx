@@ -31,7 +31,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
       )}
       {commands.length === 0 && (
         <Empty title="No command for your role">
-          <p>An owner or installer may run the commands of this device.</p>
+          <p>The commands of this device need a higher role than yours.</p>
         </Empty>
       )}
       <div class="columns">
@@ -47,7 +47,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
                     <b>{text}</b>
                     {description !== undefined && <small>{description}</small>}
                   </span>
-                  <Button onClick={() => setChosen(name)} data-command={name}>
+                  <Button onClick={() => setChosen(name)} data-command={name} aria-label={`Run ${text}`}>
                     Run…
                   </Button>
                 </div>

@@ -17,7 +17,7 @@ export function ConfigurationTab({ live }: { live: LiveDevice }) {
   if (groups.length === 0)
     return (
       <Empty title="Nothing to configure for your role">
-        <p>An owner or installer may configure this device.</p>
+        <p>The configuration of this device needs a higher role than yours.</p>
       </Empty>
     );
   return (

@@ -103,7 +103,7 @@ function TokenRow({ token, onRevoke }: { token: AccessToken; onRevoke: () => voi
         </small>
       </span>
       <span class="actions">
-        <Button kind="danger" onClick={onRevoke}>
+        <Button kind="danger" onClick={onRevoke} aria-label={`End ${token.name}`}>
           End…
         </Button>
       </span>
