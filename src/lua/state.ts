@@ -294,7 +294,10 @@ export class LuaState {
       }
       const results = target.call(readValues(this.#stack, state, 1)) ?? [];
       exports.lua_settop(state, 0);
-      return this.#pushAll(state, results);
+      const pushed = this.#pushAll(state, results);
+      // Calls that take long pass by few instructions: the hook looks at the next one.
+      if (this.#task && this.#options.monotonicMs() >= this.#sliceEndMs) this.#tighten(state);
+      return pushed;
     } catch (error) {
       if (error === LONGJMP || error instanceof LuaAbort) throw error;
       return this.#raise(state, name, error);
@@ -381,10 +384,15 @@ export class LuaState {
       this.#yield(state);
       return;
     }
-    this.#tightened.add(state);
-    exports.lua_sethook(state, this.#hook, MASK_COUNT, 1);
+    this.#tighten(state);
     this.#stack.pushText(state, TIME_MESSAGE);
     exports.lua_error(state);
+  }
+
+  /** The hook is called at every instruction, until it finds nothing to do. */
+  #tighten(state: Pointer): void {
+    this.#tightened.add(state);
+    this.#instance.exports.lua_sethook(state, this.#hook, MASK_COUNT, 1);
   }
 
   /** Of itself, not by the script's wish. */
