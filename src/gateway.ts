@@ -13,6 +13,7 @@ import {
 } from './gateway/ground.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
+import { type GroupCommit, isDamage } from './platform/sqlite/index.ts';
 
 export type { GatewayOptions } from './gateway/ground.ts';
 
@@ -33,7 +34,10 @@ export interface Gateway {
   start(): Promise<Started>;
   /** Ends every started part, the last one first. */
   stop(): Promise<void>;
-  /** True while everything serves. */
+  /**
+   * True while everything serves. False with a history.db that is damaged, too: the service manager's restart
+   * begins a new one.
+   */
   isHealthy(): boolean;
   /** Answers one request without a socket. */
   fetch(request: Request): Promise<Response>;
@@ -51,6 +55,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const running: { name: string; stop: () => Promise<void> | void }[] = [];
   let appliance: Appliance | undefined;
   let servers: Servers | undefined;
+  let historyCommits: GroupCommit | undefined;
 
   const started: StartedHook = (name, stop): void => void running.push({ name, stop });
 
@@ -63,6 +68,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function startAll(): Promise<Started> {
     const data = await timed('databases', () => openGround(options, started));
+    ({ historyCommits } = data);
     const ground = { ...data, tls: await timed('certificates', () => openCertificates(options, started)) };
     const listening: Listening = {
       httpPort: options.config.httpPort,
@@ -122,7 +128,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
     },
     stop: stopAll,
-    isHealthy: () => appliance?.isServing() ?? false,
+    isHealthy: () => (appliance?.isServing() ?? false) && !isDamage(historyCommits?.failure),
     fetch: async (request) => {
       if (!servers) throw new Error('the gateway has not been started');
       return servers.http.fetch(request);

@@ -12,6 +12,7 @@ import {
   type Database,
   type GroupCommit,
   isDamage,
+  markDamaged,
   openDatabase,
   openOrSetAside,
   setAside,
@@ -75,8 +76,15 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
   started('state database', () => state.close());
   const history = openOrSetAside(database('history'));
   started('history database', () => history.close());
-  const commits = (target: Database, name: string): GroupCommit => {
-    const group = createGroupCommit({ database: target, name, clock, log, metrics });
+  const commits = (target: Database, name: string, onDamage?: () => void): GroupCommit => {
+    const group = createGroupCommit({
+      database: target,
+      name,
+      clock,
+      log,
+      metrics,
+      ...(onDamage && { onDamage }),
+    });
     started(`${name} commits`, () => group.stop());
     return group;
   };
@@ -89,6 +97,7 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     state,
     history,
     stateCommits: commits(state, 'state'),
-    historyCommits: commits(history, 'history'),
+    // What waits is never acknowledged; the next start begins a new history.db.
+    historyCommits: commits(history, 'history', () => markDamaged(history.path)),
   };
 }

@@ -3,7 +3,16 @@
  * work. Statements live in the `store.ts` files; this module knows no table but its own.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import type { Clock } from '../clock/index.ts';
@@ -74,11 +83,16 @@ export function openDatabase(options: OpenOptions): Database {
 const DAMAGE_CODE = /^SQLITE_(NOTADB|CORRUPT)/;
 
 /**
- * Opens a database that the gateway can do without: a file that is no database or is damaged is renamed to
- * `<name>.damaged-<Unix seconds>`, kept for a person to look at, and a new one takes its place.
+ * Opens a database that the gateway can do without: a file that is no database, is damaged, or was marked by
+ * `markDamaged` is renamed to `<name>.damaged-<Unix seconds>`, kept for a person to look at, and a new one takes its place.
  * @throws NewerDatabaseError, and everything else that is no damage
  */
 export function openOrSetAside(options: OpenOptions): Database {
+  if (existsSync(options.path + MARK)) {
+    const aside = existsSync(options.path) ? setAside(options.path, options.clock) : undefined;
+    rmSync(options.path + MARK);
+    options.log.error('damaged database set aside, a new one was begun', { aside });
+  }
   try {
     return openDatabase(options);
   } catch (error) {
@@ -112,6 +126,13 @@ export function damageOf(path: string): string | undefined {
     handle.close();
   }
 }
+
+/** Says in the file system that the next start must set the database aside: it is damaged, and still open. */
+export function markDamaged(path: string): void {
+  writeFileSync(path + MARK, '');
+}
+
+const MARK = '.set-aside';
 
 /** Renames a closed database with its companions; returns the new path. */
 export function setAside(path: string, clock: Clock): string {

@@ -7,7 +7,7 @@ import type { Clock } from '../clock/index.ts';
 import { type CommitGroup, createCommitGroup } from '../commit/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import type { Database } from './database.ts';
+import { type Database, isDamage } from './database.ts';
 
 export interface Participant {
   /** Writes everything buffered, inside the transaction; must be repeatable, so it forgets nothing yet. */
@@ -28,16 +28,23 @@ export function createGroupCommit(options: {
   log: Log;
   metrics: Metrics;
   limits?: Limits['commits'];
+  /** The database turned out to be damaged; called for every commit that fails so. */
+  onDamage?: () => void;
 }): GroupCommit {
-  const { database, ...rest } = options;
+  const { database, onDamage, ...rest } = options;
   const participants: Participant[] = [];
   const group = createCommitGroup({
     ...rest,
     target: database.path,
     commit: () => {
-      database.transaction(() => {
-        for (const participant of participants) participant.write();
-      });
+      try {
+        database.transaction(() => {
+          for (const participant of participants) participant.write();
+        });
+      } catch (error) {
+        if (isDamage(error)) onDamage?.();
+        throw error;
+      }
       for (const participant of participants) participant.committed();
     },
   });

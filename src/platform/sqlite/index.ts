@@ -1,6 +1,7 @@
 export {
   damageOf,
   isDamage,
+  markDamaged,
   migrationsDigest,
   NewerDatabaseError,
   openDatabase,

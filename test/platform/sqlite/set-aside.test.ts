@@ -4,7 +4,12 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
-import { type Database, NewerDatabaseError, openOrSetAside } from '../../../src/platform/sqlite/index.ts';
+import {
+  type Database,
+  markDamaged,
+  NewerDatabaseError,
+  openOrSetAside,
+} from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
@@ -24,7 +29,7 @@ function world(t: TestContext) {
     path,
     open,
     errors: () => lines.filter(({ level }) => level === 'error').map(({ message }) => message),
-    aside: () => readdirSync(folder).filter((name) => name.includes('damaged')),
+    aside: () => readdirSync(folder).filter((name) => name.startsWith('history.db.')),
     folder,
     atS: Math.floor(clock.wallMs() / 1_000),
   };
@@ -85,6 +90,25 @@ describe('a database that is set aside', () => {
       assert.deepEqual(readFileSync(join(folder, `history.db.damaged-${atS}`)), damaged);
       assert.deepEqual(errors(), ['damaged database set aside, a new one was begun']);
     });
+});
+
+describe('a database that was marked while it was open', () => {
+  test('is set aside at the next start, whatever it holds, and the one after begins with the new one', (t) => {
+    const { path, open, aside, errors } = world(t);
+    open().close();
+    markDamaged(path);
+    open().close();
+    assert.equal(aside().length, 1);
+    open();
+    assert.deepEqual([aside().length, errors().length], [1, 1]);
+  });
+
+  test('may be gone meanwhile', (t) => {
+    const { path, open, aside } = world(t);
+    markDamaged(path);
+    open();
+    assert.deepEqual(aside(), []);
+  });
 });
 
 /** The bytes of a file with garbage in place of some. */
