@@ -161,8 +161,10 @@ export const LIMITS = {
     windowMaxMs: 1_000,
     /** G: part of the longest window left for the sync itself. */
     syncAllowanceMs: 100,
-    /** G: commits in a row that may use the short window; one is won back per longest window (flash wear). */
+    /** G: commits in a row that may use the short window (flash wear). */
     shortWindows: 4,
+    /** G: time without a waiting request that wins one back; two syncs a second at worst (decision 0020). */
+    shortWindowPauseMs: 500,
     /** G: a group of this size means load: it is committed at the next pause of `quietMs`. */
     busyRequests: 256,
     busyBytes: 65_536,

@@ -7,9 +7,10 @@
  *                                   ▼
  *                     commit() makes everything buffered durable ──▶ the promise resolves
  *
- * The window follows a budget of syncs: a rare message is acknowledged after `windowMinMs`; who sends all
- * the time waits, so that a flash card sees about one sync a second; a burst is committed as soon as it
- * pauses, because then somebody waits for the acknowledgement before sending on.
+ * The window follows a budget of syncs, which is won back while nobody waits: a rare message, or one device
+ * that speaks every second, is acknowledged after `windowMinMs`; where many send all the time they wait, so
+ * that a flash card sees about one sync a second, two at worst; a burst is committed as soon as it pauses,
+ * because then somebody waits for the acknowledgement before sending on.
  *
  * When a commit fails (disk full, I/O error) nothing is forgotten: the data stays with its owner, the same
  * groups are tried again, and waiting callers keep waiting, so nothing is acknowledged before it is on disk.
@@ -81,6 +82,7 @@ export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
     // A caller may have left; its absence is no fault of the group.
     promise.catch(() => undefined);
     const nowMs = clock.monotonicMs();
+    if (waiting.length === 0 && !running) budget.pauseEnds();
     open = { promise, resolve, reject, bytes: 0, requests: 0, openedAtMs: nowMs, lastRequestAtMs: nowMs };
     waiting.push(open);
     if (!failure && !running) schedule(budget.waitMs());
@@ -115,6 +117,7 @@ export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
       if (failure) {
         if (!stopped) schedule(limits.retryMs);
       } else if (open) schedule(isBusy(open) ? limits.quietMs : budget.waitMs());
+      else budget.pauseBegins();
     });
     return running;
   }
@@ -206,26 +209,36 @@ function refusal(cause: Error | undefined): Error {
   );
 }
 
+interface SyncBudget {
+  /** How long a first request may wait. */
+  waitMs(): number;
+  spend(): void;
+  /** Nobody waits from now on. */
+  pauseBegins(): void;
+  pauseEnds(): void;
+}
+
 /**
- * How long a first request may wait: short while few syncs were spent lately, else most of the longest
- * window, leaving the rest for the sync itself.
+ * Waits are short while few syncs were spent lately, else most of the longest window, leaving the rest for the
+ * sync itself. Pauses win syncs back: where messages leave none, more syncs would come with short windows; where
+ * they do, a long window saves nothing, and would keep one device waiting at exactly the rate it is won back.
  */
-function createSyncBudget(clock: Clock, limits: Limits['commits']): { waitMs(): number; spend(): void } {
-  let tokens: number = limits.shortWindows;
-  let filledAtMs = clock.monotonicMs();
-  const refill = (): void => {
-    const nowMs = clock.monotonicMs();
-    tokens = Math.min(limits.shortWindows, tokens + (nowMs - filledAtMs) / limits.windowMaxMs);
-    filledAtMs = nowMs;
-  };
+function createSyncBudget(clock: Clock, limits: Limits['commits']): SyncBudget {
+  let shortWindows: number = limits.shortWindows;
+  let pausedAtMs: number | undefined;
   return {
-    waitMs: () => {
-      refill();
-      return tokens >= 1 ? limits.windowMinMs : limits.windowMaxMs - limits.syncAllowanceMs;
-    },
+    waitMs: () => (shortWindows >= 1 ? limits.windowMinMs : limits.windowMaxMs - limits.syncAllowanceMs),
     spend: () => {
-      refill();
-      tokens = Math.max(0, tokens - 1);
+      // Who waited the long window has paid for it: a part that was won back stays.
+      if (shortWindows >= 1) shortWindows--;
+    },
+    pauseBegins: () => {
+      pausedAtMs = clock.monotonicMs();
+    },
+    pauseEnds: () => {
+      const pausedMs = clock.monotonicMs() - (pausedAtMs ?? clock.monotonicMs());
+      pausedAtMs = undefined;
+      shortWindows = Math.min(limits.shortWindows, shortWindows + pausedMs / limits.shortWindowPauseMs);
     },
   };
 }

@@ -93,6 +93,37 @@ describe('a commit group', () => {
     assert.ok(longestMs <= limits.windowMaxMs - limits.syncAllowanceMs, `${longestMs} ms`);
   });
 
+  test('acknowledges one device that speaks every second after the short window, also after a busy time', async () => {
+    const { clock, group } = createGroup();
+    for (let step = 0; step < 200; step++) {
+      void group.request(100);
+      await clock.advance(20);
+    }
+    const waits: number[] = [];
+    for (let second = 0; second < 60; second++) {
+      const fromMs = clock.monotonicMs();
+      // Now and then the gateway stores something of its own.
+      if (second % 10 === 5) clock.setTimer(300, () => void group.request(1));
+      waits.push(await waited(clock, group));
+      await clock.advance(1_000 - (clock.monotonicMs() - fromMs));
+    }
+    assert.deepEqual(new Set(waits.slice(20)), new Set([limits.windowMinMs]));
+  });
+
+  test('spends two syncs a second at worst, whatever the number of devices that speak every second', async () => {
+    const spent: number[] = [];
+    for (let devices = 1; devices <= 30; devices++) {
+      const { clock, group, commits } = createGroup();
+      for (let step = 0; step < 20 * devices; step++) {
+        void group.request(100);
+        await clock.advance(Math.round(1_000 / devices));
+      }
+      spent.push((commits.length - limits.shortWindows) / (clock.monotonicMs() / 1_000));
+    }
+    assert.ok(Math.max(...spent) <= 2, spent.map((rate) => rate.toFixed(2)).join(' '));
+    assert.ok((spent.at(-1) ?? 0) < 1.2, 'and about one when there are many');
+  });
+
   test('commits a burst as soon as it pauses', async () => {
     const { clock, group } = createGroup();
     for (let spent = 0; spent < limits.shortWindows; spent++) await waited(clock, group);
