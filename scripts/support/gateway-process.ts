@@ -10,6 +10,7 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 /** As `npm start` and the systemd unit start it. */
 const RUNTIME_FLAGS = ['--max-semi-space-size=2'];
+const RUNTIME_ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 const HEALTH_POLL_MS = 10;
 const HEALTHY_TIMEOUT_MS = 30_000;
 const LOG_TAIL_LINES = 30;
@@ -81,7 +82,7 @@ export function startGateway(home: GatewayHome, clock: Clock): GatewayProcess {
   const startedAtMs = clock.wallMs();
   const child = spawn(process.execPath, [...RUNTIME_FLAGS, home.entries.main], {
     cwd: PROJECT_ROOT,
-    env: home.environment,
+    env: { ...RUNTIME_ENVIRONMENT, ...home.environment },
     stdio: ['ignore', log, log],
   });
   closeSync(log);

@@ -48,7 +48,8 @@ export async function runEndToEnd(
   return { ...sent, ...gateway };
 }
 
-function publish(load: TelemetryLoad): Promise<{ values: number; elapsedMs: number }> {
+/** From the first message to the last acknowledgement. */
+export function publish(load: TelemetryLoad): Promise<{ values: number; elapsedMs: number }> {
   const worker = new Worker(new URL('telemetry-load.ts', import.meta.url), { workerData: load });
   return new Promise((resolve, reject) => {
     worker.once('error', reject);

@@ -9,4 +9,13 @@ export interface TelemetryLoad {
   window: number;
   /** Time for one second of the workload; 0: as fast as possible. */
   paceMs: number;
+  /** How each device of the workload logs in; without it, as itself with any password. */
+  logins?: readonly DeviceLogin[];
+}
+
+export interface DeviceLogin {
+  hardwareId: string;
+  channelId: string;
+  username: string;
+  password: string;
 }

@@ -13,6 +13,7 @@ const PUBACK_BYTES = 4;
 
 interface Connection {
   device: WorkloadDevice;
+  topic: string;
   socket: Socket;
   sent: number;
   ackBytes: number;
@@ -24,7 +25,9 @@ let wake: () => void = () => undefined;
 function open(device: WorkloadDevice): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true });
-    const connection = { device, socket, sent: 0, ackBytes: 0 };
+    const login = load.logins?.[device.index];
+    const topic = login ? `v1/from/${login.hardwareId}/${login.channelId}/v1/telemetry` : device.topic;
+    const connection = { device, topic, socket, sent: 0, ackBytes: 0 };
     let isOpen = false;
     socket.once('error', reject);
     socket.on('close', () => reject(new Error('the broker closed the connection')));
@@ -42,11 +45,11 @@ function open(device: WorkloadDevice): Promise<Connection> {
         cmd: 'connect',
         protocolId: 'MQTT',
         protocolVersion: 4,
-        clientId: `load-${device.index}`,
+        clientId: login?.hardwareId ?? `load-${device.index}`,
         clean: true,
         keepalive: 0,
-        username: device.hardwareId,
-        password: Buffer.from('secret'),
+        username: login?.username ?? device.hardwareId,
+        password: Buffer.from(login?.password ?? 'secret'),
       }),
     );
   });
@@ -55,16 +58,16 @@ function open(device: WorkloadDevice): Promise<Connection> {
 const inFlight = (connection: Connection): number => connection.sent - connection.ackBytes / PUBACK_BYTES;
 
 function send(connection: Connection): number {
-  const { device, socket } = connection;
+  const { device, topic, socket } = connection;
   const payload = workload.message(device);
-  const length = 2 + device.topic.length + 2 + payload.length;
+  const length = 2 + topic.length + 2 + payload.length;
   const bytes = Buffer.allocUnsafe(3 + length);
   let at = bytes.writeUInt8(0x32, 0);
   // Two bytes of length: every message of W has between 128 and 16 383 bytes.
   at = bytes.writeUInt8((length & 127) | 128, at);
   at = bytes.writeUInt8(length >> 7, at);
-  at = bytes.writeUInt16BE(device.topic.length, at);
-  at += bytes.write(device.topic, at, 'latin1');
+  at = bytes.writeUInt16BE(topic.length, at);
+  at += bytes.write(topic, at, 'latin1');
   at = bytes.writeUInt16BE((connection.sent % 65_535) + 1, at);
   bytes.write(payload, at, 'latin1');
   connection.sent++;

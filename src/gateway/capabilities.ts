@@ -141,7 +141,7 @@ function buildFlows(ground: Ground, { devices, connectivity, site }: Records, st
 
 /** The gateway's own device. */
 function buildAppliance(
-  { options, host, state, history, historyCommits }: Ground,
+  { options, metrics, host, state, history, historyCommits }: Ground,
   listening: Listening,
   { devices, provisioning }: Records,
   { telemetry }: Flows,
@@ -152,6 +152,7 @@ function buildAppliance(
   return createAppliance({
     clock,
     log,
+    metrics,
     host,
     version,
     status: () => ({

@@ -5,6 +5,7 @@
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
 
 /** State of the parts that the gateway's own telemetry tells about. */
 export interface PartsStatus {
@@ -31,6 +32,7 @@ export interface Appliance {
 export interface ApplianceOptions {
   clock: Clock;
   log: Log;
+  metrics: Metrics;
   host: Host;
   version: string;
   status: () => PartsStatus;
@@ -47,6 +49,11 @@ const RESTART_SHOWN_MS = 3_600_000;
 export function createAppliance(options: ApplianceOptions): Appliance {
   const { clock, host } = options;
   const log = options.log.child({ component: 'appliance' });
+  const memory = options.metrics.gauge('process_memory_bytes', 'Resident memory of the process.');
+  const delay = options.metrics.gauge(
+    'event_loop_delay_seconds',
+    'Event-loop delay, 99th percentile of the last 10 s.',
+  );
   const startedMs = clock.monotonicMs();
   let timer: Timer | undefined;
   let previous = { values: 0, atMs: startedMs };
@@ -68,6 +75,8 @@ export function createAppliance(options: ApplianceOptions): Appliance {
   function measure(): void {
     const status = options.status();
     const load = host.load();
+    memory.set(load.processMemoryBytes);
+    delay.set(load.eventLoopDelayMs / 1_000);
     const nowMs = clock.monotonicMs();
     const elapsedS = (nowMs - previous.atMs) / 1_000;
     const rate = elapsedS > 0 ? (status.telemetryValues - previous.values) / elapsedS : 0;

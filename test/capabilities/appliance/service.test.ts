@@ -4,6 +4,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { createAppliance, type PartsStatus } from '../../../src/capabilities/appliance/index.ts';
 import type { Host, HostLoad } from '../../../src/platform/host/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
 const LOAD: HostLoad = {
@@ -49,9 +50,11 @@ function start(t: TestContext, wallMs?: number) {
     },
     stop: () => undefined,
   };
+  const metrics = createMetrics();
   const appliance = createAppliance({
     clock,
     log,
+    metrics,
     host,
     version: '1.2.3',
     status: () => box.status,
@@ -59,7 +62,7 @@ function start(t: TestContext, wallMs?: number) {
     tellProperties: (values) => void properties.push(values),
   });
   t.after(() => appliance.stop());
-  return { appliance, clock, lines, told, properties, box };
+  return { appliance, clock, lines, told, properties, box, metrics };
 }
 
 describe('the gateway as a device', () => {
@@ -83,6 +86,14 @@ describe('the gateway as a device', () => {
     box.fails = false;
     await clock.advance(10_000);
     assert.equal(told.length, 2);
+  });
+
+  test('shows its memory and the delay of its event loop on the metrics page too', async (t) => {
+    const { appliance, metrics } = start(t);
+    appliance.start();
+    const text = await metrics.text();
+    assert.match(text, /^gateway_process_memory_bytes 100$/m);
+    assert.match(text, /^gateway_event_loop_delay_seconds 0\.00126$/m);
   });
 
   test('tells its properties at the start and measures every 10 s', async (t) => {

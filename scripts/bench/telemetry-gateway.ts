@@ -1,0 +1,162 @@
+/**
+ * Workload W on the whole gateway as `npm start` runs it, with HTTPS, MQTTS and both child programs: first in
+ * real time, then as fast as it takes it. Runs the bundle when `npm run build` has made one.
+ */
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
+import type { Benchmark, Report } from '../support/benchmark.ts';
+import { createGatewayClient, type GatewayClient } from '../support/gateway-client.ts';
+import {
+  createGatewayHome,
+  createTokens,
+  type GatewayHome,
+  hasBundle,
+  residentBytes,
+  startGateway,
+} from '../support/gateway-process.ts';
+import { publish } from '../support/telemetry-end-to-end.ts';
+import type { DeviceLogin } from '../support/telemetry-load-parameters.ts';
+import { provisionWorkload } from '../support/workload-blueprints.ts';
+import { createWorkload } from '../support/workload.ts';
+
+const SEED = 1;
+const MEBIBYTE = 1_048_576;
+const SAMPLE_MS = 500;
+/** How often the gateway measures itself. */
+const OWN_INTERVAL_S = 10;
+/** One device of the workload at full speed sends far more than a real one may. */
+const NO_RATE_LIMIT = { GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000', GATEWAY_MQTT_MESSAGE_BURST: '1000000' };
+
+interface Parameters {
+  devices: number;
+  /** Seconds of the workload at the given pace, then as fast as possible. */
+  pacedSeconds: number;
+  paceMs: number;
+  seconds: number;
+  window: number;
+  [name: string]: number;
+}
+
+export const benchmark: Benchmark<Parameters> = {
+  name: 'telemetry-gateway',
+  describe:
+    'Workload W at QoS 1 through the whole gateway process: memory, event-loop delay, values per second.',
+  small: { devices: 3, pacedSeconds: 5, paceMs: 20, seconds: 100, window: 20 },
+  large: { devices: 50, pacedSeconds: 180, paceMs: 1_000, seconds: 5_000, window: 50 },
+  seed: SEED,
+  run: async (parameters, report) => {
+    const clock = createSystemClock();
+    const made = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
+    const home = { ...made, environment: { ...made.environment, ...NO_RATE_LIMIT } };
+    const gateway = startGateway(home, clock);
+    try {
+      report('program', relative('.', home.entries.main));
+      await gateway.healthy();
+      const load = await prepare(home, clock, parameters);
+      report('resident before the load', residentBytes(gateway.pid) / MEBIBYTE, 'MiB');
+      const { devices, pacedSeconds, paceMs, seconds } = parameters;
+      const paced = { title: `one second every ${paceMs} ms`, seconds: pacedSeconds, paceMs, lateS: 0 };
+      const fast = { title: 'as fast as possible', seconds, paceMs: 0, lateS: 86_400 };
+      for (const phase of [paced, fast])
+        await measure({ ...load, pid: gateway.pid, devices, ...phase }, report);
+    } finally {
+      await gateway.end('SIGTERM');
+      home.remove();
+      clock.close();
+    }
+    return undefined;
+  },
+};
+
+interface Load {
+  client: GatewayClient;
+  clock: Clock;
+  logins: readonly DeviceLogin[];
+  port: number;
+  window: number;
+}
+
+async function prepare(home: GatewayHome, clock: Clock, { devices, window }: Parameters): Promise<Load> {
+  const tokens = await createTokens(home, 'OWNER', 2);
+  const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
+  const workload = createWorkload({ seed: SEED, devices });
+  const logins = await provisionWorkload(client, workload, async (zip) => {
+    const response = await fetch(`${home.baseUrl}/v3/blueprints/upload`, {
+      method: 'POST',
+      headers: { 'X-Service-Auth-Token': tokens[0] ?? '', 'Content-Type': 'application/zip' },
+      body: zip,
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`the blueprint was refused: ${text}`);
+    return (JSON.parse(text) as { id: string }).id;
+  });
+  return { client, clock, logins, port: home.mqttPort, window };
+}
+
+interface Phase extends Load {
+  title: string;
+  pid: number;
+  devices: number;
+  seconds: number;
+  paceMs: number;
+  /** How far in the past the samples begin. */
+  lateS: number;
+}
+
+async function measure(phase: Phase, report: Report): Promise<void> {
+  const { title, pid, devices, logins, port, window, seconds, paceMs, clock } = phase;
+  const resident: number[] = [];
+  const delaysMs: number[] = [];
+  const watch = clock.setRepeating(SAMPLE_MS, () => void resident.push(residentBytes(pid)));
+  const before = cpuMs(pid);
+  let isSending = true;
+  const own = watchOwnTelemetry(phase, () => isSending, delaysMs);
+  const startS = Math.floor(clock.wallMs() / 1_000) - phase.lateS;
+  const load = { port, logins, seed: SEED, devices, startS, seconds, window, paceMs };
+  const { values, elapsedMs } = await publish(load);
+  isSending = false;
+  watch.cancel();
+  await own;
+  const usedMs = cpuMs(pid) - before;
+  resident.push(residentBytes(pid));
+  report(`${title}: acknowledged`, (values / elapsedMs) * 1_000, 'values/s');
+  report(`${title}: processor time of all threads`, (usedMs * 1e3) / values, 'µs/value');
+  report(`${title}: share of one core`, (usedMs / elapsedMs) * 100, '%');
+  report(`${title}: resident, largest`, Math.max(...resident) / MEBIBYTE, 'MiB');
+  report(`${title}: resident, at the end`, (resident.at(-1) ?? 0) / MEBIBYTE, 'MiB');
+  delaysMs.sort((a, b) => a - b);
+  report(`${title}: event-loop delay, 99 %, median of 10 s`, delaysMs[delaysMs.length >> 1] ?? 0, 'ms');
+  report(`${title}: event-loop delay, 99 %, largest of 10 s`, delaysMs.at(-1) ?? 0, 'ms');
+}
+
+/** The gateway measures itself regularly; each of its figures is taken once. */
+async function watchOwnTelemetry(phase: Phase, isSending: () => boolean, delaysMs: number[]): Promise<void> {
+  const seen = new Set<number>();
+  const fullSinceS = phase.clock.wallMs() / 1_000 + OWN_INTERVAL_S;
+  const { devices } = (await phase.client.json({ path: '/devices?limit=1000' })) as {
+    devices: { id: string; type: string }[];
+  };
+  const own = devices.find(({ type }) => type === 'GATEWAY')?.id ?? '';
+  const path = `/telemetry/latest?devices[${own}]=event_loop_delay_ms`;
+  let isLast = false;
+  do {
+    isLast = !isSending();
+    const { telemetry } = (await phase.client.json({ path })) as {
+      telemetry: Record<string, Record<string, { value?: number; timestamp?: number }>>;
+    };
+    const { value, timestamp } = telemetry[own]?.['event_loop_delay_ms'] ?? {};
+    if (value !== undefined && timestamp !== undefined && !seen.has(timestamp)) {
+      seen.add(timestamp);
+      // The first one is of the time before, too.
+      if (timestamp >= fullSinceS || isLast) delaysMs.push(value);
+    }
+    await phase.clock.sleep(isLast ? 0 : SAMPLE_MS);
+  } while (!isLast);
+}
+
+/** Processor time of the process so far, by /proc/<pid>/stat in hundredths of a second (proc_pid_stat(5)). */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
