@@ -11,14 +11,8 @@ export {
 } from './script.ts';
 export { Jobs, type NextAlarm } from './libraries/scheduler.ts';
 export { calendarFields, epochOf, formatTime, offsetS } from './calendar.ts';
-export {
-  type FailureReason,
-  type HostFunction,
-  type HostResult,
-  LuaFailure,
-  LuaState,
-  type StateOptions,
-} from './state.ts';
+export { LuaState, type StateOptions } from './state.ts';
+export { type FailureReason, type HostFunction, type HostResult, LuaFailure } from './task.ts';
 export { createSyntaxChecker, luaSource, type SyntaxChecker, type SyntaxFault } from './syntax.ts';
 export {
   formatFloat,

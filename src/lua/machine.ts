@@ -4,15 +4,8 @@
  * script never sees another one of its own tasks in the middle of a computation.
  */
 import { LuaAbort } from './wasm.ts';
-import {
-  type FailureReason,
-  type HostResult,
-  LuaFailure,
-  type LuaState,
-  MEMORY_MESSAGE,
-  type Task,
-  TIME_MESSAGE,
-} from './state.ts';
+import { type LuaState, MEMORY_MESSAGE, TIME_MESSAGE } from './state.ts';
+import { type FailureReason, type HostResult, LuaFailure, type Task } from './task.ts';
 import { LuaError, type LuaValue } from './values.ts';
 
 /** What of a clock scripts need; a simulated one will do. */

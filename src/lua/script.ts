@@ -6,7 +6,8 @@ import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
 import type { Library } from './library.ts';
 import { LuaMachine, type ScriptClock } from './machine.ts';
 import type { Rota, Seat, Turns } from './rota.ts';
-import { type HostFunction, type Image, LuaFailure, LuaState } from './state.ts';
+import { type Image, LuaState } from './state.ts';
+import { type HostFunction, LuaFailure } from './task.ts';
 import { luaSource } from './syntax.ts';
 import { textOf } from './values.ts';
 

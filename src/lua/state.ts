@@ -11,48 +11,10 @@ import { addFunctions } from './adapter.ts';
 import { pushValue, readValue, readValues } from './border.ts';
 import { BASE_LIBRARY, type Library, PRELUDE_NAME } from './library.ts';
 import { LUA_TYPE, LuaStack } from './stack.ts';
+import { type HostFunction, type HostResult, LuaFailure, type Outcome, type Task } from './task.ts';
 import { Traceback } from './traceback.ts';
-import { LuaError, type LuaResult, type LuaValue, textOf } from './values.ts';
+import { LuaError, textOf } from './values.ts';
 import { LONGJMP, LuaAbort, LuaInstance, type Pointer } from './wasm.ts';
-
-export type HostResult = readonly LuaResult[];
-
-/** A function of the host that prelude code calls as `host.<name>(…)`. @throws LuaError */
-export type HostFunction =
-  | { waits?: false; call: (values: LuaValue[]) => HostResult | void }
-  /** The script's task waits for the promise; a LuaError it rejects with is raised in the script. */
-  | { waits: true; call: (values: LuaValue[]) => Promise<HostResult | void> };
-
-export type FailureReason = 'error' | 'syntax' | 'time' | 'memory' | 'stopped';
-
-/** Why a task ended without a result. */
-export class LuaFailure extends Error {
-  readonly reason: FailureReason;
-  /** Innermost call first. */
-  readonly traceback: readonly string[];
-
-  constructor(reason: FailureReason, message: string, traceback: readonly string[] = []) {
-    super(message);
-    this.name = 'LuaFailure';
-    this.reason = reason;
-    this.traceback = traceback;
-  }
-}
-
-export type Outcome =
-  | { kind: 'done'; values: LuaValue[] }
-  | { kind: 'waiting'; promise: Promise<HostResult | void> }
-  | { kind: 'preempted' }
-  | { kind: 'failed'; failure: LuaFailure };
-
-export interface Task {
-  readonly thread: Pointer;
-  readonly reference: number;
-  /** What the prelude fetches next: the call at the start, then the results of each wait. */
-  inbox: HostResult | LuaError;
-  /** Time of the processor since the start or the last wait. */
-  turnMs: number;
-}
 
 export interface StateOptions {
   /** Hard bound on all that the state occupies. */

@@ -1,6 +1,6 @@
 /** `json` and `inspect`. */
 import type { Library } from '../library.ts';
-import type { HostFunction } from '../state.ts';
+import type { HostFunction } from '../task.ts';
 import { jsonOf, LuaError, LuaJson } from '../values.ts';
 
 export const JSON_LIBRARY: Library = {

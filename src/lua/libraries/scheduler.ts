@@ -4,9 +4,9 @@
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { Library } from '../library.ts';
-import type { LuaFailure } from '../state.ts';
+import type { LuaFailure } from '../task.ts';
 import type { LuaMachine, ScriptClock } from '../machine.ts';
-import type { HostFunction, HostResult } from '../state.ts';
+import type { HostFunction, HostResult } from '../task.ts';
 import { LuaError, numberOf, typeNameOf } from '../values.ts';
 
 export const SCHEDULER_LIBRARY: Library = {

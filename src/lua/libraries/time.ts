@@ -2,7 +2,7 @@
 import { calendarFields, epochOf, formatTime } from '../calendar.ts';
 import type { Library } from '../library.ts';
 import type { ScriptClock } from '../machine.ts';
-import type { HostFunction } from '../state.ts';
+import type { HostFunction } from '../task.ts';
 import { LuaError, numberOf, textOf } from '../values.ts';
 
 export const TIME_LIBRARY: Library = {
