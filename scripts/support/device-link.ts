@@ -3,8 +3,9 @@
  * every loss, and tells for each publication whether the broker acknowledged it. Nothing is sent twice by
  * itself; the caller decides what an unacknowledged message is worth.
  */
-import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import mqtt, { type MqttClient } from 'mqtt';
 import { messageOf } from '../../src/lib/errors.ts';
+import { clientOptions } from '../../src/programs/communication-module/client-options.ts';
 import type { Clock, Timer } from '../../src/platform/clock/index.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
 
@@ -56,8 +57,6 @@ export interface DeviceLink {
   close(withinMs: number): Promise<void>;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-
 export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
   const { config, clock } = options;
   const toDevice = `v1/to/${config.hardwareId}/${config.channelId}`;
@@ -82,7 +81,7 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
 
   const open = (): void => {
     // A client that was given up keeps its listeners: its own clean-up hangs on some, ours look at `client`.
-    const opening = mqtt.connect(clientOptions(config));
+    const opening = mqtt.connect(clientOptions(config, config.mqttHost));
     client = opening;
     let reason = 'connection closed';
     opening.on('error', (error) => {
@@ -174,34 +173,4 @@ function endWithin(client: MqttClient, withinMs: number, clock: Clock): Promise<
 function rejectWaiting(waiting: Set<() => void>): void {
   for (const reject of waiting) reject();
   waiting.clear();
-}
-
-function clientOptions(config: ConnectionConfiguration): IClientOptions {
-  const { credentials } = config;
-  const common: IClientOptions = {
-    host: config.mqttHost,
-    port: config.mqttPort,
-    clientId: '',
-    clean: true,
-    keepalive: 60,
-    protocolVersion: 4,
-    reconnectPeriod: 0,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-  };
-  if (credentials.protocol === 'MQTT')
-    return {
-      ...common,
-      protocol: 'mqtt',
-      username: credentials.username,
-      password: credentials.password,
-    };
-  return {
-    ...common,
-    protocol: 'mqtts',
-    key: credentials.privateKey,
-    cert: credentials.certificate,
-    ca: credentials.caChain,
-    // Like the public SDK: the authority is checked, the name is not.
-    ...({ checkServerIdentity: () => undefined } as IClientOptions),
-  };
 }

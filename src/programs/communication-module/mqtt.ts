@@ -3,12 +3,13 @@
  * responses and persistent log entries, is kept until the broker has acknowledged it and sent again after a
  * loss; everything else is measured anew anyway.
  */
-import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import mqtt, { type MqttClient } from 'mqtt';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { deviceTopic, type DeviceAddress } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, moduleTopic } from '../../protocol/module.ts';
+import { clientOptions } from './client-options.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
 import { addressOf } from './local-name.ts';
 
@@ -46,9 +47,6 @@ export interface GatewayLink {
   /** Says goodbye; resolves when the socket is closed. */
   close(): Promise<void>;
 }
-
-const CONNECT_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_S = 30;
 
 interface Kept {
   topic: string;
@@ -195,35 +193,4 @@ function endWithin(client: MqttClient, withinMs: number, clock: Clock): Promise<
       resolve();
     });
   });
-}
-
-function clientOptions(connection: ConnectionConfiguration, host: string): IClientOptions {
-  const { credentials } = connection;
-  const common: IClientOptions = {
-    host,
-    port: connection.mqttPort,
-    clientId: '',
-    clean: true,
-    keepalive: KEEP_ALIVE_S,
-    protocolVersion: 4,
-    // The pause between attempts is ours, so that it grows.
-    reconnectPeriod: 0,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-  };
-  if (credentials.protocol === 'MQTT')
-    return {
-      ...common,
-      protocol: 'mqtt',
-      username: credentials.username,
-      password: credentials.password,
-    };
-  return {
-    ...common,
-    protocol: 'mqtts',
-    key: credentials.privateKey,
-    cert: credentials.certificate,
-    ca: credentials.caChain,
-    // The gateway's own authority is checked; its box may be called by any name or address.
-    ...({ checkServerIdentity: () => undefined } as IClientOptions),
-  };
 }
