@@ -8,6 +8,7 @@ import { type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/i
 import type { Clock } from '../../platform/clock/index.ts';
 import type { RuleAnswer, RuleQuestion, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
 import { exactJson, type JsonValue } from '../../protocol/telemetry.ts';
+import { CALENDAR_LIBRARY, createCalendar } from './libraries/calendar-library.ts';
 import { createRuleFunctions } from './libraries/rule-functions.ts';
 import { RULE_LIBRARY } from './libraries/rule-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '../script-http/index.ts';
@@ -59,11 +60,13 @@ function createLife(
 ): Life {
   const { rule, scripts, clock, site, limits, log } = options;
   const questions = createQuestions({ clock, limits: limits.rules, send: options.send });
+  const calendar = createCalendar({ clock, site, jobs: () => script.jobs, limits: limits.rules });
   const script: Script = scripts.create({
     kind: 'rule',
     memoryBytes: limits.rules.memoryBytes,
-    libraries: [HTTP_LIBRARY, RULE_LIBRARY],
+    libraries: [HTTP_LIBRARY, CALENDAR_LIBRARY, RULE_LIBRARY],
     functions: {
+      ...calendar.functions,
       ...httpFunctions({ clock, limits: limits.lua }),
       ...createRuleFunctions({ clock, site, limits: limits.rules, log, questions, jobs: () => script.jobs }),
     },
@@ -88,6 +91,7 @@ function createLife(
     },
     close: () => {
       questions.stop();
+      calendar.stop();
       script.close();
     },
   };
