@@ -4,7 +4,7 @@ import { createQuestions, createRuleSandbox } from '../capabilities/rules/index.
 import { LIMITS } from '../lib/limits.ts';
 import type { Config } from '../platform/config/index.ts';
 import { createProcesses, type Processes, programEntry, type Program } from '../platform/processes/index.ts';
-import { MODULE_PROTOCOL } from '../protocol/module.ts';
+import { MODULE_NODE_OPTIONS, MODULE_PROTOCOL } from '../protocol/module.ts';
 import type { Capabilities, Listening } from './capabilities.ts';
 import type { Ground, StartedHook } from './ground.ts';
 
@@ -31,6 +31,7 @@ export async function startPrograms(
       name: 'communication-module',
       entry: programEntry('programs/communication-module/main'),
       protocolVersion: MODULE_PROTOCOL.version,
+      nodeOptions: MODULE_NODE_OPTIONS,
       settings: () => settings,
       onPayload: () => undefined,
       onEnded,
