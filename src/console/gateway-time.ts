@@ -5,10 +5,14 @@
 import { signal } from '@preact/signals';
 
 const TICK_MS = 1_000;
+const SLOW_STEP_S = 15;
 let aheadMs = 0;
 
 /** The gateway's time, moving on every second. */
 export const nowS = signal(Date.now() / 1_000);
+
+/** The same in steps, for ages that are told in minutes: hundreds of old values need no new look every second. */
+export const slowNowS = signal(nowS.value);
 
 /** Takes the gateway's time from something that it has just sent. */
 export function noteGatewayTime(instant: string | null): void {
@@ -23,6 +27,7 @@ export function gatewayNowMs(): number {
 
 function tick(): void {
   nowS.value = gatewayNowMs() / 1_000;
+  if (Math.abs(nowS.value - slowNowS.value) >= SLOW_STEP_S) slowNowS.value = nowS.value;
 }
 
 setInterval(tick, TICK_MS);

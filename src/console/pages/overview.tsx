@@ -55,28 +55,36 @@ function isTroubled({ device }: LiveDevice): boolean {
   return device.connectivity?.status !== 'ONLINE' || (device.raised_alert_names ?? []).length > 0;
 }
 
-function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
+function Summary({ devices }: { devices: readonly LiveDevice[] }) {
   for (const live of devices) void live.version.value;
+  const online = devices.filter(({ device }) => device.connectivity?.status === 'ONLINE').length;
+  const alerts = devices.reduce((sum, { device }) => sum + (device.raised_alert_names?.length ?? 0), 0);
+  return (
+    <p class="summary">
+      <span>
+        <b>{online}</b> of {devices.length} online
+      </span>
+      <span class={alerts > 0 ? 'warn' : ''}>
+        <b>{alerts}</b> {alerts === 1 ? 'alert' : 'alerts'}
+      </span>
+    </p>
+  );
+}
+
+function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
   const [text, setText] = useState('');
   const [isTroubleOnly, setTroubleOnly] = useState(false);
+  // Cards draw themselves anew; which of them are shown changes with what happens only then.
+  if (isTroubleOnly) for (const live of devices) void live.version.value;
   const shown = devices.filter(
     (live) =>
       (!isTroubleOnly || isTroubled(live)) &&
       `${live.device.name} ${live.device.slug}`.toLowerCase().includes(text.trim().toLowerCase()),
   );
   const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
-  const online = devices.filter(({ device }) => device.connectivity?.status === 'ONLINE').length;
-  const alerts = devices.reduce((sum, { device }) => sum + (device.raised_alert_names?.length ?? 0), 0);
   return (
     <>
-      <p class="summary">
-        <span>
-          <b>{online}</b> of {devices.length} online
-        </span>
-        <span class={alerts > 0 ? 'warn' : ''}>
-          <b>{alerts}</b> {alerts === 1 ? 'alert' : 'alerts'}
-        </span>
-      </p>
+      <Summary devices={devices} />
       {own.length === 0 && (
         <Empty title="No device of yours yet">
           <p>Add the first one: it gets a name, a blueprint and what it needs to connect.</p>

@@ -34,7 +34,7 @@ export function SystemPage() {
             <a href="/metrics">for Prometheus</a>
           </Fact>
           <Fact name="API">
-            <a href="/v3/openapi.json">description (OpenAPI)</a>
+            <a href="/docs">reference</a>, <a href="/v3/openapi.json">OpenAPI</a>
           </Fact>
         </dl>
       </Card>

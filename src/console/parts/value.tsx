@@ -1,23 +1,28 @@
 /** Live values, never an old one in the dress of a fresh one. */
 import { ageText, freshness, showValue } from '../format.ts';
-import { nowS } from '../gateway-time.ts';
+import { nowS, slowNowS } from '../gateway-time.ts';
 import type { LiveDevice } from '../live.ts';
+
+/** From this age on it is told in minutes and is past all doubt about being old. */
+const SLOW_FROM_S = 120;
 
 /** One value with its unit; old ones are grey and tell their age. */
 export function Value({ live, name }: { live: LiveDevice; name: string }) {
   void live.version.value;
   const known = live.values.get(name);
   if (!known) return <span class="value none">–</span>;
-  const { ageS, isStale } = freshness(known.timestampS, known.receivedAtS, nowS.value);
+  const isOld = slowNowS.peek() - known.timestampS > SLOW_FROM_S;
+  const atS = isOld ? slowNowS.value : nowS.value;
+  const { ageS, isStale } = freshness(known.timestampS, known.receivedAtS, atS);
   const isOffline = live.device.connectivity?.status !== 'ONLINE';
   const { text, unit, color } = showValue(known.value, live.manifest?.telemetry[name], live.manifest, name);
-  const isOld = isStale || isOffline;
+  const isGrey = isStale || isOffline;
   return (
-    <span class={isOld ? 'value stale' : 'value'}>
+    <span class={isGrey ? 'value stale' : 'value'}>
       {color !== undefined && <i class={`swatch ${color}`} aria-hidden="true" />}
       <b>{text}</b>
       {unit !== '' && <small> {unit}</small>}
-      {isOld && <em>{ageS === 0 && isStale ? 'time in the future' : `${ageText(ageS)} ago`}</em>}
+      {isGrey && <em>{ageS === 0 && isStale ? 'time in the future' : `${ageText(ageS)} ago`}</em>}
     </span>
   );
 }
