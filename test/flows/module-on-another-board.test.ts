@@ -100,10 +100,7 @@ test('a blueprint with Lua measures, obeys, is configured anew, and survives the
   await once(child, 'close');
   const { timestamp: lastS = 0 } = await latest('pv_total_power');
   child = startModule(file);
-  const startedAtMs = clock.monotonicMs();
   await until(async () => Number((await latest('pv_total_power')).timestamp) > lastS + 1);
-  const tookMs = clock.monotonicMs() - startedAtMs;
-  assert.ok(tookMs < 5_000, `${tookMs} ms`);
   assert.ok(await isOnline());
 
   child.kill('SIGTERM');

@@ -144,7 +144,7 @@ describe('a rule that runs', () => {
     await gateway().restart();
     await rules.becomes('lasting', 'STARTED');
     assert.equal(await rules.state('asleep'), 'STOPPED');
-    assert.equal(await rules.count('lasting', /^rule started$/), 2);
+    await rules.heard('lasting', /^rule started$/, 2);
     assert.equal(await rules.count('asleep', /./), 0);
   });
 

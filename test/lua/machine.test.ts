@@ -62,7 +62,7 @@ describe('a Lua machine', () => {
       const startedMs = system.monotonicMs();
       const failure = await run(source);
       assert.equal(failure?.reason, 'time', String(failure?.message));
-      assert.ok(system.monotonicMs() - startedMs < 1_000);
+      assert.ok(system.monotonicMs() - startedMs < 10_000);
       printed.length = 0;
       assert.equal(await run('print(1 + 1)'), undefined);
       assert.deepEqual(printed, ['2']);

@@ -84,6 +84,6 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     const { gateway } = await startHealthy(t, home);
     const { code, tookMs } = await gateway.end('SIGTERM');
     assert.equal(code, 0);
-    assert.ok(tookMs < 2_000, `${tookMs} ms`);
+    assert.ok(tookMs < 10_000, `${tookMs} ms`);
   });
 });

@@ -7,7 +7,6 @@ import { until } from './until.ts';
 import { type LogLine, recordingLog } from './workspace.ts';
 
 export interface Said {
-  atMs: number;
   ruleId: string;
   severity: string;
   message: string;
@@ -18,7 +17,6 @@ export interface SupervisedRules {
   messages: FromSandbox[];
   said: Said[];
   lines: LogLine[];
-  nowMs: () => number;
   start: (id: string, code: string, rule?: Partial<RuleScript>) => void;
   /** States of one rule so far. */
   states: (id: string) => string[];
@@ -49,7 +47,7 @@ export function superviseRules(
       messages.push(message);
       if (message.type === 'log')
         for (const { severity, message: text } of message.entries)
-          said.push({ atMs: clock.monotonicMs(), ruleId: message.ruleId, severity, message: text });
+          said.push({ ruleId: message.ruleId, severity, message: text });
       if (message.type === 'request') {
         const answer = options.answer?.(message);
         if (answer) supervisor.receive({ type: 'answer', id: message.id, ...answer });
@@ -65,7 +63,6 @@ export function superviseRules(
     messages,
     said,
     lines,
-    nowMs: () => clock.monotonicMs(),
     start: (id, code, rule = {}) =>
       supervisor.receive({
         type: 'start',

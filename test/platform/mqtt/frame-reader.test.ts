@@ -142,7 +142,8 @@ describe('the frame reader', () => {
       return performance.now() - startedMs;
     };
     spentMs(32_768);
-    const [smallMs, largeMs] = [spentMs(32_768), spentMs(262_144)];
+    const leastMs = (sizeBytes: number) => Math.min(...Array.from({ length: 3 }, () => spentMs(sizeBytes)));
+    const [smallMs, largeMs] = [leastMs(32_768), leastMs(262_144)];
     // Eight times the bytes: the square would be 64 times the time.
     assert.ok(largeMs < Math.max(smallMs, 1) * 32, `${smallMs} ms, then ${largeMs} ms`);
   });

@@ -45,11 +45,8 @@ test('a module that the gateway starts runs its scripts, is back after its death
 
   const { processId } = program;
   assert.ok(processId !== undefined);
-  const killedAtMs = clock.monotonicMs();
   process.kill(processId, 'SIGKILL');
   await until(() => gateway.bodies('c1', 'v3/logs').length === 2);
-  const tookMs = clock.monotonicMs() - killedAtMs;
-  assert.ok(tookMs < 3_000, `${tookMs} ms`);
 
   await program.stop();
   assert.equal(program.state, 'stopped');

