@@ -37,6 +37,9 @@ export const LIMITS = {
     /** C 10.2: cost of one query. */
     queryBuckets: 200_000,
     queryCells: 2_000_000,
+    /** G: samples, and bytes of their text, that are read at once by whoever goes through time. */
+    readSamples: 2_000,
+    readBytes: 262_144,
     /** G: queries running at once; further ones wait for their turn. */
     queriesAtOnce: 8,
     queriesWaiting: 64,

@@ -62,6 +62,11 @@ export interface Commands {
    *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
    */
   execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running>;
+  /**
+   * Judges a request as `execute` does before it looks at the state of the device; sends and records nothing.
+   * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
+   */
+  check(device: Device, request: CommandRequest, role: Role): void;
   /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */
   get(device: Device, executionId: string, role: Role): Execution;
   /** All responses, newest first. */
@@ -139,6 +144,7 @@ export function createCommands(options: CommandsOptions): Commands {
   return {
     events: inFlight.events,
     execute: (device, request, caller) => execute(parts, device, request, caller),
+    check: (device, request, role) => void judged(parts, device, request, role),
     get: (device, executionId, role) => getVisible(parts, device, executionId, role),
     log: (executionId) => store.log(executionId),
     find: (executionId) => store.get(executionId),
@@ -179,11 +185,7 @@ async function execute(
 ): Promise<Running> {
   const { options, inFlight, newId } = parts;
   const { devices, connectivity } = options;
-  const found = findCommand(devices.manifest(device), request.name);
-  if (!found) throw commandNotFound(request.name);
-  const { command, manifestName } = found;
-  requireAccess(command.access_level, caller.role);
-  const checked = checkedArguments(command, request.arguments, parts.limits);
+  const { command, manifestName, checked } = judged(parts, device, request, caller.role);
   if (!connectivity.canReceiveCommands(device)) throw deviceOffline(devices, device);
   requireRoomFor(parts, device);
 
@@ -207,6 +209,14 @@ async function execute(
     throw deviceOffline(devices, device);
   }
   return { id: execution.id, ended: live.ended, current: () => live.execution };
+}
+
+/** The command that is meant, with the arguments to send. */
+function judged({ options, limits }: Parts, device: Device, request: CommandRequest, role: Role) {
+  const found = findCommand(options.devices.manifest(device), request.name);
+  if (!found) throw commandNotFound(request.name);
+  requireAccess(found.command.access_level, role);
+  return { ...found, checked: checkedArguments(found.command, request.arguments, limits) };
 }
 
 function removeUnsent({ options, store, inFlight, buffer }: Parts, execution: Execution): void {

@@ -1,7 +1,7 @@
 /** What the gateway and the thread of the store say to each other. Never leaves the process. */
 import type { LogFields, LogLevel } from '../../platform/log/index.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
-import type { QueryPlan } from './query-plan.ts';
+import type { QueryPlan, SamplesPlan } from './query-plan.ts';
 import type { RetentionPolicy } from './retention.ts';
 
 /** Handed to the thread at its start. */
@@ -16,7 +16,7 @@ export interface EngineThreadData {
 
 export type ToEngine =
   | { kind: 'record'; sequence: number; record: Uint8Array }
-  | { kind: 'query'; id: number; plan: QueryPlan }
+  | { kind: 'query'; id: number; plan: QueryPlan | SamplesPlan }
   /** One piece of an answer was taken. */
   | { kind: 'more'; id: number }
   | { kind: 'cancel'; id: number }

@@ -12,6 +12,7 @@ import { createBlockStore } from './block-store.ts';
 import { csvRows } from './csv.ts';
 import { createEngine } from './engine.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
+import { sampleLines } from './sample-lines.ts';
 
 const HOUSE_INTERVAL_MS = 1_000;
 const STATUS_INTERVAL_MS = 10_000;
@@ -66,7 +67,9 @@ async function answer(message: Extract<ToEngine, { kind: 'query' }>): Promise<vo
   const query = { credit: PIECES_AHEAD, wake: undefined as (() => void) | undefined, isCancelled: false };
   queries.set(message.id, query);
   try {
-    for (const text of csvRows(message.plan, engine.source)) {
+    const { plan } = message;
+    const pieces = 'seriesId' in plan ? sampleLines(plan, engine.source) : csvRows(plan, engine.source);
+    for (const text of pieces) {
       if (text !== '') {
         post({ kind: 'rows', id: message.id, text });
         query.credit--;

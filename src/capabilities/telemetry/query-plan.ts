@@ -28,6 +28,16 @@ export interface QueryPlan {
   columns: readonly PlannedColumn[];
 }
 
+/** Samples of one series as they are. Crosses threads. */
+export interface SamplesPlan {
+  seriesId: number;
+  /** Samples of [fromS, toS), at most `samplesMax` of them and about `bytesMax` of their text. */
+  fromS: number;
+  toS: number;
+  samplesMax: number;
+  bytesMax: number;
+}
+
 /** `auto` resolved: avg for numbers, last for everything else (http-contract.md section 10.2). */
 export function resolveAggregation(
   aggregation: Aggregation,

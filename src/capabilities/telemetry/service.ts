@@ -30,6 +30,7 @@ import { createRejections } from './rejections.ts';
 import { type ImportReport, restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
 import type { TimeSeriesQuery } from './schema.ts';
+import { parseSampleLines, type SampleStretch } from './sample-lines.ts';
 import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
 import { registerStoreMetrics } from './store-metrics.ts';
 
@@ -85,15 +86,22 @@ export interface Telemetry {
   /** @throws GatewayError as http-contract.md section 10.2 */
   queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
   /**
-   * One number over the stored samples of the window that ends now; undefined when there is none.
-   * @throws GatewayError unavailable
+   * One number over the stored samples of the window that ends at `endMs`, by default now; undefined when there
+   * is none. @throws GatewayError unavailable
    */
   aggregate(
     device: Device,
     attribute: string,
     kind: 'avg' | 'min' | 'max',
     windowMs: number,
+    endMs?: number,
   ): Promise<number | undefined>;
+  /**
+   * The stored samples of [fromS, toS), in order of time, and the last one before. At most
+   * `limits.telemetry.readSamples` of them; who wants more asks again after the last. Where samples are no
+   * longer kept, one for each minute or quarter of an hour stands for them. @throws GatewayError unavailable
+   */
+  samples(device: Device, attribute: string, fromS: number, toS: number): Promise<SampleStretch>;
   /**
    * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
    * @throws GatewayError invalid_body, device_not_found
@@ -273,16 +281,21 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       const { plan, header, types } = requireRunning().resolver.resolve(query, role);
       return { types, text: withHeader(header, history.rows(plan, signal)) };
     },
-    aggregate: async (device, attribute, kind, windowMs) => {
+    aggregate: async (device, attribute, kind, windowMs, endMs = clock.wallMs()) => {
       const plan = aggregatePlan(requireRunning(), device, attribute, kind, {
-        fromS: Math.floor((clock.wallMs() - windowMs) / 1_000),
-        toS: Math.floor(clock.wallMs() / 1_000) + 1,
+        fromS: Math.floor((endMs - windowMs) / 1_000),
+        toS: Math.floor(endMs / 1_000) + 1,
       });
       if (!plan) return undefined;
-      let text = '';
-      for await (const rows of history.rows(plan, NEVER)) text += rows;
-      const cell = text.trim().split(',')[1];
+      const cell = (await textOf(history.rows(plan, NEVER))).trim().split(',')[1];
       return cell ? Number(cell) : undefined;
+    },
+    samples: async (device, attribute, fromS, toS) => {
+      const series = requireRunning().plans.of(device).attributes.get(attribute)?.state?.series;
+      if (!series) return { before: undefined, samples: [], isComplete: true };
+      const { readSamples: samplesMax, readBytes: bytesMax } = limits.telemetry;
+      const plan = { seriesId: series.id, fromS, toS, samplesMax, bytesMax };
+      return parseSampleLines(await textOf(history.rows(plan, NEVER)), series.type);
     },
     importCsv: (chunks) => restoreCsv(chunks, { devices, ...requireRunning() }),
     status: () => {
@@ -327,6 +340,12 @@ function hasTime({ body }: IncomingMessage): boolean {
 }
 
 const FOREVER = { futureToleranceMs: Number.POSITIVE_INFINITY, lateMs: Number.POSITIVE_INFINITY };
+
+async function textOf(pieces: AsyncGenerator<string>): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
 
 async function* withHeader(header: string, rows: AsyncGenerator<string>): AsyncGenerator<string> {
   yield header;

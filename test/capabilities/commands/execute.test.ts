@@ -89,6 +89,19 @@ describe('a command that is refused is neither recorded nor sent', () => {
       assert.equal(bench.commands.list({ ...EVERYTHING }, 'SYSTEM').totalCount, 0);
     });
 
+  test('a check judges the same without sending or recording anything, and knows no offline device', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const check = (name: string, given: Record<string, unknown>) => (): void =>
+      bench.commands.check(device, { name, arguments: given, ephemeral: false }, 'OWNER');
+    assert.throws(check('sett_limit', {}), { code: 'command_not_found' });
+    assert.throws(check('erase', {}), { code: 'insufficient_role' });
+    assert.throws(check('set_limit', { value: 11 }), { code: 'invalid_command_arguments' });
+    check('set_limit', { value: 10 })();
+    assert.deepEqual(bench.sent, []);
+    assert.equal(bench.commands.list({ ...EVERYTHING }, 'SYSTEM').totalCount, 0);
+  });
+
   test('each wrong argument is named', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
