@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
-import { createGatewayClient, type GatewayClient } from '../support/gateway-client.ts';
+import { createGatewayClient, type GatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
 import {
   createGatewayHome,
   createTokens,
@@ -81,16 +81,9 @@ async function prepare(home: GatewayHome, clock: Clock, { devices, window }: Par
   const tokens = await createTokens(home, 'OWNER', 2);
   const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
   const workload = createWorkload({ seed: SEED, devices });
-  const logins = await provisionWorkload(client, workload, async (zip) => {
-    const response = await fetch(`${home.baseUrl}/v3/blueprints/upload`, {
-      method: 'POST',
-      headers: { 'X-Service-Auth-Token': tokens[0] ?? '', 'Content-Type': 'application/zip' },
-      body: zip,
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`the blueprint was refused: ${text}`);
-    return (JSON.parse(text) as { id: string }).id;
-  });
+  const logins = await provisionWorkload(client, workload, (zip) =>
+    uploadBlueprint(home.baseUrl, tokens[0] ?? '', zip),
+  );
   return { client, clock, logins, port: home.mqttPort, window };
 }
 

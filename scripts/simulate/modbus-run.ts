@@ -1,16 +1,13 @@
 /** Runs simulated Modbus devices until the signal: a plant behind each, one server per device. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
 import { crc16 } from '../../src/programs/communication-module/field/modbus-rtu-frame.ts';
-import { messageOf } from '../../src/lib/errors.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
-import { UsageError } from '../support/arguments.ts';
 import type { Random } from '../support/random.ts';
 import { createModbusUnits, type ModbusUnits } from './modbus-device.ts';
 import { createFaultBoard } from './modbus-faults.ts';
 import type { SimulateModbusOptions } from './modbus-options.ts';
 import { type ModbusServer, serveModbusSerial, serveModbusTcp } from './modbus-server.ts';
 import { createPlant, DEFAULT_SETTINGS, type PlantReading } from './plant.ts';
+import { openPseudoTerminal } from './pseudo-terminal.ts';
 import type { Terminal } from './terminal.ts';
 
 const STEP_MS = 1_000;
@@ -96,17 +93,4 @@ function startUnits(
     reading = plant.advance((STEP_MS / 1_000) * options.timeScale);
   });
   return { units: createModbusUnits(plant, () => reading), stop: () => steps.cancel() };
-}
-
-/** A pseudo-terminal at the path; its other end is the two pipes. */
-function openPseudoTerminal(
-  path: string,
-  say: (text: string) => void,
-): { input: Readable; output: Writable; child: ChildProcess } {
-  const child = spawn('socat', [`pty,rawer,link=${path}`, '-'], { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.on('error', (error) => say(`no serial port, because socat cannot be started: ${messageOf(error)}`));
-  const { stdin, stdout } = child;
-  if (stdin === null || stdout === null) throw new UsageError('socat has no pipes');
-  stdin.on('error', () => child.kill());
-  return { input: stdout, output: stdin, child };
 }

@@ -45,9 +45,9 @@ function respond(
 
 const HEADER_BYTES = 7;
 
-/** Listens on the port; 0 takes a free one. */
+/** Listens on the port; 0 takes a free one. `backlog`: connections that wait while nobody takes them. */
 export async function serveModbusTcp(
-  parts: ModbusServerParts & { host: string; port: number },
+  parts: ModbusServerParts & { host: string; port: number; backlog?: number },
 ): Promise<ModbusServer> {
   const sockets = new Set<net.Socket>();
   const hanging = new Set<net.Socket>();
@@ -82,7 +82,8 @@ export async function serveModbusTcp(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(parts.port, parts.host, () => resolve());
+    const { port, host, backlog } = parts;
+    server.listen({ port, host, ...(backlog !== undefined && { backlog }) }, () => resolve());
   });
   return {
     port: (server.address() as net.AddressInfo).port,

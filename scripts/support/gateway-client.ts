@@ -110,6 +110,22 @@ export async function provisionDevice(client: GatewayClient, name: string): Prom
   return { id, slug, config: connectionConfigurationOf(answer.config) };
 }
 
+/** Uploads the zip of a blueprint; resolves with its id. @throws Error with the answer when it is refused */
+export async function uploadBlueprint(
+  baseUrl: string,
+  token: string,
+  zip: Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const response = await fetch(new URL('/v3/blueprints/upload', baseUrl), {
+    method: 'POST',
+    headers: { 'X-Service-Auth-Token': token, 'Content-Type': 'application/zip' },
+    body: zip,
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`the blueprint was refused: ${text}`);
+  return (JSON.parse(text) as { id: string }).id;
+}
+
 /** Id of the blueprint known as `enapter/battery-inverter/latest`. @throws GatewayRefusal */
 export async function batteryInverterBlueprint(client: GatewayClient): Promise<string> {
   const { blueprint } = await client.json({ path: '/blueprints/enapter/battery-inverter/latest' });

@@ -1,0 +1,178 @@
+/** A whole gateway whose module polls field devices by the sample blueprint, for benchmarks. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
+import type { Clock } from '../../src/platform/clock/index.ts';
+import type { FieldDevicesOrder, FromFieldDevices, Poll, ToFieldDevices } from './field-devices.ts';
+import { createGatewayClient, type GatewayClient, inParallel, uploadBlueprint } from './gateway-client.ts';
+import { createTokens, type GatewayHome, type GatewayProcess, startGateway } from './gateway-process.ts';
+
+const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
+const SAMPLE = join(PROJECT_ROOT, 'docs/samples/blueprints/modbus-inverter');
+const PROVISIONED_AT_ONCE = 4;
+
+/** Where a device is. */
+export interface FieldAddress {
+  address: string;
+  inverterUnit: number;
+  meterUnit: number;
+}
+
+export interface FieldSite {
+  readonly client: GatewayClient;
+  /** Of the communication module. */
+  readonly modulePid: number;
+  readonly deviceIds: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts the gateway with a Lua device for each address; they begin to poll at once. */
+export async function startFieldSite(
+  home: GatewayHome,
+  clock: Clock,
+  addresses: readonly FieldAddress[],
+): Promise<FieldSite> {
+  const gateway = startGateway(home, clock);
+  const stop = async (): Promise<void> => void (await gateway.end('SIGTERM'));
+  try {
+    await gateway.healthy();
+    const tokens = await createTokens(home, 'OWNER', 2);
+    const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
+    const blueprintId = await uploadBlueprint(home.baseUrl, tokens[0] ?? '', await sampleArchive());
+    const runtimeId = await idOfGatewayDevice(client);
+    const deviceIds = await inParallel(addresses, PROVISIONED_AT_ONCE, async (address, index) => {
+      const body = { runtime_id: runtimeId, blueprint_id: blueprintId, name: `Inverter ${index}` };
+      const { device_id: id } = await client.json({
+        method: 'POST',
+        path: '/provisioning/lua_device',
+        body,
+      });
+      const set = {
+        address: address.address,
+        unit_id: address.inverterUnit,
+        meter_unit_id: address.meterUnit,
+      };
+      const path = `/devices/${String(id)}/configuration/connection`;
+      await client.json({ method: 'PATCH', path, body: { set } });
+      return String(id);
+    });
+    return { client, modulePid: modulePidOf(gateway), deviceIds, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function sampleArchive(): Promise<Uint8Array<ArrayBuffer>> {
+  const entries = readdirSync(SAMPLE, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = new Map(paths.map((path) => [path.slice(SAMPLE.length + 1), readFileSync(path)]));
+  return new Uint8Array(await writeArchive(files));
+}
+
+async function idOfGatewayDevice(client: GatewayClient): Promise<string> {
+  const { devices } = (await client.json({ path: '/devices?limit=100' })) as {
+    devices: { id: string; type: string }[];
+  };
+  const own = devices.find(({ type }) => type === 'GATEWAY');
+  if (own === undefined) throw new Error('the site has no GATEWAY device');
+  return own.id;
+}
+
+function modulePidOf({ pid }: GatewayProcess): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+  const found = children.find((child) =>
+    readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('communication-module'),
+  );
+  if (found === undefined) throw new Error('the communication module does not run');
+  return found;
+}
+
+/** A process of field devices. */
+export interface FieldDevices {
+  /** In the order of the devices; none on a serial line. */
+  readonly ports: readonly number[];
+  /** Everything these devices answered so far. */
+  polls(): Promise<readonly Poll[]>;
+  fallSilent(devices: readonly number[]): void;
+  speak(): void;
+  /**
+   * Stops the process where it stands and fills the queues of its listeners: what is sent is taken by the system
+   * and never answered, further SYNs are not answered at all. Resolves with how many ports answer a SYN still.
+   */
+  freeze(clock: Clock): Promise<number>;
+  thaw(): void;
+  stop(): void;
+}
+
+export async function startFieldDevices(order: FieldDevicesOrder): Promise<FieldDevices> {
+  const child = fork(join(import.meta.dirname, 'field-devices-process.ts'), { execArgv: [] });
+  const fillers: Socket[] = [];
+  const say = (message: ToFieldDevices): void => void child.send(message);
+  say({ kind: 'start', order });
+  const ready = await next(child, 'ready');
+  return {
+    ports: ready.ports,
+    polls: async () => {
+      say({ kind: 'tell polls' });
+      return (await next(child, 'polls')).polls;
+    },
+    fallSilent: (devices) => say({ kind: 'fall silent', devices }),
+    speak: () => say({ kind: 'speak' }),
+    freeze: async (clock) => {
+      child.kill('SIGSTOP');
+      const open = await Promise.all(ready.ports.map((port) => fillQueue(port, clock, fillers)));
+      return open.filter(Boolean).length;
+    },
+    thaw: () => {
+      for (const filler of fillers.splice(0)) filler.destroy();
+      child.kill('SIGCONT');
+    },
+    stop: () => {
+      child.kill('SIGCONT');
+      child.disconnect();
+    },
+  };
+}
+
+const QUEUE_ATTEMPTS = 8;
+const HANDSHAKE_MS = 200;
+
+/** Connects until the handshake is not answered any more. True: it still is. */
+async function fillQueue(port: number, clock: Clock, fillers: Socket[]): Promise<boolean> {
+  for (let attempt = 0; attempt < QUEUE_ATTEMPTS; attempt += 1) {
+    const socket = connect({ port, host: '127.0.0.1' });
+    fillers.push(socket);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    socket.on('error', () => resolve(false));
+    socket.once('connect', () => resolve(true));
+    const limit = clock.setTimer(HANDSHAKE_MS, () => resolve(false));
+    const isAnswered = await promise;
+    limit.cancel();
+    if (!isAnswered) {
+      // Its SYN, sent again later, must not take the place of the module's.
+      socket.destroy();
+      return false;
+    }
+  }
+  return true;
+}
+
+function next<Kind extends FromFieldDevices['kind']>(
+  child: ChildProcess,
+  kind: Kind,
+): Promise<FromFieldDevices & { kind: Kind }> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: FromFieldDevices): void => {
+      if (message.kind !== kind) return;
+      child.off('message', onMessage);
+      child.off('exit', onExit);
+      resolve(message as FromFieldDevices & { kind: Kind });
+    };
+    const onExit = (): void => reject(new Error('the process of field devices ended'));
+    child.on('message', onMessage);
+    child.once('exit', onExit);
+  });
+}
