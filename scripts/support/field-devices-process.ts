@@ -13,7 +13,7 @@ import {
 } from './field-devices.ts';
 
 /** Between question and answer on a serial line: 8 bytes and some 30 at 19 200 baud, and a device that thinks. */
-const SERIAL_ANSWER_MS = 25;
+const SERIAL_ANSWER_MS = 20;
 /** So few that a frozen device is out of reach after two attempts. */
 const BACKLOG = 1;
 const METER_OFFSET = 100;

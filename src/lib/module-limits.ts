@@ -23,6 +23,10 @@ export const FIELD_LIMITS = {
   idleMs: 60_000,
   /** G: a serial unit that was silent `silentRequests` times is asked this often, so that others are not held up. */
   serialUnitRestMs: 5_000,
+  /** M: least time for an answer on a line where others answer; devices take 5 to 60 ms. */
+  serialPatienceMs: 100,
+  /** G: of the line's time for units that stay silent; the others keep their pace within as much. */
+  serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
   lateAnswerMs: 100,
   /** C Modbus over serial line 2.4.1: after a broadcast. */

@@ -1,11 +1,12 @@
 /**
  * Modbus RTU on one serial port: one request at a time, in the order of the calls. Source: MODBUS over Serial
- * Line V1.02, chapter 2. A unit that stays silent is asked less often, so that it does not take the line's
- * time from those that answer; meanwhile its requests fail at once.
+ * Line V1.02, chapter 2. Units that stay silent do not take the line's time from those that answer: see
+ * `line-patience.ts`.
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
+import { createLinePatience } from './line-patience.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isRead, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
@@ -27,9 +28,13 @@ export function createModbusRtu(options: {
   limits: Limits['field'];
 }): ModbusClient {
   const { port, clock, limits } = options;
-  const resting = createRestingUnits(limits);
-  /** An answer of a read does not say of which: one that comes late must not pass for the next one's. */
-  let mayComeLate = false;
+  const patience = createLinePatience(limits);
+  /**
+   * An answer of a read does not say of which: one that comes late must not pass for the next one's. So before a
+   * unit is asked again the line is silent until then; after noise before anybody is.
+   */
+  const lateUntilMs = new Map<number, number>();
+  let noiseUntilMs = Number.NEGATIVE_INFINITY;
 
   async function exchange(
     unitId: number,
@@ -39,8 +44,8 @@ export function createModbusRtu(options: {
   ): Promise<ModbusAnswer> {
     const { settings } = turn;
     const frame = encodeRtuFrame(unitId, encodeRequest(request));
-    await settleLine(turn, mayComeLate ? limits.lateAnswerMs : gapMs(settings));
-    mayComeLate = false;
+    const lateMs = Math.max(noiseUntilMs, lateUntilMs.get(unitId) ?? noiseUntilMs) - clock.monotonicMs();
+    await settleLine(turn, Math.max(gapMs(settings), lateMs));
     await turn.write(frame);
     const sendingMs = frame.length * characterMs(settings);
     if (unitId === BROADCAST_UNIT) {
@@ -50,6 +55,18 @@ export function createModbusRtu(options: {
     return receive({ unitId, request, turn, clock, withinMs: sendingMs + timeoutMs });
   }
 
+  function note(unitId: number, answer: ModbusAnswer, beginMs: number): void {
+    const nowMs = clock.monotonicMs();
+    const kind = answer.ok ? undefined : answer.fault.kind;
+    lateUntilMs.delete(unitId);
+    if (kind === 'timeout') {
+      lateUntilMs.set(unitId, nowMs + limits.lateAnswerMs);
+      return patience.silent(unitId, nowMs - beginMs, nowMs);
+    }
+    if (kind === 'invalid_response') noiseUntilMs = nowMs + limits.lateAnswerMs;
+    if (unitId !== BROADCAST_UNIT) patience.answered(unitId, nowMs - beginMs, nowMs);
+  }
+
   return {
     request: async (unitId, request, timeoutMs = limits.requestMs) => {
       const problem = serialProblem(unitId, request);
@@ -57,10 +74,11 @@ export function createModbusRtu(options: {
       const limitMs = Math.min(timeoutMs, limits.requestMsMax);
       try {
         return await port.inTurn(async (turn) => {
-          if (resting.isResting(unitId, clock.monotonicMs())) return failed({ kind: 'timeout' });
-          const answer = await exchange(unitId, request, limitMs, turn);
-          mayComeLate = !answer.ok && answer.fault.kind !== 'exception';
-          resting.note(unitId, answer, clock.monotonicMs());
+          const beginMs = clock.monotonicMs();
+          const waitMs = patience.grant(unitId, isRead(request), limitMs, beginMs);
+          if (waitMs === undefined) return failed({ kind: 'timeout' });
+          const answer = await exchange(unitId, request, waitMs, turn);
+          note(unitId, answer, beginMs);
           return answer;
         });
       } catch (error) {
@@ -137,22 +155,4 @@ function completeFrame(begun: Buffer): { unitId: number; pdu: Buffer; sizeBytes:
   if (sizeBytes === undefined || sizeBytes === 0 || begun.length < sizeBytes) return undefined;
   const frame = decodeRtuFrame(begun.subarray(0, sizeBytes));
   return frame && { ...frame, sizeBytes };
-}
-
-interface RestingUnits {
-  isResting(unitId: number, nowMs: number): boolean;
-  note(unitId: number, answer: ModbusAnswer, nowMs: number): void;
-}
-
-function createRestingUnits(limits: Limits['field']): RestingUnits {
-  const units = new Map<number, { timeouts: number; untilMs: number }>();
-  return {
-    isResting: (unitId, nowMs) => nowMs < (units.get(unitId)?.untilMs ?? Number.NEGATIVE_INFINITY),
-    note: (unitId, answer, nowMs) => {
-      if (answer.ok || answer.fault.kind !== 'timeout') return void units.delete(unitId);
-      const timeouts = (units.get(unitId)?.timeouts ?? 0) + 1;
-      const untilMs = timeouts >= limits.silentRequests ? nowMs + limits.serialUnitRestMs : nowMs;
-      units.set(unitId, { timeouts, untilMs });
-    },
-  };
 }
