@@ -50,12 +50,12 @@ describe('the rule engine refuses', () => {
     [
       'an interval below 100 ms',
       { slug: 'a', script: script('', { runtime_version: 'V1', exec_interval: '99ms' }) },
-      ['script'],
+      ['script.exec_interval'],
     ],
     [
       'an interval that is no duration',
       { slug: 'a', script: script('', { runtime_version: 'V1', exec_interval: 'often' }) },
-      ['script'],
+      ['script.exec_interval'],
     ],
   ];
   for (const [title, body, fields] of bodies)

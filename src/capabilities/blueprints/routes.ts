@@ -6,7 +6,7 @@ import { readUpload } from '../../platform/upload/index.ts';
 import { blueprintShapes, listedToWire, toWire, UPLOAD_MEDIA } from './schema.ts';
 import type { BlueprintService } from './service.ts';
 
-/** Zip and what a form adds to it. */
+/** The largest zip and what a form adds to it. */
 const UPLOAD_BYTES = LIMITS.http.zipBodyBytes + 65_536;
 const FIELD = 'data';
 /** Callers without a token: calls per minute and address. */
@@ -97,7 +97,7 @@ function uploadRoutes(service: BlueprintService): Route[] {
       bodyBytes: UPLOAD_BYTES,
       errors: ['400 invalid_body'],
       handle: async (call) => {
-        const problems = await service.validate(await readUpload(call, FIELD));
+        const problems = await service.validate(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes));
         return problems.length === 0 ? {} : { validation_errors: problems };
       },
     }),
@@ -113,7 +113,9 @@ function uploadRoutes(service: BlueprintService): Route[] {
       bodyBytes: UPLOAD_BYTES,
       errors: ['400 invalid_body', '422 invalid_blueprint'],
       handle: async (call) => {
-        const blueprint = toWire(await service.upload(await readUpload(call, FIELD)));
+        const blueprint = toWire(
+          await service.upload(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes)),
+        );
         call.note({ blueprint_id: blueprint.id });
         // The interface shows the fields alone, its clients read them inside `blueprint`.
         return { blueprint, ...blueprint };
@@ -145,7 +147,7 @@ function profileRoutes(service: BlueprintService): Route[] {
       bodyBytes: UPLOAD_BYTES,
       errors: ['400 invalid_body', '422 invalid_profiles'],
       handle: async (call) => {
-        await service.uploadProfiles(await readUpload(call, FIELD));
+        await service.uploadProfiles(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes));
         return {};
       },
     }),

@@ -28,7 +28,7 @@ export const requestBody = v.pipe(
   v.object({
     name: v.pipe(
       v.string(),
-      v.minLength(1),
+      v.minLength(1, 'must not be empty'),
       v.description('Name of the command, or one of its aliases.'),
       v.examples(['set_limit']),
     ),

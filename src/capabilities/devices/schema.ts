@@ -88,7 +88,7 @@ export const updateBody = v.pipe(
 );
 
 export const assignBlueprintBody = v.object({
-  blueprint_id: v.pipe(v.string(), v.minLength(1), v.examples([EXAMPLE_BLUEPRINT])),
+  blueprint_id: v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.examples([EXAMPLE_BLUEPRINT])),
 });
 
 const manifestShape = shape.named(

@@ -55,7 +55,7 @@ export interface Provisioning {
     blueprintId: string;
   }): Device;
   /**
-   * New credentials; those made before for the same protocol are void.
+   * New credentials; all that were made before are void, and sessions with them are closed.
    * @throws GatewayError config_generation_not_supported, not_available_on_gateway
    */
   generateConfiguration(

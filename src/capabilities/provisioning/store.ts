@@ -1,4 +1,7 @@
-/** Tables `device_credential` and `device_certificate` of state.db: hashes and fingerprints, never secrets. */
+/**
+ * Tables `device_credential` and `device_certificate` of state.db: hashes and fingerprints, never secrets. A
+ * hardware id has one of both, the newest (mqtt-device-protocol.md section 2 "Rotation").
+ */
 import type { Database } from '../../platform/sqlite/index.ts';
 
 export interface StoredPassword {
@@ -25,6 +28,7 @@ export function createCredentialStore(database: Database) {
      ON CONFLICT (hardware_id) DO UPDATE SET device_id = excluded.device_id, salt = excluded.salt,
        password_sha256 = excluded.password_sha256, created_at_ms = excluded.created_at_ms`,
   );
+  const removePassword = database.prepare<[string]>('DELETE FROM device_credential WHERE hardware_id = ?');
   const selectCertificate = database.prepare<[string], { hardware_id: string }>(
     'SELECT hardware_id FROM device_certificate WHERE fingerprint = ?',
   );
@@ -41,19 +45,22 @@ export function createCredentialStore(database: Database) {
       const row = selectPassword.get(hardwareId);
       return row && { hardwareId: row.hardware_id, salt: row.salt, sha256: row.password_sha256 };
     },
-    /** In place of an earlier one. */
-    putPassword: ({ hardwareId, salt, sha256 }: StoredPassword, deviceId: string, nowMs: number): void =>
-      void putPassword.run(hardwareId, deviceId, salt, sha256, nowMs),
+    /** In place of all earlier credentials of the hardware id. */
+    putPassword: ({ hardwareId, salt, sha256 }: StoredPassword, deviceId: string, nowMs: number): void => {
+      removeCertificates.run(hardwareId);
+      putPassword.run(hardwareId, deviceId, salt, sha256, nowMs);
+    },
     /** The hardware id that a certificate was issued to; undefined when it is unknown or revoked. */
     hardwareIdOfCertificate: (fingerprint: string): string | undefined =>
       selectCertificate.get(fingerprint)?.hardware_id,
-    /** In place of all earlier ones of the hardware id. */
+    /** In place of all earlier credentials of the hardware id. */
     putCertificate: (
       certificate: { fingerprint: string; serial: string; hardwareId: string },
       deviceId: string,
       nowMs: number,
     ): void => {
       const { fingerprint, serial, hardwareId } = certificate;
+      removePassword.run(hardwareId);
       removeCertificates.run(hardwareId);
       insertCertificate.run(fingerprint, serial, hardwareId, deviceId, nowMs);
     },

@@ -51,10 +51,13 @@ const script = v.pipe(
       }),
     ),
   }),
-  v.check(
-    (given) => given.runtime_version === 'V3' || intervalOf(given.exec_interval) !== undefined,
-    `has an exec_interval that is no duration from ${formatDurationMs(LIMITS.rules.execIntervalMinMs)} to ` +
-      formatDurationMs(LIMITS.rules.execIntervalMaxMs),
+  v.forward(
+    v.check(
+      (given) => given.runtime_version === 'V3' || intervalOf(given.exec_interval) !== undefined,
+      `must be a duration from ${formatDurationMs(LIMITS.rules.execIntervalMinMs)} to ` +
+        formatDurationMs(LIMITS.rules.execIntervalMaxMs),
+    ),
+    ['exec_interval'],
   ),
   v.transform((given): RuleScript => ({
     code: given.code,

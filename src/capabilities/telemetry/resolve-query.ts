@@ -137,7 +137,9 @@ export function createQueryResolver(options: {
   }
 
   function checkCost(range: { fromS: number; toS: number; granularityS: number }, columns: number): void {
-    const buckets = Math.ceil((range.toS - range.fromS) / range.granularityS) + 1;
+    // Those that the range touches, aligned to the epoch.
+    const bucketOf = (seconds: number): number => Math.floor(seconds / range.granularityS);
+    const buckets = bucketOf(Math.max(range.toS - 1, range.fromS)) - bucketOf(range.fromS) + 1;
     const tooMany =
       columns > limits.queryColumns
         ? `${columns} columns, more than ${limits.queryColumns}`

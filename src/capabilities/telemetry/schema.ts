@@ -170,10 +170,10 @@ export const telemetryShapes = {
 
 // Time series query
 
-const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema) =>
+const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema, expectation?: string) =>
   v.pipe(
     // Arrays first: an empty one would pass as an empty matcher.
-    v.union([v.array(schema), schema]),
+    v.union([v.array(schema), schema], expectation),
     v.transform((value): v.InferOutput<Schema>[] => {
       if (Array.isArray(value)) return value;
       return [value];
@@ -249,14 +249,19 @@ const matcherOf = (keys: readonly string[]) =>
   );
 export type Matcher = Record<string, string[]>;
 
+const named = (what: string, keys: readonly string[]): string =>
+  `must be ${what}, an object with only the keys ${keys.join(', ')}, or a list of these`;
+
 export const SITE_KEYS = ['id', 'name'] as const;
 export const DEVICE_KEYS = ['id', 'slug', 'name', 'type', 'blueprint_id', 'profile'] as const;
 export const ATTRIBUTE_KEYS = ['name', 'type', 'unit', 'profile'] as const;
 
 const TelemetryItem = shape.noList(
   v.object({
-    device: v.nullish(oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]))),
-    attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)])),
+    device: v.nullish(
+      oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]), named('an id or slug', DEVICE_KEYS)),
+    ),
+    attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)]), named('a name', ATTRIBUTE_KEYS)),
     aggregation: v.nullish(wordOf(AGGREGATIONS)),
     gap_filling: v.nullish(GapFilling),
   }),

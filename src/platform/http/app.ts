@@ -29,6 +29,7 @@ const EXPOSED_HEADERS = [
   'X-Service-Timeseries-Data-Types',
   'X-Enapter-Timeseries-Data-Types',
 ];
+const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 const CORS_MAX_AGE_S = 600;
 const RETRY_AFTER_STOP_S = 5;
 
@@ -136,6 +137,7 @@ export function createApp(
       '*',
       cors({
         origin: corsOrigins.includes('*') ? '*' : [...corsOrigins],
+        allowMethods: CORS_METHODS,
         exposeHeaders: EXPOSED_HEADERS,
         maxAge: CORS_MAX_AGE_S,
       }),

@@ -63,6 +63,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     : createServer(serverOptions, handle);
   server.timeout = limits.silenceTimeoutMs;
   if (secureContext) watchHandshakes(server, handshakes, () => isStopping);
+  // Node would answer a bare 417; the expectation may be passed over (RFC 9110 section 10.1.1).
+  server.on('checkExpectation', handle);
   server.on('error', (error) => log.error('HTTP listener failed', { error }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // Bytes in the middle of an answer would become part of it.

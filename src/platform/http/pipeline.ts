@@ -116,7 +116,8 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     requireClaim(principal, target);
     const remoteAddress = remoteAddressOf(context);
     if (principal) await rates.request(rateKeyOf(principal, remoteAddress));
-    else if ('anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
+    const isWithoutToken = principal === undefined || principal.origin.kind === 'anonymous';
+    if (isWithoutToken && 'anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
       await rates.anonymous(target.operation, addressKey(remoteAddress), target.anonymousPerMinute);
     requireRole(principal, target.role);
     let signal: AbortSignal | undefined;

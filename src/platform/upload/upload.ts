@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
-import { invalidBody, messageOf } from '../../lib/errors.ts';
+import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
 
 /** What of a call is needed. */
 export interface UploadRequest {
@@ -19,14 +19,22 @@ const PARTS_MAX = 20;
 const HEADER_PAIRS_MAX = 50;
 
 /**
- * The uploaded bytes. @throws GatewayError invalid_body (400) for a form that is broken or has no file in
- * `field`; payload_too_large (413) from the stream
+ * The uploaded bytes, `maximumBytes` at most whatever they are wrapped in. @throws GatewayError invalid_body
+ * (400) for a form that is broken or has no file in `field`; payload_too_large (413), also from the stream
  */
-export function readUpload(request: UploadRequest, field: string): Promise<Buffer> {
+export async function readUpload(
+  request: UploadRequest,
+  field: string,
+  maximumBytes: number,
+): Promise<Buffer> {
   const contentType = request.header('content-type') ?? '';
-  return /^\s*multipart\/form-data\b/i.test(contentType)
-    ? readPart(request.stream(), contentType, field)
-    : readAll(request.stream());
+  const upload = /^\s*multipart\/form-data\b/i.test(contentType)
+    ? await readPart(request.stream(), contentType, field)
+    : await readAll(request.stream());
+  if (upload.length <= maximumBytes) return upload;
+  throw gatewayError('too_large', 'payload_too_large', `The upload is larger than ${maximumBytes} bytes.`, {
+    limit: maximumBytes,
+  });
 }
 
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<Buffer> {

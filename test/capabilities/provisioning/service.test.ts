@@ -223,12 +223,15 @@ describe('another configuration', () => {
     assert.deepEqual([isAccepted(setup, first), isAccepted(setup, second)], [false, true]);
     assert.deepEqual(setup.revoked, [hardwareId]);
     const third = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
+    assert.deepEqual([isAccepted(setup, second), isAccepted(setup, third)], [false, true]);
     assert.equal(setup.devices.require(device.id).communication.type, 'MQTT_V1_PLAINTEXT');
     const fourth = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
     assert.deepEqual([isAccepted(setup, third), isAccepted(setup, fourth)], [false, true]);
-    // Each was generated for its protocol last.
-    assert.equal(isAccepted(setup, second), true);
-    assert.equal(setup.revoked.length, 3);
+    // Whoever moves a device from one protocol to the other does not leave a second door open.
+    assert.equal(isAccepted(setup, second), false);
+    const fifth = await setup.provisioning.generateConfiguration(device, 'MQTTS', HOST);
+    assert.deepEqual([isAccepted(setup, fourth), isAccepted(setup, fifth)], [false, true]);
+    assert.equal(setup.revoked.length, 4);
   });
 
   test('has the same address', async (t) => {

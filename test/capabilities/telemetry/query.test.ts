@@ -96,7 +96,7 @@ describe('a time series query is refused', () => {
     const telemetry = await started(t);
     const item = { attribute: 'voltage' };
     for (const query of [
-      { from: NOW_S - 200_000, to: NOW_S, granularity: '1s', telemetry: [item] },
+      { from: NOW_S - 200_001, to: NOW_S, granularity: '1s', telemetry: [item] },
       {
         from: NOW_S - 150_000,
         to: NOW_S,

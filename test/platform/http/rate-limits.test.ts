@@ -76,6 +76,19 @@ describe('an operation without token (1)', () => {
     assertTooMany(await ask('POST', '/v3/upload', { token: null }), 60);
     assert.equal((await ask('POST', '/v3/upload')).status, 200);
   });
+
+  test('has the same limit where callers without a token have a role', async (t) => {
+    const anonymous = {
+      role: 'READONLY' as const,
+      origin: { kind: 'anonymous' as const, id: 'anonymous', name: 'anonymous' },
+      rateKey: 'anonymous',
+    };
+    const { ask } = await serve(t, { anonymous });
+    for (let index = 0; index < 2; index++)
+      assert.equal((await ask('POST', '/v3/upload', { token: null })).status, 200);
+    assertTooMany(await ask('POST', '/v3/upload', { token: null }), 60);
+    assert.equal((await ask('GET', '/v3/things/slug', { token: null })).status, 200);
+  });
 });
 
 describe('addresses', () => {

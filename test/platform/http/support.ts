@@ -160,7 +160,7 @@ function routes(calls: Call[], waiting: Promise<void>): Route[] {
       body: 'stream',
       bodyBytes: 2_000,
       anonymousPerMinute: 2,
-      handle: noted(async (call) => ({ size: (await readUpload(call, 'data')).length })),
+      handle: noted(async (call) => ({ size: (await readUpload(call, 'data', 2_000)).length })),
     }),
     route({
       operation: 'wait',

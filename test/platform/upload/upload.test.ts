@@ -6,6 +6,8 @@ import { readUpload } from '../../../src/platform/upload/index.ts';
 
 const TYPE = 'multipart/form-data; boundary=limit';
 
+const MAXIMUM_BYTES = 4_096;
+
 /** Reads a body that arrives in pieces of the given size. */
 function read(body: Uint8Array | string, contentType?: string, pieceBytes = 7): Promise<Buffer> {
   const bytes = Buffer.from(body);
@@ -15,6 +17,7 @@ function read(body: Uint8Array | string, contentType?: string, pieceBytes = 7): 
       stream: () => ReadableStream.from(pieces(bytes, pieceBytes)),
     },
     'data',
+    MAXIMUM_BYTES,
   );
 }
 
@@ -59,9 +62,21 @@ test('passes on what the stream fails with', async () => {
           }),
       },
       'data',
+      MAXIMUM_BYTES,
     );
   for (const contentType of [TYPE, 'application/zip'])
     await assert.rejects(failing(contentType), (error) => error === tooLarge);
+});
+
+test('refuses one byte more than the largest upload, whatever it is wrapped in', async () => {
+  const largest = 'x'.repeat(MAXIMUM_BYTES);
+  const form = (content: string): string => `${part('data', content)}--limit--\r\n`;
+  const tooLarge = (error: unknown): boolean =>
+    error instanceof GatewayError && error.code === 'payload_too_large' && error.kind === 'too_large';
+  assert.equal((await read(largest, undefined, 1_000)).length, MAXIMUM_BYTES);
+  assert.equal((await read(form(largest), TYPE, 1_000)).length, MAXIMUM_BYTES);
+  await assert.rejects(read(`${largest}x`, undefined, 1_000), tooLarge);
+  await assert.rejects(read(form(`${largest}x`), TYPE, 1_000), tooLarge);
 });
 
 test('takes the named file of a form, the first of several, among other parts', async () => {
