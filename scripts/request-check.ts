@@ -77,7 +77,8 @@ async function check(home: GatewayHome, clock: Clock, options: Options): Promise
   });
   try {
     await clock.sleep(SETTLE_MS);
-    const stock = await prepareStock(client, provisioned, async (path, body) => {
+    const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
+    const stock = await prepareStock(client, provisioned, dataDir, async (path, body) => {
       const answer = await fetch(`${home.baseUrl}${path}`, {
         headers: { 'X-Service-Auth-Token': installer },
         ...(body && { method: 'POST', body }),

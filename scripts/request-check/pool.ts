@@ -5,6 +5,8 @@ import { uuid } from './values.ts';
 
 export interface Stock {
   siteId: string;
+  /** Of the gateway, which nobody has claimed yet. */
+  claimCode: string;
   /** Connected, with the sample blueprint; never deleted, never given new credentials. */
   device: { id: string; slug: string };
   /** A communication module, which can run scripts. */
@@ -26,6 +28,8 @@ export interface Pool {
   learn(operation: string, answer: unknown): void;
   /** A good upload for the operation. */
   archiveFor(operation: string): Buffer;
+  /** Token of a session whose user has the password that requests tell; undefined until the gateway is claimed. */
+  session(): string | undefined;
   readonly stock: Stock;
 }
 
@@ -57,16 +61,20 @@ export function createPool(stock: Stock, random: Random): Pool {
     return all.length === 0 || random.chance(0.1) ? uuid(random) : random.pick(all);
   };
 
-  const { device, configuration } = stock;
+  const { configuration } = stock;
+  /** The slug is the present one. */
+  const device = { ...stock.device };
   const inSeries = (operation: string, values: readonly unknown[]): unknown =>
     operation === 'query_timeseries' ? random.pick(values) : undefined;
   /** By the name of a parameter or member. */
   const makers: Record<string, (operation: string) => unknown> = {
-    ...idMakers(stock, random, anyOf),
+    ...idMakers({ ...stock, device }, random, anyOf),
     namespace: () => NAMED[0],
     blueprint_name: () => NAMED[1],
     tag: () => NAMED[2],
     slug: () => (random.chance(0.8) ? `made-${random.integer(1, 1_000_000)}` : undefined),
+    hardware_id: () => `V${random.integer(10_000_000, 99_999_999)}`,
+    claim_code: () => stock.claimCode,
     password: () => PASSWORD,
     current_password: () => PASSWORD,
     devices: () => ({
@@ -91,15 +99,21 @@ export function createPool(stock: Stock, random: Random): Pool {
   };
   const known = (operation: string, name: string): unknown => makers[name]?.(operation);
 
+  let session: string | undefined;
   const keep = (kind: string, value: string): void =>
     void learned.set(kind, [...(learned.get(kind) ?? []), value].slice(-KEPT));
 
   return {
     known,
     stock,
+    session: () => session,
     archiveFor: (operation) =>
       operation === 'upload_device_profiles' ? stock.profilesZip : stock.blueprintZip,
     learn: (operation, answer) => {
+      // Its user is not in the pool, so nobody deletes it.
+      if (operation === 'claim') session = String(membersOf(answer)['token']);
+      const updated = operation === 'update_device' ? membersOf(membersOf(answer)['device']) : {};
+      if (updated['id'] === device.id) device.slug = String(updated['slug']);
       const told = TOLD[operation];
       if (!told) return;
       let id: unknown = answer;

@@ -11,10 +11,14 @@ const LUA_SAMPLE = join(import.meta.dirname, '..', '..', 'docs', 'samples', 'blu
 /** The bytes of a good answer. */
 export type Fetch = (path: string, body?: Uint8Array<ArrayBuffer>) => Promise<Buffer>;
 
-/** @param device exists already, with the sample blueprint */
+/**
+ * @param device exists already, with the sample blueprint
+ * @param dataDir of the gateway, which nobody has claimed yet
+ */
 export async function prepareStock(
   client: Pick<GatewayClient, 'json'>,
   device: { id: string; slug: string },
+  dataDir: string,
   bytes: Fetch,
 ): Promise<Stock> {
   const { site } = await client.json({ path: '/site' });
@@ -25,6 +29,7 @@ export async function prepareStock(
   const [group = '', declared] = Object.entries(groups)[0] ?? [];
   return {
     siteId: String(membersOf(site)['id']),
+    claimCode: readFileSync(join(dataDir, 'claim-code'), 'utf8').trim(),
     device,
     moduleId: String(membersOf((devices as unknown[])[0])['id']),
     blueprintId: String(blueprintId),

@@ -9,7 +9,7 @@ import type { Pool } from './pool.ts';
 import { createValues, HOSTILE_TEXTS, type Values } from './values.ts';
 
 export type Kind = 'fitting' | 'faulty' | 'hostile';
-export type Caller = 'INSTALLER' | 'OWNER' | 'USER' | 'READONLY' | 'nobody' | 'stranger';
+export type Caller = 'INSTALLER' | 'OWNER' | 'USER' | 'READONLY' | 'session' | 'nobody' | 'stranger';
 
 export interface GeneratedRequest {
   operation: Operation;
@@ -61,6 +61,9 @@ const CONTENT_TYPES = [
   '',
 ];
 const ACCEPTS = ['*/*', 'text/csv', 'text/csv;q=0', 'application/json', ',,;q=x', ''];
+
+/** What only somebody can do who has logged in, not a program with a token. */
+const OF_SESSIONS = new Set(['change_own_password']);
 
 /** Makes requests for ever; the same seed and answers give the same requests. */
 export function createRequests(
@@ -149,7 +152,9 @@ function percent(text: string): string {
 }
 
 function fittingRequest(operation: Operation, values: Values, pool: Pool, random: Random): GeneratedRequest {
-  return finished(draftOf(operation, values, pool, random), 'fitting', 'INSTALLER');
+  const needsSession = OF_SESSIONS.has(operation.operation) && pool.session() !== undefined;
+  const caller = needsSession ? 'session' : 'INSTALLER';
+  return finished(draftOf(operation, values, pool, random), 'fitting', caller);
 }
 
 /** With exactly one thing that the description does not allow; undefined when it allows everything. */

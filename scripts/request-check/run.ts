@@ -3,13 +3,13 @@ import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { inParallel } from '../support/gateway-client.ts';
 import { createRandom } from '../support/random.ts';
 import { readDescription, type Schema } from './description.ts';
-import { createPool, type Stock } from './pool.ts';
+import { createPool, type Pool, type Stock } from './pool.ts';
 import { type Caller, createRequests, type GeneratedRequest } from './requests.ts';
 import { createJudge, type ReceivedAnswer } from './verdict.ts';
 
 export interface RequestCheck {
   origin: string;
-  tokens: Readonly<Record<Exclude<Caller, 'nobody' | 'stranger'>, string>>;
+  tokens: Readonly<Record<Exclude<Caller, 'session' | 'nobody' | 'stranger'>, string>>;
   stock: Stock;
   seed: number;
   requests: number;
@@ -67,7 +67,7 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
       agent,
       operation.method,
       request.target,
-      { ...request.headers, ...tokenOf(check, request.caller) },
+      { ...request.headers, ...tokenOf(check, request.caller, pool) },
       request.body,
     );
     byStatus.set(answer.status, (byStatus.get(answer.status) ?? 0) + 1);
@@ -98,9 +98,14 @@ function faultOf(judge: () => string | undefined): string | undefined {
   }
 }
 
-function tokenOf({ tokens }: RequestCheck, caller: Caller): Record<string, string> {
+function tokenOf(
+  { tokens }: RequestCheck,
+  caller: Caller,
+  pool?: Pick<Pool, 'session'>,
+): Record<string, string> {
   if (caller === 'nobody') return {};
-  return { 'X-Service-Auth-Token': caller === 'stranger' ? 'no-such-token' : tokens[caller] };
+  if (caller === 'stranger') return { 'X-Service-Auth-Token': 'no-such-token' };
+  return { 'X-Service-Auth-Token': caller === 'session' ? (pool?.session() ?? '') : tokens[caller] };
 }
 
 function shown({ kind, caller, operation, target, body }: GeneratedRequest): string {

@@ -17,6 +17,7 @@ test('every operation answers fitting, faulty and hostile requests as described'
   const stock = await prepareStock(
     { json: ({ path, method = 'GET', body }) => served.ok('INSTALLER', method, `/v3${path}`, body) },
     device,
+    served.dataDir,
     async (path, upload) => {
       const answer = await served.request('INSTALLER', upload ? 'POST' : 'GET', path, upload);
       return Buffer.from(await answer.arrayBuffer());
