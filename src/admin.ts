@@ -18,6 +18,7 @@ import { createMetrics } from './platform/metrics/index.ts';
 import { openDatabase } from './platform/sqlite/index.ts';
 
 const HELP = `Usage: npm run --silent admin -- <command> [options]
+       energy-gateway <command> [options]      where it is installed as a service
 
 Local commands of the gateway. They read the same environment and configuration
 file (GATEWAY_DATA_DIR, GATEWAY_CONFIG_FILE) and work with the gateway running

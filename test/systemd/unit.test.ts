@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
@@ -57,12 +57,44 @@ describe('the service unit', () => {
   test('lets it write below its data folder only, and hold all its sockets', () => {
     assert.equal(setting('ProtectSystem'), 'strict');
     assert.equal(setting('StateDirectory'), 'energy-gateway');
-    assert.equal(setting('Environment'), 'GATEWAY_DATA_DIR=/var/lib/energy-gateway');
+    assert.match(UNIT, /^EnvironmentFile=\/opt\/energy-gateway\/systemd\/energy-gateway\.env$/m);
+    const environment = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.env'), 'utf8');
+    assert.match(environment, /^GATEWAY_DATA_DIR=\/var\/lib\/energy-gateway$/m);
     const sockets =
       LIMITS.http.connections +
       LIMITS.webSocket.connections +
       LIMITS.mqtt.sessions +
       LIMITS.mqtt.connectionsPerAddress;
     assert.ok(Number(setting('LimitNOFILE')) > 2 * sockets);
+  });
+});
+
+describe('the installing script', () => {
+  const SCRIPT = join(PROJECT_ROOT, 'scripts/install');
+  const install = (...words: string[]) => spawnSync(SCRIPT, words, { encoding: 'utf8' });
+
+  test('refuses what it does not know and changes nothing', () => {
+    const { status, stderr } = install('--force');
+    assert.deepEqual([status, stderr], [1, 'unknown option --force; try --help\n']);
+  });
+
+  test('explains itself', () => {
+    const { status, stdout } = install('--help');
+    assert.equal(status, 0);
+    assert.match(stdout, /^Usage: scripts\/install/);
+  });
+
+  test('installs where the unit and the local command look for it', () => {
+    const script = readFileSync(SCRIPT, 'utf8');
+    const target = /^target=(.*)$/m.exec(script)?.[1];
+    assert.equal(setting('WorkingDirectory'), target);
+    assert.ok(setting('ExecStart')?.startsWith(`${target}/scripts/gwnode `));
+    for (const name of /^files='(.*)'$/m.exec(script)?.[1]?.split(' ') ?? [])
+      assert.ok(existsSync(join(PROJECT_ROOT, name)), name);
+  });
+
+  test('makes the user of the unit', () => {
+    const users = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.sysusers'), 'utf8');
+    assert.match(users, new RegExp(`^u ${setting('User')} `, 'm'));
   });
 });
