@@ -126,11 +126,16 @@ function readingLine(device: InverterDevice, statistics: Statistics): string {
   const time = `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`;
   const alerts = device.raisedAlerts.length > 0 ? ` · ${device.raisedAlerts.join(', ')}` : '';
   return (
-    `${device.isConnected ? '●' : '○'} ${time} · ${reading.socPercent.toFixed(1)} % · pv ${flows.pvW.toFixed(0)} W` +
-    ` battery ${flows.batteryW.toFixed(0)} W grid ${flows.gridW.toFixed(0)} W load ${flows.loadW.toFixed(0)} W` +
+    `${device.isConnected ? '●' : '○'} ${time} · ${reading.socPercent.toFixed(1)} % · pv ${watts(flows.pvW)}` +
+    ` battery ${watts(flows.batteryW)} grid ${watts(flows.gridW)} load ${watts(flows.loadW)}` +
     ` · ${state.battery.temperatureC.toFixed(1)} °C · ${statistics.acknowledgedCount}/${statistics.sent} acknowledged` +
     alerts
   );
+}
+
+/** Whole watts; none is 0, not -0. */
+function watts(powerW: number): string {
+  return `${Math.round(powerW) + 0} W`;
 }
 
 function clockTime(clock: Clock): string {
