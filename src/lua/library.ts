@@ -170,7 +170,9 @@ function globals.require(name)
   if type(name) ~= 'string' then
     error(format("bad argument #1 to 'require' (string expected, got %s)", type(name)), 2)
   end
-  name = gsub(name, '^%./', '')
+  -- A leading './' means nothing, unless a module was given under exactly that name.
+  local bare = gsub(name, '^%./', '')
+  if loaded[bare] ~= nil or preload[bare] or not preload[name] then name = bare end
   if loaded[name] ~= nil or loading[name] then return loaded[name] end
   local body, extra = loader(name)
   loading[name] = true

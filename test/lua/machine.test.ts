@@ -257,11 +257,13 @@ describe('a Lua machine', () => {
     await run(
       'print(require("a") == require("./a"), count, require("json") == json, require("inspect")({ 1 }))\n' +
         'package.preload.own = function(name) return name .. "!" end\nprint(require("own"))\n' +
+        'package.preload["./near"] = function(name) return "near as " .. name end\nprint(require("./near"))\n' +
         'print(pcall(require, "b"))\nprint(pcall(require, "bad"))',
     );
     assert.deepEqual(printed, [
       'true\t1\ttrue\t{ 1 }',
       'own!\t:preload:',
+      'near as ./near\t:preload:',
       "false\tmodule 'b' not found",
       "false\terror loading module 'bad':\n\t./lib/a.lua:1: unexpected symbol near '='",
     ]);

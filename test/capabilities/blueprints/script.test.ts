@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LuaFactory } from 'wasmoon';
 import { findRequires } from '../../../src/capabilities/blueprints/source/lua-requires.ts';
+import { testScript } from '../../support/lua.ts';
 import { compiled } from './support.ts';
 
 const manifest = (options: string): string =>
@@ -49,6 +50,19 @@ describe('a joined script', () => {
       'b.lua': 'return { seen = type(require("a")) }',
     });
     assert.equal(await run(script), '1table');
+  });
+
+  test('finds what is only required as ./name, on any machine and on the one of the modules', async () => {
+    const script = scriptOf('dir: src', {
+      'src/main.lua':
+        'local near = require("./near")\nprint(near.name .. require("./deep/far"))\nreturn near.name',
+      'src/near.lua': 'return { name = "near " }',
+      'src/deep/far.lua': 'return require("./near") == require("near") and "same" or "other"',
+    });
+    assert.equal(await run(script.replace('print', 'type')), 'near ');
+    const machine = testScript();
+    assert.equal((await machine.run(script))?.message, undefined);
+    assert.deepEqual(machine.printed, ['near same']);
   });
 
   test('keeps every byte of a module', async () => {

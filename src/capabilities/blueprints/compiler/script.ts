@@ -140,7 +140,7 @@ class Collector {
         if (found !== undefined) {
           const isNew = !this.files.has(found);
           const required = this.#read(found);
-          required?.modules.add(module);
+          required?.modules.add(bareName(module)).add(module);
           if (isNew && required !== undefined) pending.push(required);
         } else if (!isOptional && !RUNTIME_MODULES.has(module))
           this.missing.push(`${file.path}: module "${module}" not found`);
@@ -149,9 +149,9 @@ class Collector {
     return first;
   }
 
-  /** Path of the module's file. A leading `./` of a name occurs and means nothing. */
+  /** Path of the module's file. */
   #find(module: string): string | undefined {
-    const bare = module.replace(/^(?:\.\/)+/, '');
+    const bare = bareName(module);
     for (const stem of new Set([bare.replaceAll('.', '/'), bare]))
       for (const name of [`${stem}.lua`, `${stem}/init.lua`, stem]) {
         const path = resolvePath(name, this.#source.root);
@@ -183,6 +183,11 @@ class Collector {
   }
 }
 
+/** A leading `./` of a module's name occurs in published scripts and means nothing. */
+function bareName(module: string): string {
+  return module.replace(/^(?:\.\/)+/, '');
+}
+
 /** `a/b.lua` is `a.b`, `a/init.lua` is `a`. */
 function moduleNameOf(path: string): string {
   return path.replace(/(?:\/init)?\.lua$/, '').replaceAll('/', '.');
@@ -199,7 +204,8 @@ function joined(source: ScriptSource, files: ReadonlyMap<string, CollectedFile>)
     if (file.path === source.entry && file.modules.size === 0) continue;
     const local = source.root === '' ? file.path : file.path.slice(source.root.length + 1);
     const chunkName = source.withoutNames ? '=?' : `@./${local}`;
-    const [first, ...others] = [...file.modules].sort();
+    // Names without `./` first: a machine that takes it off finds the module as well.
+    const [first, ...others] = [...file.modules].sort((a, b) => compareNames(a, b));
     if (first === undefined) continue;
     const target = `package.preload[${quoted(first)}]`;
     preloads.push(`${target}=assert(load(${quotedBytes(file.source)},${quoted(chunkName)}))`);
@@ -209,6 +215,12 @@ function joined(source: ScriptSource, files: ReadonlyMap<string, CollectedFile>)
   }
   if (preloads.length === 0) return entry;
   return Buffer.concat([Buffer.from(`${preloads.join(';')};`, 'latin1'), entry]);
+}
+
+function compareNames(a: string, b: string): number {
+  const [dottedA, dottedB] = [a.startsWith('./'), b.startsWith('./')];
+  if (dottedA !== dottedB) return dottedA ? 1 : -1;
+  return a < b ? -1 : 1;
 }
 
 function quoted(text: string): string {
