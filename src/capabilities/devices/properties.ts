@@ -123,9 +123,12 @@ export function createProperties(options: {
   /** Properties that are new or different now, `null` for removed ones. */
   function merge(device: Device, state: Held, body: Record<string, unknown>): Record<string, unknown> {
     const changed = emptyObject();
-    for (const name in body) {
-      if (name === TIMESTAMP_KEY) continue;
-      const value = accepted(device, state, name, body[name]);
+    const { properties } = options.manifest(device);
+    for (const sent in body) {
+      if (sent === TIMESTAMP_KEY) continue;
+      const name = declaredName(properties, sent);
+      if (Object.hasOwn(properties, name)) adopt(state.values, name, properties[name]?.aliases ?? []);
+      const value = accepted(device, state, name, body[sent]);
       if (value === undefined || isDeepStrictEqual(value, state.values[name] ?? null)) continue;
       changed[name] = value;
       if (value === null) delete state.values[name];
@@ -151,9 +154,11 @@ export function createProperties(options: {
       const shown: Record<string, unknown> = {};
       if (!values) return shown;
       for (const [name, declaration] of Object.entries(options.manifest(device).properties)) {
-        if (!(name in values)) continue;
+        // What came before the blueprint was assigned may be held under an alias.
+        const held = [name, ...declaration.aliases].find((known) => known in values);
+        if (held === undefined) continue;
         if (!roleIncludes(role, roleOfAccessLevel(declaration.access_level) ?? 'SYSTEM')) continue;
-        const checked = checkDeviceValue(declaration, values[name]);
+        const checked = checkDeviceValue(declaration, values[held]);
         if (checked.problem === undefined) shown[name] = checked.value;
       }
       return shown;
@@ -164,6 +169,21 @@ export function createProperties(options: {
       unsaved.delete(deviceId);
     },
   };
+}
+
+/** The declared name behind an alias; a name that is neither stays as it is (blueprint-manifest.md section 13). */
+function declaredName(properties: CompiledManifest['properties'], name: string): string {
+  if (Object.hasOwn(properties, name)) return name;
+  return Object.keys(properties).find((declared) => properties[declared]?.aliases.includes(name)) ?? name;
+}
+
+/** What is held under an alias from here on counts as the declared one's, so that it goes when that goes. */
+function adopt(values: Record<string, unknown>, name: string, aliases: readonly string[]): void {
+  for (const alias of aliases) {
+    if (!(alias in values)) continue;
+    if (!(name in values)) values[name] = values[alias];
+    delete values[alias];
+  }
 }
 
 function emptyObject(): Record<string, unknown> {

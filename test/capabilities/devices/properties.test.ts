@@ -121,6 +121,23 @@ describe('properties', () => {
     assert.deepEqual(setup.devices.properties(assigned, 'OWNER'), { vendor: 'A' });
   });
 
+  test('may come under an alias, and are held and shown under the declared name', async (t) => {
+    const setup = startDevices(t);
+    const device = setup.add({ blueprintId: setup.blueprints.builtIn.empty });
+    await take(setup, device, { maker: 'A' });
+    const blueprintId = await setup.upload(
+      'properties:\n  vendor: {display_name: V, type: string, aliases: [brand, maker]}\n' +
+        '  size: {display_name: S, type: integer, aliases: width}\n',
+    );
+    const assigned = setup.devices.assignBlueprint(device, blueprintId);
+    assert.deepEqual(setup.devices.properties(assigned, 'OWNER'), { vendor: 'A' });
+    await take(setup, assigned, { brand: 'B', width: 5 });
+    assert.deepEqual(setup.devices.properties(assigned, 'OWNER'), { vendor: 'B', size: 5 });
+    await take(setup, assigned, { width: 'wide', brand: null });
+    assert.deepEqual(setup.devices.properties(assigned, 'OWNER'), { size: 5 });
+    assert.ok(setup.told.some((line) => line.includes('Property "size" must be integer')));
+  });
+
   test('of a device that is deleted meanwhile are neither stored nor told', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
