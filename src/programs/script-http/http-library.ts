@@ -99,6 +99,8 @@ local function options_of(client)
 end
 
 local function run(options, parts)
+  -- Said by the request: scripts make their clients first and do not look whether there is one.
+  if options.http2 then return nil, 'http2 is not supported by this module' end
   local code, body, headers, cookies, jar = perform(
     parts.method, parts.url, parts.headers, parts.body, options.timeout, options.insecure_tls, options.jar
   )
@@ -112,11 +114,11 @@ function http.client(options)
   if type(options) ~= 'table' then
     error(format("bad argument #1 to 'client' (table expected, got %s)", type(options)), 2)
   end
-  if options.http2 then return nil, 'http2 is not supported by this module' end
   local client = setmetatable({}, { __index = client_methods })
   clients[client] = {
     timeout = options.timeout,
     insecure_tls = options.insecure_tls and true or false,
+    http2 = options.http2 and true or false,
     jar = options.enable_cookie_jar and {} or nil,
   }
   return client

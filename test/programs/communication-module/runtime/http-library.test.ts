@@ -106,7 +106,7 @@ async function lines(source: string): Promise<string[]> {
 describe('http of a script fails with a text', () => {
   test('for what is no request', async () => {
     const said = await lines(`
-      say(http.get('no url')) say(http.get('ftp://a/b')) say(http.request('GE T', BASE)) say(http.client({ http2 = true }))
+      say(http.get('no url')) say(http.get('ftp://a/b')) say(http.request('GE T', BASE)) say(http.client({ http2 = true }):get(BASE))
       say(pcall(http.get)) say(pcall(http.client, 5))
       local request = http.request('GET', BASE)
       request:set_header('bad name', 'x')
