@@ -19,7 +19,7 @@ const gateway = useTestGateway({}, async ({ ok }) => {
     return String((await ok('OWNER', 'POST', '/v3/blueprints/upload', zip))['id']);
   };
   scriptId = await upload('{type: lua, options: {file: main.lua}}');
-  needyId = await upload('{type: lua, requirements: [can], options: {file: main.lua}}');
+  needyId = await upload('{type: lua, requirements: [can, modbus, relay], options: {file: main.lua}}');
   siteId = ((await ok('OWNER', 'GET', '/v3/site'))['site'] as { id: string }).id;
   await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Taken' });
 });
@@ -89,7 +89,7 @@ describe('provisioning is refused (4, 9.3)', () => {
       name: 'L',
     });
     assert.equal(refusal(answer), '422 invalid_blueprint');
-    assert.match(JSON.stringify(answer.body), /needs can/);
+    assert.match(JSON.stringify(answer.body), /"runtime device does not provide: can, relay"/);
   });
 
   test('409 already_exists: a hardware id of a device of another type', async () => {

@@ -194,7 +194,7 @@ class Service implements BlueprintService {
   async uploadProfiles(zip: Uint8Array): Promise<void> {
     const { database, clock, log } = this.#options;
     const { files, problems: unreadable, isZip } = await readProfileArchive(zip);
-    if (!isZip) throw invalidBody('data', 'The body must be a zip archive.');
+    if (!isZip) throw invalidBody('data', unreadable.join('; '));
     if (files === undefined) throw refusal(unreadable.map(invalidProfiles));
     const { profiles } = loadBuiltInProfiles();
     const { profiles: parsed, problems } = parseProfiles(
@@ -248,7 +248,7 @@ class Service implements BlueprintService {
       profiles: this.#uploadedProfiles,
       checks: this.#options.checks ?? 'STRICT',
     });
-    if (!compiled.isZip) throw invalidBody('data', 'The body must be a zip archive.');
+    if (!compiled.isZip) throw invalidBody('data', compiled.problems.join('; '));
     return compiled;
   }
 

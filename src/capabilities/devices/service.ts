@@ -280,10 +280,7 @@ function requireRunnable(blueprints: Blueprints, blueprintId: string): void {
   if (blueprints.script(blueprintId) === undefined)
     throw invalidBlueprint('The blueprint has no Lua script, so no module can run it.');
   const missing = missingRequirements(blueprints.manifest(blueprintId));
-  if (missing.length > 0)
-    throw invalidBlueprint(
-      `The blueprint needs ${missing.join(', ')}, which a software module does not have.`,
-    );
+  if (missing.length > 0) throw invalidBlueprint(`runtime device does not provide: ${missing.join(', ')}`);
 }
 
 function requireDeletable({ registry }: Parts, device: Device): void {

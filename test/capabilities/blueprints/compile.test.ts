@@ -142,6 +142,16 @@ describe('the compiled manifest', () => {
     });
   });
 
+  test("leaves a unit of the author's own as it is, even one that is another spelling of a known unit", () => {
+    const { manifest } = compiled(
+      attributes('  a: {display_name: A, type: float, unit: l, auto_scale: [pct]}\n') +
+        'units: {l: {symbol: lots}, pct: {symbol: points}}\n',
+    );
+    assert.equal(manifest.telemetry['a']?.unit, 'l');
+    assert.deepEqual(manifest.telemetry['a']?.auto_scale, ['pct']);
+    assert.deepEqual(manifest.units, { l: { symbol: 'lots' }, pct: { symbol: 'points' } });
+  });
+
   test('has implements and aliases as lists', () => {
     const { manifest } = compiled(attributes('  a: {display_name: A, type: float, aliases: b}\n'));
     assert.deepEqual(manifest.implements, []);

@@ -113,7 +113,7 @@ describe('the profiles of the gateway', () => {
     const { blueprints } = startBlueprints(t);
     const before = await blueprints.profilesZip();
     assert.deepEqual(await codes(blueprints.uploadProfiles(Buffer.from('x'))), [
-      'invalid_body: The body must be a zip archive.',
+      'invalid_body: file is not a zip archive',
     ]);
     assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf({ 'README.md': '' }))), [
       'invalid_profiles: archive: no profile files',
@@ -148,6 +148,21 @@ describe('the profiles of the gateway', () => {
     assert.ok(files?.has('energy/battery_inverter/1_phase.yml'));
     await blueprints.uploadProfiles(zip);
     assert.deepEqual(await blueprints.profilesZip(), zip);
+  });
+
+  test('are found in the zip of a whole repository, whose hidden folders and other files mean nothing', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    await blueprints.uploadProfiles(
+      await zipOf({
+        'profiles-main/.github/workflows/check.yml': 'on: push',
+        'profiles-main/.yamllint.yml': '- no profile',
+        'profiles-main/README.md': '',
+        ...Object.fromEntries(
+          Object.entries(flywheel).map(([path, text]) => [`profiles-main/${path}`, text]),
+        ),
+      }),
+    );
+    assert.deepEqual(await blueprints.validate(await zipOf({ 'manifest.yml': usesNew })), []);
   });
 
   test('can be used by blueprints once uploaded, also after a restart', async (t) => {

@@ -47,7 +47,7 @@ function addDevice({ database }: BlueprintSetup, id: string, blueprintId: string
 describe('upload', () => {
   test('refuses bytes that are no zip, and stores nothing', async (t) => {
     const { blueprints } = startBlueprints(t);
-    const expected = [['invalid_body', 'The body must be a zip archive.']];
+    const expected = [['invalid_body', 'file is not a zip archive']];
     assert.deepEqual(await codesOf(blueprints.upload(Buffer.from('no zip'))), expected);
     assert.deepEqual(await codesOf(blueprints.validate(Buffer.from('no zip'))), expected);
   });
@@ -113,6 +113,20 @@ describe('the lenient check', () => {
     assert.match(String(Buffer.from(blueprints.script(id) ?? [])), /net\.url/);
     const line = lines.find(({ message }) => message === 'blueprint uploaded');
     assert.deepEqual(line?.['warnings'], texts);
+  });
+
+  test('lets references pass that an unknown profile may imply', async (t) => {
+    const manifest = manifestWith(
+      'implements: sensor.helium\ntelemetry:\n' +
+        '  soc: {display_name: S, type: float, unit: "%", implements: lib.energy.battery.soc.battery_soc}\n',
+    );
+    const zip = await zipOf({ 'manifest.yml': manifest });
+    const strict = startBlueprints(t);
+    assert.deepEqual(await strict.blueprints.validate(zip), [
+      'implements: unknown profile "sensor.helium"',
+      'telemetry.soc.implements: profile "lib.energy.battery.soc" is not listed in implements',
+    ]);
+    assert.deepEqual(await startBlueprints(t, 'LENIENT').blueprints.validate(zip), []);
   });
 
   test('still refuses everything else', async (t) => {

@@ -59,8 +59,21 @@ const scripts: Example[] = [
   ],
   [
     'a rock of wrong form',
-    lua('options: {file: main.lua, luarocks: ["x >>> 1"]}'),
-    ['runtime.options.luarocks[0]: invalid dependency "x >>> 1"'],
+    lua('options: {file: main.lua, luarocks: ["x >>> 1", "", "enapter-ucm ~> one", "enapter-ucm >= 0.3,"]}'),
+    [
+      'runtime.options.luarocks[0]: invalid dependency "x >>> 1"',
+      'runtime.options.luarocks[1]: invalid dependency ""',
+      'runtime.options.luarocks[2]: invalid dependency "enapter-ucm ~> one"',
+      'runtime.options.luarocks[3]: invalid dependency "enapter-ucm >= 0.3,"',
+    ],
+    SCRIPT,
+  ],
+  [
+    'rocks in development, whose versions are words',
+    lua(
+      'options: {file: main.lua, luarocks: ["hashes ~> scm-1", "enapter-ucm dev-1", "enapter-ucm >= 0.3, < 0.5-1"]}',
+    ),
+    ['runtime.options.luarocks[0]: package "hashes" is not available'],
     SCRIPT,
   ],
   [

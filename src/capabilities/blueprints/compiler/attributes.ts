@@ -18,6 +18,8 @@ export interface SectionContext {
   listed: ListedProfile[];
   entries: ProfileEntry[];
   schemaOf: (reference: string) => unknown;
+  /** Codes of the manifest's own units, which mean what the author says. */
+  ownUnits: ReadonlySet<string>;
   isOld: boolean;
 }
 
@@ -43,7 +45,7 @@ export function compileAttributes(
           attribute,
           bothEnumForms(section === 'telemetry' && !context.isOld ? withColors(items) : items),
         );
-      if (!context.isOld) normaliseUnits(attribute);
+      if (!context.isOld) normaliseUnits(attribute, context.ownUnits);
       const schema = entry.get('json_schema');
       if (typeof schema === 'string') attribute.json_schema = context.schemaOf(schema);
       return [name, attribute] as const;
@@ -51,13 +53,10 @@ export function compileAttributes(
   );
 }
 
-function normaliseUnits(attribute: CompiledAttribute): void {
+function normaliseUnits(attribute: CompiledAttribute, ownUnits: ReadonlySet<string>): void {
+  const canonical = (code: string): string => (ownUnits.has(code) ? code : (parseUnit(code)?.code ?? code));
   if (attribute.unit !== undefined) attribute.unit = canonical(attribute.unit);
   if (attribute.auto_scale !== undefined) attribute.auto_scale = attribute.auto_scale.map(canonical);
-}
-
-function canonical(code: string): string {
-  return parseUnit(code)?.code ?? code;
 }
 
 /** What the manifest lists, each with the revision it conforms to. */

@@ -28,7 +28,8 @@ export function compileManifest(authored: YamlMap, context: CompileContext): Com
   const entries = entriesOf(source);
   const listed = listedProfiles(context.profiles, ids, entries);
   const profiles = new Set([...ids, ...listed.flatMap(({ id, catalogue }) => catalogue.closure(id))]);
-  const shared = { schemaOf: context.schemaOf, listed, entries, isOld };
+  const ownUnits = new Set([...sectionOf(source.get('units')).keys()].map(String));
+  const shared = { schemaOf: context.schemaOf, listed, entries, ownUnits, isOld };
   const compiled: Record<string, unknown> = {};
   for (const [key, value] of source) compiled[String(key)] = plainOf(value);
   const telemetry = compileAttributes('telemetry', sectionOf(source.get('telemetry')), shared);

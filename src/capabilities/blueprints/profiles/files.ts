@@ -32,7 +32,8 @@ export async function readProfileArchive(zip: Uint8Array): Promise<ReadProfiles>
   const files = new Map<string, string>();
   const problems: string[] = [];
   for (const [path, content] of archive.files) {
-    if (!path.endsWith('.yml')) continue;
+    // Beside the tree a repository has workflows and settings of its tools, in hidden folders and files.
+    if (!path.endsWith('.yml') || path.split('/').some((name) => name.startsWith('.'))) continue;
     const text = content === null ? undefined : textOfUtf8(content);
     if (content === null) problems.push(`${path}: larger than ${LIMITS.blueprints.profileBytes / 1_024} KiB`);
     else if (text === undefined) problems.push(`${path}: not valid UTF-8`);

@@ -3,6 +3,7 @@ import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { conformance, entriesOf } from '../profiles/conformance.ts';
 import { listOf, mapOf, sectionOf } from '../source/tree.ts';
 import type { ManifestContext } from './context.ts';
+import type { Problems } from './problems.ts';
 import { listed } from './shape.ts';
 
 /** Checks listed profiles and references of a 3.0 manifest. */
@@ -10,6 +11,7 @@ export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalo
   const { manifest, problems, lenient } = context;
   const entries = entriesOf(manifest);
   const known: string[] = [];
+  let isComplete = true;
   for (const field of ['implements', 'implements_draft']) {
     for (const [path, id] of listed(field, manifest.get(field))) {
       const profile = catalogue.get(id) ?? catalogue.earlier?.get(id);
@@ -18,12 +20,19 @@ export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalo
         problems.add(path, `profile "${id}" is a draft; list it in implements_draft`);
       else lenient.addAll(conformance(catalogue, id, path, entries).problems);
       if (profile !== undefined) known.push(id);
+      else isComplete = false;
     }
   }
-  checkReferences(context, catalogue, known);
+  // What an unknown profile implements is not known either.
+  checkReferences(context, catalogue, known, isComplete ? problems : lenient);
 }
 
-function checkReferences(context: ManifestContext, catalogue: ProfileCatalogue, known: string[]): void {
+function checkReferences(
+  context: ManifestContext,
+  catalogue: ProfileCatalogue,
+  known: string[],
+  unlisted: Problems,
+): void {
   const covered = new Set(
     known.flatMap((id) => [...catalogue.closure(id), ...(catalogue.earlier?.closure(id) ?? [])]),
   );
@@ -35,7 +44,7 @@ function checkReferences(context: ManifestContext, catalogue: ProfileCatalogue, 
         const resolved = catalogue.resolveReference(reference);
         if (resolved === undefined) context.lenient.add(path, `unknown profile attribute "${reference}"`);
         else if (!covered.has(resolved.profile))
-          context.problems.add(path, `profile "${resolved.profile}" is not listed in implements`);
+          unlisted.add(path, `profile "${resolved.profile}" is not listed in implements`);
       }
     }
   }

@@ -20,8 +20,12 @@ import {
 const AMALGAMATION_MODES = ['isolate', 'nodebug'];
 /** Rocks whose modules every runtime brings. */
 const BUNDLED_ROCKS = new Set(['lua', 'enapter-ucm', 'enapter-sma', 'json', 'inspect']);
-const DEPENDENCY =
-  /^([A-Za-z0-9][\w.-]*)(?:\s*(?:==|~=|<=|>=|~>|<|>|=)?\s*v?\d[\w.-]*(?:\s*,\s*(?:==|~=|<=|>=|~>|<|>)?\s*v?\d[\w.-]*)*)?$/;
+/** Name, then constraints such as `~> 1.2-1, < 2` or `scm-1`; words of a version are those of a rockspec. */
+const VERSION = String.raw`(?:v?\d|scm|dev|cvs)[\w.-]*`;
+const CONSTRAINT = String.raw`(?:==|~=|<=|>=|~>|<|>|=)?\s*${VERSION}`;
+const DEPENDENCY = new RegExp(
+  String.raw`^([A-Za-z0-9][\w.-]*)(?:\s*${CONSTRAINT}(?:\s*,\s*${CONSTRAINT})*)?$`,
+);
 
 const amalgamationMode: Check<ManifestContext> = (context, path, value) => {
   if (!Array.isArray(value)) choice(AMALGAMATION_MODES)(context, path, value);
