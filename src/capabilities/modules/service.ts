@@ -276,7 +276,9 @@ class ModuleService implements Modules {
 
   #targetOf({ target, target_channel_id: channelId }: Of<'command'>): Device | undefined {
     const { devices } = this.#options;
-    return channelId === undefined ? devices.find(target) : devices.atAddress(target, channelId);
+    const atAddress = channelId === undefined ? undefined : devices.atAddress(target, channelId);
+    // Published scripts always name a channel, also where a person configured an id or a slug.
+    return atAddress ?? devices.find(target);
   }
 }
 

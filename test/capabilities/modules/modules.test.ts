@@ -216,6 +216,15 @@ describe('a communication module', () => {
     await module.say(command);
     const { state, payload } = await module.next('answer');
     assert.deepEqual([state, payload], ['completed', { result: { mode: 'backup' } }]);
+    for (const [target, channel] of [
+      [inverter.slug, 'gio'],
+      [inverter.config.hardwareId, inverter.config.channelId],
+    ] as const) {
+      await module.say({ ...command, target, target_channel_id: channel });
+      assert.equal((await module.next('answer')).state, 'completed');
+    }
+    await module.say({ ...command, target: inverter.config.hardwareId, target_channel_id: 'gio' });
+    assert.match((await module.next('answer')).error ?? '', /no device/);
     await module.say({ ...command, target: 'nobody' });
     assert.match((await module.next('answer')).error ?? '', /no device "nobody"/);
     await module.say({ ...command, name: 'unknown' });

@@ -61,31 +61,45 @@ end
 
 function config.is_all_required_set()
   local values = config.read_all()
-  return values ~= nil and config.is_all_options_set(values)
-end
-
-function config.is_all_options_set(values)
+  if values == nil then return false end
   for name, option in pairs(declared) do
     if option.required and values[name] == nil then return false end
   end
   return true
 end
 
-local function write_all(ctx, args)
-  if callbacks.before_write then
-    local message = callbacks.before_write(args)
-    if message then ctx.error('before write: ' .. tostring(message)) end
+-- Every option has a value, required or not.
+function config.is_all_options_set(values)
+  for name in pairs(declared) do
+    if values[name] == nil then return false end
   end
+  return true
+end
+
+local function with_defaults(args)
+  local values = {}
   for name, option in pairs(declared) do
     local value = args[name]
-    if option.required and value == nil then ctx.error('required parameter is missing: ' .. name) end
+    if value == nil then value = option.default end
+    values[name] = value
+  end
+  return values
+end
+
+local function write_all(ctx, args)
+  for name, option in pairs(declared) do
+    if option.required and args[name] == nil then ctx.error('required parameter is missing: ' .. name) end
+  end
+  if callbacks.before_write then
+    local message = callbacks.before_write(with_defaults(args))
+    if message then ctx.error('before write: ' .. tostring(message)) end
   end
   for name in pairs(declared) do
     local message = config.write(name, args[name])
     if message then ctx.error(message) end
   end
   if callbacks.after_write then
-    local message = callbacks.after_write(args)
+    local message = callbacks.after_write(with_defaults(args))
     if message then ctx.error('after write: ' .. tostring(message)) end
   end
 end
@@ -150,51 +164,118 @@ return qmodbus
 `;
 
 const GENERIC = String.raw`
--- Hardware of another device, by its commands.
+-- A contact, an input or a bus of another device, by the commands that its generic blueprint answers on this channel.
+local CHANNEL = 'gio'
 local Peer = {}
 Peer.__index = Peer
 
 local function new() return setmetatable({}, Peer) end
 
-function Peer:setup(id, channel, timeout)
-  self.peer = ucm.new(id, channel)
+function Peer:aim(id, timeout)
+  self.peer = ucm.new(id, CHANNEL)
   self.timeout = timeout or 1000
 end
 
-function Peer:run(name, args)
+function Peer:ask(name, args)
   if not self.peer then return nil, 'setup was not called' end
   local state, payload, message = self.peer:execute_command(name, args, { timeout = self.timeout })
   if message then return nil, message end
-  if state ~= 'completed' then return nil, payload and payload.message or 'the command failed' end
-  return payload
+  if state == 'completed' then return payload end
+  return nil, 'the command ' .. name .. ' failed: ' .. tostring(payload and payload.message or state)
+end
+
+function Peer:ask_whether_closed(name, args)
+  local payload, message = self:ask(name, args)
+  if not payload then return nil, message end
+  if type(payload.closed) ~= 'boolean' then return nil, 'the answer to ' .. name .. ' does not say it' end
+  return payload.closed
 end
 `;
 
 const RL6 = `${GENERIC}
-function Peer:open(channel) local _, message = self:run('open', { ch = channel }); return message end
-function Peer:close(channel) local _, message = self:run('close', { ch = channel }); return message end
-function Peer:is_closed(channel)
-  local payload, message = self:run('is_closed', { ch = channel })
-  if not payload then return nil, message end
-  return payload.closed
+function Peer:setup(id, channel, timeout)
+  self:aim(id, timeout)
+  self.channel = math.tointeger(channel)
 end
+function Peer:open()
+  local _, message = self:ask('open_channel', { channel = self.channel })
+  return message
+end
+function Peer:close()
+  local _, message = self:ask('close_channel', { channel = self.channel })
+  return message
+end
+function Peer:is_closed() return self:ask_whether_closed('is_channel_closed', { channel = self.channel }) end
 return { new = new }
 `;
 
 const DI7 = `${GENERIC}
-function Peer:is_closed(channel)
-  local payload, message = self:run('is_closed', { ch = channel })
-  if not payload then return nil, message end
-  return payload.closed
+function Peer:setup(id, input, timeout)
+  self:aim(id, timeout)
+  self.input = math.tointeger(input)
 end
+function Peer:is_closed() return self:ask_whether_closed('is_closed', { input = self.input }) end
 return { new = new }
 `;
 
 const CAN = `${GENERIC}
+-- Messages of a bus under names: each is { msg_id, parser, name | names, multi_msg }. The other device keeps what comes
+-- for identifiers that were asked for; the cursor of the last answer tells it what was read.
+
+local function identifiers(messages)
+  local texts = {}
+  for _, message in ipairs(messages) do
+    if message.msg_id then texts[#texts + 1] = tostring(message.msg_id) end
+  end
+  return table.concat(texts, ',')
+end
+
+function Peer:read(name)
+  local subscription = self.subscriptions and self.subscriptions[name]
+  if not subscription then return nil, nil, 'there is no subscription ' .. tostring(name) end
+  local args = { msg_ids = identifiers(subscription.messages), cursor = subscription.cursor }
+  local payload, message = self:ask('read', args)
+  return payload, subscription, message
+end
+
+-- Announces every subscription; answers the first thing that went wrong.
+function Peer:setup(id, subscriptions, timeout)
+  self:aim(id, timeout)
+  self.subscriptions = {}
+  local fault
+  for name, messages in pairs(subscriptions) do
+    self.subscriptions[name] = { messages = messages }
+    local _, _, message = self:read(name)
+    fault = fault or message
+  end
+  return fault
+end
+
+local function put(values, message, parsed)
+  if message.name ~= nil then
+    values[message.name] = parsed
+    return
+  end
+  for index, name in ipairs(message.names or {}) do values[name] = parsed[index] end
+end
+
+-- What came since the last call, by the names of the messages.
 function Peer:get(name)
-  local payload, message = self:run('read', { name = name })
+  local payload, subscription, message = self:read(name)
   if not payload then return nil, message end
-  return payload.results
+  subscription.cursor = payload.cursor
+  local values = {}
+  for index, wanted in ipairs(subscription.messages) do
+    local received = payload.results and payload.results[index]
+    if received and #received > 0 then
+      local ok, parsed = pcall(wanted.parser, wanted.multi_msg and received or received[#received])
+      if not ok then
+        return nil, 'message ' .. tostring(wanted.msg_id) .. ' cannot be read: ' .. tostring(parsed)
+      end
+      put(values, wanted, parsed)
+    end
+  end
+  return values
 end
 return { new = new }
 `;

@@ -87,19 +87,109 @@ describe('modules that the runtime brings', () => {
     ]);
   });
 
-  test('reach a relay board by the commands of its device', async () => {
+  test('tell whether every option has a value, and hand defaults to what happens around a change', async () => {
+    const [said, bench] = await saidBy(
+      `local config = require('enapter.ucm.config')
+      config.init({
+        index = { type = 'number', default = 1 },
+        id = { type = 'string' },
+      }, { after_write = function(args) enapter.log('after ' .. tostring(args.id) .. args.index) end })
+      say(config.is_all_options_set({ index = 1 }), config.is_all_options_set({ index = 1, id = 'x' }))
+      say(config.is_all_required_set())`,
+      { answer: memory() },
+    );
+    assert.deepEqual(said, ['false true', 'true']);
+    assert.deepEqual(await bench.command('write_configuration', { id: 'a' }), [
+      { state: 'completed', payload: {} },
+    ]);
+    assert.ok(bench.logs().includes('info: after a1'));
+  });
+
+  /** Commands that the peer got, as `target/channel name arguments`. */
+  function peer(
+    payloads: Record<string, Record<string, unknown>>,
+    asked: string[],
+  ): (call: ThreadCall) => CallResult {
+    return (call) => {
+      if (call.kind !== 'question' || call.question.type !== 'command') return timeout;
+      const { target, target_channel_id: channel, name, arguments: given } = call.question;
+      asked.push(`${target}/${channel} ${name} ${JSON.stringify(given)}`);
+      const payload = payloads[name];
+      if (payload === undefined) return timeout;
+      const state = 'message' in payload ? 'error' : 'completed';
+      return { kind: 'answer', answer: { type: 'answer', id: 'q', state, payload } };
+    };
+  }
+
+  test('reach a contact of a relay board and an input by the commands of their devices', async () => {
+    const asked: string[] = [];
     const [said] = await saidBy(
-      `local rl6 = require('enapter.ucm.generics.rl6').new()
-      say(rl6:close(1))
-      rl6:setup('H2', 'rl6', 300)
-      say(rl6:close(1)) say(rl6:is_closed(1))`,
+      `local relay, input = require('enapter.ucm.generics.rl6').new(), require('enapter.ucm.generics.di7').new()
+      say(relay:close()) say(input:is_closed())
+      relay:setup('H2', 5.0, 300) input:setup('H3', 2)
+      say(relay:close()) say(relay:open()) say(relay:is_closed()) say(input:is_closed())`,
       {
-        answer: () => ({
-          kind: 'answer',
-          answer: { type: 'answer', id: 'q', state: 'completed', payload: { closed: true } },
-        }),
+        answer: peer(
+          {
+            close_channel: {},
+            open_channel: { message: 'stuck' },
+            is_channel_closed: { closed: true },
+            is_closed: {},
+          },
+          asked,
+        ),
       },
     );
-    assert.deepEqual(said, ['setup was not called', 'nil', 'true']);
+    assert.deepEqual(said, [
+      'setup was not called',
+      'nil setup was not called',
+      'nil',
+      'the command open_channel failed: stuck',
+      'true',
+      'nil the answer to is_closed does not say it',
+    ]);
+    assert.deepEqual(asked, [
+      'H2/gio close_channel {"channel":5}',
+      'H2/gio open_channel {"channel":5}',
+      'H2/gio is_channel_closed {"channel":5}',
+      'H3/gio is_closed {"input":2}',
+    ]);
+  });
+
+  test('read named messages of a bus, each parsed, from where the last answer ended', async () => {
+    const asked: string[] = [];
+    const [said] = await saidBy(
+      `local can = require('enapter.ucm.generics.can').new()
+      say(can:get('telemetry'))
+      local function number(data) return tonumber(data, 16) end
+      say(can:setup('H4', {
+        telemetry = {
+          { msg_id = 0x318, name = 'volts', parser = number },
+          { msg_id = 0x328, names = { 'low', 'high' }, parser = function(data) return { number(data), 7 } end },
+          { msg_id = 0x338, name = 'count', multi_msg = true, parser = function(all) return #all end },
+          { msg_id = 0x348, name = 'silent', parser = error },
+        },
+      }))
+      local values = can:get('telemetry')
+      say(values.volts, values.low, values.high, values.count, values.silent)
+      can:get('telemetry') say(can:get('other'))
+      can:setup('H4', { bad = { { msg_id = 1, name = 'x', parser = function() error('short', 0) end } } })
+      say(can:get('bad'))`,
+      {
+        answer: peer({ read: { cursor: '42', results: [['01', '0a'], ['02'], ['03', '04'], []] } }, asked),
+      },
+    );
+    assert.deepEqual(said, [
+      'nil there is no subscription telemetry',
+      'nil',
+      '10 2 7 2 nil',
+      'nil there is no subscription other',
+      'nil message 1 cannot be read: short',
+    ]);
+    assert.equal(asked[1], 'H4/gio read {"msg_ids":"792,808,824,840"}');
+    assert.deepEqual(JSON.parse(asked[2]?.slice('H4/gio read '.length) ?? ''), {
+      msg_ids: '792,808,824,840',
+      cursor: '42',
+    });
   });
 });
