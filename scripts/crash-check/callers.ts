@@ -13,6 +13,9 @@ export interface CallersOptions {
   clock: Clock;
   random: Random;
   run: () => number;
+  /** Between two renamings, and between two commands; default so often that every kill interrupts some. */
+  renameIntervalMs?: number;
+  commandIntervalMs?: number;
 }
 
 const RENAME_INTERVAL_MS = 120;
@@ -27,6 +30,7 @@ const TAG_STEP = 100;
 /** Starts calling; the returned function stops and waits for the calls under way. */
 export function startCallers(options: CallersOptions): () => Promise<void> {
   const { clock } = options;
+  const { renameIntervalMs = RENAME_INTERVAL_MS, commandIntervalMs = COMMAND_INTERVAL_MS } = options;
   const underWay = new Set<Promise<void>>();
   const renaming = new Set<DeviceActor>();
   let commands = 0;
@@ -36,13 +40,13 @@ export function startCallers(options: CallersOptions): () => Promise<void> {
     underWay.add(kept);
   };
   const timers = [
-    clock.setRepeating(RENAME_INTERVAL_MS, () => {
+    clock.setRepeating(renameIntervalMs, () => {
       const actor = options.random.pick(options.actors);
       if (renaming.has(actor)) return;
       renaming.add(actor);
       keep(rename(options, actor).finally(() => renaming.delete(actor)));
     }),
-    clock.setRepeating(COMMAND_INTERVAL_MS, () => {
+    clock.setRepeating(commandIntervalMs, () => {
       const actor = options.random.pick(options.actors);
       if (!actor.isConnected || commands >= COMMANDS_IN_FLIGHT) return;
       commands += 1;

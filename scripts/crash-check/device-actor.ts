@@ -26,6 +26,8 @@ export interface DeviceActorOptions {
   random: Random;
   /** Number of the present run of the gateway. */
   run: () => number;
+  /** Told how long each acknowledgement of telemetry took. */
+  onLatency?: ((latencyMs: number) => void) | undefined;
 }
 
 const RECONNECT_DELAY_MS = 250;
@@ -43,6 +45,8 @@ export class DeviceActor {
   readonly logs = new Attempts<string>();
   readonly property = new Register();
   readonly name = new Register();
+  /** How often its connection ended or could not be opened. */
+  lossCount = 0;
   readonly #options: DeviceActorOptions;
   readonly #link: DeviceLink;
   readonly #stopping = new AbortController();
@@ -60,7 +64,7 @@ export class DeviceActor {
       qos: 1,
       reconnectDelayMs: RECONNECT_DELAY_MS,
       onConnected: () => this.#resend(),
-      onLost: () => undefined,
+      onLost: () => (this.lossCount += 1),
       onCommand: (request) => void this.#answer(request),
       onUnreadable: (topic, reason) => {
         throw new Error(`unreadable message on ${topic}: ${reason}`);
@@ -93,13 +97,15 @@ export class DeviceActor {
   #speak(): void {
     // An unconnected device measures nothing here: a sample that was never sent cannot be judged.
     if (!this.#link.isConnected) return;
-    const { attributes, clock, index, random } = this.#options;
+    const { attributes, clock, index, random, onLatency } = this.#options;
+    const sentMs = clock.monotonicMs();
     const timestampS = Math.floor(clock.wallMs() / 1_000);
     const resend = random.chance(RESEND_PROBABILITY);
     this.samples.attempt(timestampS);
-    this.#send('telemetry', sampleMessage(index, timestampS, attributes), resend, () =>
-      this.samples.acknowledge(timestampS),
-    );
+    this.#send('telemetry', sampleMessage(index, timestampS, attributes), resend, () => {
+      this.samples.acknowledge(timestampS);
+      onLatency?.(clock.monotonicMs() - sentMs);
+    });
     if (random.chance(LOG_PROBABILITY)) this.#log(timestampS);
     if (random.chance(PROPERTY_PROBABILITY)) {
       const value = `value ${timestampS}`;

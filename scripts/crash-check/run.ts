@@ -1,29 +1,18 @@
 /** The crash check: real devices and callers on a real gateway that is killed again and again. */
-import type { CompiledManifest } from '../../src/capabilities/blueprints/index.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
-import {
-  assignBlueprint,
-  batteryInverterBlueprint,
-  createGatewayClient,
-  type GatewayClient,
-  inParallel,
-  provisionDevice,
-} from '../support/gateway-client.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import {
   createGatewayHome,
-  createTokens,
   type GatewayExit,
   type GatewayHome,
   type GatewayProcess,
   startGateway,
 } from '../support/gateway-process.ts';
 import { startCallers } from './callers.ts';
-import { DeviceActor } from './device-actor.ts';
-import { ExecutionJournal } from './execution-journal.ts';
+import type { DeviceActor } from './device-actor.ts';
 import type { Problem } from './journal.ts';
-import { attributesOf } from './samples.ts';
 import { type Verdict, verify, type World } from './verify.ts';
+import { populate, type PopulatedWorld } from './world.ts';
 
 export interface CrashCheckOptions {
   kills: number;
@@ -54,8 +43,6 @@ export interface KillReport extends Verdict {
   verifyMs: number;
 }
 
-const TOKENS = 8;
-const PROVISIONED_AT_ONCE = 8;
 const CONNECT_TIMEOUT_MS = 30_000;
 const START_KILL_PROBABILITY = 0.2;
 const START_KILL_MS_MAX = 1_500;
@@ -82,7 +69,7 @@ class CrashCheck {
   readonly #random: Random;
   #gateway: GatewayProcess;
   #run = 1;
-  #actors: DeviceActor[] = [];
+  #actors: readonly DeviceActor[] = [];
   #stopCallers: (() => Promise<void>) | undefined;
 
   constructor(options: CrashCheckOptions, home: GatewayHome) {
@@ -172,42 +159,15 @@ class CrashCheck {
     return problems;
   }
 
-  async #populate(): Promise<World & { commandName: string }> {
-    const { clock, devices, say } = this.#options;
-    const beganAtMs = clock.wallMs();
-    const tokens = await createTokens(this.#home, 'INSTALLER', TOKENS);
-    const client = createGatewayClient({ baseUrl: this.#home.baseUrl, tokens, clock });
-    const blueprintId = await batteryInverterBlueprint(client);
-    const numbers = Array.from({ length: devices }, (_, index) => index);
-    const provisioned = await inParallel(numbers, PROVISIONED_AT_ONCE, async (index) => {
-      const device = await provisionDevice(client, `Device ${index}`);
-      await assignBlueprint(client, device.id, blueprintId);
-      return device;
+  async #populate(): Promise<PopulatedWorld> {
+    const world = await populate({
+      ...this.#options,
+      home: this.#home,
+      random: this.#random,
+      run: () => this.#run,
     });
-    const manifest = await manifestOf(client, provisioned[0]?.id ?? '');
-    const attributes = attributesOf(manifest, this.#options.attributes);
-    const property = propertyOf(manifest);
-    const { commandName, tagArgument } = commandOf(manifest);
-    const executions = new ExecutionJournal();
-    say(
-      `${devices} devices with ${attributes.length} attributes, property ${property}, command ${commandName}`,
-    );
-    this.#actors = provisioned.map(
-      (device, index) =>
-        new DeviceActor({
-          index,
-          device,
-          attributes,
-          property,
-          tagArgument,
-          executions,
-          clock,
-          random: this.#random.fork(100 + index),
-          run: () => this.#run,
-        }),
-    );
-    const actors = this.#actors;
-    return { client, actors, attributes, property, commandName, tagArgument, executions, clock, beganAtMs };
+    this.#actors = world.actors;
+    return world;
   }
 
   async #allConnected(): Promise<void> {
@@ -221,26 +181,4 @@ class CrashCheck {
       await clock.sleep(20);
     }
   }
-}
-
-async function manifestOf(client: GatewayClient, deviceId: string): Promise<CompiledManifest> {
-  const answer = await client.json({ path: `/devices/${deviceId}?expand=manifest` });
-  return (answer['device'] as { manifest: CompiledManifest }).manifest;
-}
-
-/** A property that any text fits. */
-function propertyOf(manifest: CompiledManifest): string {
-  const found = Object.entries(manifest.properties).find(
-    ([, { type, enum: choices }]) => type === 'string' && !choices,
-  );
-  if (!found) throw new Error('the blueprint declares no free text property');
-  return found[0];
-}
-
-/** A command with one required number, which carries the tag. */
-function commandOf(manifest: CompiledManifest): { commandName: string; tagArgument: string } {
-  for (const [commandName, { arguments: declared = {} }] of Object.entries(manifest.commands))
-    for (const [tagArgument, { type }] of Object.entries(declared))
-      if (type === 'float') return { commandName, tagArgument };
-  throw new Error('the blueprint declares no command with a number argument');
 }

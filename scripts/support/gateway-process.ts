@@ -171,7 +171,7 @@ function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: Nod
 }
 
 /** Ports that nothing listens on; all are held until all are found. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
       const server = createServer();

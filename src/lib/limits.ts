@@ -126,6 +126,12 @@ export const LIMITS = {
     propertyBytes: 16_384,
     propertyNameLength: 128,
     propertiesPerDevice: 1_000,
+    /** G: names and values together; every change of one writes them all. */
+    propertiesBytesPerDevice: 262_144,
+    /** C mqtt-device-protocol 6: a fault of a value is told once an hour. */
+    complaintIntervalMs: 3_600_000,
+    /** G: faults of one device told in that time; one that invents names would fill its log. */
+    complaintsPerDevice: 100,
   },
   blueprints: {
     /** C http-contract 1, blueprint-manifest 1. */

@@ -3,6 +3,7 @@
  * (mqtt-device-protocol.md section 6). Devices repeat them every few seconds, so only changes reach the disk.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { createComplaints } from '../../lib/complaints.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -12,11 +13,11 @@ import { checkDeviceValue, type CompiledManifest } from '../blueprints/index.ts'
 import type { Device } from './model.ts';
 import type { DeviceStore } from './store.ts';
 
-const COMPLAINT_INTERVAL_MS = 3_600_000;
-const COMPLAINTS_PER_DEVICE = 100;
-
 /** Reserved: the device's own time. */
 const TIMESTAMP_KEY = 'timestamp';
+/** Subjects of complaints that no property has as its name. */
+const TOO_MANY = ' too many';
+const TOO_LARGE = ' too large';
 
 export interface PropertyMessage {
   device: Device;
@@ -34,6 +35,10 @@ export interface Properties {
 
 interface Held {
   values: Record<string, unknown>;
+  /** Of `values`; counting them for every new name of a message would take the square of their number. */
+  count: number;
+  /** Of their names and values as JSON. */
+  sizeBytes: number;
   receivedAtMs: number;
 }
 
@@ -45,17 +50,14 @@ export function createProperties(options: {
   limits: Limits['devices'];
   manifest: (device: Device) => CompiledManifest;
   changed: (device: Device, changed: Record<string, unknown>, receivedAtMs: number) => void;
-  /** A value was not taken, with a sentence for a person; at most once an hour and property. */
+  /** A value was not taken, with a sentence for a person; once an hour and property, and so many a device. */
   rejected: (device: Device, property: string, message: string) => void;
 }): Properties {
   const { store, commits, limits } = options;
   const held = new Map<string, Held>(
     store
       .allProperties()
-      .map(({ deviceId, values, receivedAtMs }) => [
-        deviceId,
-        { values: Object.assign(emptyObject(), values), receivedAtMs },
-      ]),
+      .map(({ deviceId, values, receivedAtMs }) => [deviceId, heldOf(values, receivedAtMs)]),
   );
   /** Devices with changes that are not on disk yet, with what changed. */
   const unsaved = new Map<string, { device: Device; changed: Record<string, unknown> }>();
@@ -79,19 +81,16 @@ export function createProperties(options: {
     },
   });
 
-  /** Per device, when each property was last complained about. */
-  const complaints = new Map<string, Map<string, number>>();
+  const complaints = createComplaints({
+    intervalMs: limits.complaintIntervalMs,
+    perOwner: limits.complaintsPerDevice,
+  });
 
-  function reject(device: Device, property: string, message: string): void {
+  /** @param subject what is told once; the name of the property unless all of them share the fault */
+  function reject(device: Device, property: string, sentence: string, subject = property): void {
     rejectedCount.inc();
-    const nowMs = options.clock.monotonicMs();
-    let known = complaints.get(device.id);
-    if (!known) complaints.set(device.id, (known = new Map()));
-    if (nowMs - (known.get(property) ?? -COMPLAINT_INTERVAL_MS) < COMPLAINT_INTERVAL_MS) return;
-    // Names are the device's; a hostile one makes new ones for ever.
-    if (known.size >= COMPLAINTS_PER_DEVICE) known.clear();
-    known.set(property, nowMs);
-    options.rejected(device, property, message);
+    const message = complaints.tell(device.id, subject, sentence, options.clock.monotonicMs());
+    if (message !== undefined) options.rejected(device, property, message);
   }
 
   /** The value to keep, `null` to remove it, undefined to leave everything as it was. */
@@ -113,8 +112,14 @@ export function createProperties(options: {
       reject(device, name, `Property "${name}" has more than ${limits.propertyBytes} bytes.`);
       return undefined;
     }
-    if (!(name in state.values) && Object.keys(state.values).length >= limits.propertiesPerDevice) {
-      reject(device, name, `The device has more than ${limits.propertiesPerDevice} properties.`);
+    if (!(name in state.values) && state.count >= limits.propertiesPerDevice) {
+      reject(device, name, `The device has more than ${limits.propertiesPerDevice} properties.`, TOO_MANY);
+      return undefined;
+    }
+    const grownBytes = sizeOf(name, checked.value) - sizeOf(name, state.values[name]);
+    if (grownBytes > 0 && state.sizeBytes + grownBytes > limits.propertiesBytesPerDevice) {
+      const most = limits.propertiesBytesPerDevice;
+      reject(device, name, `The properties of the device have more than ${most} bytes together.`, TOO_LARGE);
       return undefined;
     }
     return checked.value;
@@ -131,8 +136,7 @@ export function createProperties(options: {
       const value = accepted(device, state, name, body[sent]);
       if (value === undefined || isDeepStrictEqual(value, state.values[name] ?? null)) continue;
       changed[name] = value;
-      if (value === null) delete state.values[name];
-      else state.values[name] = value;
+      keep(state, name, value);
     }
     return changed;
   }
@@ -165,7 +169,7 @@ export function createProperties(options: {
     },
     forget: (deviceId) => {
       held.delete(deviceId);
-      complaints.delete(deviceId);
+      complaints.forget(deviceId);
       unsaved.delete(deviceId);
     },
   };
@@ -190,6 +194,32 @@ function emptyObject(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }
 
+/** `null` removes. */
+function keep(state: Held, name: string, value: unknown): void {
+  const isHeld = name in state.values;
+  state.sizeBytes -= sizeOf(name, state.values[name]);
+  if (value !== null) state.sizeBytes += sizeOf(name, value);
+  if (value === null) delete state.values[name];
+  else state.values[name] = value;
+  state.count += Number(value !== null) - Number(isHeld);
+}
+
+/** 0 of one that is not there. */
+function sizeOf(name: string, value: unknown): number {
+  if (value === undefined) return 0;
+  return Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(value));
+}
+
 function newlyHeld(): Held {
-  return { values: emptyObject(), receivedAtMs: 0 };
+  return heldOf({}, 0);
+}
+
+function heldOf(values: Record<string, unknown>, receivedAtMs: number): Held {
+  const entries = Object.entries(values);
+  return {
+    values: Object.assign(emptyObject(), values),
+    count: entries.length,
+    sizeBytes: entries.reduce((sum, [name, value]) => sum + sizeOf(name, value), 0),
+    receivedAtMs,
+  };
 }

@@ -1,13 +1,11 @@
-/** Tells of dropped values, at most once per device, attribute, reason and hour. */
+/** Tells of dropped values: once per device, attribute, reason and hour, and so many per device. */
+import { createComplaints } from '../../lib/complaints.ts';
 import type { Emitter } from '../../lib/emitter.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { RejectionReason, TelemetryEvents } from './model.ts';
-
-const INTERVAL_MS = 3_600_000;
-/** G: a device that invents names must not fill the memory; forgetting only repeats a warning. */
-const KEYS_MAX = 20_000;
 
 export interface Rejections {
   report(device: Device, attribute: string | undefined, reason: RejectionReason, message: string): void;
@@ -19,21 +17,25 @@ export function createRejections(options: {
   metrics: Metrics;
 }): Rejections {
   const { events, clock } = options;
-  const toldUntilMs = new Map<string, number>();
+  const complaints = createComplaints({
+    intervalMs: LIMITS.devices.complaintIntervalMs,
+    perOwner: LIMITS.devices.complaintsPerDevice,
+  });
   const dropped = options.metrics.counter(
     'telemetry_rejected_total',
     'Values and messages that were dropped or changed.',
     ['reason'],
   );
   return {
-    report: (device, attribute, reason, message) => {
+    report: (device, attribute, reason, sentence) => {
       dropped.inc({ reason });
-      const key = `${device.id} ${reason} ${attribute ?? ''}`;
-      const nowMs = clock.monotonicMs();
-      if (nowMs < (toldUntilMs.get(key) ?? 0)) return;
-      if (toldUntilMs.size >= KEYS_MAX) toldUntilMs.clear();
-      toldUntilMs.set(key, nowMs + INTERVAL_MS);
-      events.emit('attribute_rejected', { device, attribute, reason, message });
+      const message = complaints.tell(
+        device.id,
+        `${reason} ${attribute ?? ''}`,
+        sentence,
+        clock.monotonicMs(),
+      );
+      if (message !== undefined) events.emit('attribute_rejected', { device, attribute, reason, message });
     },
   };
 }

@@ -64,6 +64,44 @@ describe('a property is not taken', () => {
   });
 });
 
+describe('a device that says too much', () => {
+  const complaintsOf = ({ told }: DevicesSetup): string[] =>
+    told.filter((line) => line.startsWith('rejected'));
+
+  test('in all is told so once, and what it has can still change and shrink', async (t) => {
+    const setup = startDevices(t, { propertiesBytesPerDevice: 100 });
+    const device = setup.add();
+    await take(setup, device, {
+      vendor: 'A'.repeat(50),
+      model: 'B'.repeat(50),
+      serial_number: 'C'.repeat(50),
+    });
+    await take(setup, device, { serial_number: 'C'.repeat(50) });
+    assert.deepEqual(setup.devices.properties(device, 'OWNER'), { vendor: 'A'.repeat(50) });
+    assert.deepEqual(
+      complaintsOf(setup).map((line) => /have more than 100 bytes together/.test(line)),
+      [true],
+    );
+    await take(setup, device, { vendor: 'D'.repeat(50) });
+    await take(setup, device, { vendor: 'E', model: 'B'.repeat(50) });
+    assert.deepEqual(setup.devices.properties(device, 'OWNER'), { vendor: 'E', model: 'B'.repeat(50) });
+    const again = setup.restart();
+    await setup.commits.flush();
+    assert.deepEqual(again.properties(device, 'OWNER'), { vendor: 'E', model: 'B'.repeat(50) });
+  });
+
+  test('by names that it invents is told of the number once, and of other faults so many times', async (t) => {
+    const setup = startDevices(t, { propertiesPerDevice: 10, propertyBytes: 20, complaintsPerDevice: 5 });
+    const device = setup.add();
+    const names = (prefix: string, value: unknown): Record<string, unknown> =>
+      Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${prefix}${index}`, value]));
+    await take(setup, device, names('a', 1));
+    assert.equal(complaintsOf(setup).length, 1);
+    for (const prefix of ['b', 'c', 'd']) await take(setup, device, names(prefix, 'x'.repeat(30)));
+    assert.equal(complaintsOf(setup).length, 5);
+  });
+});
+
 describe('properties', () => {
   test('are merged message by message; null removes; the timestamp is none', async (t) => {
     const setup = startDevices(t);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry, withoutPrototype } from './support.ts';
 
@@ -36,6 +37,17 @@ describe('taking telemetry in', () => {
     await clock.advance(3_600_000);
     await send(device, { unknown: 3 });
     assert.equal(rejected.length, 2);
+  });
+
+  test('drops ever new attributes and tells of so many', async (t) => {
+    const { devices, send, rejected } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    for (const prefix of ['a', 'b', 'c']) {
+      const names = Array.from({ length: 99 }, (_, index) => [`${prefix}${index}`, 1]);
+      await send(device, Object.fromEntries(names) as Record<string, unknown>);
+    }
+    assert.equal(rejected.length, LIMITS.devices.complaintsPerDevice);
+    assert.match(rejected.at(-1)?.message ?? '', /Further faults are not listed for a while\.$/);
   });
 
   const wrong: [string, unknown, string][] = [
