@@ -1,26 +1,17 @@
 /** The command line of the simulator. */
-import { parseArgs } from 'node:util';
 import { decimal, UsageError, whole } from '../support/arguments.ts';
+import { DAY_HELP, type DayOptions, dayOf, parseWords, TEXT } from './day-options.ts';
 import { SERVICE_CODE } from './inverter-commands.ts';
 import { type Mishap, MISHAPS } from './mishaps.ts';
 
-export interface SimulateOptions {
+export interface SimulateOptions extends DayOptions {
   /** Where the credentials come from. */
   source: { kind: 'file'; path: string } | { kind: 'gateway'; baseUrl: string; token: string };
   devices: number;
   namePrefix: string;
   qos: 0 | 1 | 2;
   intervalMs: number;
-  timeScale: number;
-  /** Undefined: now. */
-  hourOfDay: number | undefined;
-  socPercent: number;
-  mishapsPerDay: number;
   provoke: Mishap | undefined;
-  /** Undefined: a new one, printed. */
-  seed: number | undefined;
-  /** Undefined: until interrupted. */
-  forMs: number | undefined;
 }
 
 export const SIMULATE_HELP = `Simulates battery inverters that talk to the gateway over MQTT.
@@ -44,19 +35,27 @@ Devices
 
 The simulated day
   --time-scale FACTOR  seconds of the simulated day per real second (default 1); timestamps stay real
-  --hour H             time of day at the start, 0 to 24 (default: now)
-  --soc PERCENT        state of charge at the start (default 55)
-  --mishaps N          grid failures, stuck fans and broken lines per simulated day, each (default 1)
-  --provoke NAME       one of them at the start: ${MISHAPS.join(', ')}
-  --seed N             repeat a run (default: a new seed, printed)
+${DAY_HELP}
+  --provoke NAME       one of the mishaps at the start: ${MISHAPS.join(', ')}
 
 Commands of the device: start, stop, set_charge_limit, set_mode, read_settings, reset_energy_counters
 (its service code is ${SERVICE_CODE}).
 `;
 
+const OWN_ARGUMENTS = {
+  gateway: TEXT,
+  token: TEXT,
+  config: TEXT,
+  devices: TEXT,
+  name: TEXT,
+  qos: TEXT,
+  interval: TEXT,
+  provoke: TEXT,
+} as const;
+
 /** @returns undefined when help is asked for. @throws UsageError */
 export function parseSimulateOptions(args: readonly string[]): SimulateOptions | undefined {
-  const values = parse(args);
+  const values = parseWords(args, OWN_ARGUMENTS);
   if (values.help) return undefined;
   const devices = whole('devices', values.devices, 1, 2_000) ?? 1;
   return {
@@ -65,43 +64,9 @@ export function parseSimulateOptions(args: readonly string[]): SimulateOptions |
     namePrefix: values.name ?? 'Battery inverter',
     qos: (whole('qos', values.qos, 0, 2) ?? 1) as 0 | 1 | 2,
     intervalMs: 1_000 * (decimal('interval', values.interval, 0.1, 86_400) ?? 1),
-    timeScale: decimal('time-scale', values['time-scale'], 0.001, 100_000) ?? 1,
-    hourOfDay: decimal('hour', values.hour, 0, 24),
-    socPercent: decimal('soc', values.soc, 0, 100) ?? 55,
-    mishapsPerDay: decimal('mishaps', values.mishaps, 0, 1_000) ?? 1,
     provoke: mishapOf(values.provoke),
-    seed: whole('seed', values.seed, 0, 2 ** 32 - 1),
-    forMs: milliseconds(decimal('for', values.for, 0.1, 31_536_000)),
+    ...dayOf(values),
   };
-}
-
-function parse(args: readonly string[]) {
-  const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean' },
-        gateway: text,
-        token: text,
-        config: text,
-        devices: text,
-        name: text,
-        qos: text,
-        interval: text,
-        for: text,
-        'time-scale': text,
-        hour: text,
-        soc: text,
-        mishaps: text,
-        provoke: text,
-        seed: text,
-      },
-    }).values;
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
 }
 
 function sourceOf(
@@ -125,8 +90,4 @@ function mishapOf(text: string | undefined): Mishap | undefined {
   const mishap = MISHAPS.find((known) => known === text);
   if (!mishap) throw new UsageError(`--provoke must be one of ${MISHAPS.join(', ')}`);
   return mishap;
-}
-
-function milliseconds(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : seconds * 1_000;
 }
