@@ -1,4 +1,5 @@
 /** From nothing to a device with everything it needs to connect. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { typeName } from '../format.ts';
@@ -111,6 +112,38 @@ function NameField({
   );
 }
 
+/** The form of every kind: its fields, what went wrong, the button. */
+function NewDevice({
+  action,
+  submit,
+  isIncomplete = false,
+  children,
+}: {
+  action: ReturnType<typeof useAction>;
+  submit: string;
+  isIncomplete?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <Card>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void action.start();
+        }}
+      >
+        {children}
+        <ErrorNotice error={action.error} />
+        <div class="actions end">
+          <Button kind="primary" type="submit" disabled={action.isBusy || isIncomplete}>
+            {submit}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
 function StandaloneForm({ onDone }: FormProps) {
   const [name, setName] = useState('');
   const [blueprint, setBlueprint] = useState('');
@@ -123,34 +156,21 @@ function StandaloneForm({ onDone }: FormProps) {
     onDone({ kind: 'standalone', name, made, blueprintError: await assign(made.device_id, blueprint) });
   });
   return (
-    <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
-        <NameField name={name} onName={setName} example="Battery 1" />
-        <BlueprintChoice value={blueprint} onValue={setBlueprint} mayBeNone />
-        <Field label="Protocol">
-          <Select
-            value={protocol}
-            onValue={setProtocol}
-            choices={[
-              { value: '', text: 'The safest that the gateway offers' },
-              { value: 'MQTT', text: 'MQTT, user name and password' },
-              { value: 'MQTTS', text: 'MQTT over TLS, certificate' },
-            ]}
-          />
-        </Field>
-        <ErrorNotice error={action.error} />
-        <div class="actions end">
-          <Button kind="primary" type="submit" disabled={action.isBusy}>
-            Add device
-          </Button>
-        </div>
-      </form>
-    </Card>
+    <NewDevice action={action} submit="Add device">
+      <NameField name={name} onName={setName} example="Battery 1" />
+      <BlueprintChoice value={blueprint} onValue={setBlueprint} mayBeNone />
+      <Field label="Protocol">
+        <Select
+          value={protocol}
+          onValue={setProtocol}
+          choices={[
+            { value: '', text: 'The safest that the gateway offers' },
+            { value: 'MQTT', text: 'MQTT, user name and password' },
+            { value: 'MQTTS', text: 'MQTT over TLS, certificate' },
+          ]}
+        />
+      </Field>
+    </NewDevice>
   );
 }
 
@@ -179,26 +199,13 @@ function LuaForm({ onDone }: FormProps) {
     onDone({ kind: 'lua', name, made, blueprintError: undefined });
   });
   return (
-    <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
-        <NameField name={name} onName={setName} example="Inverter in the shed" />
-        <Field label="Runs on">
-          <Select value={runtime} onValue={setRuntime} name="runtime" choices={modules} />
-        </Field>
-        <BlueprintChoice value={blueprint} onValue={setBlueprint} needsScript />
-        <ErrorNotice error={action.error} />
-        <div class="actions end">
-          <Button kind="primary" type="submit" disabled={action.isBusy || blueprint === ''}>
-            Add device
-          </Button>
-        </div>
-      </form>
-    </Card>
+    <NewDevice action={action} submit="Add device" isIncomplete={blueprint === ''}>
+      <NameField name={name} onName={setName} example="Inverter in the shed" />
+      <Field label="Runs on">
+        <Select value={runtime} onValue={setRuntime} name="runtime" choices={modules} />
+      </Field>
+      <BlueprintChoice value={blueprint} onValue={setBlueprint} needsScript />
+    </NewDevice>
   );
 }
 
@@ -234,31 +241,18 @@ function ModuleForm({ onDone }: FormProps) {
     onDone({ kind: 'module', name, made, blueprintError: undefined });
   });
   return (
-    <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
-        <NameField name={name} onName={setName} example="Module in the cellar" />
-        <Field label="Hardware id" hint="8 to 64 letters or digits; the one given here is new.">
-          <Input
-            value={hardwareId}
-            onValue={setHardwareId}
-            name="hardware_id"
-            required
-            pattern="[A-Za-z0-9]{8,64}"
-          />
-        </Field>
-        <ErrorNotice error={action.error} />
-        <div class="actions end">
-          <Button kind="primary" type="submit" disabled={action.isBusy}>
-            Add module
-          </Button>
-        </div>
-      </form>
-    </Card>
+    <NewDevice action={action} submit="Add module">
+      <NameField name={name} onName={setName} example="Module in the cellar" />
+      <Field label="Hardware id" hint="8 to 64 letters or digits; the one given here is new.">
+        <Input
+          value={hardwareId}
+          onValue={setHardwareId}
+          name="hardware_id"
+          required
+          pattern="[A-Za-z0-9]{8,64}"
+        />
+      </Field>
+    </NewDevice>
   );
 }
 
