@@ -118,6 +118,20 @@ export function PageHead({
   );
 }
 
+/** A form that the page handles: the browser itself sends nothing. */
+export function Form({ onSubmit, children }: { onSubmit: () => unknown; children: ComponentChildren }) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
 /** A labelled control; the label wraps it, so no ids are needed. */
 export function Field({
   label,

@@ -12,6 +12,7 @@ import {
   Dialog,
   ErrorNotice,
   Field,
+  Form,
   Input,
   Loading,
   Notice,
@@ -56,12 +57,7 @@ function PasswordCard() {
   });
   return (
     <Card title="Your password">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         <Field label="Present password">
           <Input
             type="password"
@@ -90,7 +86,7 @@ function PasswordCard() {
             Change
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -168,12 +164,7 @@ function UserDialog({ user, onClose }: { user?: User; onClose: () => void }) {
   });
   return (
     <Dialog title={user ? `Change ${user.name}` : 'Add user'} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         {!user && (
           <Field label="Name">
             <Input value={name} onValue={setName} required autocomplete="off" name="name" />
@@ -200,7 +191,7 @@ function UserDialog({ user, onClose }: { user?: User; onClose: () => void }) {
             Save
           </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -13,6 +13,7 @@ import {
   Empty,
   ErrorNotice,
   Field,
+  Form,
   Input,
   Notice,
   PageHead,
@@ -126,12 +127,7 @@ function NewDevice({
 }) {
   return (
     <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         {children}
         <ErrorNotice error={action.error} />
         <div class="actions end">
@@ -139,7 +135,7 @@ function NewDevice({
             {submit}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

@@ -7,7 +7,7 @@ import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ExecutionDetails, Executions } from '../parts/executions.tsx';
 import { may } from '../session.ts';
-import { Button, Card, Dialog, Empty, ErrorNotice, Notice, Question, useAction } from '../ui.tsx';
+import { Button, Card, Dialog, Empty, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
 import type { Command, Execution } from '../wire.ts';
 
 const POLL_INTERVAL_MS = 500;
@@ -139,12 +139,7 @@ function RunCommand({
           onClose={() => setAsking(false)}
         />
       ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            start();
-          }}
-        >
+        <Form onSubmit={start}>
           {command.description !== undefined && <p>{command.description}</p>}
           <PopulateButton
             live={live}
@@ -174,7 +169,7 @@ function RunCommand({
               {command.confirmation ? 'Run…' : 'Run'}
             </Button>
           </div>
-        </form>
+        </Form>
       )}
     </Dialog>
   );

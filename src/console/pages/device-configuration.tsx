@@ -5,7 +5,18 @@ import { initialTexts, type Texts, textOf, typedValues } from '../arguments.ts';
 import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { may } from '../session.ts';
-import { Button, Card, Confirm, Empty, ErrorNotice, Loading, Notice, useAction, useAnswer } from '../ui.tsx';
+import {
+  Button,
+  Card,
+  Confirm,
+  Empty,
+  ErrorNotice,
+  Form,
+  Loading,
+  Notice,
+  useAction,
+  useAnswer,
+} from '../ui.tsx';
 import type { ConfigurationGroup } from '../wire.ts';
 
 type Values = Record<string, unknown>;
@@ -78,9 +89,8 @@ function GroupForm({
     ([name, parameter]) => (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default),
   );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         const found = typedValues(withoutSecrets(group), texts).faults;
         setFaults(found);
         if (found.length === 0) void saving.start();
@@ -114,7 +124,7 @@ function GroupForm({
           onClose={() => setResetting(false)}
         />
       )}
-    </form>
+    </Form>
   );
 }
 

@@ -6,7 +6,19 @@ import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
-import { Button, Card, Confirm, ErrorNotice, Fact, Field, Input, Notice, Select, useAction } from '../ui.tsx';
+import {
+  Button,
+  Card,
+  Confirm,
+  ErrorNotice,
+  Fact,
+  Field,
+  Form,
+  Input,
+  Notice,
+  Select,
+  useAction,
+} from '../ui.tsx';
 import type { ConnectionConfiguration } from '../wire.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
@@ -34,12 +46,7 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
   });
   return (
     <Card title="Name">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         <Field label="Name">
           <Input value={name} onValue={setName} name="name" required />
         </Field>
@@ -56,7 +63,7 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
             Save
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

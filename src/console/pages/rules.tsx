@@ -13,6 +13,7 @@ import {
   Empty,
   ErrorNotice,
   Field,
+  Form,
   Input,
   Loading,
   Notice,
@@ -176,12 +177,7 @@ function RuleForm({ rule, onChanged }: { rule: Rule | undefined; onChanged: () =
   });
   return (
     <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void saving.start();
-        }}
-      >
+      <Form onSubmit={saving.start}>
         <fieldset disabled={!may('OWNER')} class="plain">
           <Field label="Name">
             <Input
@@ -213,7 +209,7 @@ function RuleForm({ rule, onChanged }: { rule: Rule | undefined; onChanged: () =
             </Button>
           </div>
         )}
-      </form>
+      </Form>
     </Card>
   );
 }

@@ -1,7 +1,7 @@
 /** The first page of a new box, and the login of a claimed one. */
 import { useState } from 'preact/hooks';
 import { claim, logIn, look } from '../session.ts';
-import { Button, ErrorNotice, Field, Input, Notice, useAction } from '../ui.tsx';
+import { Button, ErrorNotice, Field, Form, Input, Notice, useAction } from '../ui.tsx';
 
 const PASSWORD_LENGTH_MIN = 8;
 
@@ -51,9 +51,8 @@ export function ClaimPage() {
         Nobody has claimed it yet. The claim code stands in the terminal or log in which it was started, and
         in the file <code>claim-code</code> in its data folder.
       </p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           if (!isDifferent) void action.start();
         }}
       >
@@ -99,7 +98,7 @@ export function ClaimPage() {
         <Button kind="primary" type="submit" disabled={action.isBusy || isDifferent}>
           Claim the gateway
         </Button>
-      </form>
+      </Form>
     </Gate>
   );
 }
@@ -110,12 +109,7 @@ export function LoginPage() {
   const action = useAction(() => logIn(name, password));
   return (
     <Gate title="Log in">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         <Field label="Name">
           <Input value={name} onValue={setName} name="name" required autocomplete="username" />
         </Field>
@@ -134,7 +128,7 @@ export function LoginPage() {
         <Button kind="primary" type="submit" disabled={action.isBusy}>
           Log in
         </Button>
-      </form>
+      </Form>
       <details>
         <summary>Password lost?</summary>
         <p>

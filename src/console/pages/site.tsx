@@ -7,6 +7,7 @@ import {
   Card,
   ErrorNotice,
   Field,
+  Form,
   Input,
   Loading,
   Notice,
@@ -72,12 +73,7 @@ function SiteForm({ site }: { site: Site }) {
   const isReadOnly = !may('OWNER');
   return (
     <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         <fieldset disabled={isReadOnly} class="plain">
           <Field label="Name">
             <Input value={typed.name} onValue={change('name')} name="name" required maxLength={255} />
@@ -145,7 +141,7 @@ function SiteForm({ site }: { site: Site }) {
             </Button>
           </div>
         )}
-      </form>
+      </Form>
     </Card>
   );
 }

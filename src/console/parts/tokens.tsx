@@ -10,12 +10,13 @@ import {
   Dialog,
   ErrorNotice,
   Field,
+  Form,
   Input,
   Notice,
   Select,
+  type Choice,
   useAction,
   useAnswer,
-  type Choice,
 } from '../ui.tsx';
 import type { AccessToken } from '../wire.ts';
 
@@ -140,12 +141,7 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
     );
   return (
     <Dialog title="New token" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.start();
-        }}
-      >
+      <Form onSubmit={action.start}>
         <Field label="Name" hint="Which program it is for.">
           <Input value={name} onValue={setName} required name="name" placeholder="dashboard" />
         </Field>
@@ -162,7 +158,7 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
             Make token
           </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
