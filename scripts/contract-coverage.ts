@@ -4,13 +4,20 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { coverageOf, report, type TracedLine } from './contract-coverage/coverage.ts';
+import {
+  coverageOf,
+  outcomeReport,
+  outcomesOf,
+  report,
+  type TracedLine,
+} from './contract-coverage/coverage.ts';
 
 const HELP = `Usage: npm run --silent contract-coverage -- [options] [test files]
 
 Runs the contract and flow tests, notes every request they send, and lists each row of the contract's
-operation and alias tables (test/contract/operations.ts) with the tests that exercise it. Ends with
-status 1 when a row has no test or a test fails.
+operation and alias tables (test/contract/operations.ts) and each line of the client matrix with the tests
+that exercise it. Then what every role, and who has no token, got on each path. Ends with status 1 when a
+row has no test, a role never asked, or a test fails.
 
   --titles N   titles shown per row (default 3, 0: none)
   --help       this text`;
@@ -39,10 +46,17 @@ function run(patterns: readonly string[], titlesShown: number): number {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as TracedLine);
     const rows = coverageOf(lines);
+    const outcomes = outcomesOf(lines);
     const empty = rows.filter(({ tests }) => tests.length === 0);
+    const cells = outcomes.flatMap(({ statuses }) => Object.values(statuses));
+    const emptyCells = cells.filter((cell) => cell.length === 0);
     console.log(report(rows, titlesShown));
-    console.log(`\n${rows.length} rows, ${lines.length} requests, ${empty.length} rows without a test`);
-    return empty.length === 0 ? 0 : 1;
+    console.log(`\n${outcomeReport(outcomes)}`);
+    console.log(
+      `\n${rows.length} rows, ${lines.length} requests, ${empty.length} rows without a test\n` +
+        `${cells.length} outcomes by path and role, ${emptyCells.length} never asked for`,
+    );
+    return empty.length === 0 && emptyCells.length === 0 ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,5 +1,12 @@
 /** Which rows of the contract's tables the recorded requests of the tests belong to. */
-import { ALIASES, isPathOf, OPERATIONS, type TracedRequest } from '../../test/contract/operations.ts';
+import {
+  ALIASES,
+  CALLERS,
+  CLIENT_LINES,
+  isPathOf,
+  OPERATIONS,
+  type TracedRequest,
+} from '../../test/contract/operations.ts';
 
 /** One line of the record: a request and the test that sent it. */
 export interface TracedLine extends TracedRequest {
@@ -14,7 +21,64 @@ export interface CoverageRow {
   tests: string[];
 }
 
-/** Every path of every operation, then every other alias, in the order of the tables. */
+/** One path of an operation, and what each caller got there in any test. */
+export interface OutcomeRow {
+  chapter: string;
+  row: string;
+  /** Statuses in ascending order, by caller; empty: nobody asked as that caller. */
+  statuses: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Operation × path × caller × outcome. */
+export function outcomesOf(lines: readonly TracedLine[]): OutcomeRow[] {
+  return OPERATIONS.flatMap(({ operation, method, paths, chapter }) =>
+    paths.map((path) => {
+      const asked = lines.filter((line) => line.method === method && isThisPath(path, line));
+      const statusesOf = (caller: string): number[] =>
+        [...new Set(asked.filter((line) => line.caller === caller).map(({ status }) => status))].toSorted(
+          (a, b) => a - b,
+        );
+      return {
+        chapter,
+        row: `${operation}: ${method} ${path}`,
+        statuses: Object.fromEntries(CALLERS.map((caller) => [caller, statusesOf(caller)])),
+      };
+    }),
+  );
+}
+
+/** As a table of text, one line for each path. */
+export function outcomeReport(rows: readonly OutcomeRow[]): string {
+  const width = Math.max(...rows.map(({ row }) => row.length));
+  return rows
+    .map(({ chapter, row, statuses }) => {
+      const cells = CALLERS.map((caller) => `${caller} ${(statuses[caller] ?? []).join(' ') || 'NO TEST'}`);
+      return `${chapter.padEnd(5)} ${row.padEnd(width)}  ${cells.join(' | ')}`;
+    })
+    .join('\n');
+}
+
+/** Lines of the client matrix with the tests whose titles name them: `GO-1, GO-3 … GO-5: …`. */
+function clientRows(lines: readonly TracedLine[]): CoverageRow[] {
+  const testsOf = new Map<string, Set<string>>();
+  for (const { test } of lines)
+    for (const [, client = '', from = '', to = from] of test.matchAll(
+      /\b([A-Z]{2})-(\d+)(?: … [A-Z]{2}-(\d+))?/g,
+    ))
+      for (let number = Number(from); number <= Number(to); number++) {
+        const id = `${client}-${number}`;
+        testsOf.set(id, (testsOf.get(id) ?? new Set()).add(test));
+      }
+  return Object.entries(CLIENT_LINES).flatMap(([client, count]) =>
+    Array.from({ length: count }, (_, index) => `${client}-${index + 1}`).map((id) => ({
+      chapter: client,
+      row: id,
+      tests: [...(testsOf.get(id) ?? [])],
+    })),
+  );
+}
+
+/** Every path of every operation, every other alias, every line of the client matrix, in the order of the tables. */
 export function coverageOf(lines: readonly TracedLine[]): CoverageRow[] {
   const titles = (belongs: (line: TracedLine) => boolean): string[] => [
     ...new Set(lines.filter(belongs).map(({ test }) => test)),
@@ -28,6 +92,7 @@ export function coverageOf(lines: readonly TracedLine[]): CoverageRow[] {
       })),
     ),
     ...ALIASES.map(({ alias, chapter, isUsedBy }) => ({ chapter, row: alias, tests: titles(isUsedBy) })),
+    ...clientRows(lines),
   ];
 }
 

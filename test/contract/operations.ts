@@ -176,6 +176,21 @@ export const EXTENSIONS: readonly string[] = [
   'delete_cloud_resource',
 ];
 
+/** Who asks for every operation on every path. */
+export const CALLERS = ['nobody', 'READONLY', 'USER', 'OWNER', 'INSTALLER'] as const;
+
+/** Lines of the client matrix by client, each numbered from 1; SA-8 is a matter of the network. */
+export const CLIENT_LINES: Readonly<Record<string, number>> = {
+  PY: 34,
+  GO: 28,
+  GN: 7,
+  GD: 5,
+  GP: 4,
+  MC: 9,
+  VS: 13,
+  SA: 7,
+};
+
 /** One request as the tests sent it. */
 export interface TracedRequest {
   method: string;
@@ -185,6 +200,8 @@ export interface TracedRequest {
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
   status: number;
+  /** Whose token it carried: a role, or `nobody`; undefined: not known. */
+  caller?: string | undefined;
 }
 
 export interface AliasRow {

@@ -139,14 +139,18 @@ describe('a claimed gateway', () => {
     });
 
   test('refuses every stream before its upgrade to who may not have it', async () => {
-    for (const { operation, paths } of gateway.gateway.operations().streams)
+    const { id } = (await gateway.ok('READONLY', 'GET', '/v3/site'))['site'] as { id: string };
+    const { streams } = gateway.gateway.operations();
+    for (const [operation, template] of streams.flatMap(({ operation, paths }) =>
+      paths.map((path) => [operation, path] as const),
+    ))
       for (const [caller, allowed] of [
         [null, false],
         ...ISSUABLE_ROLES.map(
           (role) => [role, roleIncludes(role, leastOf(operation) ?? 'READONLY')] as const,
         ),
       ] as const) {
-        const path = paths[0].replace(/\{\w+\}/g, NOT_HERE);
+        const path = template.replace('{site_id}', id).replace(/\{\w+\}/g, NOT_HERE);
         const refused = await gateway.watch(caller, path).then(
           (watched) => watched.close(),
           (error: unknown) => {
@@ -156,8 +160,8 @@ describe('a claimed gateway', () => {
           },
         );
         const expected = caller === null ? '401 invalid_header' : '403 insufficient_role';
-        if (allowed) assert.doesNotMatch(refused ?? '', /^40[13]/, `${operation} ${caller}`);
-        else assert.equal(refused, expected, `${operation} ${caller}`);
+        if (allowed) assert.doesNotMatch(refused ?? '', /^40[13]/, `${caller} ${path}`);
+        else assert.equal(refused, expected, `${caller} ${path}`);
       }
   });
 });

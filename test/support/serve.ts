@@ -110,8 +110,8 @@ function tokenHeader(role: string | null): Record<string, string> {
   return role === null ? {} : { 'X-Service-Auth-Token': role };
 }
 
-/** Opens a WebSocket; rejects with a `Refusal` when the upgrade is refused. */
-export function watch(url: string, headers: Record<string, string>): Promise<Watched> {
+/** Opens a WebSocket; rejects with a `Refusal` when the upgrade is refused. `caller`: see `Traced`. */
+export function watch(url: string, headers: Record<string, string>, caller?: string): Promise<Watched> {
   const socket = new WebSocket(url.replace('http:', 'ws:'), { headers });
   const messages: unknown[] = [];
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
@@ -121,7 +121,7 @@ export function watch(url: string, headers: Record<string, string>): Promise<Wat
   return new Promise((resolve, reject) => {
     const traceStatus = (status: number): void => {
       const { pathname, search } = new URL(url);
-      trace({ method: 'WS', path: pathname + search, headers, body: undefined, status });
+      trace({ method: 'WS', path: pathname + search, headers, body: undefined, status, caller });
     };
     socket.on('open', () => {
       traceStatus(200);

@@ -172,7 +172,14 @@ export async function startTestGateway(
       ...(body !== undefined && { body: bodyOf(body) }),
     });
     const response = await gateway.fetch(request);
-    trace({ method, path, headers: request.headers, body, status: response.status });
+    trace({
+      method,
+      path,
+      headers: request.headers,
+      body,
+      status: response.status,
+      caller: callerName(caller),
+    });
     return answerOf(response);
   };
 
@@ -211,11 +218,22 @@ export async function startTestGateway(
         ...(body !== undefined && { body: bodyOf(body) }),
       });
       const response = await fetch(request);
-      trace({ method, path, headers: request.headers, body, status: response.status });
+      trace({
+        method,
+        path,
+        headers: request.headers,
+        body,
+        status: response.status,
+        caller: callerName(caller),
+      });
       return response;
     },
     watch: (caller, path, headers = {}) =>
-      watch(`http://127.0.0.1:${ports.httpPort}${path}`, { ...tokenHeader(caller), ...headers }),
+      watch(
+        `http://127.0.0.1:${ports.httpPort}${path}`,
+        { ...tokenHeader(caller), ...headers },
+        callerName(caller),
+      ),
     provision: async (name = 'Battery', blueprintId) => {
       const answer = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name });
       const device = new MockDevice(answer, { settled, port: () => ports.mqttPort });
@@ -233,6 +251,11 @@ export async function startTestGateway(
       await start();
     },
   };
+}
+
+function callerName(caller: Caller): string | undefined {
+  if (caller === null) return 'nobody';
+  return typeof caller === 'string' ? caller : undefined;
 }
 
 function environmentOf(dataDir: string): Record<string, string> {

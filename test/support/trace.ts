@@ -16,9 +16,11 @@ export interface Traced {
   headers: Headers | Record<string, string>;
   body: unknown;
   status: number;
+  /** Whose token it carried: a role, `nobody` for none; undefined: somebody else. */
+  caller?: string | undefined;
 }
 
-export function trace({ method, path, headers, body, status }: Traced): void {
+export function trace({ method, path, headers, body, status, caller }: Traced): void {
   if (FILE === undefined) return;
   const test = getTestContext();
   const entry = {
@@ -29,6 +31,7 @@ export function trace({ method, path, headers, body, status }: Traced): void {
     headers: Object.fromEntries(new Headers(headers)),
     body: textOf(body),
     status,
+    caller,
   };
   appendFileSync(FILE, `${JSON.stringify(entry)}\n`);
 }

@@ -154,6 +154,44 @@ describe('GO, GN: the command line', () => {
     monitor.close();
   });
 
+  test('GO-28: the log stream of a rule has whole seconds, by slug and id', async () => {
+    const { ok, watch, token } = gateway();
+    const rules = '/v3/site/rule_engine/rules';
+    const script = (text: string) => ({
+      code: Buffer.from(text).toString('base64'),
+      runtime_version: 'V3',
+    });
+    const rule = { slug: 'go-log', script: script('return 1'), disable: true };
+    const made = (await ok('OWNER', 'POST', rules, rule))['rule'] as Json;
+    const headers = { 'X-Enapter-Auth-Token': token('USER') };
+    const sockets = [
+      await watch(null, `${rules}/go-log/logs`, headers),
+      await watch(null, `/v3/sites/${siteId}/rule_engine/rules/${String(made['id'])}/logs/ws`, headers),
+    ];
+    await ok('OWNER', 'POST', `${rules}/go-log/update_script`, { script: script('return (') });
+    for (const { messages, close } of sockets) {
+      await until(() => messages.length > 0);
+      const { timestamp, severity, message } = messages[0] as Json;
+      assert.deepEqual([Number.isInteger(timestamp), severity], [true, 'error']);
+      assert.equal(typeof message, 'string');
+      close();
+    }
+    await ok('OWNER', 'DELETE', `${rules}/go-log`);
+  });
+
+  test('GN-1: every call on a device below its site', async () => {
+    const root = `/v3/sites/${siteId}/devices/${device.id}`;
+    for (const path of [
+      `${root}?expand=connectivity,manifest`,
+      `${root}/manifest`,
+      `${root}/telemetry`,
+      `${root}/logs?limit=10`,
+      `${root}/command_executions?expand=log`,
+    ])
+      json(await raw('GET', path, goNew()));
+    json(await raw('POST', `${root}/execute_command`, goNew(), '{"name":"read_settings"}'));
+  });
+
   test('GN-5: the remote terminal is refused with the envelope', async () => {
     const { status, text } = await raw(
       'POST',

@@ -1,81 +1,15 @@
-/** The MCP server, the editor extension, the standalone device runner, and what else is sent. */
+/** The editor extension, the standalone device runner, and what else is sent. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import mqtt from 'mqtt';
 import { zipOf } from '../../capabilities/blueprints/support.ts';
 import { connected } from '../../support/mqtt.ts';
-import { refusal } from '../../support/test-gateway.ts';
+import { refusal, startTestGateway } from '../../support/test-gateway.ts';
 import { until } from '../../support/until.ts';
-import {
-  grafana,
-  type Json,
-  ROLES,
-  device,
-  siteId,
-  zip,
-  gateway,
-  raw,
-  header,
-  json,
-  editor,
-  pyGet,
-} from './support.ts';
-
-describe('MC: the MCP server', () => {
-  test('MC-2, MC-9: the gateway is in the list and ONLINE', async () => {
-    const { devices } = await pyGet(
-      `/v3/sites/${siteId}/devices?expand=connectivity,raised_alert_names&offset=0`,
-    );
-    const own = (devices as Json[]).filter(({ type }) => type === 'GATEWAY');
-    assert.deepEqual(
-      own.map(({ connectivity }) => connectivity),
-      [{ status: 'ONLINE' }],
-    );
-  });
-
-  test('MC-3: every manifest in the list has types, names and severities that it knows', async () => {
-    const types = /^(integer|float|string|boolean|json|array_of_strings|object|alerts)$/;
-    const path = '/v3/devices?expand=manifest,properties,connectivity,raised_alert_names&offset=0';
-    for (const { manifest, raised_alert_names: raised } of (await pyGet(path))['devices'] as Json[]) {
-      assert.ok(Array.isArray(raised));
-      const { properties, telemetry, alerts, commands } = manifest as Record<string, Record<string, Json>>;
-      for (const attribute of [...Object.values(properties ?? {}), ...Object.values(telemetry ?? {})]) {
-        assert.equal(typeof attribute['display_name'], 'string');
-        assert.match(String(attribute['type']), types);
-        assert.ok(attribute['enum'] === undefined || Array.isArray(attribute['enum']));
-      }
-      for (const alert of Object.values(alerts ?? {}))
-        assert.match(String(alert['severity']), /^(info|warning|error)$/);
-      for (const command of Object.values(commands ?? {}))
-        assert.ok(ROLES.includes(String(command['access_level']).toUpperCase()));
-    }
-  });
-
-  test('MC-8: an attribute above the role is a missing column, not an error', async () => {
-    const body = {
-      from: '2026-01-01T00:00:00Z',
-      to: '2026-01-01T01:00:00Z',
-      telemetry: [
-        { device: device.id, attribute: ['battery_soc', 'internal_fan_speed'], aggregation: 'avg' },
-      ],
-    };
-    const headers = { ...grafana(), Accept: 'text/csv' };
-    const answer = await raw('POST', '/v3/telemetry/query_timeseries', headers, JSON.stringify(body));
-    assert.equal(answer.status, 200);
-    assert.equal(answer.text.split(',').length, 2);
-  });
-
-  test('MC-9: a taken slug of a rule is a conflict', async () => {
-    const { ok, call } = gateway();
-    const script = { code: Buffer.from('return 1').toString('base64'), runtime_version: 'V3' };
-    const rule = { slug: 'mcp-1', script, disable: true };
-    await ok('OWNER', 'POST', '/v3/site/rule_engine/rules', rule);
-    assert.equal(
-      refusal(await call('OWNER', 'POST', '/v3/site/rule_engine/rules', rule)),
-      '409 already_exists',
-    );
-  });
-});
+import { type Json, device, siteId, zip, gateway, raw, header, json, editor } from './support.ts';
 
 describe('VS: the editor extension', () => {
   test('VS-1 … VS-7: the site and the tree of devices below /api, in one page', async () => {
@@ -123,6 +57,18 @@ describe('VS: the editor extension', () => {
     await until(() => socket.messages.length > 0);
     assert.deepEqual((socket.messages[0] as Json)['log'], { severity: 'debug', message: 'for the editor' });
     socket.close();
+  });
+
+  test('VS-13: a device opened in a browser is its page of the console; without a console 404', async (t) => {
+    const path = '/ems/devices/battery-1';
+    const consoleDir = mkdtempSync(join(tmpdir(), 'console-'));
+    t.after(() => rmSync(consoleDir, { recursive: true }));
+    const bare = await startTestGateway(t, { consoleDir });
+    assert.equal(refusal(await bare.call(null, 'GET', path)), '404 route_not_found');
+    writeFileSync(join(consoleDir, 'index.html'), '<!doctype html>');
+    const served = await startTestGateway(t, { consoleDir });
+    const { status, headers } = await served.call(null, 'GET', path);
+    assert.deepEqual([status, headers.get('location')], [302, '/#/devices/battery-1']);
   });
 });
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { coverageOf, report, type TracedLine } from '../../../scripts/contract-coverage/coverage.ts';
+import {
+  coverageOf,
+  outcomeReport,
+  outcomesOf,
+  report,
+  type TracedLine,
+} from '../../../scripts/contract-coverage/coverage.ts';
 
 const line = (fields: Partial<TracedLine>): TracedLine => ({
   test: 'a test',
@@ -68,6 +74,31 @@ describe('the coverage of the contract', () => {
       text,
       '9.1   get_site: GET /v3/sites/{site_id} (NO TEST)\n' +
         '9.1   get_site: GET /v3/site (2 tests)\n        a test\n        and 1 more',
+    );
+  });
+
+  test('finds the lines of the client matrix that a title names, one by one and in ranges', () => {
+    assert.deepEqual(covered({ path: '/', test: 'GO: all > GO-3 … GO-5, GN-2: a call' }), [
+      'GO-3',
+      'GO-4',
+      'GO-5',
+      'GN-2',
+    ]);
+  });
+});
+
+describe('the outcomes', () => {
+  test('say for each path what every caller got, and whom nobody tried', () => {
+    const rows = outcomesOf([
+      line({ caller: 'nobody', status: 401 }),
+      line({ caller: 'USER' }),
+      line({ caller: 'USER', status: 400 }),
+      line({ caller: 'USER' }),
+    ]).filter(({ row }) => row === 'get_site: GET /v3/site');
+    assert.equal(
+      outcomeReport(rows),
+      '9.1   get_site: GET /v3/site  nobody 401 | READONLY NO TEST | USER 200 400 | OWNER NO TEST | ' +
+        'INSTALLER NO TEST',
     );
   });
 });
