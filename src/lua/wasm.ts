@@ -3,106 +3,13 @@
  * which corrupts byte strings and cannot bound a script. Everything a C library could reach outside is a stub
  * that fails: no files, no processes, no environment.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { type LuaExports, luaModule, type Pointer } from './wasm-file.ts';
 
-/** Addresses in the memory of the instance; 0 is NULL. */
-export type Pointer = number;
+export type { LuaExports, Pointer } from './wasm-file.ts';
 
-/** What is used of the C API; pointers and ints are numbers, 64-bit integers bigints. */
-export interface LuaExports {
-  memory: WebAssembly.Memory;
-  __indirect_function_table: WebAssembly.Table;
-  __wasm_call_ctors(): void;
-  emscripten_stack_init(): void;
-  stackSave(): Pointer;
-  stackRestore(pointer: Pointer): void;
-  setThrew(threw: number, value: number): void;
-  malloc(sizeBytes: number): Pointer;
-  free(pointer: Pointer): void;
-  luaL_newstate(): Pointer;
-  luaL_openlibs(state: Pointer): void;
-  luaL_loadbufferx(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer): number;
-  luaL_ref(state: Pointer, table: number): number;
-  luaL_unref(state: Pointer, table: number, reference: number): void;
-  luaL_where(state: Pointer, level: number): void;
-  lua_checkstack(state: Pointer, slots: number): number;
-  lua_concat(state: Pointer, count: number): void;
-  lua_createtable(state: Pointer, items: number, fields: number): void;
-  lua_error(state: Pointer): number;
-  lua_getinfo(state: Pointer, what: Pointer, debug: Pointer): number;
-  lua_getstack(state: Pointer, level: number, debug: Pointer): number;
-  lua_gettop(state: Pointer): number;
-  lua_isinteger(state: Pointer, index: number): number;
-  lua_isyieldable(state: Pointer): number;
-  lua_newthread(state: Pointer): Pointer;
-  lua_next(state: Pointer, index: number): number;
-  lua_pcallk(
-    state: Pointer,
-    values: number,
-    results: number,
-    handler: number,
-    context: number,
-    continuation: number,
-  ): number;
-  lua_pushboolean(state: Pointer, value: number): void;
-  lua_pushcclosure(state: Pointer, entry: number, upvalues: number): void;
-  lua_pushinteger(state: Pointer, value: bigint): void;
-  lua_pushlstring(state: Pointer, bytes: Pointer, sizeBytes: number): Pointer;
-  lua_pushnil(state: Pointer): void;
-  lua_pushnumber(state: Pointer, value: number): void;
-  lua_pushvalue(state: Pointer, index: number): void;
-  lua_rawgeti(state: Pointer, index: number, key: bigint): number;
-  lua_rawlen(state: Pointer, index: number): bigint;
-  lua_rawset(state: Pointer, index: number): void;
-  lua_rawseti(state: Pointer, index: number, key: bigint): void;
-  lua_resume(state: Pointer, from: Pointer, values: number, results: Pointer): number;
-  lua_sethook(state: Pointer, hook: number, mask: number, count: number): void;
-  lua_settop(state: Pointer, index: number): void;
-  lua_toboolean(state: Pointer, index: number): number;
-  lua_tointegerx(state: Pointer, index: number, isNumber: Pointer): bigint;
-  lua_tolstring(state: Pointer, index: number, length: Pointer): Pointer;
-  lua_tonumberx(state: Pointer, index: number, isNumber: Pointer): number;
-  lua_type(state: Pointer, index: number): number;
-  lua_yieldk(state: Pointer, results: number, context: number, continuation: number): number;
-}
-
+/** Of WebAssembly. */
 const PAGE_BYTES = 65_536;
 const GROWTH_BYTES_MAX = 16 * 1_048_576;
-/** The file's static data, C stack and first heap fit into 2 MiB. */
-const FIRST_PAGES = 32;
-/** Section 5 of the file, "memory": `1 memory, with maximum, 256 pages, 32 768 pages`. */
-const MEMORY_SECTION = Buffer.from([0x05, 0x07, 0x01, 0x01, 0x80, 0x02, 0x80, 0x80, 0x02]);
-
-const compiled = new Map<number, WebAssembly.Module>();
-
-/**
- * The compiled module whose instances never have more memory than this; one per size and thread. The maximum
- * is written into the module itself: an instance reserves addresses for it, and two gigabytes each, as the file
- * says, are more than a small board has for a hundred scripts.
- */
-export function luaModule(memoryBytes: number): WebAssembly.Module {
-  const pages = Math.max(FIRST_PAGES, Math.floor(memoryBytes / PAGE_BYTES));
-  let module = compiled.get(pages);
-  if (module === undefined) {
-    const file = readFileSync(createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm'));
-    const section = file.indexOf(MEMORY_SECTION);
-    if (section < 0)
-      throw new Error('the WebAssembly file of wasmoon is not the one this binding was made for');
-    file.set([...paddedLeb(FIRST_PAGES, 2), ...paddedLeb(pages, 3)], section + 4);
-    module = new WebAssembly.Module(file);
-    compiled.set(pages, module);
-  }
-  return module;
-}
-
-/** Unsigned LEB128 in a fixed number of bytes (WebAssembly core specification, 5.2.2). */
-function paddedLeb(value: number, bytes: number): number[] {
-  return Array.from(
-    { length: bytes },
-    (_, index) => ((value >> (7 * index)) & 0x7f) | (index < bytes - 1 ? 0x80 : 0),
-  );
-}
 
 export class LuaAbort extends Error {
   constructor(reason: string) {

@@ -1,0 +1,221 @@
+/**
+ * The WebAssembly file of package wasmoon, fitted before it is compiled: memory has the bounds of a script, and
+ * only what this binding calls is exported.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+/** Addresses in the memory of the instance; 0 is NULL. */
+export type Pointer = number;
+
+/** What is used of the C API; pointers and ints are numbers, 64-bit integers bigints. */
+export interface LuaExports {
+  memory: WebAssembly.Memory;
+  __indirect_function_table: WebAssembly.Table;
+  __wasm_call_ctors(): void;
+  emscripten_stack_init(): void;
+  stackSave(): Pointer;
+  stackRestore(pointer: Pointer): void;
+  setThrew(threw: number, value: number): void;
+  malloc(sizeBytes: number): Pointer;
+  free(pointer: Pointer): void;
+  luaL_newstate(): Pointer;
+  luaL_openlibs(state: Pointer): void;
+  luaL_loadbufferx(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer): number;
+  luaL_ref(state: Pointer, table: number): number;
+  luaL_unref(state: Pointer, table: number, reference: number): void;
+  luaL_where(state: Pointer, level: number): void;
+  lua_checkstack(state: Pointer, slots: number): number;
+  lua_concat(state: Pointer, count: number): void;
+  lua_createtable(state: Pointer, items: number, fields: number): void;
+  lua_error(state: Pointer): number;
+  lua_getinfo(state: Pointer, what: Pointer, debug: Pointer): number;
+  lua_getstack(state: Pointer, level: number, debug: Pointer): number;
+  lua_gettop(state: Pointer): number;
+  lua_isinteger(state: Pointer, index: number): number;
+  lua_isyieldable(state: Pointer): number;
+  lua_newthread(state: Pointer): Pointer;
+  lua_next(state: Pointer, index: number): number;
+  lua_pcallk(
+    state: Pointer,
+    values: number,
+    results: number,
+    handler: number,
+    context: number,
+    continuation: number,
+  ): number;
+  lua_pushboolean(state: Pointer, value: number): void;
+  lua_pushcclosure(state: Pointer, entry: number, upvalues: number): void;
+  lua_pushinteger(state: Pointer, value: bigint): void;
+  lua_pushlstring(state: Pointer, bytes: Pointer, sizeBytes: number): Pointer;
+  lua_pushnil(state: Pointer): void;
+  lua_pushnumber(state: Pointer, value: number): void;
+  lua_pushvalue(state: Pointer, index: number): void;
+  lua_rawgeti(state: Pointer, index: number, key: bigint): number;
+  lua_rawlen(state: Pointer, index: number): bigint;
+  lua_rawset(state: Pointer, index: number): void;
+  lua_rawseti(state: Pointer, index: number, key: bigint): void;
+  lua_resume(state: Pointer, from: Pointer, values: number, results: Pointer): number;
+  lua_sethook(state: Pointer, hook: number, mask: number, count: number): void;
+  lua_settop(state: Pointer, index: number): void;
+  lua_toboolean(state: Pointer, index: number): number;
+  lua_tointegerx(state: Pointer, index: number, isNumber: Pointer): bigint;
+  lua_tolstring(state: Pointer, index: number, length: Pointer): Pointer;
+  lua_tonumberx(state: Pointer, index: number, isNumber: Pointer): number;
+  lua_type(state: Pointer, index: number): number;
+  lua_yieldk(state: Pointer, results: number, context: number, continuation: number): number;
+}
+
+/** Every export costs each instance some 250 bytes of JavaScript, and the file has three times as many. */
+const USED: Record<keyof LuaExports, true> = {
+  memory: true,
+  __indirect_function_table: true,
+  __wasm_call_ctors: true,
+  emscripten_stack_init: true,
+  stackSave: true,
+  stackRestore: true,
+  setThrew: true,
+  malloc: true,
+  free: true,
+  luaL_newstate: true,
+  luaL_openlibs: true,
+  luaL_loadbufferx: true,
+  luaL_ref: true,
+  luaL_unref: true,
+  luaL_where: true,
+  lua_checkstack: true,
+  lua_concat: true,
+  lua_createtable: true,
+  lua_error: true,
+  lua_getinfo: true,
+  lua_getstack: true,
+  lua_gettop: true,
+  lua_isinteger: true,
+  lua_isyieldable: true,
+  lua_newthread: true,
+  lua_next: true,
+  lua_pcallk: true,
+  lua_pushboolean: true,
+  lua_pushcclosure: true,
+  lua_pushinteger: true,
+  lua_pushlstring: true,
+  lua_pushnil: true,
+  lua_pushnumber: true,
+  lua_pushvalue: true,
+  lua_rawgeti: true,
+  lua_rawlen: true,
+  lua_rawset: true,
+  lua_rawseti: true,
+  lua_resume: true,
+  lua_sethook: true,
+  lua_settop: true,
+  lua_toboolean: true,
+  lua_tointegerx: true,
+  lua_tolstring: true,
+  lua_tonumberx: true,
+  lua_type: true,
+  lua_yieldk: true,
+};
+
+const PAGE_BYTES = 65_536;
+/** The file's static data, C stack and first heap fit into 2 MiB. */
+const FIRST_PAGES = 32;
+const HEADER_BYTES = 8;
+const SECTION = { memory: 5, export: 7 } as const;
+/** Content of the file's section "memory": `1 memory, with maximum, 256 pages, 32 768 pages`. */
+const MEMORY = Buffer.from([0x01, 0x01, 0x80, 0x02, 0x80, 0x80, 0x02]);
+
+const compiled = new Map<number, WebAssembly.Module>();
+
+/**
+ * The compiled module whose instances never have more memory than this; one per size and thread. The maximum
+ * is written into the module itself: an instance reserves addresses for it, and two gigabytes each, as the file
+ * says, are more than a small board has for a hundred scripts.
+ * @throws Error when the file is another one than this binding was made for
+ */
+export function luaModule(memoryBytes: number): WebAssembly.Module {
+  const pages = Math.max(FIRST_PAGES, Math.floor(memoryBytes / PAGE_BYTES));
+  let module = compiled.get(pages);
+  if (module === undefined) compiled.set(pages, (module = new WebAssembly.Module(luaFile(pages))));
+  return module;
+}
+
+function luaFile(maximumPages: number): Buffer {
+  const file = readFileSync(createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm'));
+  const parts: Buffer[] = [file.subarray(0, HEADER_BYTES)];
+  const reader = new Reader(file, HEADER_BYTES);
+  while (reader.at < file.length) {
+    const start = reader.at;
+    const section = reader.byte();
+    const content = reader.bytes(reader.number());
+    if (section === SECTION.memory) parts.push(sectionOf(section, memoryOf(content, maximumPages)));
+    else if (section === SECTION.export) parts.push(sectionOf(section, exportsOf(content)));
+    else parts.push(file.subarray(start, reader.at));
+  }
+  return Buffer.concat(parts);
+}
+
+function memoryOf(content: Buffer, maximumPages: number): Buffer {
+  if (!content.equals(MEMORY)) throw unknownFile();
+  return Buffer.from([0x01, 0x01, ...numberBytes(FIRST_PAGES), ...numberBytes(maximumPages)]);
+}
+
+/** Each entry: name, a byte for the kind of thing, its number. */
+function exportsOf(content: Buffer): Buffer {
+  const reader = new Reader(content, 0);
+  const kept: Buffer[] = [];
+  for (let left = reader.number(); left > 0; left--) {
+    const start = reader.at;
+    const name = reader.bytes(reader.number()).toString('utf8');
+    reader.byte();
+    reader.number();
+    if (Object.hasOwn(USED, name)) kept.push(content.subarray(start, reader.at));
+  }
+  if (kept.length !== Object.keys(USED).length) throw unknownFile();
+  return Buffer.concat([numberBytes(kept.length), ...kept]);
+}
+
+function unknownFile(): Error {
+  return new Error('the WebAssembly file of wasmoon is not the one this binding was made for');
+}
+
+function sectionOf(section: number, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([section]), numberBytes(content.length), content]);
+}
+
+/** Unsigned LEB128 (WebAssembly core specification, 5.2.2). */
+function numberBytes(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  return Buffer.from([...bytes, rest]);
+}
+
+class Reader {
+  readonly #file: Buffer;
+  at: number;
+
+  constructor(file: Buffer, at: number) {
+    this.#file = file;
+    this.at = at;
+  }
+
+  byte(): number {
+    return this.#file.readUInt8(this.at++);
+  }
+
+  /** Unsigned LEB128. */
+  number(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+  }
+
+  bytes(count: number): Buffer {
+    this.at += count;
+    return this.#file.subarray(this.at - count, this.at);
+  }
+}
