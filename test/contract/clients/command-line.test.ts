@@ -169,12 +169,12 @@ describe('GO, GN: the command line', () => {
       await watch(null, `/v3/sites/${siteId}/rule_engine/rules/${String(made['id'])}/logs/ws`, headers),
     ];
     await ok('OWNER', 'POST', `${rules}/go-log/update_script`, { script: script('return (') });
-    for (const { messages, close } of sockets) {
-      await until(() => messages.length > 0);
-      const { timestamp, severity, message } = messages[0] as Json;
+    for (const socket of sockets) {
+      await until(() => socket.messages.length > 0);
+      const { timestamp, severity, message } = socket.messages[0] as Json;
       assert.deepEqual([Number.isInteger(timestamp), severity], [true, 'error']);
       assert.equal(typeof message, 'string');
-      close();
+      socket.close();
     }
     await ok('OWNER', 'DELETE', `${rules}/go-log`);
   });
