@@ -3,6 +3,7 @@
  * devices is made here.
  */
 import type { Appliance } from './capabilities/appliance/index.ts';
+import { announce, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
 import {
@@ -69,7 +70,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   async function startAll(): Promise<Started> {
     const data = await timed('databases', () => openGround(options, started));
     ({ historyCommits } = data);
-    const ground = { ...data, tls: await timed('certificates', () => openCertificates(options, started)) };
+    const mdns = createAnnouncement(options);
+    const tls = await timed('certificates', () => openCertificates(options, mdns, started));
+    const ground = { ...data, mdns, tls };
     const listening: Listening = {
       httpPort: options.config.httpPort,
       mqttPort: undefined,
@@ -89,6 +92,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { port: mqttPort, tlsPort: mqttsPort } = await timed('mqtt', () => broker.start());
     listening.mqttPort = mqttPort;
     listening.mqttsPort = mqttsPort;
+    if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, started);
     await timed('programs', () => startPrograms(ground, parts, listening, started));
     parts.appliance.start();
     started('appliance', () => parts.appliance.stop());

@@ -2,12 +2,14 @@
 import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import { networkNames } from '../platform/host/index.ts';
+import type { Mdns } from '../platform/mdns/index.ts';
 import { createTls, type Tls } from '../platform/tls/index.ts';
 import type { GatewayOptions, StartedHook } from './ground.ts';
 
 /** Undefined when neither HTTPS nor MQTT over TLS is wanted. */
 export async function openCertificates(
   { config, clock, log }: GatewayOptions,
+  mdns: Mdns | undefined,
   started: StartedHook,
 ): Promise<Tls | undefined> {
   if (!config.https && !config.mqtts) return undefined;
@@ -17,7 +19,7 @@ export async function openCertificates(
     clock,
     log: log.child({ component: 'tls' }),
     limits: LIMITS.tls,
-    names: () => networkNames(config.publicHost),
+    names: () => networkNames(config.publicHost, mdns?.hostName),
     operatorCertificate:
       certificatePath !== undefined && privateKeyPath !== undefined
         ? { certificatePath, privateKeyPath }

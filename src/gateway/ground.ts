@@ -5,6 +5,7 @@ import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createHost, type Host } from '../platform/host/index.ts';
 import type { Log } from '../platform/log/index.ts';
+import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
 import {
   createGroupCommit,
@@ -41,6 +42,8 @@ export interface Ground {
   historyCommits: GroupCommit;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
+  /** Undefined: the gateway does not announce itself. */
+  mdns: Mdns | undefined;
 }
 
 /**
@@ -62,7 +65,7 @@ export function setDamagedHistoryAside({ config, clock, log }: GatewayOptions, f
   return true;
 }
 
-export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls'> {
+export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls' | 'mdns'> {
   const { config, clock, log } = options;
   const metrics = createMetrics();
   const database = (name: 'state' | 'history') => ({

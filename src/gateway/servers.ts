@@ -21,7 +21,7 @@ export interface Servers {
 
 /** Builds the broker and the HTTP server; neither listens yet. */
 export async function buildServers(ground: Ground, parts: Capabilities): Promise<Servers> {
-  const { options, metrics, tls } = ground;
+  const { options, metrics, tls, mdns } = ground;
   const { config, clock, log } = options;
   const broker = await createMqttBroker({
     clock,
@@ -53,7 +53,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     authenticate: (token) => parts.auth.authenticate(token),
     isClaimed: () => parts.auth.isClaimed(),
     anonymous: config.anonymousRole === 'NONE' ? undefined : anonymousPrincipal(config.anonymousRole),
-    ownNames: () => networkNames(config.publicHost).dns,
+    ownNames: () => networkNames(config.publicHost, mdns?.hostName).dns,
     // Browsers that were told so come with TLS to every port and go no further at a certificate of ours.
     strictTransport: !config.http && config.tlsCertificate !== undefined,
     resolvers: {

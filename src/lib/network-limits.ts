@@ -60,6 +60,22 @@ export const NETWORK_LIMITS = {
     /** G: clocks of other machines are a little late. */
     webBackdatingMs: 86_400_000,
   },
+  mdns: {
+    /** RFC 6762 section 17. */
+    packetBytes: 9_000,
+    /** G: of one network; a flood costs no more than this. */
+    packetsPerSecond: 50,
+    packetBurst: 200,
+    /** G: networks of one machine; more are bridges of containers. */
+    networks: 8,
+    /** RFC 6762 section 8.1: so many conflicts, then a pause before each further name. */
+    conflictsAtOnce: 15,
+    conflictPauseMs: 5_000,
+    /** G: how soon a new network is noticed. */
+    lookMs: 10_000,
+    /** G: a network that cannot be joined is complained about this often. */
+    sameWarningMs: 3_600_000,
+  },
   mqtt: {
     /** C mqtt-device-protocol 12. */
     payloadBytes: 262_144,

@@ -186,7 +186,7 @@ export const TABLE: ImportTable = {
       node: 'all',
     },
     { place: 'platform/systemd', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
-    { place: 'platform/mdns', mayImport: ['platform/log', 'platform/config'], node: 'all' },
+    { place: 'platform/mdns', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
 
     { place: 'protocol', mayImport: [] },
     // It reads the machine's file out of the package that brings it.
@@ -200,7 +200,8 @@ export const TABLE: ImportTable = {
     },
     {
       place: 'programs/communication-module',
-      mayImport: [...PROGRAM_PARTS, 'programs/script-http'],
+      // It asks the network for the gateway's name.
+      mayImport: [...PROGRAM_PARTS, 'programs/script-http', 'platform/mdns'],
       node: 'all',
     },
     { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },
@@ -235,5 +236,5 @@ export const TABLE: ImportTable = {
     yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
     yazl: ['capabilities/blueprints', 'capabilities/appliance'],
   },
-  notYetBuilt: ['platform/mdns'],
+  notYetBuilt: [],
 };

@@ -24,6 +24,7 @@ export interface Option {
 }
 
 const SERIAL_PORT = '[A-Za-z0-9_-]{1,64}=/[^,:=]+(:\\d{2,7}(:[5-8][NEO][12])?)?';
+const MDNS_NAME = /^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/i;
 const SERIAL_PORTS = new RegExp(`^${SERIAL_PORT}(,${SERIAL_PORT})*$`);
 
 const port = { type: 'integer', unit: 'TCP port', min: 0, max: 65_535 } as const;
@@ -129,6 +130,22 @@ export const OPTIONS = [
     type: 'string',
     default: null,
     purpose: 'Name or address given to devices in connection configurations; else the host of the request.',
+  },
+  {
+    name: 'mdns',
+    type: 'boolean',
+    default: true,
+    purpose: 'Announces the gateway on the local network, so that it is found as mdns_name.local.',
+  },
+  {
+    name: 'mdns_name',
+    type: 'string',
+    default: 'energy-gateway',
+    check: (value) =>
+      MDNS_NAME.test(value)
+        ? undefined
+        : 'must have 1 to 30 letters, digits and hyphens, none of them at the ends',
+    purpose: 'Name on the local network, without .local; name-2 and so on when another machine has it.',
   },
   {
     name: 'site_name',

@@ -7,11 +7,11 @@ import mqtt, { type MqttClient } from 'mqtt';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { addressOf } from '../../platform/mdns/index.ts';
 import { deviceTopic, type DeviceAddress } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, moduleTopic } from '../../protocol/module.ts';
 import { clientOptions } from './client-options.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
-import { addressOf } from './local-name.ts';
 
 /** Last part of a topic below the address of a channel. */
 export const SUBJECTS = {

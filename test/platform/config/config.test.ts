@@ -53,6 +53,12 @@ describe('a configuration is refused', () => {
     assert.deepEqual(faultsOf(both), []);
   });
 
+  test('when the name on the local network has no place in one', () => {
+    for (const name of ['-gateway', 'gateway.local', 'my gateway', 'x'.repeat(31)])
+      assert.equal(faultsOf({ GATEWAY_MDNS_NAME: name }).length, 1, name);
+    assert.deepEqual(faultsOf({ GATEWAY_MDNS_NAME: 'Plant-7' }), []);
+  });
+
   test('when it serves neither HTTP nor HTTPS', () => {
     const faults = faultsOf({ GATEWAY_HTTP: 'false', GATEWAY_HTTPS: 'false' });
     assert.deepEqual(faults, ['http and https: with both off nobody else reaches the gateway']);

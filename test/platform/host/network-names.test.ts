@@ -22,4 +22,8 @@ describe('the names of this machine', () => {
       assert.ok(ips.includes(address) && !dns.includes(address));
     }
   });
+
+  test('have the one on the local network', () => {
+    assert.ok(networkNames(undefined, 'energy-gateway.local').dns.includes('energy-gateway.local'));
+  });
 });

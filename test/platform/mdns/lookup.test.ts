@@ -4,16 +4,19 @@ import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import {
-  addressOf,
-  encodeQuestion,
-  readAnswer,
-} from '../../../src/programs/communication-module/local-name.ts';
+import { addressOf, readAnswer } from '../../../src/platform/mdns/lookup.ts';
+import { encodeMessage, TYPE } from '../../../src/platform/mdns/message.ts';
 
 const clock = createSystemClock();
 after(() => clock.close());
 
 const unknown = (): Promise<string> => Promise.reject(new Error('not found'));
+
+const addresses = ['127.0.0.1'];
+
+function encodeQuestion(name: string): Buffer {
+  return encodeMessage({ questions: [{ name, type: TYPE.A, isUnicast: false }] });
+}
 
 /** The answer of a host to a question: its name by a pointer into the question, and its address. */
 function answerTo(question: Buffer, address: readonly number[]): Buffer {
@@ -41,7 +44,7 @@ describe('a name on the local network', () => {
     let questions = 0;
     const { socket, group } = await responder(() => (questions += 1));
     await assert.rejects(
-      addressOf('nobody.local', { clock, group, resolve: unknown, limits: { localNameMs: 90 } }),
+      addressOf('nobody.local', { clock, group, addresses, resolve: unknown, limits: { localNameMs: 90 } }),
       /nobody.local is not known on this network/,
     );
     assert.equal(questions, 3);
@@ -65,7 +68,7 @@ describe('a name on the local network', () => {
       reply(answerTo(encodeQuestion('other.local'), [10, 0, 0, 9]));
       reply(answerTo(question, [10, 0, 0, 3]));
     });
-    const options = { clock, group, resolve: unknown, limits: { localNameMs: 900 } };
+    const options = { clock, group, addresses, resolve: unknown, limits: { localNameMs: 900 } };
     assert.equal(await addressOf('Gateway.local.', options), '10.0.0.3');
     socket.close();
   });

@@ -1,0 +1,118 @@
+/**
+ * Finds a host by its `.local` name where the system cannot: one question to the group on every network, answered
+ * by the host itself. Source: RFC 6762 sections 5.1 and 6.7 (one-shot queries).
+ */
+import type { Buffer } from 'node:buffer';
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import type { Clock } from '../clock/index.ts';
+import { decodeMessage, encodeMessage, isSameName, TYPE } from './message.ts';
+import { GROUP, systemNetwork } from './network.ts';
+
+export interface LookupOptions {
+  clock: Clock;
+  /** Default: the multicast group of RFC 6762. */
+  group?: { address: string; port: number };
+  /** Of this machine, on the networks to ask. Default: all of them. */
+  addresses?: readonly string[];
+  /** Default: the system's resolver. */
+  resolve?: (host: string) => Promise<string>;
+  limits: { localNameMs: number };
+}
+
+const LOCAL = /\.local\.?$/i;
+/** The question is asked again after a third of the time: datagrams may be lost. */
+const ATTEMPTS = 3;
+
+/** The address of a host; names that do not end in `.local` come back as they are. @throws Error when unknown */
+export async function addressOf(host: string, options: LookupOptions): Promise<string> {
+  if (!LOCAL.test(host)) return host;
+  const resolve = options.resolve ?? (async (name: string) => (await lookup(name, { family: 4 })).address);
+  try {
+    return await resolve(host);
+  } catch (cause) {
+    const address = await askGroup(host.replace(/\.$/, ''), options);
+    if (address === undefined) throw new Error(`${host} is not known on this network`, { cause });
+    return address;
+  }
+}
+
+function askGroup(host: string, options: LookupOptions): Promise<string | undefined> {
+  const { clock, group = GROUP, limits, addresses = systemNetwork().addresses() } = options;
+  return new Promise((resolve) => {
+    const question = encodeMessage({ questions: [{ name: host, type: TYPE.A, isUnicast: false }] });
+    const askers: Asker[] = [];
+    let sent = 0;
+    let isOver = false;
+    const finish = (address: string | undefined): void => {
+      if (isOver) return;
+      isOver = true;
+      timer.cancel();
+      for (const asker of askers) asker.close();
+      resolve(address);
+    };
+    const ask = (): void => {
+      if (sent >= ATTEMPTS) return finish(undefined);
+      sent += 1;
+      for (const asker of askers) asker.ask(question, group);
+    };
+    const timer = clock.setRepeating(limits.localNameMs / ATTEMPTS, ask);
+    void openAskers(addresses, (bytes) => {
+      const address = readAnswer(bytes, host);
+      if (address !== undefined) finish(address);
+    }).then((opened) => {
+      askers.push(...opened);
+      if (isOver) for (const asker of opened) asker.close();
+      else ask();
+    });
+  });
+}
+
+/** A way to ask on one network. */
+interface Asker {
+  ask(question: Buffer, group: { address: string; port: number }): void;
+  close(): void;
+}
+
+/** One for each network: the system would ask on one of them only, and on none without a default route. */
+async function openAskers(addresses: readonly string[], onAnswer: (bytes: Buffer) => void): Promise<Asker[]> {
+  const opened = await Promise.all(addresses.map((address) => openAsker(address, onAnswer)));
+  return opened.filter((asker) => asker !== undefined);
+}
+
+function openAsker(address: string, onAnswer: (bytes: Buffer) => void): Promise<Asker | undefined> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4');
+    let isOpen = true;
+    const close = (): void => {
+      if (isOpen) socket.close();
+      isOpen = false;
+    };
+    // The network went away.
+    socket.on('error', () => {
+      close();
+      resolve(undefined);
+    });
+    socket.on('message', onAnswer);
+    socket.bind(0, address, () => {
+      socket.setMulticastInterface(address);
+      resolve({
+        // What cannot be sent is asked again.
+        ask: (question, group) => {
+          if (isOpen) socket.send(question, group.port, group.address, () => undefined);
+        },
+        close,
+      });
+    });
+  });
+}
+
+/** The IPv4 address that an answer gives for the name; undefined when it is no such answer. */
+export function readAnswer(bytes: Buffer, host: string): string | undefined {
+  const message = decodeMessage(bytes);
+  if (!message?.isResponse) return undefined;
+  const found = message.answers.find(
+    ({ name, type, data }) => type === TYPE.A && data.length === 4 && isSameName(name, host),
+  );
+  return found?.data.join('.');
+}

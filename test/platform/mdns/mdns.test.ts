@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import { createMdns, type Mdns } from '../../../src/platform/mdns/index.ts';
+import { type DnsRecord, encodeName, type Question, TYPE } from '../../../src/platform/mdns/message.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { recordingLog } from '../../support/workspace.ts';
+import { ether, type Ether, type Heard } from './ether.ts';
+
+const SERVICES = [
+  { type: '_http._tcp', port: 8_080, texts: ['path=/'] },
+  { type: '_mqtt._tcp', port: 1_883 },
+];
+
+interface Box {
+  clock: TestClock;
+  net: Ether;
+  addresses: string[];
+  mdns: Mdns;
+  lines: ReturnType<typeof recordingLog>['lines'];
+  /** What was said since the last call. */
+  said: () => Heard[];
+}
+
+function box(
+  options: {
+    net?: Ether;
+    clock?: TestClock;
+    addresses?: string[];
+    limits?: Partial<Limits['mdns']>;
+    port?: number;
+  } = {},
+): Box {
+  const { net = ether(), clock = new TestClock(), addresses = ['10.0.0.1'] } = options;
+  const { log, lines } = recordingLog(clock);
+  const mdns = createMdns({
+    name: 'energy-gateway',
+    clock,
+    log,
+    limits: { ...LIMITS.mdns, ...options.limits },
+    network: net.machine(addresses),
+    random: () => 0.5,
+  });
+  const services = SERVICES.map((service) => ({ ...service, port: options.port ?? service.port }));
+  mdns.start(() => services);
+  let seen = 0;
+  return {
+    clock,
+    net,
+    addresses,
+    mdns,
+    lines,
+    said: () => {
+      const news = net.heard.slice(seen);
+      seen = net.heard.length;
+      return news;
+    },
+  };
+}
+
+/** Time enough to ask three times and to announce twice. */
+async function settle(clock: TestClock): Promise<void> {
+  for (let step = 0; step < 40; step += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(100);
+  }
+}
+
+const question = (name: string, type: number, isUnicast = false): Question => ({ name, type, isUnicast });
+const record = (name: string, type: number, data: Buffer, ttlS = 120): DnsRecord => ({
+  name,
+  type,
+  ttlS,
+  isUnique: true,
+  data,
+});
+const HOST = 'energy-gateway.local';
+const addressRecord = (address: string, ttlS?: number): DnsRecord =>
+  record(HOST, TYPE.A, Buffer.from(address.split('.').map(Number)), ttlS);
+const named = (records: readonly DnsRecord[]): string[] => records.map(({ name, type }) => `${name} ${type}`);
+
+describe('multicast DNS does not', () => {
+  test('keep a name that another machine has: it takes the next one, on every network', async () => {
+    const { net, clock, mdns, lines } = box({ addresses: ['10.0.0.1', '10.1.0.1'] });
+    await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(200);
+    net.say({ isResponse: true, answers: [addressRecord('10.0.0.7')] });
+    await settle(clock);
+    assert.equal(mdns.hostName, 'energy-gateway-2.local');
+    const announced = lines.filter(({ message }) => message === 'announced on the network');
+    assert.deepEqual(
+      announced.map((line) => [line['host_name'], line['address']]),
+      [
+        ['energy-gateway-2.local', '10.0.0.1'],
+        ['energy-gateway-2.local', '10.1.0.1'],
+      ],
+    );
+  });
+
+  test('take an address of its own machine, a goodbye, or what nobody else claims for a conflict', async () => {
+    const { net, clock, mdns } = box({ addresses: ['10.0.0.1', '10.1.0.1'] });
+    await settle(clock);
+    net.say({ isResponse: true, answers: [addressRecord('10.1.0.1'), addressRecord('10.0.0.9', 0)] });
+    net.say({ isResponse: true, answers: [record(HOST, TYPE.TXT, Buffer.of(0))] });
+    await settle(clock);
+    assert.equal(mdns.hostName, HOST);
+  });
+
+  test('answer before it has the name, nor questions about others, nor what is known already', async () => {
+    const { net, clock, said } = box();
+    await new Promise((resolve) => setImmediate(resolve));
+    net.say({ questions: [question(HOST, TYPE.A)] });
+    assert.deepEqual(said(), []);
+    await settle(clock);
+    said();
+    net.say({ questions: [question('other.local', TYPE.A), question('_ipp._tcp.local', TYPE.PTR)] });
+    net.say({ questions: [question(HOST, TYPE.A)], answers: [addressRecord('10.0.0.1', 60)] });
+    await settle(clock);
+    assert.deepEqual(said(), []);
+  });
+
+  test('answer what is no message, is too large, or is more than the limit', async () => {
+    const limits = { packetBytes: 200, packetsPerSecond: 1, packetBurst: 20 };
+    const { net, clock, said } = box({ limits });
+    await settle(clock);
+    said();
+    net.say(Buffer.from('nonsense that is no message'));
+    net.say({ questions: Array.from({ length: 20 }, () => question(HOST, TYPE.A)) });
+    await clock.advance(60_000);
+    said();
+    for (let count = 0; count < 40; count += 1) {
+      net.say({ questions: [question(HOST, TYPE.A, true)] }, { address: '10.0.0.5' });
+    }
+    const answered = said().length;
+    assert.ok(answered > 0 && answered <= limits.packetBurst, String(answered));
+  });
+
+  test('join more networks than the limit, nor end when none can be joined', async () => {
+    const many = box({ addresses: ['10.0.0.1', '10.1.0.1', '10.2.0.1'], limits: { networks: 2 } });
+    await settle(many.clock);
+    assert.deepEqual([...new Set(many.said().map(({ from }) => from))], ['10.0.0.1', '10.1.0.1']);
+    many.net.cut();
+    await settle(many.clock);
+    const warnings = many.lines.filter(({ level }) => level === 'warn');
+    assert.ok(warnings.length >= 2, JSON.stringify(many.lines));
+  });
+
+  test('hurry from name to name when all of them are taken', async () => {
+    const { net, clock, mdns } = box({ limits: { conflictsAtOnce: 2, conflictPauseMs: 5_000 } });
+    const refuse = async (): Promise<void> => {
+      await clock.advance(200);
+      const name = mdns.hostName;
+      net.say({ isResponse: true, answers: [record(name, TYPE.A, Buffer.of(10, 0, 0, 7))] });
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let count = 0; count < 3; count += 1) await refuse();
+    const asked = net.heard.length;
+    await clock.advance(4_000);
+    assert.equal(net.heard.length, asked);
+    await settle(clock);
+    assert.equal(mdns.hostName, 'energy-gateway-4.local');
+    assert.ok(net.heard.length > asked);
+  });
+});
+
+describe('multicast DNS', () => {
+  test('asks three times whether somebody has the name, then says twice what there is', async () => {
+    const { clock, said } = box();
+    await settle(clock);
+    const messages = said().map(({ message }) => message);
+    assert.deepEqual(
+      messages.map(({ isResponse }) => isResponse),
+      [false, false, false, true, true],
+    );
+    const [probe, , , announcement] = messages;
+    assert.deepEqual(probe?.questions[0], question(HOST, TYPE.ANY, true));
+    assert.deepEqual(named(probe?.authorities ?? []).slice(0, 2), [
+      `${HOST} ${TYPE.A}`,
+      `energy-gateway._http._tcp.local ${TYPE.SRV}`,
+    ]);
+    assert.deepEqual(named(announcement?.answers ?? []), [
+      `${HOST} ${TYPE.A}`,
+      `energy-gateway._http._tcp.local ${TYPE.SRV}`,
+      `energy-gateway._http._tcp.local ${TYPE.TXT}`,
+      `energy-gateway._mqtt._tcp.local ${TYPE.SRV}`,
+      `energy-gateway._mqtt._tcp.local ${TYPE.TXT}`,
+      `_http._tcp.local ${TYPE.PTR}`,
+      `_services._dns-sd._udp.local ${TYPE.PTR}`,
+      `_mqtt._tcp.local ${TYPE.PTR}`,
+      `_services._dns-sd._udp.local ${TYPE.PTR}`,
+    ]);
+  });
+
+  test('answers for its address to everybody, and not again within a second', async () => {
+    const { net, clock, said } = box();
+    await settle(clock);
+    said();
+    net.say({ questions: [question('Energy-Gateway.local', TYPE.A)] });
+    net.say({ questions: [question(HOST, TYPE.A)] });
+    const [heard, ...more] = said();
+    assert.equal(more.length, 0);
+    assert.equal(heard?.to, undefined);
+    assert.deepEqual(heard?.message.answers, [addressRecord('10.0.0.1')]);
+    await clock.advance(1_000);
+    net.say({ questions: [question(HOST, TYPE.A)] });
+    assert.equal(said().length, 1);
+  });
+
+  test('says that it has no address of another kind', async () => {
+    const { net, clock, said } = box();
+    await settle(clock);
+    said();
+    net.say({ questions: [question(HOST, 28)] });
+    const [answer] = said()[0]?.message.answers ?? [];
+    assert.equal(answer?.type, TYPE.NSEC);
+    assert.deepEqual(answer?.data, Buffer.concat([encodeName(HOST), Buffer.of(0, 1, 0x40)]));
+  });
+
+  test('answers for its services after a moment, with everything the asker needs next', async () => {
+    const { net, clock, said } = box();
+    await settle(clock);
+    said();
+    net.say({ questions: [question('_http._tcp.local', TYPE.PTR)] });
+    assert.deepEqual(said(), []);
+    await clock.advance(120);
+    const message = said()[0]?.message ?? assert.fail();
+    assert.deepEqual(named(message.answers), [`_http._tcp.local ${TYPE.PTR}`]);
+    assert.ok(named(message.additionals).includes(`${HOST} ${TYPE.A}`));
+    const service = message.additionals.find(({ type }) => type === TYPE.SRV);
+    assert.equal(service?.data.readUInt16BE(4), 8_080);
+  });
+
+  test('answers an asker that is no multicast DNS alone, with its question and for a short time', async () => {
+    const { net, clock, said } = box();
+    await settle(clock);
+    said();
+    net.say({ id: 77, questions: [question(HOST, TYPE.A)] }, { address: '10.0.0.5', port: 40_000 });
+    const { to, message } = said()[0] ?? assert.fail();
+    assert.equal(to, '10.0.0.5:40000');
+    assert.equal(message.id, 77);
+    assert.deepEqual(message.questions, [question(HOST, TYPE.A)]);
+    assert.deepEqual(message.answers, [{ ...addressRecord('10.0.0.1', 10), isUnique: false }]);
+  });
+
+  test('defends its name against one that asks for it later', async () => {
+    const clock = new TestClock();
+    const net = ether();
+    const first = box({ net, clock });
+    await settle(clock);
+    const second = box({ net, clock, addresses: ['10.0.0.2'] });
+    await settle(clock);
+    assert.deepEqual([first.mdns.hostName, second.mdns.hostName], [HOST, 'energy-gateway-2.local']);
+  });
+
+  test('lets one of two have the name that ask for it at the same time', async () => {
+    const clock = new TestClock();
+    const net = ether();
+    const lesser = box({ net, clock, addresses: ['10.0.0.1'] });
+    const greater = box({ net, clock, addresses: ['10.0.0.2'] });
+    await settle(clock);
+    await settle(clock);
+    assert.deepEqual([greater.mdns.hostName, lesser.mdns.hostName], [HOST, 'energy-gateway-2.local']);
+  });
+
+  test('asks again for its name when somebody says otherwise, and keeps it when nobody insists', async () => {
+    const { net, clock, mdns, said } = box();
+    await settle(clock);
+    said();
+    net.say({ isResponse: true, answers: [addressRecord('10.0.0.7')] });
+    await settle(clock);
+    assert.equal(mdns.hostName, HOST);
+    assert.deepEqual(
+      said().map(({ message }) => message.isResponse),
+      [false, false, false, true, true],
+    );
+  });
+
+  test('notices a network that comes and one that goes, and an address that changes', async () => {
+    const { clock, addresses, said } = box();
+    await settle(clock);
+    said();
+    addresses.splice(0, 1, '10.5.0.1', '10.6.0.1');
+    await clock.advance(LIMITS.mdns.lookMs);
+    await settle(clock);
+    const from = said().filter(({ message }) => message.isResponse);
+    assert.ok(from.some((heard) => heard.from === '10.5.0.1'));
+    assert.ok(from.some((heard) => heard.from === '10.6.0.1'));
+    // What was said there is taken back.
+    assert.ok(
+      from
+        .filter((heard) => heard.from === '10.0.0.1')
+        .every(({ message }) => message.answers.every(({ ttlS }) => ttlS === 0)),
+    );
+  });
+
+  test('says goodbye, and nothing more', async () => {
+    const { net, clock, mdns, said } = box();
+    await settle(clock);
+    said();
+    mdns.stop();
+    const [goodbye, ...more] = said();
+    assert.equal(more.length, 0);
+    assert.ok(goodbye?.message.answers.every(({ ttlS }) => ttlS === 0));
+    net.say({ questions: [question(HOST, TYPE.A)] });
+    await settle(clock);
+    assert.deepEqual(said(), []);
+  });
+});

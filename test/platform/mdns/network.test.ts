@@ -1,0 +1,30 @@
+/** The whole over real sockets, on the loopback only. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { addressOf, createMdns } from '../../../src/platform/mdns/index.ts';
+import { systemNetwork } from '../../../src/platform/mdns/network.ts';
+import { until } from '../../support/until.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+test('a machine that announces itself is found by its name, and not found after its goodbye', async (t) => {
+  const clock = createSystemClock();
+  const { log, lines } = recordingLog(clock);
+  const name = `energy-gateway-test-${process.pid}`;
+  const mdns = createMdns({ name, clock, log, network: systemNetwork(true) });
+  t.after(() => {
+    mdns.stop();
+    clock.close();
+  });
+  mdns.start(() => [{ type: '_http._tcp', port: 8_080 }]);
+  await until(() => lines.some(({ message }) => message === 'announced on the network'));
+  const options = {
+    clock,
+    addresses: ['127.0.0.1'],
+    resolve: () => Promise.reject(new Error('not found')),
+    limits: { localNameMs: 3_000 },
+  };
+  assert.equal(await addressOf(mdns.hostName, options), '127.0.0.1');
+  mdns.stop();
+  await assert.rejects(addressOf(mdns.hostName, { ...options, limits: { localNameMs: 300 } }), /not known/);
+});
