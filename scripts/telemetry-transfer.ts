@@ -11,11 +11,12 @@ import { UsageError } from './support/arguments.ts';
 const HELP = `Moves telemetry between gateways.
 
   npm run --silent telemetry-transfer -- export --token TOKEN --device ID --from TIME --to TIME [--folder DIR]
-  npm run --silent telemetry-transfer -- import --token TOKEN FILE...
+  npm run --silent telemetry-transfer -- import --token TOKEN [--device ID] FILE...
 
   --gateway URL  address of the gateway (default http://127.0.0.1:8080)
   --token TOKEN  access token; import needs the role OWNER
-  --device ID    id or slug; one file is written for every six hours that have data
+  --device ID    id or slug; exported is one file for every six hours that have data, imported is into this device
+                 instead of the one with the id in the file
   --from, --to   RFC 3339 or Unix seconds
   --folder DIR   where to write (default telemetry-export)
 
@@ -92,8 +93,26 @@ async function exportAll(
   }
 }
 
-async function importFile(gateway: Gateway, path: string): Promise<void> {
-  const body = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
+/** The file, with another device in the head when one is given. */
+async function* contentOf(path: string, device: string | undefined): AsyncGenerator<Uint8Array> {
+  let head: Buffer | undefined = device === undefined ? undefined : Buffer.alloc(0);
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    if (head === undefined) {
+      yield chunk;
+      continue;
+    }
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf(10);
+    if (end < 0) continue;
+    yield Buffer.from(head.toString('utf8', 0, end).replaceAll(/ device=[^ ,]+/g, () => ` device=${device}`));
+    yield head.subarray(end);
+    head = undefined;
+  }
+  if (head !== undefined) yield head;
+}
+
+async function importFile(gateway: Gateway, path: string, device: string | undefined): Promise<void> {
+  const body = Readable.toWeb(Readable.from(contentOf(path, device))) as ReadableStream<Uint8Array>;
   const answer = await request(gateway, 'import', {
     method: 'POST',
     headers: { 'Content-Type': 'text/csv' },
@@ -128,7 +147,7 @@ async function main(): Promise<void> {
     return;
   }
   const gateway = { url: values.gateway, token: values.token };
-  if (action === 'import') for (const file of files) await importFile(gateway, file);
+  if (action === 'import') for (const file of files) await importFile(gateway, file, values.device);
   else if (action === 'export') {
     if (values.device === undefined) throw new UsageError('--device is missing');
     const range = [secondsOf('from', values.from), secondsOf('to', values.to)] as const;

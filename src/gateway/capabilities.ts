@@ -129,6 +129,7 @@ function buildFlows(ground: Ground, { devices, connectivity, site }: Records, st
       migrationsDir: packagePath('migrations', 'history'),
       journalFolder,
       policy: retentionPolicy(config),
+      openSamples: config.telemetryOpenSamples,
       limits: LIMITS.telemetry,
     }),
     journalFolder,
@@ -146,7 +147,7 @@ function buildAppliance(
   { devices, provisioning }: Records,
   { telemetry }: Flows,
 ) {
-  const { clock, log, version } = options;
+  const { clock, config, log, version } = options;
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
   return createAppliance({
@@ -158,12 +159,20 @@ function buildAppliance(
     status: () => ({
       historyDegraded: telemetry.status()?.degraded ?? historyCommits.failure?.message,
       historySizeBytes: history.sizeBytes() + (telemetry.status()?.journalBytes ?? 0),
+      historyDaysLeft: telemetry.status()?.forecastDays,
+      historyDamagedParts: telemetry.status()?.damaged ?? 0,
       stateSizeBytes: state.sizeBytes(),
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,
       restarts: listening.restarts,
     }),
+    settings: {
+      telemetry_sample_days: config.telemetrySampleDays,
+      telemetry_minute_days: config.telemetryMinuteDays,
+      telemetry_quarter_days: config.telemetryQuarterDays,
+      history_max_bytes: config.historyMaxMib * 1_048_576,
+    },
     tellTelemetry: (values) => telemetry.appendOwn(own, values),
     tellProperties: (body) => {
       const stored = devices.takeProperties({ device: own, body, receivedAtMs: clock.wallMs() });

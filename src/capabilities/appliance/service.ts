@@ -12,6 +12,10 @@ export interface PartsStatus {
   /** Why history takes no data; undefined when all is well. */
   historyDegraded: string | undefined;
   historySizeBytes: number;
+  /** Days until the oldest telemetry is removed to make room; undefined: not known yet. */
+  historyDaysLeft: number | undefined;
+  /** Blocks and records of telemetry that could not be read since the start. */
+  historyDamagedParts: number;
   stateSizeBytes: number;
   brokerSessions: number;
   devicesOnline: number;
@@ -36,6 +40,8 @@ export interface ApplianceOptions {
   host: Host;
   version: string;
   status: () => PartsStatus;
+  /** What does not change while it runs and is known from elsewhere, as properties of its device. */
+  settings: Readonly<Record<string, number>>;
   /** Takes what the gateway's own device has measured. */
   tellTelemetry: (values: Record<string, unknown>) => void;
   tellProperties: (values: Record<string, unknown>) => void;
@@ -67,6 +73,7 @@ export function createAppliance(options: ApplianceOptions): Appliance {
     return [
       ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
+      ...(status.historyDamagedParts > 0 ? ['history_damaged'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
@@ -93,6 +100,8 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       disk_used_percent: rounded(100 - (load.diskFreeBytes / load.diskTotalBytes) * 100),
       disk_free_bytes: load.diskFreeBytes,
       history_size_bytes: status.historySizeBytes,
+      history_days_left: status.historyDaysLeft ?? null,
+      history_damaged_parts: status.historyDamagedParts,
       state_size_bytes: status.stateSizeBytes,
       broker_sessions: status.brokerSessions,
       devices_online: status.devicesOnline,
@@ -123,6 +132,7 @@ export function createAppliance(options: ApplianceOptions): Appliance {
         disk_total_bytes: host.load().diskTotalBytes,
         model: facts.model ?? null,
         serial_number: facts.serialNumber ?? null,
+        ...options.settings,
       });
       measureSafely();
       timer = clock.setRepeating(INTERVAL_MS, measureSafely);

@@ -15,6 +15,8 @@ export interface BlockSource extends LiveSource {
   /** All stored samples of one day in order of time, without those in the journal, into `into`. */
   readStored(seriesId: number, day: number, into: Samples): void;
   rollup(seriesId: number, resolution: Resolution, day: number): Rollup | undefined;
+  /** True when parts or the journal may hold samples of this stretch. */
+  hasRecent(seriesId: number, fromS: number, toS: number): boolean;
 }
 
 /** What of a series is not in day blocks. */
@@ -149,6 +151,7 @@ function createSource(
   const source: Omit<BlockSource, 'asOfNow'> = {
     readStored,
     rollup,
+    hasRecent,
     visit: (seriesId, fromS, toS, granularityS, visitor) => {
       for (let day = dayOf(fromS); day * DAY_S < toS; day++)
         visitDay(

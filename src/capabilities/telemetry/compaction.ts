@@ -30,6 +30,7 @@ export async function compactDays(
   const days = [...state.parts.daysBefore(beforeDay)].sort(([a], [b]) => a - b);
   for (const [day, seriesIds] of days) {
     if (!mayCompact(day)) continue;
+    state.working('roll-up');
     let compacted: number[] = [];
     let prepared: Prepared[] = [];
     for (const [index, seriesId] of seriesIds.entries()) {

@@ -6,9 +6,14 @@ import { kindOf, type Series, type SeriesKind } from './model.ts';
 import type { OpenData, OpenSeries } from './open-data.ts';
 import type { PartDirectory } from './part-directory.ts';
 
+/** What keeping house consists of. */
+export type Housework = 'sealing' | 'roll-up' | 'retention';
+
 export interface EngineState {
   readonly store: BlockStore;
   readonly log: Log;
+  /** Tells what the store is at; called before every piece of it. */
+  readonly working: (housework: Housework) => void;
   readonly definitions: Map<number, Series>;
   readonly parts: PartDirectory;
   /** Newest sample of each series among everything sealed. */

@@ -48,7 +48,16 @@ function keepHouse(): void {
     isHouseWaiting = false;
     await engine.keepHouse();
     acknowledge();
+    tellNews();
   });
+}
+
+function tellStatus(): void {
+  post({ kind: 'status', status: engine.status() });
+}
+
+function tellNews(): void {
+  if (engine.takeNews()) tellStatus();
 }
 
 /** An overloaded store says nothing, so that no further records come. */
@@ -87,6 +96,7 @@ async function answer(message: Extract<ToEngine, { kind: 'query' }>): Promise<vo
     post({ kind: 'done', id: message.id, error: String(error) });
   } finally {
     queries.delete(message.id);
+    tellNews();
   }
 }
 
@@ -149,11 +159,9 @@ onMessage((message) => {
 const content = engine.load();
 appliedSequence = content.lastSequence;
 post({ kind: 'ready', content });
-post({ kind: 'status', status: engine.status() });
+tellStatus();
 const houseTimer = clock.setRepeating(HOUSE_INTERVAL_MS, keepHouse);
-const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, () =>
-  post({ kind: 'status', status: engine.status() }),
-);
+const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, tellStatus);
 
 /** Lines go to the log of the gateway. */
 function createThreadLog(): Log {

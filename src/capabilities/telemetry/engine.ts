@@ -13,7 +13,7 @@ import { type BatchSink, createBatchReader } from './batch.ts';
 import { createBlockSource, type BlockSource } from './block-source.ts';
 import type { BlockStore } from './block-store.ts';
 import { compactDays } from './compaction.ts';
-import { dayOf, type EngineState, reportDamage } from './engine-state.ts';
+import { dayOf, type EngineState, type Housework, reportDamage } from './engine-state.ts';
 import { decodeLatest } from './latest-blob.ts';
 import type { PlacedValue } from './column-cursor.ts';
 import type { Series } from './model.ts';
@@ -72,6 +72,8 @@ export interface Engine {
   /** Seals everything that is open. @throws when the disk refuses */
   seal(): Promise<void>;
   status(): EngineStatus;
+  /** True once after housework or damage: the status says something else now. */
+  takeNews(): boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -83,9 +85,11 @@ const FULL_TRIES = 3;
 export function createEngine(options: EngineOptions): Engine {
   const { store, clock, limits, policy, log } = options;
   const reader = createBatchReader();
+  const housework = createHouseworkLog(log);
   const state: EngineState = {
     store,
     log,
+    working: housework.begins,
     definitions: new Map(),
     parts: new PartDirectory(),
     latest: new Map(),
@@ -104,6 +108,7 @@ export function createEngine(options: EngineOptions): Engine {
   let sealingUpTo = { sequence: 0, fromSequence: 1, nextSeriesId: 1 };
   let degraded: string | undefined;
   const compactedAtMs = new Map<number, number>();
+  let damagedTold = 0;
 
   function newOpenData(): OpenData {
     return createOpenData({
@@ -188,6 +193,7 @@ export function createEngine(options: EngineOptions): Engine {
     }
     await sealSamples(state, state.sealing, sealingUpTo);
     state.sealing = undefined;
+    housework.ends();
     options.onSealed(sealingUpTo.fromSequence, sealingUpTo.nextSeriesId);
   }
 
@@ -199,6 +205,7 @@ export function createEngine(options: EngineOptions): Engine {
       if (freed === 0) break;
       failure = await keepHouseOnce().then(() => undefined, asError);
     }
+    housework.ends();
     if (failure)
       log.warnLimited('telemetry-store', 60_000, 'telemetry store cannot write, will be tried again', {
         error: failure,
@@ -276,12 +283,46 @@ export function createEngine(options: EngineOptions): Engine {
         degraded,
       };
     },
+    takeNews: () => {
+      const hasNews = housework.takeDone() || state.damaged !== damagedTold;
+      damagedTold = state.damaged;
+      return hasNews;
+    },
   };
 }
 
 const isFull = (error: Error | undefined): boolean => (error as { code?: unknown })?.code === 'SQLITE_FULL';
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+/** Lines for whoever wants to see the store at work, as `npm run crash-check` does. */
+function createHouseworkLog(log: Log): {
+  begins: (housework: Housework) => void;
+  ends: () => void;
+  /** True once after some of it was done. */
+  takeDone: () => boolean;
+} {
+  let present: Housework | undefined;
+  let isDone = false;
+  return {
+    begins: (housework) => {
+      if (housework === present) return;
+      present = housework;
+      log.debug('telemetry store is keeping house', { housework });
+    },
+    ends: () => {
+      if (present === undefined) return;
+      log.debug('telemetry store is done with it', { housework: present });
+      present = undefined;
+      isDone = true;
+    },
+    takeDone: () => {
+      const wasDone = isDone;
+      isDone = false;
+      return wasDone;
+    },
+  };
+}
 
 interface DueTimes {
   seal(openSamples: number): boolean;

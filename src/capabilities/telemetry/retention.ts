@@ -43,6 +43,7 @@ export function retentionPolicy(options: {
   };
 }
 
+const DAY_S = 86_400;
 /** G: share of the limit above which the oldest is removed, whatever its age. */
 const FULL_SHARE = 0.9;
 /** G: series gone through between two pauses when there is nothing to do. */
@@ -65,14 +66,17 @@ export async function expire(
       [60, today - Math.max(policy.minuteDays, sampleDays)],
       [900, today - Math.max(policy.quarterDays, policy.minuteDays, sampleDays)],
     ];
-    for (const [resolution, beforeDay] of limits)
-      for (;;) {
-        const day = store.firstDay(series.id, resolution, 0);
-        if (day === undefined || day >= beforeDay) break;
+    for (const [resolution, beforeDay] of limits) {
+      let day = store.firstDay(series.id, resolution, 0);
+      for (; day !== undefined && day < beforeDay; day = store.firstDay(series.id, resolution, day + 1)) {
+        // What is on its way into the block would be missing in the cells.
+        if (resolution === 1 && source.hasRecent(series.id, day * DAY_S, (day + 1) * DAY_S)) continue;
+        state.working('retention');
         removeDay(state, source, series.id, resolution, day, true);
         removed++;
         await state.pause();
       }
+    }
     if (++looked % SERIES_PER_TURN === 0) await state.pause();
   }
   return removed;
@@ -130,6 +134,7 @@ export async function makeRoom(
     const keepsCells = store.size().usedBytes < policy.sizeMaxBytes * ((1 + FULL_SHARE) / 2);
     for (const seriesId of state.definitions.keys()) {
       if (store.firstDay(seriesId, oldest.resolution, 0) !== oldest.day) continue;
+      state.working('retention');
       removeDay(state, source, seriesId, oldest.resolution, oldest.day, keepsCells);
       removed++;
       await state.pause();

@@ -209,7 +209,10 @@ export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
   }
 }
 
-/** Both together; where both have a slot, that of `newer` counts. */
+/**
+ * Both together. Where both have a cell, the one of more samples counts, of equally many the newer one: so the
+ * same samples may come any number of times, and single late ones do not replace what many others said.
+ */
 export function mergeRollups(older: Rollup, newer: Rollup): Rollup {
   const merged = emptyRollup(newer.kind, older.count + newer.count, !!(older.exact ?? newer.exact));
   const codes = new Map<string, number>();
@@ -246,9 +249,12 @@ export function mergeRollups(older: Rollup, newer: Rollup): Rollup {
     const before = a < older.count ? (older.starts[a] as number) : Number.POSITIVE_INFINITY;
     const after = b < newer.count ? (newer.starts[b] as number) : Number.POSITIVE_INFINITY;
     if (before < after) copy(older, a++);
+    else if (after < before) copy(newer, b++);
     else {
-      if (before === after) a++;
-      copy(newer, b++);
+      const isOlderFuller = (older.counts[a] as number) > (newer.counts[b] as number);
+      copy(isOlderFuller ? older : newer, isOlderFuller ? a : b);
+      a++;
+      b++;
     }
   }
   return merged;

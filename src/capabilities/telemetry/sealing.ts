@@ -29,6 +29,7 @@ export async function sealSamples(
   open: ReadonlyMap<number, OpenSeries>,
   upTo: SealedUpTo,
 ): Promise<number> {
+  state.working('sealing');
   const refs: PartRef[] = [];
   const column = new Samples('number', 4_096);
   const { store } = state;

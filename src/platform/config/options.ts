@@ -245,6 +245,16 @@ export const OPTIONS = [
     purpose: 'Days for which quarter-hour averages are kept.',
   },
   {
+    name: 'telemetry_open_samples',
+    type: 'integer',
+    unit: 'samples',
+    min: 10_000,
+    max: 4_000_000,
+    default: 2_000_000,
+    purpose:
+      'Samples that the journal holds before history.db takes them; fewer need less memory and restart quicker, more spare the flash.',
+  },
+  {
     name: 'history_max_mib',
     type: 'integer',
     unit: 'MiB',

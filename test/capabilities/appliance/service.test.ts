@@ -21,6 +21,8 @@ const LOAD: HostLoad = {
 const STATUS: PartsStatus = {
   historyDegraded: undefined,
   historySizeBytes: 10,
+  historyDaysLeft: 400,
+  historyDamagedParts: 0,
   stateSizeBytes: 20,
   brokerSessions: 3,
   devicesOnline: 2,
@@ -58,6 +60,7 @@ function start(t: TestContext, wallMs?: number) {
     host,
     version: '1.2.3',
     status: () => box.status,
+    settings: { history_max_bytes: 64 },
     tellTelemetry: (values) => void told.push(values),
     tellProperties: (values) => void properties.push(values),
   });
@@ -102,6 +105,7 @@ describe('the gateway as a device', () => {
     assert.equal(properties[0]?.['version'], '1.2.3');
     assert.equal(properties[0]?.['hostname'], 'box');
     assert.equal(properties[0]?.['serial_number'], null);
+    assert.equal(properties[0]?.['history_max_bytes'], 64);
     box.status = { ...STATUS, telemetryValues: 500 };
     await clock.advance(10_000);
     assert.equal(told.length, 2);
@@ -116,6 +120,8 @@ describe('the gateway as a device', () => {
       disk_used_percent: 60,
       disk_free_bytes: 400,
       history_size_bytes: 10,
+      history_days_left: 400,
+      history_damaged_parts: 0,
       state_size_bytes: 20,
       broker_sessions: 3,
       devices_online: 2,
@@ -138,6 +144,8 @@ describe('the gateway as a device', () => {
     box.status = { ...STATUS, historyDegraded: 'disk full' };
     assert.deepEqual(await alertsAfter(10_000), ['history_degraded']);
     assert.equal(told.at(-1)?.['status'], 'degraded');
+    box.status = { ...STATUS, historyDamagedParts: 1 };
+    assert.deepEqual(await alertsAfter(10_000), ['history_damaged']);
     box.status = { ...STATUS, restarts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['service_restarted']);
     assert.deepEqual(await alertsAfter(3_590_000), ['service_restarted']);

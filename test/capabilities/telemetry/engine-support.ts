@@ -245,3 +245,38 @@ function aggregated(bucket: readonly StoredValue[], aggregation: PlannedColumn['
       });
   }
 }
+
+export const DAY_S = 86_400;
+/** Midnight before the clock of the tests. */
+export const TODAY_S = Date.UTC(2026, 2, 1) / 1_000;
+
+/** A day of samples, one every `stepS` seconds. */
+export function writeDay(engine: TestEngine, series: TestSeries, dayStartS: number, stepS = 60): void {
+  for (let from = 0; from < DAY_S; from += stepS * 500)
+    engine.write(
+      Array.from({ length: Math.min(500, Math.ceil((DAY_S - from) / stepS)) }, (_, index) => {
+        const at = from + index * stepS;
+        return [series, dayStartS + at, Math.round(2_300 + 100 * Math.sin(at / 5_000)) / 10];
+      }),
+    );
+}
+
+export async function keepHouse(engine: TestEngine, days = 0): Promise<void> {
+  for (let day = 0; day < days; day++) {
+    await engine.clock.advance(DAY_S * 1_000);
+    await engine.engine.keepHouse();
+  }
+  await engine.clock.advance(3_600_000);
+  await engine.engine.seal();
+  await engine.engine.keepHouse();
+}
+
+export function countRows(
+  engine: TestEngine,
+  series: TestSeries,
+  granularityS: number,
+  fromS: number,
+  toS: number,
+): number {
+  return engine.rows({ fromS, toS, granularityS }, [{ of: series, aggregation: 'last' }]).length;
+}
