@@ -3,15 +3,17 @@ import { readdirSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { decimal, UsageError } from './support/arguments.ts';
 import type { Benchmark } from './support/benchmark.ts';
 
 const FOLDER = join(import.meta.dirname, 'bench');
 
-const HELP = `Usage: npm run bench [-- <name> [--small]]
+const HELP = `Usage: npm run bench [-- <name> [--small] [--set <parameter>=<number>]…]
 
 Without a name: lists the benchmarks.
 
   --small  little work: shows that the benchmark runs, the figures mean nothing
+  --set    another value of a parameter; those there are and their values are printed when it runs
   --help   this text`;
 
 /** All benchmarks, by file name. */
@@ -29,12 +31,14 @@ export async function runBenchmark(
   benchmark: Benchmark,
   size: 'small' | 'large',
   write: (line: string) => void,
+  changes: Readonly<Record<string, number>> = {},
 ): Promise<void> {
+  const parameters = { ...benchmark[size], ...changes };
   write(`benchmark   ${benchmark.name}: ${benchmark.describe}`);
-  write(`parameters  ${JSON.stringify(benchmark[size])} (${size})`);
+  write(`parameters  ${JSON.stringify(parameters)} (${size})`);
   if (benchmark.seed !== undefined) write(`seed        ${benchmark.seed}`);
   write(`machine     ${machine()}`);
-  const checksum = await benchmark.run(benchmark[size], (label, value, unit = '') => {
+  const checksum = await benchmark.run(parameters, (label, value, unit = '') => {
     write(`${figure(value).padStart(16)} ${unit.padEnd(10)} ${label}`);
   });
   if (checksum !== undefined) write(`checksum    ${checksum}`);
@@ -57,7 +61,11 @@ function figure(value: number | string): string {
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { small: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+    options: {
+      small: { type: 'boolean', default: false },
+      set: { type: 'string', multiple: true, default: [] },
+      help: { type: 'boolean', default: false },
+    },
   });
   if (values.help) {
     console.log(HELP);
@@ -74,8 +82,30 @@ async function main(): Promise<number> {
     console.error(`no benchmark is called ${name}; there are: ${all.map((each) => each.name).join(', ')}`);
     return 1;
   }
-  await runBenchmark(benchmark, values.small ? 'small' : 'large', console.log);
+  const size = values.small ? 'small' : 'large';
+  await runBenchmark(benchmark, size, console.log, changesOf(values.set, benchmark[size]));
   return 0;
 }
 
-if (import.meta.main) process.exitCode = await main();
+/** @throws UsageError for a parameter that the benchmark does not have */
+function changesOf(
+  settings: readonly string[],
+  parameters: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const pairs = settings.map((setting) => {
+    const [name = '', text] = setting.split('=');
+    const value = decimal(`set ${name}`, text ?? '', 0, Number.MAX_SAFE_INTEGER) ?? 0;
+    if (!Object.hasOwn(parameters, name)) throw new UsageError(`no parameter is called ${name}`);
+    return [name, value] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+if (import.meta.main)
+  try {
+    process.exitCode = await main();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    process.exitCode = 2;
+  }

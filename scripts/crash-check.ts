@@ -21,9 +21,10 @@ const HELP = `Kills the gateway at random moments and checks that nothing acknow
 
 Devices send telemetry, logs and properties and answer commands; callers rename devices and run commands. A
 journal notes what the gateway acknowledged. After every restart all of it is read back through the API: each
-acknowledged sample, log entry, property, name and execution must be there exactly once. About every fifth
-kill comes twice, the second time while the gateway starts. Uses a temporary data folder and free ports.
-Exit code 1 when anything is missing, doubled or wrong.
+acknowledged sample, log entry, property, name and execution must be there exactly once. Meanwhile old
+telemetry is imported that expires early. In turn the gateway is killed while it serves, while its store seals,
+rolls up, lets samples expire, and while it starts; the column phase says what its log says it was at. Uses a
+temporary data folder and free ports. Exit code 1 when anything is missing, doubled or wrong.
 `;
 
 async function main(): Promise<number> {

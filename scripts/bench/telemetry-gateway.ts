@@ -3,10 +3,10 @@
  * real time, then as fast as it takes it. Runs the bundle when `npm run build` has made one.
  */
 import { readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
-import { createGatewayClient, type GatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
+import { createGatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
 import {
   createGatewayHome,
   createTokens,
@@ -18,13 +18,12 @@ import {
 import { publish } from '../support/telemetry-end-to-end.ts';
 import type { DeviceLogin } from '../support/telemetry-load-parameters.ts';
 import { provisionWorkload } from '../support/workload-blueprints.ts';
+import { watchedFigures, watchFlags } from '../support/watched-process.ts';
 import { createWorkload } from '../support/workload.ts';
 
 const SEED = 1;
-const MEBIBYTE = 1_048_576;
+const MEGABYTE = 1_000_000;
 const SAMPLE_MS = 500;
-/** How often the gateway measures itself. */
-const OWN_INTERVAL_S = 10;
 /** One device of the workload at full speed sends far more than a real one may. */
 const NO_RATE_LIMIT = { GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000', GATEWAY_MQTT_MESSAGE_BURST: '1000000' };
 
@@ -43,23 +42,24 @@ export const benchmark: Benchmark<Parameters> = {
   describe:
     'Workload W at QoS 1 through the whole gateway process: memory, event-loop delay, values per second.',
   small: { devices: 3, pacedSeconds: 5, paceMs: 20, seconds: 100, window: 20 },
-  large: { devices: 50, pacedSeconds: 180, paceMs: 1_000, seconds: 5_000, window: 50 },
+  large: { devices: 50, pacedSeconds: 90, paceMs: 1_000, seconds: 5_000, window: 50 },
   seed: SEED,
   run: async (parameters, report) => {
     const clock = createSystemClock();
     const made = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
     const home = { ...made, environment: { ...made.environment, ...NO_RATE_LIMIT } };
-    const gateway = startGateway(home, clock);
+    const watchFile = join(home.folder, 'figures.jsonl');
+    const gateway = startGateway(home, clock, watchFlags(watchFile));
     try {
       report('program', relative('.', home.entries.main));
       await gateway.healthy();
       const load = await prepare(home, clock, parameters);
-      report('resident before the load', residentBytes(gateway.pid) / MEBIBYTE, 'MiB');
+      report('resident before the load', residentBytes(gateway.pid) / MEGABYTE, 'MB');
       const { devices, pacedSeconds, paceMs, seconds } = parameters;
       const paced = { title: `one second every ${paceMs} ms`, seconds: pacedSeconds, paceMs, lateS: 0 };
       const fast = { title: 'as fast as possible', seconds, paceMs: 0, lateS: 86_400 };
       for (const phase of [paced, fast])
-        await measure({ ...load, pid: gateway.pid, devices, ...phase }, report);
+        await measure({ ...load, pid: gateway.pid, watchFile, devices, ...phase }, report);
     } finally {
       await gateway.end('SIGTERM');
       home.remove();
@@ -70,7 +70,6 @@ export const benchmark: Benchmark<Parameters> = {
 };
 
 interface Load {
-  client: GatewayClient;
   clock: Clock;
   logins: readonly DeviceLogin[];
   port: number;
@@ -84,12 +83,13 @@ async function prepare(home: GatewayHome, clock: Clock, { devices, window }: Par
   const logins = await provisionWorkload(client, workload, (zip) =>
     uploadBlueprint(home.baseUrl, tokens[0] ?? '', zip),
   );
-  return { client, clock, logins, port: home.mqttPort, window };
+  return { clock, logins, port: home.mqttPort, window };
 }
 
 interface Phase extends Load {
   title: string;
   pid: number;
+  watchFile: string;
   devices: number;
   seconds: number;
   paceMs: number;
@@ -98,58 +98,37 @@ interface Phase extends Load {
 }
 
 async function measure(phase: Phase, report: Report): Promise<void> {
-  const { title, pid, devices, logins, port, window, seconds, paceMs, clock } = phase;
+  const { title, pid, watchFile, devices, logins, port, window, seconds, paceMs, clock } = phase;
   const resident: number[] = [];
-  const delaysMs: number[] = [];
-  const watch = clock.setRepeating(SAMPLE_MS, () => void resident.push(residentBytes(pid)));
-  const before = cpuMs(pid);
-  let isSending = true;
-  const own = watchOwnTelemetry(phase, () => isSending, delaysMs);
+  const before = { cpuMs: cpuMs(pid), writtenBytes: writtenBytes(pid) };
   const startS = Math.floor(clock.wallMs() / 1_000) - phase.lateS;
   const load = { port, logins, seed: SEED, devices, startS, seconds, window, paceMs };
+  await watchedFigures(pid, watchFile, clock);
+  const watch = clock.setRepeating(SAMPLE_MS, () => void resident.push(residentBytes(pid)));
   const { values, elapsedMs } = await publish(load);
-  isSending = false;
   watch.cancel();
-  await own;
-  const usedMs = cpuMs(pid) - before;
+  const figures = await watchedFigures(pid, watchFile, clock);
   resident.push(residentBytes(pid));
+  const usedMs = cpuMs(pid) - before.cpuMs;
   report(`${title}: acknowledged`, (values / elapsedMs) * 1_000, 'values/s');
   report(`${title}: processor time of all threads`, (usedMs * 1e3) / values, 'µs/value');
   report(`${title}: share of one core`, (usedMs / elapsedMs) * 100, '%');
-  report(`${title}: resident, largest`, Math.max(...resident) / MEBIBYTE, 'MiB');
-  report(`${title}: resident, at the end`, (resident.at(-1) ?? 0) / MEBIBYTE, 'MiB');
-  delaysMs.sort((a, b) => a - b);
-  report(`${title}: event-loop delay, 99 %, median of 10 s`, delaysMs[delaysMs.length >> 1] ?? 0, 'ms');
-  report(`${title}: event-loop delay, 99 %, largest of 10 s`, delaysMs.at(-1) ?? 0, 'ms');
-}
-
-/** The gateway measures itself regularly; each of its figures is taken once. */
-async function watchOwnTelemetry(phase: Phase, isSending: () => boolean, delaysMs: number[]): Promise<void> {
-  const seen = new Set<number>();
-  const fullSinceS = phase.clock.wallMs() / 1_000 + OWN_INTERVAL_S;
-  const { devices } = (await phase.client.json({ path: '/devices?limit=1000' })) as {
-    devices: { id: string; type: string }[];
-  };
-  const own = devices.find(({ type }) => type === 'GATEWAY')?.id ?? '';
-  const path = `/telemetry/latest?devices[${own}]=event_loop_delay_ms`;
-  let isLast = false;
-  do {
-    isLast = !isSending();
-    const { telemetry } = (await phase.client.json({ path })) as {
-      telemetry: Record<string, Record<string, { value?: number; timestamp?: number }>>;
-    };
-    const { value, timestamp } = telemetry[own]?.['event_loop_delay_ms'] ?? {};
-    if (value !== undefined && timestamp !== undefined && !seen.has(timestamp)) {
-      seen.add(timestamp);
-      // The first one is of the time before, too.
-      if (timestamp >= fullSinceS || isLast) delaysMs.push(value);
-    }
-    await phase.clock.sleep(isLast ? 0 : SAMPLE_MS);
-  } while (!isLast);
+  report(`${title}: written to disk`, (writtenBytes(pid) - before.writtenBytes) / values, 'bytes/value');
+  report(`${title}: resident, largest`, Math.max(...resident) / MEGABYTE, 'MB');
+  report(`${title}: resident, at the end`, (resident.at(-1) ?? 0) / MEGABYTE, 'MB');
+  report(`${title}: JavaScript heap in use, main thread`, figures.heapUsedBytes / MEGABYTE, 'MB');
+  report(`${title}: event-loop delay, median`, figures.delayP50Ms, 'ms');
+  report(`${title}: event-loop delay, 99 %`, figures.delayP99Ms, 'ms');
+  report(`${title}: event-loop delay, largest`, figures.delayMaxMs, 'ms');
 }
 
 /** Processor time of the process so far, by /proc/<pid>/stat in hundredths of a second (proc_pid_stat(5)). */
 function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Bytes that the process caused to be written to disks (proc_pid_io(5)). */
+function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 }

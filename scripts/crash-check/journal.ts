@@ -5,7 +5,7 @@
 
 /** One thing that is wrong, in words that name the exact item. */
 export interface Problem {
-  kind: 'lost' | 'doubled' | 'wrong' | 'stop';
+  kind: 'lost' | 'doubled' | 'wrong' | 'stop' | 'missed';
   item: string;
 }
 

@@ -6,7 +6,7 @@ const PROBLEMS_SHOWN = 50;
 
 const COLUMNS: readonly [title: string, cell: (report: KillReport) => string][] = [
   ['kill', (report) => String(report.number)],
-  ['phase', (report) => (report.whileStarting ? 'starting' : 'serving')],
+  ['phase', (report) => report.phase],
   ['after ms', (report) => report.afterMs.toFixed(0)],
   ['end ms', (report) => report.exit.tookMs.toFixed(0)],
   ['restart ms', (report) => report.restartMs.toFixed(0)],

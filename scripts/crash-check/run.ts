@@ -10,8 +10,10 @@ import {
 } from '../support/gateway-process.ts';
 import { startCallers } from './callers.ts';
 import type { DeviceActor } from './device-actor.ts';
+import { createHistorian, type Historian, HISTORY_OPTIONS } from './historian.ts';
+import { HOUSEWORK, type Housework, HouseworkWatch } from './housework.ts';
 import type { Problem } from './journal.ts';
-import { type Verdict, verify, type World } from './verify.ts';
+import { type Verdict, verify } from './verify.ts';
 import { populate, type PopulatedWorld } from './world.ts';
 
 export interface CrashCheckOptions {
@@ -31,11 +33,13 @@ export interface CrashCheckOptions {
   say: (text: string) => void;
 }
 
+/** What the gateway was at: starting, serving and nothing else, or keeping house besides. */
+export type Phase = 'starting' | 'serving' | Housework;
+
 export interface KillReport extends Verdict {
   number: number;
-  /** The gateway was killed while starting, before it served. */
-  whileStarting: boolean;
-  /** Since it served, or since its start. */
+  phase: Phase;
+  /** Since it served, since its start, or since the housework was seen. */
   afterMs: number;
   exit: GatewayExit;
   /** From the start of the process to the first good answer of /healthz. */
@@ -44,8 +48,13 @@ export interface KillReport extends Verdict {
 }
 
 const CONNECT_TIMEOUT_MS = 30_000;
-const START_KILL_PROBABILITY = 0.2;
+/** In turn, so that few kills reach each of them. */
+const AIMS: readonly Phase[] = ['serving', 'sealing', 'roll-up', 'retention', 'starting'];
 const START_KILL_MS_MAX = 1_500;
+/** Housework is a matter of a tenth of a second here. */
+const HOUSEWORK_KILL_MS_MAX = 40;
+const HOUSEWORK_TIMEOUT_MS = 20_000;
+const HOUSEWORK_POLL_MS = 2;
 /** The promise of the issue for a graceful stop. */
 const STOP_MS_MAX = 10_000;
 /** Time for every device to have something acknowledged before the first kill. */
@@ -53,7 +62,10 @@ const WARM_UP_MS = 1_500;
 
 /** @returns every problem found, empty when nothing acknowledged was lost or doubled */
 export async function crashCheck(options: CrashCheckOptions): Promise<Problem[]> {
-  const home = await createGatewayHome(options.program);
+  const made = await createGatewayHome(options.program);
+  // The log says at this level what the store is at.
+  const environment = { ...made.environment, ...HISTORY_OPTIONS, GATEWAY_LOG_LEVEL: 'debug' };
+  const home = { ...made, environment };
   const check = new CrashCheck(options, home);
   try {
     return await check.run();
@@ -70,6 +82,7 @@ class CrashCheck {
   #gateway: GatewayProcess;
   #run = 1;
   #actors: readonly DeviceActor[] = [];
+  #housework: HouseworkWatch;
   #stopCallers: (() => Promise<void>) | undefined;
 
   constructor(options: CrashCheckOptions, home: GatewayHome) {
@@ -77,6 +90,7 @@ class CrashCheck {
     this.#home = home;
     this.#random = createRandom(options.seed);
     this.#gateway = startGateway(home, options.clock);
+    this.#housework = new HouseworkWatch(home.logFile);
   }
 
   async run(): Promise<Problem[]> {
@@ -93,12 +107,15 @@ class CrashCheck {
     });
     await clock.sleep(WARM_UP_MS);
     const problems: Problem[] = [];
+    const phases: Phase[] = [];
     for (let number = 1; number <= kills; number += 1) {
       const report = await this.#killAndVerify(world, number);
       problems.push(...report.problems);
+      phases.push(report.phase);
       this.#options.onKill(report);
     }
-    return problems;
+    say(`killed while ${AIMS.map((aim) => `${aim}: ${countOf(phases, aim)}`).join(', ')}`);
+    return [...problems, ...missedPhases(phases)];
   }
 
   async close(): Promise<void> {
@@ -108,29 +125,24 @@ class CrashCheck {
     await stopped;
   }
 
-  async #killAndVerify(world: World, number: number): Promise<KillReport> {
+  async #killAndVerify(world: CheckedWorld, number: number): Promise<KillReport> {
     const { clock, signal } = this.#options;
-    const whileStarting = number > 1 && this.#random.chance(START_KILL_PROBABILITY);
-    const afterMs = this.#random.between(50, whileStarting ? START_KILL_MS_MAX : this.#options.serveMsMax);
-    const exits: GatewayExit[] = [];
-    if (whileStarting) {
-      // One kill while it serves, and one more before it serves again.
-      exits.push(await this.#gateway.end('SIGKILL'));
-      this.#restart();
-    }
-    await clock.sleep(afterMs);
+    const { phase, afterMs } = await this.#reach(world, AIMS[(number - 1) % AIMS.length] ?? 'serving');
     const exit = await this.#gateway.end(signal);
-    exits.push(exit);
+    // The last line of its log counts: it may have come to another piece of work meanwhile.
+    const last = phase === 'starting' ? phase : (this.#housework.present() ?? 'serving');
     this.#restart();
     const restartMs = await this.#gateway.healthy();
     const beganMs = clock.monotonicMs();
     const verdict = await verify(world, this.#gateway.startedAtMs);
+    const history = await world.historian.verify();
     await this.#allConnected();
     return {
       ...verdict,
-      problems: [...this.#judgeExit(exit, whileStarting), ...verdict.problems],
+      samples: verdict.samples + world.historian.valueCount,
+      problems: [...this.#judgeExit(exit, phase === 'starting'), ...verdict.problems, ...history],
       number,
-      whileStarting,
+      phase: last,
       afterMs,
       exit,
       restartMs,
@@ -138,8 +150,50 @@ class CrashCheck {
     };
   }
 
+  /** Resolves when it is time to kill. */
+  async #reach(world: CheckedWorld, aim: Phase): Promise<{ phase: Phase; afterMs: number }> {
+    const { clock, serveMsMax } = this.#options;
+    const atMost =
+      aim === 'serving' ? serveMsMax : aim === 'starting' ? START_KILL_MS_MAX : HOUSEWORK_KILL_MS_MAX;
+    const afterMs = this.#random.between(aim === 'serving' || aim === 'starting' ? 50 : 0, atMost);
+    if (aim === 'starting') await this.#killAndRestart();
+    else if (aim === 'retention') {
+      // It is due once an hour, and at the start.
+      await this.#writeHistoryUntil(world.historian, 'roll-up');
+      await this.#until(() => this.#housework.present() === undefined);
+      await this.#killAndRestart();
+      await this.#until(() => this.#housework.present() === aim);
+    } else if (aim !== 'serving') await this.#writeHistoryUntil(world.historian, aim);
+    await clock.sleep(afterMs);
+    return { phase: aim, afterMs };
+  }
+
+  /** One kill while it serves, so that the next one meets the start and what is done there. */
+  async #killAndRestart(): Promise<void> {
+    await this.#gateway.end('SIGKILL');
+    this.#restart();
+  }
+
+  /** Goes on writing afterwards: the next kill ends it. */
+  async #writeHistoryUntil(historian: Historian, housework: Housework): Promise<void> {
+    const enough = new AbortController();
+    const written = historian.write(enough.signal);
+    await this.#until(() => this.#housework.present() === housework);
+    enough.abort();
+    // A refusal is a fault of the check; a gateway that is killed is none.
+    written.catch((error: unknown) => this.#options.say(String(error)));
+  }
+
+  /** Resolves when it is so, or does not come to be. */
+  async #until(isSo: () => boolean): Promise<void> {
+    const { clock } = this.#options;
+    const deadlineMs = clock.monotonicMs() + HOUSEWORK_TIMEOUT_MS;
+    while (!isSo() && clock.monotonicMs() < deadlineMs) await clock.sleep(HOUSEWORK_POLL_MS);
+  }
+
   #restart(): void {
     this.#run += 1;
+    this.#housework = new HouseworkWatch(this.#home.logFile);
     this.#gateway = startGateway(this.#home, this.#options.clock);
   }
 
@@ -159,7 +213,7 @@ class CrashCheck {
     return problems;
   }
 
-  async #populate(): Promise<PopulatedWorld> {
+  async #populate(): Promise<CheckedWorld> {
     const world = await populate({
       ...this.#options,
       home: this.#home,
@@ -167,7 +221,8 @@ class CrashCheck {
       run: () => this.#run,
     });
     this.#actors = world.actors;
-    return world;
+    const historian = await createHistorian(world, this.#options.devices);
+    return { ...world, historian };
   }
 
   async #allConnected(): Promise<void> {
@@ -181,4 +236,19 @@ class CrashCheck {
       await clock.sleep(20);
     }
   }
+}
+
+type CheckedWorld = PopulatedWorld & { historian: Historian };
+
+function countOf(phases: readonly Phase[], phase: Phase): number {
+  return phases.filter((each) => each === phase).length;
+}
+
+/** A check that aimed at something three times and never met it says nothing about it. */
+function missedPhases(phases: readonly Phase[]): Problem[] {
+  if (phases.length < 3 * AIMS.length) return [];
+  return HOUSEWORK.filter((each) => countOf(phases, each) === 0).map((housework) => ({
+    kind: 'missed',
+    item: `no kill fell into ${housework}`,
+  }));
 }

@@ -31,25 +31,28 @@ export interface Verdict {
 
 const REQUESTS_AT_ONCE = 6;
 const LOG_PAGE = 50;
+/** What a message brought can be read after its group commit, a second later at most. */
+const SETTLE_MS = 2_000;
 const EXECUTION_PAGE = 500;
 const AVERAGE_BUCKET_S = 10;
 /** Devices per request: the query of more would not fit the limit of the request line. */
 const LATEST_DEVICES = 10;
 
 export async function verify(world: World, runStartedAtMs: number): Promise<Verdict> {
+  const settled = { atMs: world.clock.wallMs(), monotonicMs: world.clock.monotonicMs() };
+  const logs = world.actors.map((actor) => actor.logs.acknowledged());
   const executions = await verifyExecutions(world, runStartedAtMs);
   const records = await verifyDeviceRecords(world);
   const latest = await verifyLatest(world);
-  const perDevice = await inParallel(world.actors, REQUESTS_AT_ONCE, async (actor) => {
-    const series = await verifySeries(world, actor);
-    const logs = await verifyLogs(world, actor);
-    return { series, logs };
-  });
-  const sum = (count: (one: (typeof perDevice)[number]) => number): number =>
-    perDevice.reduce((total, one) => total + count(one), 0);
+  const series = await inParallel(world.actors, REQUESTS_AT_ONCE, (actor) => verifySeries(world, actor));
+  // Pages shift when an entry of before comes to light between two of them.
+  await world.clock.sleep(Math.max(0, settled.monotonicMs + SETTLE_MS - world.clock.monotonicMs()));
+  const logProblems = await inParallel(world.actors, REQUESTS_AT_ONCE, (actor, index) =>
+    verifyLogs(world, actor, logs[index] ?? [], settled.atMs),
+  );
   return {
-    samples: sum(({ series }) => series.judged),
-    logs: sum(({ logs }) => logs.judged),
+    samples: series.reduce((total, { judged }) => total + judged, 0),
+    logs: logs.reduce((total, required) => total + required.length, 0),
     settings: world.actors.reduce((total, actor) => total + actor.name.acknowledgedCount, 0),
     properties: world.actors.reduce((total, actor) => total + actor.property.acknowledgedCount, 0),
     executions: world.executions.acknowledgedCount,
@@ -57,7 +60,8 @@ export async function verify(world: World, runStartedAtMs: number): Promise<Verd
       ...executions,
       ...records,
       ...latest,
-      ...perDevice.flatMap(({ series, logs }) => [...series.problems, ...logs.problems]),
+      ...series.flatMap(({ problems }) => problems),
+      ...logProblems.flat(),
     ],
   };
 }
@@ -171,13 +175,14 @@ async function series(
   return rows.map((row) => [row[0] ?? '', ...places.map((place) => row[place] ?? '')]);
 }
 
+/** A fixed end, so that pages do not shift while the device goes on. */
 async function verifyLogs(
   world: World,
   actor: DeviceActor,
-): Promise<{ judged: number; problems: Problem[] }> {
-  const required = actor.logs.acknowledged();
-  // A fixed end, so that pages do not shift while the device goes on.
-  const until = encodeURIComponent(new Date(world.clock.wallMs()).toISOString());
+  required: readonly string[],
+  untilMs: number,
+): Promise<Problem[]> {
+  const until = encodeURIComponent(new Date(untilMs).toISOString());
   const found: string[] = [];
   for (let offset = 0; ; offset += LOG_PAGE) {
     const answer = await world.client.json({
@@ -188,7 +193,7 @@ async function verifyLogs(
     if (logs.length < LOG_PAGE) break;
   }
   const item = (message: string): string => `log entry "${message}"`;
-  return { judged: required.length, problems: judgeList(item, actor.logs, required, found) };
+  return judgeList(item, actor.logs, required, found);
 }
 
 async function verifyExecutions(world: World, runStartedAtMs: number): Promise<Problem[]> {

@@ -33,6 +33,8 @@ export interface GatewayRequest {
   /** Below `/v3`, with its query. */
   path: string;
   body?: unknown;
+  /** Instead of a body in JSON. */
+  csv?: string;
   accept?: string;
   signal?: AbortSignal;
 }
@@ -85,8 +87,12 @@ async function exchange(
   try {
     const response = await fetch(new URL(`/v3${request.path}`, baseUrl), {
       method: request.method ?? 'GET',
-      headers: { 'X-Service-Auth-Token': token, Accept: request.accept ?? 'application/json' },
-      body: request.body === undefined ? null : JSON.stringify(request.body),
+      headers: {
+        'X-Service-Auth-Token': token,
+        Accept: request.accept ?? 'application/json',
+        ...(request.csv !== undefined && { 'Content-Type': 'text/csv' }),
+      },
+      body: request.csv ?? (request.body === undefined ? null : JSON.stringify(request.body)),
       ...(request.signal ? { signal: request.signal } : {}),
     });
     return { response, text: await response.text() };

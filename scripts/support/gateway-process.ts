@@ -75,12 +75,12 @@ export async function createGatewayHome(program: 'source' | 'bundle' = 'source')
   };
 }
 
-/** Starts the gateway, without a shell or a wrapper in between: the pid is its own. */
-export function startGateway(home: GatewayHome, clock: Clock): GatewayProcess {
+/** Starts the gateway, without a shell or a wrapper in between: the pid is its own. `flags` are for the runtime. */
+export function startGateway(home: GatewayHome, clock: Clock, flags: readonly string[] = []): GatewayProcess {
   const log = openSync(home.logFile, 'a');
   const startedMs = clock.monotonicMs();
   const startedAtMs = clock.wallMs();
-  const child = spawn(process.execPath, [...RUNTIME_FLAGS, home.entries.main], {
+  const child = spawn(process.execPath, [...RUNTIME_FLAGS, ...flags, home.entries.main], {
     cwd: PROJECT_ROOT,
     env: { ...RUNTIME_ENVIRONMENT, ...home.environment },
     stdio: ['ignore', log, log],

@@ -1,0 +1,48 @@
+/** What the telemetry store of a running gateway is at, read from the end of its service log. */
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+
+export const HOUSEWORK = ['sealing', 'roll-up', 'retention'] as const;
+export type Housework = (typeof HOUSEWORK)[number];
+
+const CHUNK_BYTES = 65_536;
+
+/** Follows a log from its present end on. */
+export class HouseworkWatch {
+  readonly #path: string;
+  #offset: number;
+  #rest = '';
+  #present: Housework | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#offset = statSync(path).size;
+  }
+
+  /** What it began and has not ended, as of the last line written; undefined: nothing. */
+  present(): Housework | undefined {
+    for (const line of this.#newLines()) {
+      if (line.includes('"telemetry store is keeping house"'))
+        this.#present = HOUSEWORK.find((housework) => line.includes(`"housework":"${housework}"`));
+      if (line.includes('"telemetry store is done with it"')) this.#present = undefined;
+    }
+    return this.#present;
+  }
+
+  #newLines(): string[] {
+    const file = openSync(this.#path, 'r');
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    try {
+      for (;;) {
+        const length = readSync(file, buffer, 0, CHUNK_BYTES, this.#offset);
+        if (length === 0) break;
+        this.#offset += length;
+        this.#rest += buffer.toString('latin1', 0, length);
+      }
+    } finally {
+      closeSync(file);
+    }
+    const lines = this.#rest.split('\n');
+    this.#rest = lines.pop() ?? '';
+    return lines;
+  }
+}
