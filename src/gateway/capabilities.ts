@@ -6,7 +6,10 @@ import { createAuth } from '../capabilities/auth/index.ts';
 import { createBlueprints } from '../capabilities/blueprints/index.ts';
 import { createCommands } from '../capabilities/commands/index.ts';
 import { createConnectivity } from '../capabilities/connectivity/index.ts';
-import { createDeviceConfiguration } from '../capabilities/device-configuration/index.ts';
+import {
+  connectConfiguration,
+  createDeviceConfiguration,
+} from '../capabilities/device-configuration/index.ts';
 import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
 import { createDevices } from '../capabilities/devices/index.ts';
 import { createModules } from '../capabilities/modules/index.ts';
@@ -98,6 +101,10 @@ function buildRecords(
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = createDeviceConfiguration({ ...base, devices });
+  started(
+    'device-configuration',
+    connectConfiguration({ configuration: deviceConfiguration, connectivity, devices, log: base.log }),
+  );
   return { site, auth, audit, blueprints, devices, provisioning, connectivity, deviceConfiguration };
 }
 

@@ -3,11 +3,18 @@ import { LIMITS } from '../lib/limits.ts';
 import { createJsonSchemas, type JsonSchema } from '../platform/http/index.ts';
 import {
   COMMAND_REQUEST,
+  CONFIGURATION,
   DEVICE_INTERFACE,
   DEVICE_PAYLOADS,
   type DevicePayload,
 } from '../protocol/device-payloads.ts';
-import { commandRequestTopic, deviceSource, DEVICE_SUBJECTS } from '../protocol/device-topic.ts';
+import {
+  commandRequestTopic,
+  CONFIGURATION_SUBJECT,
+  deviceSource,
+  deviceTopic,
+  DEVICE_SUBJECTS,
+} from '../protocol/device-topic.ts';
 import { MODULE_CHANNEL, MODULE_MESSAGES, MODULE_SUBJECT, moduleTopic } from '../protocol/module.ts';
 
 const ADDRESS = { hardwareId: '{hardware_id}', channelId: '{channel_id}' };
@@ -111,6 +118,12 @@ function interfaceParts(): { conversations: Conversation[]; payloads: Record<str
         address: commandRequestTopic(ADDRESS),
         message: 'command_request',
       },
+      {
+        name: 'configuration',
+        action: 'send',
+        address: deviceTopic(ADDRESS, CONFIGURATION_SUBJECT),
+        message: 'configuration',
+      },
       { name: 'to_module', action: 'send', address: moduleTopic(module.hardwareId), message: 'to_module' },
       {
         name: 'from_module',
@@ -122,6 +135,7 @@ function interfaceParts(): { conversations: Conversation[]; payloads: Record<str
     payloads: {
       ...DEVICE_PAYLOADS,
       command_request: COMMAND_REQUEST,
+      configuration: CONFIGURATION,
       to_module: {
         about: 'What a communication module shall run, and answers to it; only for modules.',
         schema: MODULE_MESSAGES.toModule,

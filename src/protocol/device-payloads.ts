@@ -78,8 +78,32 @@ const responses: DevicePayload = {
   ],
 };
 
+const configurationRead: DevicePayload = {
+  about: 'Asks for the configuration of the device, which comes at once.',
+  schema: v.looseObject({}),
+  examples: [{}],
+};
+
 /** By the kind of the message. */
-export const DEVICE_PAYLOADS = { telemetry, properties, logs, command_responses: responses };
+export const DEVICE_PAYLOADS = {
+  telemetry,
+  properties,
+  logs,
+  command_responses: responses,
+  configuration_read: configurationRead,
+};
+
+/** What the gateway sends to a device when it asked, and whenever a value is another one. */
+export const CONFIGURATION: DevicePayload = {
+  about:
+    'All groups of the configuration with the values that count, sensitive ones included; parameters with ' +
+    'neither value nor default are absent.',
+  schema: v.pipe(
+    v.record(v.string(), v.record(v.string(), v.unknown())),
+    v.description('Group → parameter → value.'),
+  ),
+  examples: [{ connection: { address: 'tcp://192.168.0.10:502', unit_id: 1 }, limits: {} }],
+};
 
 /** What the gateway sends to a device. */
 export const COMMAND_REQUEST: DevicePayload = {

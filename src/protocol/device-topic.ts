@@ -11,16 +11,21 @@ export interface DeviceTopic extends DeviceAddress {
   subject: string;
 }
 
+export type DeviceSubject = 'telemetry' | 'properties' | 'logs' | 'command_responses' | 'configuration_read';
+
 /** What devices say, by the subject of their topics; two subjects of one kind mean the same. */
-export const DEVICE_SUBJECTS: ReadonlyMap<string, 'telemetry' | 'properties' | 'logs' | 'command_responses'> =
-  new Map([
-    ['v1/telemetry', 'telemetry'],
-    ['v1/register', 'properties'],
-    ['v1/properties', 'properties'],
-    ['v3/logs', 'logs'],
-    ['v1/logs', 'logs'],
-    ['v1/command/responses', 'command_responses'],
-  ]);
+export const DEVICE_SUBJECTS: ReadonlyMap<string, DeviceSubject> = new Map([
+  ['v1/telemetry', 'telemetry'],
+  ['v1/register', 'properties'],
+  ['v1/properties', 'properties'],
+  ['v3/logs', 'logs'],
+  ['v1/logs', 'logs'],
+  ['v1/command/responses', 'command_responses'],
+  ['v1/configuration/read', 'configuration_read'],
+]);
+
+/** Where a device hears of its configuration. */
+export const CONFIGURATION_SUBJECT = 'v1/configuration';
 
 const FROM = 'v1/from/';
 const TO = 'v1/to/';

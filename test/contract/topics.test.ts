@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import type { MqttClient } from 'mqtt';
 import { type Dialler, type Protocol, provisionDialler } from '../support/device-dial.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 
 type Verdict = 'yes' | 'no';
 
@@ -171,11 +172,15 @@ test('what a device publishes reaches no other client, and requests reach only w
   const blueprintId = await gateway.sampleBlueprintId();
   const path = `/v3/devices/${own.id}`;
   await gateway.ok('OWNER', 'POST', `${path}/assign_blueprint`, { blueprint_id: blueprintId });
-  const arrived = new Promise((resolve) => listening.once('message', resolve));
+  // Another blueprint is another configuration.
+  await until(() => heard.length === 1);
   await gateway.ok('OWNER', 'POST', `${path}/commands/executions`, { name: 'start' });
-  await arrived;
+  await until(() => heard.length === 2);
   await bystander.publishAsync(`v1/from/${other.hardwareId}/ucm/v1/telemetry`, '{}', { qos: 1 });
-  assert.deepEqual(heard, [`v1/to/${own.hardwareId}/ucm/v1/command/requests`]);
+  assert.deepEqual(heard, [
+    `v1/to/${own.hardwareId}/ucm/v1/configuration`,
+    `v1/to/${own.hardwareId}/ucm/v1/command/requests`,
+  ]);
   await Promise.all([listening.endAsync(true), bystander.endAsync(true)]);
 });
 

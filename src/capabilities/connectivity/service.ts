@@ -54,6 +54,13 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, 
 /** Kinds that show a carried device alive (mqtt-device-protocol.md section 10). */
 const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
 
+/** Kinds of which a message says something without a body. */
+const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([
+  'telemetry',
+  'properties',
+  'configuration_read',
+]);
+
 const REJECTION_INTERVAL_MS = 60_000;
 const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
 
@@ -119,7 +126,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     }
     const { body, problem } = decodeMessage(message.payload, messageLimits, {
       exact: kind === 'telemetry',
-      mayBeEmpty: kind === 'telemetry' || kind === 'properties',
+      mayBeEmpty: MAY_BE_EMPTY.has(kind),
     });
     if (problem !== undefined) return reject(device, problem);
     messages.inc({ kind });

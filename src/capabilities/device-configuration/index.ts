@@ -1,4 +1,5 @@
 export type { ConfigurationEvents, ConfigurationValues, DeviceConfiguration } from './model.ts';
+export { connectConfiguration } from './mqtt.ts';
 export { deviceConfigurationRoutes } from './routes.ts';
 export {
   createDeviceConfiguration,

@@ -95,6 +95,7 @@ describe('a message is handed on', () => {
     ['v3/logs', 'logs'],
     ['v1/logs', 'logs'],
     ['v1/command/responses', 'command_responses'],
+    ['v1/configuration/read', 'configuration_read'],
   ] as const;
   for (const [subject, kind] of kinds)
     test(`from ${subject} as ${kind}, with the device of its address`, async (t) => {

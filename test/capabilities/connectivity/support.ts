@@ -36,7 +36,7 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
   test.after(() => connectivity.stop());
   const messages: DeviceMessage[] = [];
   const complaints: string[] = [];
-  for (const kind of ['telemetry', 'properties', 'logs', 'command_responses'] as const)
+  for (const kind of ['telemetry', 'properties', 'logs', 'command_responses', 'configuration_read'] as const)
     connectivity.handle(kind, (message) => void messages.push(message));
   connectivity.events.on('message_rejected', 'test', ({ device, message }) =>
     complaints.push(`${device.slug}: ${message}`),

@@ -1,0 +1,41 @@
+/**
+ * Configuration for devices that speak MQTT themselves (mqtt-device-protocol.md section 9): all groups, when the device
+ * asks and after every change. The gateway's store is the truth; a device that was away asks when it is back.
+ */
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../platform/log/index.ts';
+import { CONFIGURATION_SUBJECT } from '../../protocol/device-topic.ts';
+import type { Connectivity } from '../connectivity/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { DeviceConfiguration } from './model.ts';
+
+/** Answers devices from now on and tells them of changes; returns what ends that. */
+export function connectConfiguration(options: {
+  configuration: DeviceConfiguration;
+  connectivity: Connectivity;
+  devices: Devices;
+  log: Log;
+}): () => void {
+  const { configuration, connectivity, devices, log } = options;
+
+  function tell(device: Device): void {
+    // A script gets its configuration from the module that runs it.
+    if (device.type === 'LUA') return;
+    const payload = JSON.stringify(configuration.valuesForDevice(device));
+    connectivity
+      .send(device, CONFIGURATION_SUBJECT, payload)
+      .catch((error: unknown) =>
+        log.warn('configuration not sent', { device_id: device.id, reason: messageOf(error) }),
+      );
+  }
+
+  connectivity.handle('configuration_read', ({ device }) => tell(device));
+  const owner = 'device-configuration';
+  const ends = [
+    configuration.events.on('configuration_changed', owner, ({ device }) => tell(device)),
+    devices.events.on('blueprint_assigned', owner, ({ device }) => tell(device)),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
