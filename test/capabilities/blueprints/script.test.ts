@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LuaFactory } from 'wasmoon';
-import { findRequires } from '../../../src/capabilities/blueprints/source/lua-requires.ts';
+import { findPreloads, findRequires } from '../../../src/capabilities/blueprints/source/lua-requires.ts';
 import { testScript } from '../../support/lua.ts';
 import { compiled } from './support.ts';
 
@@ -141,4 +141,30 @@ describe('requires', () => {
         found,
       ),
     );
+});
+
+describe('modules that a text brings itself', () => {
+  const cases: [source: string, names: string[]][] = [
+    ['package.preload["a.b"] = function(...) end package.preload[ \'c\' ]=1', ['a.b', 'c']],
+    ['package . preload.d = f; do local _ENV = _ENV package.preload["e"] = f end', ['d', 'e']],
+    ['-- package.preload["x"]\nlocal s = "package.preload.y" preload["z"] = 1 package.loaded["w"] = 1', []],
+    ['package.preload[name] = f package.preload = {} package.preload:x("y")', []],
+  ];
+  for (const [source, names] of cases)
+    test(JSON.stringify(source), () => assert.deepEqual(findPreloads(source), names));
+
+  test('are found by a require of any file, and run', async () => {
+    const script = scriptOf('dir: .', {
+      'main.lua':
+        'package.preload["json2"] = function() return { v = 2 } end\nlocal m = require("m")\nreturn m + require("./json2").v',
+      'm.lua': 'return require("json2").v',
+    });
+    assert.equal(await run(script.replace('"./json2"', '"json2"')), 4);
+    const machine = testScript();
+    assert.equal(
+      (await machine.run(script.replace('return m +', 'print(m +').concat(')')))?.message,
+      undefined,
+    );
+    assert.deepEqual(machine.printed, ['4']);
+  });
 });

@@ -5,7 +5,7 @@
 import { createSyntaxChecker, luaSource, type SyntaxChecker } from '../../../lua/index.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ArchiveFiles } from '../source/archive.ts';
-import { findRequires } from '../source/lua-requires.ts';
+import { findPreloads, findRequires } from '../source/lua-requires.ts';
 import { folderOf, resolvePath } from '../source/paths.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
@@ -109,7 +109,9 @@ export function compileScript(source: ScriptSource, files: ArchiveFiles, mayMiss
 class Collector {
   readonly files = new Map<string, CollectedFile>();
   readonly problems: string[] = [];
-  readonly missing: string[] = [];
+  /** Names of modules that the files bring themselves. */
+  readonly #given = new Set<string>();
+  readonly #wanted: { path: string; module: string }[] = [];
   readonly #source: ScriptSource;
   readonly #archive: ArchiveFiles;
   readonly #checker: SyntaxChecker = createSyntaxChecker();
@@ -129,13 +131,22 @@ class Collector {
     }
   }
 
+  /** What is required and neither in a file nor brought along. */
+  get missing(): string[] {
+    return this.#wanted
+      .filter(({ module }) => !this.#given.has(module) && !this.#given.has(bareName(module)))
+      .map(({ path, module }) => `${path}: module "${module}" not found`);
+  }
+
   /** The file and, breadth first, everything it requires. */
   #add(path: string): CollectedFile | undefined {
     const first = this.#read(path);
     const pending = first === undefined ? [] : [first];
     for (const file of pending) {
       if (file.isFaulty) continue;
-      for (const { module, isOptional } of findRequires(Buffer.from(file.source).toString('latin1'))) {
+      const text = Buffer.from(file.source).toString('latin1');
+      for (const name of findPreloads(text)) this.#given.add(name);
+      for (const { module, isOptional } of findRequires(text)) {
         const found = this.#find(module);
         if (found !== undefined) {
           const isNew = !this.files.has(found);
@@ -143,7 +154,7 @@ class Collector {
           required?.modules.add(bareName(module)).add(module);
           if (isNew && required !== undefined) pending.push(required);
         } else if (!isOptional && !RUNTIME_MODULES.has(module))
-          this.missing.push(`${file.path}: module "${module}" not found`);
+          this.#wanted.push({ path: file.path, module });
       }
     }
     return first;

@@ -1,6 +1,6 @@
 /**
- * Finds `require "name"` in Lua text without running it: strings and comments are skipped, names that are not
- * literal are not seen. Source: lua-device-api.md section 4.
+ * Finds `require "name"` and modules that a text brings in `package.preload`, without running it: strings and comments are
+ * skipped, names that are not literal are not seen. Source: lua-device-api.md section 4.
  */
 
 export interface LuaRequire {
@@ -40,6 +40,31 @@ export function findRequires(source: string): LuaRequire[] {
   }
   return found;
 }
+
+/**
+ * Names of modules that the text gives to `package.preload` itself: files that were joined before the upload, and scripts
+ * compiled here.
+ */
+export function findPreloads(source: string): string[] {
+  if (!source.includes('preload')) return [];
+  const names: string[] = [];
+  let matched = 0;
+  /** The kind of token that a name is, behind the bracket or the dot that came. */
+  let wanted: Token['kind'] | undefined;
+  for (const { kind, text } of tokens(source)) {
+    if (wanted !== undefined) {
+      if (kind === wanted) names.push(text);
+      [matched, wanted] = [0, undefined];
+    } else if (matched === PRELOAD.length) {
+      if (kind === 'symbol' && text === '[') wanted = 'string';
+      else if (kind === 'symbol' && text === '.') wanted = 'name';
+      else matched = 0;
+    } else matched = text === PRELOAD[matched] && kind !== 'string' ? matched + 1 : 0;
+  }
+  return names;
+}
+
+const PRELOAD = ['package', '.', 'preload'];
 
 function isProtector(token: Token | undefined, before: Token | undefined): boolean {
   return token?.kind === 'name' && (token.text === 'pcall' || token.text === 'xpcall') && !isField(before);
