@@ -1,6 +1,8 @@
 local TIMEOUT_MS = 1000
 
 local client, unit_id, coil
+-- The position before the restart, until it is set or somebody has chosen another one.
+local position_to_restore
 
 local function connect()
   client = nil
@@ -12,8 +14,20 @@ local function connect()
   if not client then enapter.log('address is not usable: ' .. err, 'error', true) end
 end
 
+-- The board may start later than the module, so this is tried until it answers.
+local function restore()
+  if not position_to_restore then return end
+  local err = client:write_coil(unit_id, coil, position_to_restore == '1', TIMEOUT_MS)
+  if err then return err end
+  position_to_restore = nil
+  enapter.log('the last position is restored', 'info', true)
+end
+
 local function is_closed()
-  local coils, err = client:read_coils(unit_id, coil, 1, TIMEOUT_MS)
+  local err = restore()
+  if err then return nil, err end
+  local coils
+  coils, err = client:read_coils(unit_id, coil, 1, TIMEOUT_MS)
   if not coils then return nil, err end
   return coils[1] == 1
 end
@@ -47,19 +61,13 @@ local function remember(closed)
   if err then enapter.log('the position is not stored: ' .. err, 'warning') end
 end
 
--- Returns what went wrong, if anything did.
-local function set(closed)
+-- Returns what went wrong, if anything did. The position to go back to may be another one than that of the moment.
+local function set(closed, position)
   if not client then return 'the connection is not configured' end
   local err = client:write_coil(unit_id, coil, closed, TIMEOUT_MS)
-  if not err then remember(closed) end
-  return err
-end
-
-local function restore()
-  local position = storage.read('closed')
-  if not client or not position or not configuration.read('behaviour').restore then return end
-  local err = client:write_coil(unit_id, coil, position == '1', TIMEOUT_MS)
-  if err then enapter.log('the last position is not restored: ' .. err, 'warning', true) end
+  if err then return err end
+  position_to_restore = nil
+  remember(position)
 end
 
 local function register_command(name, action)
@@ -72,15 +80,16 @@ end
 
 function enapter.main()
   connect()
-  restore()
+  if configuration.read('behaviour').restore then position_to_restore = storage.read('closed') end
   configuration.after_write('connection', connect)
-  register_command('close', function() return set(true) end)
-  register_command('open', function() return set(false) end)
+  register_command('close', function() return set(true, true) end)
+  register_command('open', function() return set(false, false) end)
   register_command('impulse', function(args)
-    local err = set(true)
+    -- A failure of the supply in between must not close it for good.
+    local err = set(true, false)
     if err then return err end
     system.delay(args.duration_ms)
-    return set(false)
+    return set(false, false)
   end)
   send_properties()
   scheduler.add(30000, send_properties)
