@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { parseSimulateModbusOptions } from '../../scripts/simulate/modbus-options.ts';
 import { simulateModbus } from '../../scripts/simulate/modbus-run.ts';
 import { createRandom } from '../../scripts/support/random.ts';
+import type { CompiledManifest } from '../../src/capabilities/blueprints/index.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 import { sampleBlueprint } from '../support/samples.ts';
@@ -77,11 +78,10 @@ test('the sample inverter is uploaded, provisioned, configured, commanded and re
   const { manifest } = (await ok('USER', 'GET', `${path}/manifest`)) as { manifest: Json };
   const { device } = (await ok('USER', 'GET', `${path}?expand=manifest`)) as { device: Json };
   assert.deepEqual(device['manifest'], manifest);
-  const { set_mode: setMode, stop } = manifest['commands'] as Record<string, Json>;
-  assert.equal((stop?.['confirmation'] as Json)['severity'], 'warning');
-  const { mode } = setMode?.['arguments'] as Record<string, Json>;
+  const { commands } = manifest as unknown as CompiledManifest;
+  assert.equal(commands['stop']?.confirmation?.severity, 'warning');
   assert.deepEqual(
-    (mode?.['enum_with_metainfo'] as Json[]).map(({ value }) => value),
+    commands['set_mode']?.arguments?.['mode']?.enum_with_metainfo?.map(({ value }) => value),
     ['self_consumption', 'backup', 'peak_shaving'],
   );
   assert.ok((device['implemented_profiles'] as string[]).includes('lib.energy.battery.soc'));
