@@ -9,7 +9,6 @@ import { type GatewayClient, provisionDevice } from '../support/gateway-client.t
 import {
   createGatewayHome,
   createTokens,
-  freePorts,
   type GatewayHome,
   type GatewayProcess,
   residentBytes,
@@ -66,18 +65,11 @@ const CALM_MS = 2_000;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { clock, say } = options;
-  const [httpsPort = 0, mqttsPort = 0] = await freePorts(2);
-  const base = await createGatewayHome(options.program);
-  const environment = {
-    ...base.environment,
-    GATEWAY_HTTPS_PORT: String(httpsPort),
-    GATEWAY_MQTTS_PORT: String(mqttsPort),
-  };
-  const home: GatewayHome = { ...base, environment };
+  const home = await createGatewayHome(options.program);
   const gateway = startGateway(home, clock);
   try {
     await gateway.healthy();
-    const report = await underAttack(options, home, gateway, { httpsPort, mqttsPort });
+    const report = await underAttack(options, home, gateway);
     const exit = await gateway.end('SIGTERM');
     if (exit.code !== 0) report.problems.push(`ended with ${exit.code ?? exit.signal} at its stop`);
     report.problems.push(...failuresOf(home));
@@ -93,7 +85,6 @@ async function underAttack(
   options: SoakOptions,
   home: GatewayHome,
   gateway: GatewayProcess,
-  { httpsPort, mqttsPort }: { httpsPort: number; mqttsPort: number },
 ): Promise<SoakReport> {
   const { clock, say, seed, devices } = options;
   const telemetry = createLatencies();
@@ -111,7 +102,7 @@ async function underAttack(
   const [pinging, ...insiders] = await provisionLogins(world.client, INSIDERS + 1);
   if (!pinging) throw new Error('no device was provisioned');
   await allConnected(world.actors, clock);
-  const { baseUrl, mqttPort } = home;
+  const { baseUrl, httpsPort, mqttPort, mqttsPort } = home;
   const { startedAtMs } = gateway;
   const clients = startClients({ world, baseUrl, token, mqttPort, pinging, clock, seed, startedAtMs });
   const memory = watchMemory(gateway, clock, say);

@@ -103,12 +103,16 @@ async function exchange(
   }
 }
 
-/** Makes a standalone device with MQTT credentials. @throws GatewayRefusal */
-export async function provisionDevice(client: GatewayClient, name: string): Promise<ProvisionedDevice> {
+/** Makes a standalone device with credentials. @throws GatewayRefusal */
+export async function provisionDevice(
+  client: GatewayClient,
+  name: string,
+  protocol: 'MQTT' | 'MQTTS' = 'MQTT',
+): Promise<ProvisionedDevice> {
   const answer = await client.json({
     method: 'POST',
     path: '/provisioning/standalone',
-    body: { name, protocol: 'MQTT' },
+    body: { name, protocol },
   });
   const { device_id: id, slug } = answer;
   if (typeof id !== 'string' || typeof slug !== 'string')

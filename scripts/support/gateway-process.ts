@@ -19,7 +19,9 @@ const LOG_TAIL_LINES = 30;
 export interface GatewayHome {
   readonly folder: string;
   readonly baseUrl: string;
+  readonly httpsPort: number;
   readonly mqttPort: number;
+  readonly mqttsPort: number;
   readonly logFile: string;
   /** Files of the gateway and of its local commands. */
   readonly entries: { main: string; admin: string };
@@ -54,11 +56,13 @@ export async function createGatewayHome(program: 'source' | 'bundle' = 'source')
   const entry = (name: string): string =>
     program === 'bundle' ? join(PROJECT_ROOT, 'dist', `${name}.js`) : join(PROJECT_ROOT, 'src', `${name}.ts`);
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
-  const [httpPort, mqttPort] = await freePorts(2);
+  const [httpPort = 0, httpsPort = 0, mqttPort = 0, mqttsPort = 0] = await freePorts(4);
   return {
     folder,
     baseUrl: `http://127.0.0.1:${httpPort}`,
-    mqttPort: mqttPort ?? 0,
+    httpsPort,
+    mqttPort,
+    mqttsPort,
     logFile: join(folder, 'gateway.log'),
     entries: { main: entry('main'), admin: entry('admin') },
     environment: {
@@ -67,8 +71,8 @@ export async function createGatewayHome(program: 'source' | 'bundle' = 'source')
       GATEWAY_HTTP_PORT: String(httpPort),
       GATEWAY_MQTT_HOST: '127.0.0.1',
       GATEWAY_MQTT_PORT: String(mqttPort),
-      GATEWAY_HTTPS_PORT: '0',
-      GATEWAY_MQTTS_PORT: '0',
+      GATEWAY_HTTPS_PORT: String(httpsPort),
+      GATEWAY_MQTTS_PORT: String(mqttsPort),
       GATEWAY_LOG_FORMAT: 'json',
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
@@ -171,7 +175,7 @@ function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: Nod
 }
 
 /** Ports that nothing listens on; all are held until all are found. */
-export async function freePorts(count: number): Promise<number[]> {
+async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
       const server = createServer();

@@ -104,6 +104,10 @@ export const NETWORK_LIMITS = {
     connectionsPerAddress: 1_000,
     /** G: sockets in all, before login too: every session plus room for those still logging in. */
     connections: 2_500,
+    /** C issue: 100 known devices a second are not refused; twice that, were they all behind one address. */
+    connectsPerSecond: 200,
+    /** G: those that one address may have at once after a power cut, and one attempt more of each. */
+    connectBurst: 2_000,
     /** G: messages of one connection handed over and not yet acknowledged; then its socket is not read. */
     inFlightMessages: 1_000,
     /** G: payload bytes of the same; a few of the largest messages, 2 000 sessions never reach it together. */

@@ -1,8 +1,8 @@
 /** Operations on access: an extension of the interface under `/v3/auth`. */
+import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import {
-  addressKey,
   type Call,
   JSON_HEADERS,
   type Principal,

@@ -2,7 +2,7 @@
 import type { Server, Socket } from 'node:net';
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { addressKey } from './address.ts';
+import { addressKey } from '../../lib/address.ts';
 
 export interface Connections {
   /** Takes part in every connection of a listener from now on. */

@@ -1,4 +1,3 @@
-export { addressKey } from './address.ts';
 export type { Answered } from './app.ts';
 export { JSON_HEADERS } from './answer.ts';
 export { createDocument } from './document.ts';

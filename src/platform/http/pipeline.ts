@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
+import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { addressKey } from './address.ts';
 import { isLocalHost } from './host-names.ts';
 import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';

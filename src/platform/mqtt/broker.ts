@@ -9,6 +9,7 @@ import type { Metrics } from '../metrics/index.ts';
 import type { MqttBroker, MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
+import { createArrivals, createDoor, type Full } from './door.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createMeters } from './meters.ts';
 import { createRouter } from './router.ts';
@@ -19,6 +20,8 @@ import { createTlsListener } from './tls-listener.ts';
 const WARNING_INTERVAL_MS = 60_000;
 /** Address of streams that have none. */
 const NO_ADDRESS = 'local';
+
+type Stream = Duplex & { remoteAddress?: string | undefined };
 
 export interface MqttBrokerOptions {
   clock: Clock;
@@ -46,8 +49,11 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const hooks = shielded(options.hooks, log);
   const login = createLogin({ clock, log, limits, hooks: options.hooks });
   const router = await createRouter((error) => log.error('broker library failed', { error }));
-  const connections = new Set<Connection>();
-  const perAddress = new Map<string, number>();
+  const arrivals = createArrivals(clock, limits);
+  const door = createDoor<Connection>(limits, (connection, limit) => {
+    warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
+    connection.giveWay();
+  });
   let server: Server | undefined;
   let isStopping = false;
   let lastSession = 0;
@@ -63,46 +69,36 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     login,
     newSessionId: () => `session-${++lastSession}`,
     newClientId: options.newClientId ?? randomUUID,
-    onEnded: (connection) => {
-      connections.delete(connection);
-      const left = (perAddress.get(connection.remoteAddress) ?? 1) - 1;
-      if (left > 0) perAddress.set(connection.remoteAddress, left);
-      else perAddress.delete(connection.remoteAddress);
-    },
+    onOpened: (connection) => door.settle(connection),
+    onEnded: (connection) => door.leave(connection),
   };
 
-  function accept(
-    stream: Duplex & { remoteAddress?: string | undefined },
-    certificate?: MqttCertificate,
-  ): void {
-    // Its `close` has been and would never be seen.
-    if (stream.destroyed) return;
-    const address = stream.remoteAddress ?? NO_ADDRESS;
-    const fromAddress = perAddress.get(address) ?? 0;
-    const limit =
-      fromAddress >= limits.connectionsPerAddress
-        ? 'address_connections'
-        : connections.size >= limits.connections
-          ? 'connections'
-          : undefined;
-    if (limit !== undefined && !isStopping) {
-      meters.connects.inc({ result: limit });
-      log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, 'connection refused: too many', {
-        limit,
-        remote_address: address,
-      });
-    }
-    if (limit !== undefined || isStopping) {
-      stream.on('error', () => undefined);
-      stream.destroy();
-      return;
-    }
-    perAddress.set(address, fromAddress + 1);
-    const own = certificate ? { ...context, login: withCertificate(login, certificate) } : context;
-    connections.add(new Connection(own, stream, address));
+  function warn(limit: string, address: string, sentence: string): void {
+    log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, sentence, {
+      limit,
+      remote_address: address,
+    });
   }
 
-  const secure = options.tls && createTlsListener({ ...options.tls, log, limits, meters, accept });
+  function refuse(stream: Duplex, address: string, limit: 'address_rate' | Full): void {
+    meters.connects.inc({ result: limit });
+    warn(limit, address, 'connection refused: too many');
+    discard(stream);
+  }
+
+  function accept(stream: Stream, certificate?: MqttCertificate): void {
+    // Its `close` has been and would never be seen.
+    if (stream.destroyed) return;
+    if (isStopping) return discard(stream);
+    const address = stream.remoteAddress ?? NO_ADDRESS;
+    // Over TLS it was counted before its handshake.
+    if (!certificate && !arrivals.take(address)) return refuse(stream, address, 'address_rate');
+    const own = certificate ? { ...context, login: withCertificate(login, certificate) } : context;
+    const full = door.enter(address, () => new Connection(own, stream, address));
+    if (full !== undefined) refuse(stream, address, full);
+  }
+
+  const secure = options.tls && createTlsListener({ ...options.tls, log, limits, meters, arrivals, accept });
 
   return {
     accept: (stream) => accept(stream),
@@ -118,7 +114,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     stop: async () => {
       isStopping = true;
       const closed = Promise.all([server && closeServer(server), secure?.stop()]);
-      await Promise.all([...connections].map((connection) => connection.drain(limits.stopTimeoutMs)));
+      await Promise.all([...door.guests()].map((connection) => connection.drain(limits.stopTimeoutMs)));
       await closed;
       await router.close();
     },
@@ -135,6 +131,11 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     },
     sessionCount: (identityKey) => registry.count(identityKey),
   };
+}
+
+function discard(stream: Duplex): void {
+  stream.on('error', () => undefined);
+  stream.destroy();
 }
 
 /** Hooks that do not throw, but for `onMessage`, whose failure has a meaning of its own. */

@@ -27,6 +27,8 @@ export interface ConnectionContext extends PublicationsContext {
   readonly registry: SessionRegistry<Connection>;
   readonly newSessionId: () => string;
   readonly newClientId: () => string;
+  /** Logged in. */
+  readonly onOpened: (connection: Connection) => void;
   readonly onEnded: (connection: Connection) => void;
 }
 
@@ -251,6 +253,7 @@ export class Connection implements SessionOwner, FrameSink {
     const { hooks, meters, limits, clock } = this.#context;
     this.#stage = 'open';
     this.#isAnnounced = true;
+    this.#context.onOpened(this);
     meters.connects.inc({ result: 'accepted' });
     hooks.onSessionOpened(session);
     if (this.#isEnded()) return;
@@ -333,6 +336,12 @@ export class Connection implements SessionOwner, FrameSink {
 
   takeOver(): void {
     this.close('taken_over');
+  }
+
+  /** Makes room at once, without a word. */
+  giveWay(): void {
+    this.close('gave_way');
+    this.#stream.destroy();
   }
 
   /** Stops reading; ends once nothing is pending, or after `timeoutMs`. Resolves when the stream is closed. */

@@ -4,6 +4,7 @@
  * ever and devices of one site may share an address (mqtt-device-protocol.md sections 4 and 12).
  */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { addressKey } from '../../lib/address.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { MqttCertificate, MqttHooks, MqttIdentity, MqttLimits } from './types.ts';
@@ -34,7 +35,7 @@ export function createLogin(options: {
   let version = 0;
 
   async function slowDown(request: LoginRequest, failure: LoginFailure): Promise<void> {
-    const { consumedPoints } = await failures.penalty(request.remoteAddress);
+    const { consumedPoints } = await failures.penalty(addressKey(request.remoteAddress));
     log.warnLimited(`mqtt_login:${request.remoteAddress}`, WARNING_INTERVAL_MS, 'login was refused', {
       reason: failure,
       remote_address: request.remoteAddress,

@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen } from './listen.ts';
+import { type Arrivals, createDoor, type Full } from './door.ts';
 import type { Meters } from './meters.ts';
 import type { MqttCertificate, MqttLimits } from './types.ts';
 
@@ -34,11 +35,15 @@ export function createTlsListener(options: {
   log: Log;
   limits: MqttLimits;
   meters: Meters;
+  arrivals: Arrivals;
   accept: (socket: TLSSocket, certificate: MqttCertificate) => void;
 }): TlsListener {
-  const { log, limits, meters } = options;
+  const { log, limits, meters, arrivals } = options;
   let authority = authorityOf(options.secureContext);
-  const handshakes = createHandshakes(limits);
+  const handshakes = createHandshakes(limits, (socket, limit) => {
+    meters.connects.inc({ result: limit });
+    socket.destroy();
+  });
   const server = createServer({
     ...contextOf(options.secureContext),
     requestCert: true,
@@ -46,7 +51,8 @@ export function createTlsListener(options: {
     handshakeTimeout: limits.connectTimeoutMs,
     noDelay: true,
   });
-  server.maxConnections = limits.connections;
+  // Open connections and handshakes have each their own limit; this one is never reached before.
+  server.maxConnections = 2 * limits.connections;
 
   function refuse(socket: TLSSocket, problem: string): void {
     meters.connects.inc({ result: 'certificate' });
@@ -59,8 +65,8 @@ export function createTlsListener(options: {
   }
 
   server.on('connection', (socket: Socket) => {
-    if (handshakes.begin(socket)) return;
-    meters.connects.inc({ result: 'address_connections' });
+    if (arrivals.take(socket.remoteAddress)) return handshakes.begin(socket);
+    meters.connects.inc({ result: 'address_rate' });
     socket.destroy();
   });
   server.on('secureConnection', (socket) => {
@@ -97,32 +103,30 @@ export function createTlsListener(options: {
 }
 
 interface Handshakes {
-  /** False: the address has too many under way. */
-  begin(socket: Socket): boolean;
+  /** The oldest that is under way may be sent away for it. */
+  begin(socket: Socket): void;
   end(socket: Socket): void;
   destroyAll(): void;
 }
 
 /** Sockets whose handshake is under way. The socket after it is another object with the same far end. */
-function createHandshakes(limits: MqttLimits): Handshakes {
+function createHandshakes(limits: MqttLimits, giveWay: (socket: Socket, limit: Full) => void): Handshakes {
+  const door = createDoor<Socket>(limits, giveWay);
   const pending = new Map<string, Socket>();
-  const perAddress = new Map<string, number>();
-  const end = ({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void => {
-    if (!pending.delete(`${remoteAddress} ${remotePort}`)) return;
-    const left = (perAddress.get(remoteAddress) ?? 1) - 1;
-    if (left > 0) perAddress.set(remoteAddress, left);
-    else perAddress.delete(remoteAddress);
+  const end = ({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void => {
+    const place = `${remoteAddress} ${remotePort}`;
+    const socket = pending.get(place);
+    pending.delete(place);
+    if (socket) door.leave(socket);
   };
   return {
     begin: (socket) => {
-      const { remoteAddress = '', remotePort } = socket;
-      const count = perAddress.get(remoteAddress) ?? 0;
-      if (count >= limits.connectionsPerAddress) return false;
+      const { remoteAddress, remotePort } = socket;
+      // All of them are strangers, so that there always is room.
+      door.enter(remoteAddress, () => socket);
       pending.set(`${remoteAddress} ${remotePort}`, socket);
-      perAddress.set(remoteAddress, count + 1);
       // A closed socket has forgotten its far end.
       socket.once('close', () => end({ remoteAddress, remotePort }));
-      return true;
     },
     end,
     destroyAll: () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addressKey } from '../../../src/platform/http/address.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { type Answer, firstError, serve } from './support.ts';
 
@@ -88,23 +87,5 @@ describe('an operation without token (1)', () => {
       assert.equal((await ask('POST', '/v3/upload', { token: null })).status, 200);
     assertTooMany(await ask('POST', '/v3/upload', { token: null }), 60);
     assert.equal((await ask('GET', '/v3/things/slug', { token: null })).status, 200);
-  });
-});
-
-describe('addresses', () => {
-  test('count as one when one machine can choose between them', () => {
-    for (const [address, key] of [
-      [undefined, 'unknown'],
-      ['192.0.2.7', '192.0.2.7'],
-      ['::ffff:192.0.2.7', '192.0.2.7'],
-      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-      ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
-      ['2001:db8::9', '2001:db8:0:0::/64'],
-      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-      ['::1', '0:0:0:0::/64'],
-      ['::', '0:0:0:0::/64'],
-      ['1::', '1:0:0:0::/64'],
-    ] as const)
-      assert.equal(addressKey(address), key);
   });
 });

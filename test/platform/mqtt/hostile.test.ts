@@ -82,7 +82,12 @@ const attack = record({
 describe('the broker under attack', () => {
   test('survives 2 500 hostile sequences, keeps its memory and serves the client beside', async (t) => {
     const { broker, raw, client, clock, opened, closed, lines } = await startTestBroker(t, {
-      limits: { messagesPerSecond: 1_000_000, messageBurst: 1_000_000, failedLoginsPerMinute: 1_000_000 },
+      limits: {
+        messagesPerSecond: 1_000_000,
+        messageBurst: 1_000_000,
+        failedLoginsPerMinute: 1_000_000,
+        connectBurst: 1_000_000,
+      },
       hook: { onMessage: () => undefined },
     });
     const beside = await client('beside', { keepalive: 0 });

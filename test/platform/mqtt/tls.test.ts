@@ -297,15 +297,29 @@ describe('the listener', () => {
 
   test('lets nobody take every connection with handshakes that never end', async (t) => {
     const { b, port, issued, dial } = await startSecure(t, { limits: { connectionsPerAddress: 2 } });
-    const held = [connectTcp(port, '127.0.0.1'), connectTcp(port, '127.0.0.1')];
-    t.after(() => held.forEach((socket) => socket.destroy()));
-    await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
-    await closed(connectTcp(port, '127.0.0.1'));
+    const hold = async () => {
+      const socket = connectTcp(port, '127.0.0.1');
+      t.after(() => socket.destroy());
+      await new Promise((resolve) => socket.once('connect', resolve));
+      return socket;
+    };
+    const oldest = await hold();
+    await hold();
+    const oldestClosed = closed(oldest);
+    assert.ok((await dial(issued)).connected);
+    await oldestClosed;
     assert.equal(await metric(b, 'mqtt_connects_total{result="address_connections"}'), '1');
-    for (const socket of held) socket.destroy();
-    await Promise.all(held.map(closed));
-    // Refused until the broker has seen them close.
-    await until(async () => (await dial(issued).catch(() => undefined))?.connected ?? false);
+  });
+
+  test('begins no handshake of an address from which too many come', async (t) => {
+    const { b, port, issued, dial } = await startSecure(t, {
+      limits: { connectsPerSecond: 1, connectBurst: 1 },
+    });
+    await dial(issued);
+    await closed(connectTcp(port, '127.0.0.1'));
+    assert.equal(await metric(b, 'mqtt_connects_total{result="address_rate"}'), '1');
+    await b.clock.advance(1_000);
+    assert.ok((await dial(issued)).connected);
   });
 
   test('ends a handshake that takes too long', async (t) => {

@@ -1,0 +1,123 @@
+/** How many connections may be open and how fast they may come (mqtt-device-protocol.md section 12). */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createArrivals, createDoor, type Full } from '../../../src/platform/mqtt/door.ts';
+import { CONNACK_ACCEPTED, connectBytes } from '../../support/mqtt-bytes.ts';
+import { login, metric, startTestBroker, turns } from '../../support/mqtt.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const ONE = '10.0.0.1';
+const OTHER = '10.0.0.2';
+
+describe('a connection beyond the limit', () => {
+  test('of its address is closed before a byte is read, while all others there have logged in', async (t) => {
+    const b = await startTestBroker(t, { limits: { connectionsPerAddress: 2 } });
+    const [first] = [await login(b, {}, ONE), await login(b, {}, ONE)];
+    await b.raw(ONE).closed();
+    assert.equal(await metric(b, 'mqtt_connects_total{result="address_connections"}'), '1');
+    assert.equal((await login(b, {}, OTHER)).connack, CONNACK_ACCEPTED);
+    first.client.stream.destroy();
+    await turns();
+    assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
+  });
+
+  test('in all is closed before a byte is read, while all others have logged in', async (t) => {
+    const b = await startTestBroker(t, { limits: { connections: 2 } });
+    for (const address of [ONE, OTHER]) await login(b, {}, address);
+    await b.raw('10.0.0.3').closed();
+    assert.equal(await metric(b, 'mqtt_connects_total{result="connections"}'), '1');
+    assert.equal(b.broker.sessionCount(), 2);
+  });
+
+  test('of its address takes the place of the oldest there that has not logged in', async (t) => {
+    const b = await startTestBroker(t, { limits: { connectionsPerAddress: 3 } });
+    const elsewhere = b.raw(OTHER);
+    await login(b, {}, ONE);
+    const [oldest, younger] = [b.raw(ONE), b.raw(ONE)];
+    assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
+    await oldest.closed();
+    assert.deepEqual([younger.isClosed, elsewhere.isClosed], [false, false]);
+    assert.equal(await metric(b, 'mqtt_closes_total{reason="gave_way"}'), '1');
+    younger.send(connectBytes());
+    assert.equal(await younger.takeHex(4), CONNACK_ACCEPTED);
+  });
+
+  test('in all takes the place of the oldest that has not logged in, from wherever', async (t) => {
+    const b = await startTestBroker(t, { limits: { connections: 3 } });
+    await login(b, {}, ONE);
+    const [oldest, younger] = [b.raw('10.0.0.3'), b.raw(OTHER)];
+    assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
+    await oldest.closed();
+    assert.equal(younger.isClosed, false);
+  });
+
+  test('of thousands that say nothing keeps no device out', async (t) => {
+    const b = await startTestBroker(t, { limits: { connections: 50, connectionsPerAddress: 20 } });
+    for (let index = 0; index < 3_000; index++) {
+      b.raw(`10.6.${index % 3}.1`);
+      if (index % 100 === 0) {
+        const { client, connack } = await login(b, {}, ONE);
+        assert.equal(connack, CONNACK_ACCEPTED);
+        client.stream.destroy();
+      }
+    }
+    assert.equal(b.lines.filter(({ level }) => level === 'error').length, 0);
+  });
+});
+
+describe('connections that come too fast', () => {
+  test('from one address are refused until its rate is kept again; others come in', async (t) => {
+    const b = await startTestBroker(t, { limits: { connectsPerSecond: 2, connectBurst: 3 } });
+    for (let index = 0; index < 3; index++) assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
+    await b.raw(ONE).closed();
+    assert.equal(await metric(b, 'mqtt_connects_total{result="address_rate"}'), '1');
+    assert.equal(b.lines.filter(({ message }) => /too many/.test(message)).length, 1);
+    assert.equal((await login(b, {}, OTHER)).connack, CONNACK_ACCEPTED);
+    await b.clock.advance(500);
+    assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
+    await b.raw(ONE).closed();
+  });
+
+  test('count by machine, not by its address within an IPv6 network', () => {
+    const arrivals = createArrivals(new TestClock(), { connectsPerSecond: 1, connectBurst: 2 });
+    const taken = Array.from({ length: 4 }, (_, index) => arrivals.take(`2001:db8::${index}`));
+    assert.deepEqual(taken, [true, true, false, false]);
+  });
+
+  test('are remembered for any number of addresses, and forgotten when nothing is owed', async () => {
+    const clock = new TestClock();
+    const arrivals = createArrivals(clock, { connectsPerSecond: 1, connectBurst: 1 });
+    for (let index = 0; index < 5_000; index++) {
+      assert.equal(arrivals.take(`10.0.${index >> 8}.${index & 255}`), true);
+      if (index % 1_000 === 999) await clock.advance(1_000);
+    }
+    assert.equal(arrivals.take('10.0.0.0'), true);
+    assert.equal(arrivals.take('10.0.0.0'), false);
+  });
+});
+
+test('a door counts each guest once, whoever leaves twice or gives way', () => {
+  const gone: [number, Full][] = [];
+  const door = createDoor<number>({ connections: 3, connectionsPerAddress: 2 }, (...way) => gone.push(way));
+  const enter = (guest: number, address: string): Full | undefined => door.enter(address, () => guest);
+  assert.equal(enter(1, ONE), undefined);
+  assert.equal(enter(2, ONE), undefined);
+  door.settle(1);
+  assert.equal(enter(3, ONE), undefined);
+  door.leave(2);
+  door.settle(2);
+  door.settle(3);
+  assert.equal(enter(4, ONE), 'address_connections');
+  assert.equal(enter(5, OTHER), undefined);
+  assert.equal(enter(6, '10.0.0.3'), undefined);
+  door.settle(6);
+  assert.equal(enter(7, OTHER), 'connections');
+  door.leave(1);
+  door.leave(1);
+  assert.equal(enter(8, ONE), undefined);
+  assert.deepEqual(gone, [
+    [2, 'address_connections'],
+    [5, 'connections'],
+  ]);
+  assert.deepEqual([...door.guests()].sort(), [3, 6, 8]);
+});
