@@ -10,7 +10,11 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 /** As `npm start` and the systemd unit start it. */
 const RUNTIME_FLAGS = ['--max-semi-space-size=2'];
-const RUNTIME_ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
+const RUNTIME_ENVIRONMENT = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
 const HEALTH_POLL_MS = 10;
 const HEALTHY_TIMEOUT_MS = 30_000;
 const LOG_TAIL_LINES = 30;

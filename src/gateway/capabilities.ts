@@ -21,6 +21,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
+import { auditedCommands } from './audit-trail.ts';
 import type { Ground, StartedHook } from './ground.ts';
 
 /** What exists only once the servers listen. */
@@ -111,16 +112,19 @@ function buildRecords(
 type Flows = ReturnType<typeof buildFlows>;
 
 /** Commands, logs, telemetry: what flows between devices and people. */
-function buildFlows(ground: Ground, { devices, connectivity, site }: Records, started: StartedHook) {
+function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Records, started: StartedHook) {
   const { options, metrics, state, history, stateCommits, historyCommits } = ground;
   const { config, clock, log } = options;
   const base = { clock, log, metrics, devices, connectivity };
-  const commands = createCommands({
-    ...base,
-    database: state,
-    commits: stateCommits,
-    timeoutMs: config.commandTimeoutS * 1_000,
-  });
+  const commands = auditedCommands(
+    createCommands({
+      ...base,
+      database: state,
+      commits: stateCommits,
+      timeoutMs: config.commandTimeoutS * 1_000,
+    }),
+    audit,
+  );
   started('commands', () => commands.stop());
   const deviceLogs = createDeviceLogs({ ...base, history, commits: historyCommits });
   started('device logs', () => deviceLogs.stop());

@@ -5,6 +5,7 @@ import { packagePath } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
 import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
+import { refusalRecorder } from './audit-trail.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { Ground } from './ground.ts';
 import { routeGroups } from './route-groups.ts';
@@ -29,7 +30,10 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     metrics,
     host: config.mqttHost,
     port: config.mqttPort,
-    hooks: parts.connectivity.hooks,
+    hooks: {
+      ...parts.connectivity.hooks,
+      onRefused: refusalRecorder(parts.audit, parts.devices, clock),
+    },
     tls:
       tls && config.mqtts
         ? { host: config.mqttHost, port: config.mqttsPort, secureContext: tls.deviceContext() }

@@ -38,9 +38,13 @@ export const AUDIT_LIMITS = {
   lifetimeMs: 90 * 86_400_000,
   /** G: and no more than so many, 20 MiB; a program that commands every second fills it in a day. */
   entries: 100_000,
+  /** G: of these, what rules and scripts of devices did, so that they cannot push out what people did. */
+  automaticEntries: 50_000,
   /** G: refusals kept of a flood of them, so that they cannot push the changes out. */
   refusalBurst: 100,
   refusalsPerHour: 60,
+  /** G: a device with wrong credentials tries every few seconds for ever; the same attempt is told so often. */
+  repeatedRefusalMs: 3_600_000,
   /** G: entries waiting for a disk that takes no data. */
   waiting: 10_000,
   /** G: one parameter of a path. */

@@ -2,7 +2,7 @@
 import type { Principal } from '../../platform/http/index.ts';
 
 export interface AuditOrigin {
-  /** `local`: a command run on the box itself. */
+  /** `local`: a command run on the box itself; `device`: a device or its script. */
   readonly kind: Principal['origin']['kind'] | 'local';
   readonly id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface AuditEntry {
   readonly operation: string;
   /** Parameters of the path and ids of what was made: what it was done to. Bodies are not kept. */
   readonly target: Readonly<Record<string, string>>;
-  /** HTTP status of the answer; 0 for a local command. */
+  /** HTTP status of the answer, or of the one that a request for the same would have got; 0 for a local command. */
   readonly status: number;
   /** Absent for a local command. */
   readonly remoteAddress?: string;

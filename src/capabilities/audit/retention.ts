@@ -31,13 +31,13 @@ export function createRetention(options: {
 
   /** One bite; true when there may be more to delete. */
   function deleteSome(): boolean {
-    const { deletedAtOnce, entries } = limits;
-    const newestNumber = store.newestNumber();
-    age.note(newestNumber);
+    const { deletedAtOnce, entries, automaticEntries } = limits;
+    age.note(store.newestNumber());
     const old = age.old();
     const removed = database.transaction(() => [
       old ? store.removeOld(old.beforeMs, old.throughNumber, deletedAtOnce) : 0,
-      store.removeThrough(newestNumber - entries, deletedAtOnce),
+      store.removeAutomatic(automaticEntries, deletedAtOnce),
+      store.removeExcess(entries, deletedAtOnce),
     ]);
     return removed.includes(deletedAtOnce);
   }

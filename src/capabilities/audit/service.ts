@@ -1,6 +1,6 @@
 /** Records what was changed or commanded, and by whom. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { createTokenBucket } from '../../lib/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../../lib/token-bucket.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Answered } from '../../platform/http/index.ts';
@@ -30,6 +30,11 @@ export interface Audit {
    * are written with the next commit, and of a flood of them only some. Never rejects.
    */
   record(answered: Answered): Promise<void>;
+  /**
+   * Takes note of what nobody asked for over HTTP: a command of a rule or of a device's script, an attempt of a
+   * device. Written with the next commit; of a flood of refusals only some are kept.
+   */
+  recordAction(action: Action): void;
   /** Newest first, and how many match in all. */
   list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number };
   /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
@@ -37,6 +42,9 @@ export interface Audit {
   start(): void;
   stop(): void;
 }
+
+/** Who did what to what, with the status that a request for the same would have got. */
+export type Action = Omit<AuditEntry, 'atMs'>;
 
 const NOBODY = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' } as const;
 const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
@@ -48,11 +56,9 @@ export function createAudit(options: AuditOptions): Audit {
   const { limits = LIMITS.audit, settleMs = LIMITS.age.settleMs } = options;
   const store = createAuditStore(database);
   const retention = createRetention({ database, store, clock, log, metrics, limits, settleMs });
-  const refusals = createTokenBucket(
-    limits.refusalsPerHour / 3_600,
-    limits.refusalBurst,
-    clock.monotonicMs(),
-  );
+  const refusals = newBucket();
+  // What a rule asks in vain, again and again, must not hide what people and devices try.
+  const automaticRefusals = new Map<string, TokenBucket>();
   const dropped = metrics.counter('audit_dropped_total', 'Audit entries not kept.', ['reason']);
   let waiting: AuditEntry[] = [];
   commits.join({
@@ -62,16 +68,28 @@ export function createAudit(options: AuditOptions): Audit {
     committed: () => void (waiting = []),
   });
 
-  async function record(answered: Answered): Promise<void> {
-    if (!answered.isChange) return;
-    const isRefusal = answered.status >= 400;
-    if (isRefusal && !refusals.take(clock.monotonicMs())) return dropped.inc({ reason: 'flood' });
-    if (waiting.length >= limits.waiting) return dropped.inc({ reason: 'disk' });
-    waiting.push(entryOf(answered, clock.wallMs(), limits));
+  function newBucket(): TokenBucket {
+    return createTokenBucket(limits.refusalsPerHour / 3_600, limits.refusalBurst, clock.monotonicMs());
+  }
+
+  /** False when the entry is not kept. */
+  function put(entry: AuditEntry, bucket: TokenBucket): boolean {
+    const isFlood = isRefusal(entry) && !bucket.take(clock.monotonicMs());
+    if (isFlood || waiting.length >= limits.waiting) {
+      dropped.inc({ reason: isFlood ? 'flood' : 'disk' });
+      return false;
+    }
+    waiting.push(entry);
     const committed = commits.request(ENTRY_BYTES);
     // Told by the group itself; the entry waits for the next attempt.
     committed.catch((error: unknown) => log.debug('audit entry waits', { error }));
-    if (isRefusal) return;
+    return true;
+  }
+
+  async function record(answered: Answered): Promise<void> {
+    if (!answered.isChange) return;
+    const entry = entryOf(answered, clock.wallMs(), limits);
+    if (!put(entry, refusals) || isRefusal(entry)) return;
     try {
       await commits.flush();
     } catch (error) {
@@ -81,6 +99,12 @@ export function createAudit(options: AuditOptions): Audit {
 
   return {
     record,
+    recordAction: (action) => {
+      const { kind } = action.origin;
+      const bucket = automaticRefusals.get(kind) ?? newBucket();
+      automaticRefusals.set(kind, bucket);
+      put({ ...action, target: shortened(action.target, limits), atMs: clock.wallMs() }, bucket);
+    },
     list: (filter, limit, offset) => ({
       entries: store.page(filter, limit, offset),
       totalCount: store.count(filter),
@@ -112,17 +136,25 @@ function* pagesOf(store: AuditStore, filter: AuditFilter, pageItems: number): Ge
   }
 }
 
-/** Values of a path come from outside and can be long. */
-function entryOf(answered: Answered, atMs: number, limits: Limits['audit']): AuditEntry {
-  const target = Object.entries(answered.params).map(([name, value]) => [
+function isRefusal({ status }: AuditEntry): boolean {
+  return status >= 400;
+}
+
+/** Values come from outside and can be long. */
+function shortened(target: AuditEntry['target'], limits: Limits['audit']): AuditEntry['target'] {
+  const entries = Object.entries(target).map(([name, value]) => [
     name,
     cutToBytes(value, limits.targetBytes),
   ]);
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function entryOf(answered: Answered, atMs: number, limits: Limits['audit']): AuditEntry {
   return {
     atMs,
     origin: answered.principal?.origin ?? NOBODY,
     operation: answered.operation,
-    target: Object.fromEntries(target) as Record<string, string>,
+    target: shortened(answered.params, limits),
     status: answered.status,
     remoteAddress: answered.remoteAddress,
   };

@@ -49,8 +49,16 @@ export function createAuditStore(database: Database) {
     `DELETE FROM audit WHERE number IN
        (SELECT number FROM audit WHERE at_ms < ? AND number <= ? ORDER BY at_ms LIMIT ?)`,
   );
-  const removeFirst = database.prepare<[number, number]>(
-    'DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE number <= ? ORDER BY number LIMIT ?)',
+  const removeExcess = database.prepare<[number, number]>(
+    `DELETE FROM audit WHERE number IN
+       (SELECT number FROM audit WHERE number <=
+         (SELECT number FROM audit ORDER BY number DESC LIMIT 1 OFFSET ?) ORDER BY number LIMIT ?)`,
+  );
+  const removeAutomatic = database.prepare<[number, number]>(
+    `DELETE FROM audit WHERE number IN
+       (SELECT number FROM audit WHERE origin_kind IN ('rule', 'device')
+         AND number <= (SELECT number FROM audit WHERE origin_kind IN ('rule', 'device')
+           ORDER BY number DESC LIMIT 1 OFFSET ?) ORDER BY number LIMIT ?)`,
   );
   const restamp = database.prepare<StampCorrection>(
     `UPDATE audit SET at_ms = MIN(MAX(at_ms + :jumpMs, :earliestMs), :nowMs) WHERE at_ms < :plausibleFromMs`,
@@ -79,7 +87,10 @@ export function createAuditStore(database: Database) {
     /** Returns how many were removed. */
     removeOld: (beforeMs: number, throughNumber: number, limit: number): number =>
       removeOld.run(Math.floor(beforeMs), throughNumber, limit).changes,
-    removeThrough: (number: number, limit: number): number => removeFirst.run(number, limit).changes,
+    /** All but the newest `keep`. Returns how many were removed. */
+    removeExcess: (keep: number, limit: number): number => removeExcess.run(keep, limit).changes,
+    /** Those of rules and scripts of devices but the newest `keep`. Returns how many were removed. */
+    removeAutomatic: (keep: number, limit: number): number => removeAutomatic.run(keep, limit).changes,
     restamp: (correction: StampCorrection): void => void restamp.run(correction),
   };
 }

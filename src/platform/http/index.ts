@@ -1,5 +1,5 @@
 export type { Answered } from './app.ts';
-export { JSON_HEADERS } from './answer.ts';
+export { JSON_HEADERS, statusOf } from './answer.ts';
 export { createDocument } from './document.ts';
 export { createJsonSchemas, type JsonSchema } from './json-schema.ts';
 export { type ApiDescriptionOptions, describeApi, type PathParameter } from './openapi.ts';

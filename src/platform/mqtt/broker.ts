@@ -52,7 +52,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const arrivals = createArrivals(clock, limits);
   const door = createDoor<Connection>(limits, (connection, limit) => {
     warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
-    connection.giveWay();
+    connection.close('gave_way');
   });
   let server: Server | undefined;
   let isStopping = false;
@@ -98,7 +98,8 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     if (full !== undefined) refuse(stream, address, full);
   }
 
-  const secure = options.tls && createTlsListener({ ...options.tls, log, limits, meters, arrivals, accept });
+  const secure =
+    options.tls && createTlsListener({ ...options.tls, log, limits, meters, arrivals, hooks, accept });
 
   return {
     accept: (stream) => accept(stream),
@@ -154,6 +155,7 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
     maySubscribe: (identity, filter) =>
       guard('maySubscribe', () => hooks.maySubscribe(identity, filter), false),
     onMessage: (message) => hooks.onMessage(message),
+    onRefused: (refusal) => guard('onRefused', () => hooks.onRefused?.(refusal), undefined),
     onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),
     onSessionClosed: (session) => guard('onSessionClosed', () => hooks.onSessionClosed(session), undefined),
   };

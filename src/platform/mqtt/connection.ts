@@ -338,12 +338,6 @@ export class Connection implements SessionOwner, FrameSink {
     this.close('taken_over');
   }
 
-  /** Makes room at once, without a word. */
-  giveWay(): void {
-    this.close('gave_way');
-    this.#stream.destroy();
-  }
-
   /** Stops reading; ends once nothing is pending, or after `timeoutMs`. Resolves when the stream is closed. */
   async drain(timeoutMs: number): Promise<void> {
     this.#reader.stop();

@@ -1,3 +1,11 @@
 export { createMqttBroker, type MqttBrokerOptions } from './broker.ts';
 export { topicMatches } from './topic.ts';
-export type { MqttBroker, MqttHooks, MqttIdentity, MqttLimits, MqttMessage, MqttSession } from './types.ts';
+export type {
+  MqttBroker,
+  MqttHooks,
+  MqttIdentity,
+  MqttLimits,
+  MqttMessage,
+  MqttRefusal,
+  MqttSession,
+} from './types.ts';

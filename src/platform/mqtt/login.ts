@@ -28,14 +28,20 @@ export function createLogin(options: {
   clock: Clock;
   log: Log;
   limits: MqttLimits;
-  hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate'>;
+  hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate' | 'onRefused'>;
 }): Login {
   const { clock, log, limits, hooks } = options;
   const failures = new RateLimiterMemory({ points: limits.failedLoginsPerMinute, duration: 60 });
   let version = 0;
 
   async function slowDown(request: LoginRequest, failure: LoginFailure): Promise<void> {
-    const { consumedPoints } = await failures.penalty(addressKey(request.remoteAddress));
+    const { certificate, username, remoteAddress } = request;
+    try {
+      hooks.onRefused?.({ what: 'login', claimed: certificate?.commonName ?? username, remoteAddress });
+    } catch (error) {
+      log.error('hook of the MQTT broker failed', { hook: 'onRefused', error });
+    }
+    const { consumedPoints } = await failures.penalty(addressKey(remoteAddress));
     log.warnLimited(`mqtt_login:${request.remoteAddress}`, WARNING_INTERVAL_MS, 'login was refused', {
       reason: failure,
       remote_address: request.remoteAddress,

@@ -42,7 +42,7 @@ export interface PublicationsContext {
   readonly log: Log;
   readonly limits: MqttLimits;
   readonly meters: Meters;
-  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage'>;
+  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onRefused'>;
 }
 
 export class Publications {
@@ -169,6 +169,7 @@ export class Publications {
       'connection closed: client published outside its permission',
       { identity: identity.key, topic, remote_address: remoteAddress },
     );
+    this.#context.hooks.onRefused?.({ what: 'publish', claimed: identity.key, topic, remoteAddress });
     this.#port.close('publish_denied');
   }
 

@@ -8,7 +8,7 @@ import { levelCount } from './topic.ts';
 
 export interface SubscriptionsContext<Owner extends SessionOwner> {
   readonly limits: MqttLimits;
-  readonly hooks: Pick<MqttHooks, 'maySubscribe'>;
+  readonly hooks: Pick<MqttHooks, 'maySubscribe' | 'onRefused'>;
   readonly registry: SessionRegistry<Owner>;
   readonly router: Router;
 }
@@ -109,6 +109,9 @@ export class Subscriptions<Owner extends SessionOwner> {
     if (Buffer.byteLength(filter) > limits.topicBytes || levelCount(filter) > limits.topicLevels)
       return false;
     // `$SYS` and its like are not readable, whatever the hook says.
-    return !filter.startsWith('$') && hooks.maySubscribe(this.#port.session.identity, filter);
+    const { identity, remoteAddress } = this.#port.session;
+    if (!filter.startsWith('$') && hooks.maySubscribe(identity, filter)) return true;
+    hooks.onRefused?.({ what: 'subscribe', claimed: identity.key, topic: filter, remoteAddress });
+    return false;
   }
 }

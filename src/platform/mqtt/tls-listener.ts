@@ -14,7 +14,7 @@ import type { Log } from '../log/index.ts';
 import { closeServer, listen } from './listen.ts';
 import { type Arrivals, createDoor, type Full } from './door.ts';
 import type { Meters } from './meters.ts';
-import type { MqttCertificate, MqttLimits } from './types.ts';
+import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 
 export interface TlsListener {
   /** Resolves with the port really used. */
@@ -36,6 +36,7 @@ export function createTlsListener(options: {
   limits: MqttLimits;
   meters: Meters;
   arrivals: Arrivals;
+  hooks: Pick<MqttHooks, 'onRefused'>;
   accept: (socket: TLSSocket, certificate: MqttCertificate) => void;
 }): TlsListener {
   const { log, limits, meters, arrivals } = options;
@@ -61,6 +62,7 @@ export function createTlsListener(options: {
       problem,
       remote_address: address,
     });
+    options.hooks.onRefused?.({ what: 'login', claimed: undefined, remoteAddress: address });
     socket.destroy();
   }
 

@@ -51,6 +51,16 @@ export interface MqttMessage {
   readonly receivedAtMs: number;
 }
 
+/** What a client was refused for who it is or what it may do; faults of the protocol and limits are not among it. */
+export interface MqttRefusal {
+  readonly what: 'login' | 'publish' | 'subscribe';
+  /** Key of its identity; before the login what it says to be: user name, common name of the certificate. */
+  readonly claimed: string | undefined;
+  /** Topic or topic filter. */
+  readonly topic?: string;
+  readonly remoteAddress: string;
+}
+
 /**
  * Questions and notices of the broker. What a hook throws is logged and never reaches the network: a
  * question then counts as refused, a message as not taken.
@@ -81,6 +91,8 @@ export interface MqttHooks {
    * throw for bad content.
    */
   onMessage(message: MqttMessage): Promise<void> | void;
+  /** After each refusal. */
+  onRefused?(refusal: MqttRefusal): void;
   /** Once per session, before the client learns that it is connected. */
   onSessionOpened(session: MqttSession): void;
   /** Once per opened session, whatever ended it; after its will. */

@@ -108,6 +108,20 @@ describe('an entry of the audit trail', () => {
     assert.equal(operations().length, refusalBurst + 3);
   });
 
+  test('of a rule is written with the next commit, and what it asks in vain hides nobody else', async (t) => {
+    const { audit, clock, record, operations } = start(t, { refusalBurst: 2 });
+    const act = (kind: 'rule' | 'device', operation: string, status = 200): void =>
+      audit.recordAction({ origin: { kind, id: kind, name: kind }, operation, target: {}, status });
+    act('rule', 'did', 200);
+    for (let count = 1; count <= 5; count++) act('rule', `failed_${count}`, 422);
+    act('device', 'mqtt_login', 401);
+    assert.deepEqual(operations(), []);
+    await clock.advance(LIMITS.commits.windowMaxMs);
+    await record('update_site', 403);
+    await clock.advance(LIMITS.commits.windowMaxMs);
+    assert.deepEqual(operations(), ['update_site', 'mqtt_login', 'failed_2', 'failed_1', 'did']);
+  });
+
   test('of a local command stands beside the others', async (t) => {
     const { audit, clock, database } = start(t);
     createLocalAudit({ database, clock })('admin_create_token', { token_id: '1' });
@@ -158,5 +172,17 @@ describe('the audit trail', () => {
     for (let count = 1; count <= 10; count++) await record(`change_${count}`);
     await clock.advance(LIMITS.audit.retentionIntervalMs + 100);
     assert.deepEqual(operations(), ['change_10', 'change_9', 'change_8']);
+  });
+
+  test('keeps so many entries of rules, and those of people however many rules make', async (t) => {
+    const limits = { entries: 6, automaticEntries: 3, deletedAtOnce: 2, retentionPauseMs: 1 };
+    const { audit, clock, record, operations } = start(t, limits);
+    for (let count = 1; count <= 10; count++) {
+      const origin = { kind: 'rule', id: 'r', name: 'r' } as const;
+      audit.recordAction({ origin, operation: `automatic_${count}`, target: {}, status: 200 });
+      if (count % 5 === 0) await record(`change_${count}`);
+    }
+    await clock.advance(LIMITS.audit.retentionIntervalMs + 100);
+    assert.deepEqual(operations(), ['change_10', 'automatic_10', 'automatic_9', 'automatic_8', 'change_5']);
   });
 });
