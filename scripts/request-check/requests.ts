@@ -108,7 +108,8 @@ function draftOf(operation: Operation, values: Values, pool: Pool, random: Rando
   }
   const [json] = operation.bodies.filter(({ mediaType }) => mediaType === 'application/json');
   if (json?.schema) {
-    draft.members = membersOf(values.fitting(json.schema));
+    // Put together from its members: its example is one body only.
+    draft.members = membersOf(values.fitting({ ...json.schema, examples: undefined }));
     draft.body = Buffer.from(JSON.stringify(draft.members));
     draft.mediaType = random.pick(['application/json', '', 'application/x-www-form-urlencoded']);
   } else if (operation.bodies.length > 0) {

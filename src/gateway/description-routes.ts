@@ -14,24 +14,28 @@ import {
 } from '../platform/http/index.ts';
 import { describeDeviceInterface } from './device-interface.ts';
 
-const SLUG_OR_ID = { type: 'string', minLength: 1, maxLength: 64 } as const;
 const UUID = { type: 'string', format: 'uuid' } as const;
-const TEXT = { type: 'string', minLength: 1 } as const;
+const slugOrId = (example: string) => ({ type: 'string', minLength: 1, maxLength: 64, examples: [example] });
+const word = (example: string) => ({ type: 'string', minLength: 1, examples: [example] });
 
 /** Parameters that the platform resolves before an operation have the code of their absence. */
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   site_id: { about: 'The id of the site.', schema: UUID, unknown: 'site_not_found' },
-  device_id: { about: 'Id or slug of a device.', schema: SLUG_OR_ID, unknown: 'device_not_found' },
-  rule_id: { about: 'Id or slug of a rule.', schema: SLUG_OR_ID, unknown: 'rule_not_found' },
+  device_id: {
+    about: 'Id or slug of a device.',
+    schema: slugOrId('battery-inverter'),
+    unknown: 'device_not_found',
+  },
+  rule_id: { about: 'Id or slug of a rule.', schema: slugOrId('surplus-to-load'), unknown: 'rule_not_found' },
   blueprint_id: { about: 'The id of a blueprint.', schema: UUID },
-  namespace: { about: 'First part of the name of a blueprint.', schema: TEXT },
-  blueprint_name: { about: 'Second part of the name of a blueprint.', schema: TEXT },
-  tag: { about: 'Version of a named blueprint.', schema: TEXT },
+  namespace: { about: 'First part of the name of a blueprint.', schema: word('enapter') },
+  blueprint_name: { about: 'Second part of the name of a blueprint.', schema: word('battery-inverter') },
+  tag: { about: 'Version of a named blueprint.', schema: word('latest') },
   execution_id: { about: 'The id of an execution.', schema: UUID },
-  group_name: { about: 'Name of a configuration group in the manifest.', schema: TEXT },
+  group_name: { about: 'Name of a configuration group in the manifest.', schema: word('connection') },
   user_id: { about: 'The id of a user.', schema: UUID },
   token_id: { about: 'The id of an access token.', schema: UUID },
-  cloud_id: { about: 'Anything.', schema: TEXT },
+  cloud_id: { about: 'Anything.', schema: word('anything') },
 };
 
 /** Paths of earlier revisions, each beside a newer one of the same operation (http-contract.md section 14). */

@@ -178,7 +178,7 @@ describe('the description of the interface', () => {
 });
 
 describe('the reference page', () => {
-  test('shows every operation, and may run and load nothing', async (t) => {
+  test('shows every operation, runs its own script only, and may load and send nothing', async (t) => {
     const served = await startTestGateway(t);
     const page = await served.call('READONLY', 'GET', '/docs');
     const text = String(page.body);
@@ -186,11 +186,16 @@ describe('the reference page', () => {
       assert.ok(text.includes(`id="${operation}"`), operation);
     assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
     const policy = page.headers.get('content-security-policy') ?? '';
-    const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? '';
-    const hash = createHash('sha256').update(style).digest('base64');
-    assert.ok(policy.includes(`style-src 'sha256-${hash}'`), policy);
+    for (const element of ['style', 'script']) {
+      const [[, content = ''] = [], ...others] = text.matchAll(
+        new RegExp(`<${element}>([^]*?)</${element}>`, 'g'),
+      );
+      assert.deepEqual(others, []);
+      const hash = createHash('sha256').update(content).digest('base64');
+      assert.ok(policy.includes(`${element}-src 'sha256-${hash}'`), policy);
+    }
     assert.ok(policy.includes("default-src 'none'"), policy);
-    assert.doesNotMatch(text, /<script|https?:\/\/|\sstyle=|\son\w+=/);
+    assert.doesNotMatch(text, /<script [^>]|<link|<img|https?:\/\/|\sstyle=|<[^>]*\son\w+=/);
   });
 });
 

@@ -114,21 +114,35 @@ export const accessShapes = {
   tokens: shape.listOf('access_tokens', tokenShape),
 };
 
-export const claimBody = v.object({
-  claim_code: secret,
-  password: newPassword,
-  name: v.nullish(name, 'installer'),
-});
+export const claimBody = v.pipe(
+  v.object({ claim_code: secret, password: newPassword, name: v.nullish(name, 'installer') }),
+  shape.example({ claim_code: 'ABCD-EFGH-JKLM', password: 'a long sentence' }),
+);
 
-export const loginBody = v.object({ name: secret, password: secret });
+export const loginBody = v.pipe(
+  v.object({ name: secret, password: secret }),
+  shape.example({ name: 'installer', password: 'a long sentence' }),
+);
 
-export const passwordBody = v.object({ current_password: secret, password: newPassword });
+export const passwordBody = v.pipe(
+  v.object({ current_password: secret, password: newPassword }),
+  shape.example({ current_password: 'a long sentence', password: 'another long sentence' }),
+);
 
-export const createUserBody = v.object({ name, role, password: newPassword });
+export const createUserBody = v.pipe(
+  v.object({ name, role, password: newPassword }),
+  shape.example({ name: 'anna', role: 'OWNER', password: 'a long sentence' }),
+);
 
-export const updateUserBody = v.object({ role: absent(role), password: absent(newPassword) });
+export const updateUserBody = v.pipe(
+  v.object({ role: absent(role), password: absent(newPassword) }),
+  shape.example({ role: 'USER' }),
+);
 
-export const createTokenBody = v.object({ name, role, expires_in: absent(lifetimeMs) });
+export const createTokenBody = v.pipe(
+  v.object({ name, role, expires_in: absent(lifetimeMs) }),
+  shape.example({ name: 'dashboard', role: 'READONLY', expires_in: '30d' }),
+);
 
 const page = { limit: query.limit(pageItems, pageItems), offset: query.offset() };
 

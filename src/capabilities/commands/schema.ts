@@ -35,6 +35,7 @@ export const requestBody = v.pipe(
     arguments: v.nullish(argumentsObject),
     ephemeral: v.nullish(v.boolean()),
   }),
+  shape.example({ name: 'set_mode', arguments: { mode: 'backup', reserve_percent: 80 } }),
   v.transform((body): CommandRequest => ({
     name: body.name,
     arguments: body.arguments ?? {},

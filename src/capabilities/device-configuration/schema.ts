@@ -6,10 +6,13 @@ export const getQuery = v.object({ param_names: query.optionalList() });
 
 const object = shape.noList(v.pipe(v.record(v.string(), v.unknown()), v.examples([{ limit: 80 }])));
 
-export const updateBody = v.object({
-  set: v.nullish(object, {}),
-  reset: v.nullish(v.pipe(v.array(v.string()), v.examples([['mode']])), []),
-});
+export const updateBody = v.pipe(
+  v.object({
+    set: v.nullish(object, {}),
+    reset: v.nullish(v.pipe(v.array(v.string()), v.examples([['mode']])), []),
+  }),
+  shape.example({ set: { limit: 80 }, reset: ['mode'] }),
+);
 
 /** Wire shape of answers, for the API description. */
 export const configurationShape = v.object({

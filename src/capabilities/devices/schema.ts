@@ -80,10 +80,10 @@ export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(sche
 export const updateBody = v.pipe(
   v.object({
     name: unlessEmpty(deviceName),
-    /** Older documentation. */
-    device_name: unlessEmpty(deviceName),
+    device_name: v.pipe(unlessEmpty(deviceName), v.description('Older form of `name`.')),
     slug: unlessEmpty(deviceSlug),
   }),
+  shape.example({ name: 'Battery 1', slug: 'battery-1' }),
   v.transform(({ name, device_name: olderName, slug }) => ({ name: name ?? olderName, slug })),
 );
 

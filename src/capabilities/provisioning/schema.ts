@@ -17,29 +17,46 @@ const siteId = v.pipe(
   v.examples(['']),
 );
 
-export const standaloneBody = v.object({
-  name: deviceName,
-  site_id: siteId,
-  slug: unlessEmpty(deviceSlug),
-  protocol: v.nullish(protocol),
-});
+export const standaloneBody = v.pipe(
+  v.object({
+    name: deviceName,
+    site_id: siteId,
+    slug: unlessEmpty(deviceSlug),
+    protocol: v.nullish(protocol),
+  }),
+  shape.example({ name: 'Battery 1' }),
+);
 
-export const moduleBody = v.object({
-  name: deviceName,
-  hardware_id: v.pipe(
-    v.string(),
-    v.regex(/^[A-Za-z0-9]{8,64}$/, 'must be 8 to 64 letters or digits'),
-    v.examples(['V0123456789ABCDEF0123456789ABCDEF']),
-  ),
-  site_id: siteId,
-});
+export const moduleBody = v.pipe(
+  v.object({
+    name: deviceName,
+    hardware_id: v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z0-9]{8,64}$/, 'must be 8 to 64 letters or digits'),
+      v.examples(['V0123456789ABCDEF0123456789ABCDEF']),
+    ),
+    site_id: siteId,
+  }),
+  shape.example({ name: 'Module in the hall', hardware_id: 'V0123456789ABCDEF0123456789ABCDEF' }),
+);
 
-export const luaDeviceBody = v.object({
-  name: deviceName,
-  runtime_id: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
-  blueprint_id: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
-  slug: unlessEmpty(deviceSlug),
-});
+export const luaDeviceBody = v.pipe(
+  v.object({
+    name: deviceName,
+    runtime_id: v.pipe(
+      v.string(),
+      v.minLength(1, 'must not be empty'),
+      v.description('Id or slug of a communication module; `gateway` means the one that is built in.'),
+    ),
+    blueprint_id: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
+    slug: unlessEmpty(deviceSlug),
+  }),
+  shape.example({
+    name: 'Hybrid inverter',
+    runtime_id: 'gateway',
+    blueprint_id: '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10',
+  }),
+);
 
 export const generateConfigBody = v.object({ protocol });
 

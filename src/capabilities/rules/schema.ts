@@ -77,21 +77,32 @@ function intervalOf(text: string | null | undefined): number | undefined {
 
 export const createEngineBody = v.object({ suspend: v.nullish(v.boolean()) });
 
-export const createRuleBody = v.object({ slug, script, disable: v.nullish(v.boolean()) });
+const SCRIPT_EXAMPLE = { code: 'cmV0dXJuIHRydWUK', runtime_version: 'V3' };
+
+export const createRuleBody = v.pipe(
+  v.object({ slug, script, disable: v.nullish(v.boolean()) }),
+  shape.example({ slug: 'surplus-to-load', script: SCRIPT_EXAMPLE, disable: true }),
+);
 
 /** `{}`, null and the empty text mean "as it is". */
-export const updateRuleBody = v.object({
-  slug: v.pipe(
-    v.nullish(v.string()),
-    shape.wire(v.nullish(v.union([slug, v.literal('')]))),
-    v.transform((text) => (text ? text : undefined)),
-    v.optional(slug),
-  ),
-});
+export const updateRuleBody = v.pipe(
+  v.object({
+    slug: v.pipe(
+      v.nullish(v.string()),
+      shape.wire(v.nullish(v.union([slug, v.literal('')]))),
+      v.transform((text) => (text ? text : undefined)),
+      v.optional(slug),
+    ),
+  }),
+  shape.example({ slug: 'surplus-to-heat' }),
+);
 
-export const updateScriptBody = v.object({ script });
+export const updateScriptBody = v.pipe(v.object({ script }), shape.example({ script: SCRIPT_EXAMPLE }));
 
-export const ruleIdsBody = v.object({ rule_ids: v.array(v.string()) });
+export const ruleIdsBody = v.pipe(
+  v.object({ rule_ids: v.pipe(v.array(v.string()), v.description('Ids or slugs.')) }),
+  shape.example({ rule_ids: ['surplus-to-load'] }),
+);
 
 export const listQuery = v.object({
   limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),

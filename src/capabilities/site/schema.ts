@@ -53,7 +53,16 @@ const location = shape.noList(
   }),
 );
 
-export const createBody = v.object({ name, timezone, location: v.nullish(location) });
+const EXAMPLE = {
+  name: 'Depot',
+  timezone: 'Europe/Berlin',
+  location: { name: 'Hall 2', latitude: 52.5, longitude: 13.4 },
+};
+
+export const createBody = v.pipe(
+  v.object({ name, timezone, location: v.nullish(location) }),
+  shape.example(EXAMPLE),
+);
 
 export const updateBody = v.pipe(
   v.object({
@@ -64,6 +73,7 @@ export const updateBody = v.pipe(
       v.array(v.picklist(RESETTABLE, `must be of: ${RESETTABLE.join(', ')}`), 'must be a list'),
     ),
   }),
+  shape.example(EXAMPLE),
   v.transform((body): SiteChange => ({
     name: body.name,
     timezone: body.timezone,

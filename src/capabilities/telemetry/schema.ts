@@ -39,7 +39,7 @@ export const LatestQuery = v.pipe(
           minProperties: 1,
           maxProperties: telemetry.latestDevices,
           description: 'Id or slug of a device → names of attributes, by commas.',
-          examples: [{ 'battery-1': 'voltage,alerts' }],
+          examples: [{ 'battery-inverter': 'battery_soc,status' }],
         }),
       ),
       relevance_interval: relevanceInterval(),
@@ -268,17 +268,28 @@ const TelemetryItem = shape.noList(
 );
 export type TelemetryItem = v.InferOutput<typeof TelemetryItem>;
 
-export const TimeSeriesQuery = v.object({
-  from: instantS,
-  to: instantS,
-  granularity: v.nullish(durationMs, '1m'),
-  aggregation: v.nullish(wordOf(AGGREGATIONS)),
-  gap_filling: v.nullish(GapFilling),
-  site: v.nullish(v.union([v.string(), matcherOf(SITE_KEYS)])),
-  telemetry: v.pipe(
-    v.array(TelemetryItem),
-    v.minLength(1, 'must have at least one item'),
-    v.maxLength(telemetry.queryItems, `must not have more than ${telemetry.queryItems} items`),
-  ),
-});
+export const TimeSeriesQuery = v.pipe(
+  v.object({
+    from: instantS,
+    to: instantS,
+    granularity: v.nullish(durationMs, '1m'),
+    aggregation: v.nullish(wordOf(AGGREGATIONS)),
+    gap_filling: v.nullish(GapFilling),
+    site: v.nullish(v.union([v.string(), matcherOf(SITE_KEYS)])),
+    telemetry: v.pipe(
+      v.array(TelemetryItem),
+      v.minLength(1, 'must have at least one item'),
+      v.maxLength(telemetry.queryItems, `must not have more than ${telemetry.queryItems} items`),
+    ),
+  }),
+  shape.example({
+    from: '2026-03-01T08:00:00Z',
+    to: '2026-03-01T09:00:00Z',
+    granularity: '1m',
+    telemetry: [
+      { device: 'battery-inverter', attribute: ['battery_soc', 'battery_power'], aggregation: 'avg' },
+      { device: 'battery-inverter', attribute: 'status', gap_filling: { method: 'locf', look_around: '1h' } },
+    ],
+  }),
+);
 export type TimeSeriesQuery = v.InferOutput<typeof TimeSeriesQuery>;

@@ -14,8 +14,8 @@ export function html(parts: TemplateStringsArray, ...values: readonly (string | 
   return markup(parts.reduce((whole, part, index) => whole + shown(values[index - 1]) + part));
 }
 
-export function join(items: readonly Markup[]): Markup {
-  return markup(items.map((item) => item.markup).join('\n'));
+export function join(items: readonly Markup[], separator: '\n' | '' = '\n'): Markup {
+  return markup(items.map((item) => item.markup).join(separator));
 }
 
 function shown(value: string | Markup | undefined): string {

@@ -6,6 +6,7 @@ import type { GenericSchema } from 'valibot';
 import { exampleOf } from './example.ts';
 import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
 import { createRefusals, type Refusals } from './openapi-refusals.ts';
+import { DONE } from './schema-words.ts';
 import type { MediaAnswer, Route, RouteGroup, Stream } from './route.ts';
 
 export interface PathParameter {
@@ -222,11 +223,11 @@ function requestBodyOf(
 }
 
 function answerOf(parts: Parts, answer: GenericSchema | MediaAnswer | undefined): JsonSchema {
-  if (answer === undefined) return { description: 'Done.' };
+  if (answer === undefined) return { description: DONE };
   if (!isMedia(answer)) {
     const schema = parts.schemas.of(answer);
     const example = exampleOf(schema, parts.schemas.named);
-    return { description: 'Done.', content: { 'application/json': { schema, example } } };
+    return { description: DONE, content: { 'application/json': { schema, example } } };
   }
   const { mediaType, about, example, headers = {} } = answer;
   return {

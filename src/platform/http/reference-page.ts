@@ -1,18 +1,34 @@
 /**
- * The API description as one page for people: no script, nothing from elsewhere, so that it works on a laptop
- * beside the box without any other network. Every operation stands once, with its other paths.
+ * The API description as one page for people: nothing from elsewhere, so that it works on a laptop beside the
+ * box without any other network. Every operation stands once, with its other paths.
  */
 import { createHash } from 'node:crypto';
-import { html, join, type Markup, markup } from './markup.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { html, join, type Markup, markup } from './markup.ts';
+import { ROLES } from './principal.ts';
+import {
+  contentOf,
+  operationOf,
+  prose,
+  shapeOf,
+  shapesOf,
+  type Shown,
+  streamOf,
+  text,
+} from './reference-operation.ts';
+import { REFERENCE_SCRIPT } from './reference-script.ts';
 import { REFERENCE_STYLE } from './reference-style.ts';
-import { membersOf, fieldsOf, typeOf } from './schema-words.ts';
+import { membersOf } from './schema-words.ts';
 
-/** The page has this one style and may load, run and send nothing. */
+const hashOf = (content: string): string =>
+  `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+
+/** The page has this one style and this one script, and may load and send nothing. */
 export const REFERENCE_PAGE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
-    `style-src 'sha256-${createHash('sha256').update(REFERENCE_STYLE).digest('base64')}'`,
+    `style-src ${hashOf(REFERENCE_STYLE)}`,
+    `script-src ${hashOf(REFERENCE_SCRIPT)}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'self'",
@@ -20,65 +36,74 @@ export const REFERENCE_PAGE_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 } as const;
 
-/** Not in a template: its hash stands for every blank. */
+/** Not in a template: their hashes stand for every blank. */
 const STYLE = markup(`<style>${REFERENCE_STYLE}</style>`);
+const SCRIPT = markup(`<script>${REFERENCE_SCRIPT}</script>`);
 
-interface Shown {
-  operation: JsonSchema;
-  method: string;
-  path: string;
-  /** Other paths, each with whether it is an older one. */
-  others: { path: string; isOlder: boolean }[];
+const ERROR_EXAMPLE = {
+  errors: [
+    {
+      code: 'command_not_found',
+      message: 'The device\'s blueprint has no command "sett_limit".',
+      details: { name: 'sett_limit' },
+    },
+  ],
+};
+
+interface Group {
+  id: string;
+  name: string;
+  about: string;
+  shown: Shown[];
 }
 
 /** @param document an OpenAPI description as `describeApi` makes it */
 export function renderReferencePage(document: JsonSchema): string {
   const info = membersOf(document['info']);
-  const tags = document['tags'] as { name: string; description: string }[];
-  const shown = operationsOf(document);
-  const streams = document['x-streams'] as JsonSchema[];
-  const ofTag = (name: string): Shown[] =>
-    shown.filter(({ operation }) => (operation['tags'] as string[])[0] === name);
   const title = text(info['title']);
+  const groups = groupsOf(document);
+  const streams = document['x-streams'] as JsonSchema[];
   const page = html`<html lang="en">
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <title>${title} ${text(info['version'])}</title>
+      <title>${title} API ${text(info['version'])}</title>
       ${STYLE}
     </head>
     <body>
-      <nav aria-label="Operations">
-        <p><strong>${title}</strong> ${text(info['version'])}</p>
-        ${join(tags.map(({ name }) => menuOf(name, ofTag(name))))}
-        <p><a href="#streams">Streams</a></p>
-      </nav>
-      <main>
-        <h1>${title}</h1>
-        <p>${text(info['description'])}</p>
-        <p>
-          For programs: <a href="/v3/openapi.json">OpenAPI 3.1</a>,
-          <a href="/v3/asyncapi.json">AsyncAPI 3</a> for devices.
-        </p>
-        ${securityOf(document)}
-        ${join(
-          tags.map(
-            ({ name, description }) =>
-              html`<h2>${name}</h2>
-                <p>${description}</p>
-                ${join(ofTag(name).map((each) => operationOf(document, each)))}`,
-          ),
-        )}
-        <h2 id="streams">Streams</h2>
-        <p>
-          WebSockets: text frames, one JSON object each. The token may stand in the query as
-          <code>token</code>.
-        </p>
-        ${join(streams.map((stream) => streamOf(document, stream)))}
-      </main>
+      ${barOf(title, text(info['version']))}
+      <div class="page">
+        ${menuOf(groups, streams, Object.keys(shapesOf(document)))}
+        <main>
+          ${introOf(document, title)}
+          ${join(
+            groups.map(
+              ({ id, name, about, shown }) =>
+                html`<article id="${id}">
+                  <h2>${name}</h2>
+                  <p>${prose(about)}</p>
+                  ${join(shown.map((each) => operationOf(document, each)))}
+                </article>`,
+            ),
+          )}
+          ${streamsOf(document, streams)} ${shapeListOf(document)}
+        </main>
+      </div>
+      ${SCRIPT}
     </body>
   </html>`;
   return `<!doctype html>${page.markup}`;
+}
+
+function groupsOf(document: JsonSchema): Group[] {
+  const tags = document['tags'] as { name: string; description: string }[];
+  const shown = operationsOf(document);
+  return tags.map(({ name, description }) => ({
+    id: `group-${name.toLowerCase().replaceAll(' ', '-')}`,
+    name,
+    about: description,
+    shown: shown.filter(({ operation }) => (operation['tags'] as string[])[0] === name),
+  }));
 }
 
 function operationsOf(document: JsonSchema): Shown[] {
@@ -97,23 +122,86 @@ function operationsOf(document: JsonSchema): Shown[] {
   return shown;
 }
 
-function menuOf(tag: string, shown: readonly Shown[]): Markup {
-  return html`<details>
-    <summary>${tag}</summary>
-    <ul>
-      ${join(
-        shown.map(
-          ({ operation }) =>
-            html`<li><a href="#${text(operation['operationId'])}">${text(operation['summary'])}</a></li>`,
-        ),
-      )}
-    </ul>
-  </details>`;
+function barOf(title: string, version: string): Markup {
+  return html`<div class="bar">
+    <strong>${title} <span class="version">API ${version}</span></strong>
+    <input type="checkbox" id="menu" aria-label="Show the list of operations" />
+    <label for="menu">Operations</label>
+    <div class="find" hidden>
+      <input
+        type="search"
+        id="search"
+        placeholder="Filter, for example: device patch owner"
+        aria-label="Filter operations by words of their name, path, method, role or chapter"
+        autocomplete="off"
+      />
+      <output id="count" aria-live="polite"></output>
+    </div>
+  </div>`;
 }
 
-function securityOf(document: JsonSchema): Markup {
+function menuOf(groups: readonly Group[], streams: readonly JsonSchema[], shapes: readonly string[]): Markup {
+  const entry = (id: string, kind: string, name: string): Markup =>
+    html`<li>
+      <a href="#${id}"><span class="method ${kind.toLowerCase()}">${kind}</span><span>${name}</span></a>
+    </li>`;
+  return html`<nav aria-label="Operations">
+    ${join(
+      groups.map(
+        ({ id, name, shown }) =>
+          html`<div data-group="${id}">
+            <h5>${name}</h5>
+            <ul>
+              ${join(
+                shown.map(({ operation, method }) =>
+                  entry(text(operation['operationId']), method, text(operation['summary'])),
+                ),
+              )}
+            </ul>
+          </div>`,
+      ),
+    )}
+    <div data-group="streams">
+      <h5>Streams</h5>
+      <ul>
+        ${join(streams.map((stream) => entry(text(stream['operation']), 'WS', text(stream['summary']))))}
+      </ul>
+    </div>
+    <div data-group="shapes">
+      <h5>Shapes</h5>
+      <ul>
+        ${join(shapes.map((name) => html`<li><a href="#shape-${name}">${name}</a></li>`))}
+      </ul>
+    </div>
+  </nav>`;
+}
+
+function introOf(document: JsonSchema, title: string): Markup {
+  const about = text(membersOf(document['info'])['description']);
+  return html`<div class="intro">
+    <h1>${title} API</h1>
+    <p>${prose(about)}</p>
+    <p>
+      For programs: <a href="/v3/openapi.json">OpenAPI 3.1</a>; the side of the devices, MQTT:
+      <a href="/v3/asyncapi.json">AsyncAPI 3</a>. For people: <a href="/">the console</a>. Examples take the
+      address from <code>$GATEWAY</code> and an access token from <code>$TOKEN</code>.
+    </p>
+    ${accessOf(document)}
+    <div class="card">
+      <h3>Errors</h3>
+      <p>
+        Every answer with a status of 400 or more is this envelope. Programs compare <code>code</code>, people
+        read <code>message</code>; a request with several faults has one entry for each.
+      </p>
+      ${contentOf({ 'application/json': { example: ERROR_EXAMPLE } }, 'An error')}
+    </div>
+  </div>`;
+}
+
+function accessOf(document: JsonSchema): Markup {
   const schemes = Object.values(membersOf(membersOf(document['components'])['securitySchemes']));
-  return html`<h2>Access</h2>
+  return html`<div class="card">
+    <h3>Access</h3>
     <table>
       <tbody>
         ${join(
@@ -126,160 +214,29 @@ function securityOf(document: JsonSchema): Markup {
           ),
         )}
       </tbody>
-    </table>`;
+    </table>
+    <p>
+      Each operation names the least role that it needs. Roles, from the lowest to the highest, each with the
+      rights of those before it: ${join(ROLES.map((role) => html`<span class="role">${role}</span>`))}
+    </p>
+  </div>`;
 }
 
-function operationOf(document: JsonSchema, { operation, method, path, others }: Shown): Markup {
-  const role = operation['x-required-role'];
-  return html`<section id="${text(operation['operationId'])}">
-    <h3>${text(operation['summary'])}</h3>
-    <p class="path"><span class="${method.toLowerCase()}">${method}</span> <code>${path}</code></p>
-    <p>${text(operation['description'])}</p>
-    <p>${role === null ? 'Needs no token.' : html`Least role: <strong>${text(role)}</strong>.`}</p>
-    ${othersOf(others)} ${parametersOf(document, operation)} ${bodyOf(document, operation)}
-    ${answersOf(document, operation)}
-  </section>`;
+function streamsOf(document: JsonSchema, streams: readonly JsonSchema[]): Markup {
+  return html`<article id="streams">
+    <h2>Streams</h2>
+    <p>
+      WebSockets: text frames, one JSON object each. The token may stand in the query as <code>token</code>,
+      because pages cannot set headers.
+    </p>
+    ${join(streams.map((stream) => streamOf(document, stream)))}
+  </article>`;
 }
 
-function othersOf(others: Shown['others']): Markup {
-  if (others.length === 0) return markup('');
-  return html`<details>
-    <summary>${String(others.length)} more ${others.length === 1 ? 'path' : 'paths'}</summary>
-    <ul>
-      ${join(
-        others.map(({ path, isOlder }) => html`<li><code>${path}</code>${isOlder ? ' (older)' : ''}</li>`),
-      )}
-    </ul>
-  </details>`;
-}
-
-function parametersOf(document: JsonSchema, operation: JsonSchema): Markup {
-  const parameters = (operation['parameters'] as unknown[]).map((value) => resolve(document, value));
-  if (parameters.length === 0) return markup('');
-  return html`<h4>Parameters</h4>
-    <table>
-      <tbody>
-        ${join(
-          parameters.map((parameter) => {
-            const schema = membersOf(parameter['schema']);
-            return html`<tr>
-              <td><code>${text(parameter['name'])}</code></td>
-              <td>${parameter['required'] === true ? 'required' : ''}</td>
-              <td>${typeOf(schema)}</td>
-              <td>${text(parameter['description'])}</td>
-            </tr>`;
-          }),
-        )}
-      </tbody>
-    </table>`;
-}
-
-function bodyOf(document: JsonSchema, operation: JsonSchema): Markup {
-  if (operation['requestBody'] === undefined) return markup('');
-  const body = resolve(document, operation['requestBody']);
-  return html`<h4>Body</h4>
-    <p>${text(body['description'])}</p>
-    ${contentOf(document, membersOf(body['content']))}`;
-}
-
-function answersOf(document: JsonSchema, operation: JsonSchema): Markup {
-  const responses = Object.entries(membersOf(operation['responses']));
-  const good = responses.find(([status]) => status === '200')?.[1];
-  const answer = good === undefined ? undefined : resolve(document, good);
-  return html`<h4>Answer</h4>
-    ${
-      answer === undefined
-        ? html`<p>Always a refusal.</p>`
-        : html`<p>${text(answer['description'])}</p>
-            ${contentOf(document, membersOf(answer['content']))}`
-    }
-    <details>
-      <summary>Refusals</summary>
-      <table>
-        <tbody>
-          ${join(
-            responses
-              .filter(([status]) => status !== '200')
-              .map(
-                ([status, response]) =>
-                  html`<tr>
-                    <td>${status}</td>
-                    <td>${text(resolve(document, response)['description'])}</td>
-                  </tr>`,
-              ),
-          )}
-        </tbody>
-      </table>
-    </details>`;
-}
-
-function contentOf(document: JsonSchema, content: JsonSchema): Markup {
-  return join(
-    Object.entries(content).map(([mediaType, value]) => {
-      const { schema, example } = membersOf(value);
-      return html`<p><code>${mediaType}</code></p>
-        ${schema === undefined ? '' : fieldTable(document, membersOf(schema))}
-        ${
-          example === undefined
-            ? ''
-            : html`<pre>${typeof example === 'string' ? example : JSON.stringify(example, null, 2)}</pre>`
-        }`;
-    }),
-  );
-}
-
-function fieldTable(document: JsonSchema, schema: JsonSchema): Markup {
-  const definitions = membersOf(membersOf(document['components'])['schemas']);
-  const fields = fieldsOf(schema, definitions);
-  if (fields.length === 0) return markup('');
-  return html`<table>
-    <tbody>
-      ${join(
-        fields.map(
-          ({ name, type, isRequired, about }) =>
-            html`<tr>
-              <td><code>${name}</code></td>
-              <td>${isRequired ? 'always' : ''}</td>
-              <td>${type}</td>
-              <td>${about}</td>
-            </tr>`,
-        ),
-      )}
-    </tbody>
-  </table>`;
-}
-
-function streamOf(document: JsonSchema, stream: JsonSchema): Markup {
-  const paths = stream['paths'] as JsonSchema[];
-  const [first] = paths;
-  const message = membersOf(stream['message']);
-  return html`<section id="${text(stream['operation'])}">
-    <h3>${text(stream['summary'])}</h3>
-    <p class="path"><span class="get">WS</span> <code>${text(first?.['path'])}</code></p>
-    <p>${text(stream['description'])}</p>
-    <p>Least role: <strong>${text(stream['x-required-role'])}</strong>.</p>
-    ${othersOf(
-      paths.slice(1).map((each) => ({ path: text(each['path']), isOlder: each['deprecated'] === true })),
-    )}
-    ${first ? parametersOf(document, first) : ''}
-    <h4>Messages</h4>
-    ${contentOf(document, { 'application/json': message })}
-  </section>`;
-}
-
-function resolve(document: JsonSchema, value: unknown): JsonSchema {
-  const { $ref: reference } = membersOf(value);
-  if (typeof reference !== 'string') return membersOf(value);
-  return reference
-    .slice(2)
-    .split('/')
-    .reduce((found, name) => membersOf(found[name]), document);
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string'
-    ? value
-    : value === undefined || value === null
-      ? ''
-      : JSON.stringify(value);
+function shapeListOf(document: JsonSchema): Markup {
+  return html`<article id="shapes">
+    <h2>Shapes</h2>
+    <p>Objects that several operations answer or take.</p>
+    ${join(Object.entries(shapesOf(document)).map(([name, schema]) => shapeOf(document, name, schema)))}
+  </article>`;
 }

@@ -9,6 +9,9 @@ export interface Field {
   about: string;
 }
 
+/** Said of a good answer that has nothing else to say. */
+export const DONE = 'Done.';
+
 const DEPTH_MAX = 4;
 const DEFINITION = /^#\/components\/schemas\//;
 
@@ -16,7 +19,10 @@ export function membersOf(value: unknown): JsonSchema {
   return typeof value === 'object' && value !== null ? (value as JsonSchema) : {};
 }
 
-/** @param definitions what references mean, by name */
+/**
+ * Members down to those that have a shape of their own under a name.
+ * @param definitions what references mean, by name
+ */
 export function fieldsOf(schema: JsonSchema, definitions: JsonSchema, around = '', depth = 0): Field[] {
   const { properties, required = [] } = inner(schema, definitions) as {
     properties?: JsonSchema;
@@ -34,8 +40,12 @@ export function fieldsOf(schema: JsonSchema, definitions: JsonSchema, around = '
       about: typeof member['description'] === 'string' ? member['description'] : '',
     };
     const inside = isList ? membersOf(inner(member, definitions)['items']) : member;
-    return [field, ...fieldsOf(inside, definitions, `${path}.`, depth + 1)];
+    return isNamed(inside) ? [field] : [field, ...fieldsOf(inside, definitions, `${path}.`, depth + 1)];
   });
+}
+
+function isNamed({ $ref: reference, anyOf }: JsonSchema): boolean {
+  return typeof reference === 'string' || (Array.isArray(anyOf) && (anyOf as JsonSchema[]).some(isNamed));
 }
 
 /** What a reference means; of alternatives the first that is more than null. */
@@ -53,6 +63,7 @@ function inner(schema: JsonSchema, definitions: JsonSchema): JsonSchema {
 /** `integer, 0 to 50, default 50`. */
 export function typeOf(schema: JsonSchema): string {
   const { $ref: reference, anyOf, oneOf, enum: words, const: only, type, items, format } = schema;
+  const { additionalProperties: values } = schema;
   if (typeof reference === 'string') return reference.replace(DEFINITION, '');
   const alternatives = (anyOf ?? oneOf) as JsonSchema[] | undefined;
   const parts: string[] = [];
@@ -60,6 +71,8 @@ export function typeOf(schema: JsonSchema): string {
   else if (Array.isArray(words)) parts.push(words.join(' | '));
   else if (only !== undefined) parts.push(JSON.stringify(only));
   else if (type === 'array') parts.push(`list of ${typeOf(membersOf(items))}`);
+  else if (type === 'object' && Object.keys(membersOf(values)).length > 0)
+    parts.push(`map of ${typeOf(membersOf(values))}`);
   else if (typeof type === 'string') parts.push(typeof format === 'string' ? `${type} (${format})` : type);
   else parts.push('any');
   return [...parts, ...boundsOf(schema)].join(', ');

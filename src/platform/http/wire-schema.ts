@@ -62,6 +62,11 @@ export function named<Schema extends v.GenericSchema>(
   return v.pipe(schema, v.metadata({ title: name, ...(examples.length > 0 && { examples }) }));
 }
 
+/** A whole body as a caller would really send it; without it the description puts one together from its members. */
+export function example<Input>(value: unknown): v.MetadataAction<Input, { examples: unknown[] }> {
+  return v.metadata({ examples: [value] });
+}
+
 export const id = () => v.pipe(v.string(), v.uuid());
 
 /** RFC 3339 in UTC with `Z` and fraction digits. */

@@ -37,26 +37,29 @@ function page(about: string, answer: v.GenericSchema): string {
 
 test('shows whatever a description says as text', () => {
   const text = page(HOSTILE, v.pipe(v.object({ a: v.string() }), v.examples([{ a: HOSTILE }])));
-  assert.ok(!text.includes('<script>'));
+  assert.equal(text.split('<script>').length, 2, 'its own, and no other');
   assert.ok(!text.includes('<b>'));
   assert.ok(text.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;more&#39;'));
 });
 
-test('shows path, role, older paths and every member with its type', () => {
+test('shows path, role, older paths and every member with its type, shapes once', () => {
   const thing = shape.named(
     'Thing',
     v.object({ size: shape.count(), place: v.nullish(v.object({ x: v.number() })) }),
   );
-  const text = page('About.', v.object({ things: v.array(thing) })).replace(/\s+/g, ' ');
+  const text = page('About `size`.', v.object({ things: v.array(thing) })).replace(/\s+/g, ' ');
   for (const shown of [
     '<code>/v3/thing</code>',
-    'Least role: <strong>USER</strong>',
+    'least role: USER',
     '<code>/v3/things/one</code> (older)',
-    '<code>things[]</code>',
-    'list of Thing',
-    '<code>things[].size</code>',
+    'About <code>size</code>.',
+    '<code><span></span>things[]</code>',
+    'list of <a href="#shape-Thing">Thing</a>',
+    '<section id="shape-Thing">',
+    '<code><span></span>size</code>',
     'integer, from 0',
-    '<code>things[].place.x</code>',
+    '<code><span>place.</span>x</code>',
   ])
     assert.ok(text.includes(shown), shown);
+  assert.ok(!text.includes('<span>things[].</span>size'), 'a shape with a name is shown in its own place');
 });
