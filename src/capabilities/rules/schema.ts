@@ -77,7 +77,10 @@ function intervalOf(text: string | null | undefined): number | undefined {
 
 export const createEngineBody = v.object({ suspend: v.nullish(v.boolean()) });
 
-const SCRIPT_EXAMPLE = { code: 'cmV0dXJuIHRydWUK', runtime_version: 'V3' };
+const SCRIPT_EXAMPLE = {
+  code: Buffer.from('return true\n').toString('base64'),
+  runtime_version: 'V3',
+};
 
 export const createRuleBody = v.pipe(
   v.object({ slug, script, disable: v.nullish(v.boolean()) }),
