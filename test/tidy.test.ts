@@ -9,6 +9,7 @@ import { describe, test } from 'node:test';
 import { PROGRAMS } from '../scripts/build.ts';
 import { optionTable } from '../src/platform/config/index.ts';
 import { errorCodeFaults, type ListedCode, listedCodes, usedCodes } from './support/error-codes.ts';
+import { promiseFaults } from './support/promises.ts';
 import { parseSource, projectFiles, readSource } from './support/source-files.ts';
 import { offences, TIDY_RULES } from './support/tidy-rules.ts';
 import { entryNames, orphans } from './support/orphans.ts';
@@ -49,6 +50,26 @@ describe('the house', () => {
     const shown = /<!-- options: begin -->\n([\s\S]*?)\n<!-- options: end -->/.exec(readme)?.[1];
     assert.equal(shown?.trim(), optionTable().trim(), 'run: npm run options');
   });
+});
+
+test('docs/security.md names existing tests for each promise', () => {
+  const document = files.find(({ path }) => path === 'docs/security.md');
+  const isTest = (path: string): boolean =>
+    /^test\/.*\.test\.ts$/.test(path) && existsSync(join(PROJECT_ROOT, path));
+  assert.deepEqual(promiseFaults(document?.text ?? '', isTest), []);
+});
+
+test('the check of promises sees one without a test, and one whose test went away', () => {
+  const page = (row: string): string =>
+    `## What is promised\n\n| Promise | Held by |\n|---|---|\n${row}\n## Next\n`;
+  const faults = (row: string): string[] => promiseFaults(page(row), (path) => path === 'test/a.test.ts');
+  assert.deepEqual(faults('| Nobody gets in | `test/a.test.ts` |'), []);
+  assert.deepEqual(faults('| Nobody gets in |  |'), ['"Nobody gets in" names no test']);
+  assert.deepEqual(faults('| Nobody gets in | `test/a.test.ts`, `test/b.test.ts` |'), [
+    '"Nobody gets in" names test/b.test.ts, which is no test',
+  ]);
+  assert.deepEqual(faults(''), ['nothing is promised']);
+  assert.equal(promiseFaults('', () => true).length, 1);
 });
 
 describe('the check of the house', () => {
