@@ -65,7 +65,7 @@ export function createPool(stock: Stock, random: Random): Pool {
   /** The slug is the present one. */
   const device = { ...stock.device };
   const inSeries = (operation: string, values: readonly unknown[]): unknown =>
-    operation === 'query_timeseries' ? random.pick(values) : undefined;
+    ['query_timeseries', 'dry_run_rule'].includes(operation) ? random.pick(values) : undefined;
   /** By the name of a parameter or member. */
   const makers: Record<string, (operation: string) => unknown> = {
     ...idMakers({ ...stock, device }, random, anyOf),

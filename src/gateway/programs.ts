@@ -1,6 +1,6 @@
 /** The programs that the gateway starts beside itself and keeps running. */
 import { configurationToWire } from '../capabilities/provisioning/index.ts';
-import { createQuestions, createRuleSandbox } from '../capabilities/rules/index.ts';
+import { createQuestions, createRecordedQuestions, createRuleSandbox } from '../capabilities/rules/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Config } from '../platform/config/index.ts';
 import { createProcesses, type Processes, programEntry, type Program } from '../platform/processes/index.ts';
@@ -48,6 +48,16 @@ function startRules(
 ): void {
   const { config, clock, log } = options;
   const { rules, site, devices, telemetry, commands } = parts;
+  const asked = {
+    database: state,
+    store: rules.storage,
+    clock,
+    limits: LIMITS.rules,
+    devices,
+    telemetry,
+    commands,
+  };
+  const ask = createQuestions(asked);
   const sandbox = createRuleSandbox({
     processes,
     entry: programEntry('programs/rule-sandbox/main'),
@@ -58,15 +68,9 @@ function startRules(
     site,
     devices,
     telemetry,
-    ask: createQuestions({
-      database: state,
-      store: rules.storage,
-      clock,
-      limits: LIMITS.rules,
-      devices,
-      telemetry,
-      commands,
-    }),
+    ask,
+    askRecorded: createRecordedQuestions(asked, ask),
+    clock,
     appendLog: (ruleId, severity, message) => rules.logs.append(ruleId, severity, message),
     onEnded,
   });

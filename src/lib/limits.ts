@@ -300,6 +300,15 @@ function scriptRelations(limits: Limits): [boolean, string][] {
       'a stored value fits one message to the sandbox',
     ],
     [
+      limits.rules.dryRun.entriesBytes * 2 <= limits.processes.messageBytes &&
+        limits.telemetry.readBytes * 2 < limits.processes.messageBytes,
+      'the answer of a dry run and a piece of what it reads fit one message each',
+    ],
+    [
+      limits.rules.dryRun.steps * 1_000 >= limits.rules.dryRun.periodMs,
+      'a dry run has a step for every second of its longest period',
+    ],
+    [
       limits.lua.turnMs < limits.lua.stuckMs && limits.lua.stuckMs + limits.lua.watchIntervalMs < 1_000,
       'a script ends by its own limit before its thread is ended, and all within 1 s (decision 4)',
     ],

@@ -85,5 +85,26 @@ export const SCRIPT_LIMITS = {
     clockStepMs: 86_400_000,
     /** G: a job of the calendar looks at the clock this often, so that a jump of it is noticed. */
     calendarCheckMs: 60_000,
+    dryRun: {
+      /** G: a week shows what a rule does on every day of it. */
+      periodMs: 7 * 86_400_000,
+      /** G: a function every second for the longest period, and something beside it. */
+      steps: 1_000_000,
+      /** G: as long as somebody waits in front of a browser; its thread is ended so much later at the latest. */
+      durationMs: 60_000,
+      graceMs: 5_000,
+      /** G: after so much work it rests, so that running rules and the gateway have a processor on a small board. */
+      workMs: 40,
+      restMs: 10,
+      /** G: entries of one kind in the answer, and bytes of all of them; one message to the gateway holds them. */
+      entriesOfKind: 500,
+      entriesBytes: 524_288,
+      /** G: of a stored value or an address in the answer. */
+      textBytes: 1_024,
+      /** G: attributes whose samples are held, some hundred kilobytes each. */
+      attributes: 256,
+      /** G: answers that do not change, kept instead of being asked for again. */
+      facts: 1_000,
+    },
   },
 } as const;

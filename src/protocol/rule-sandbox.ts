@@ -13,9 +13,14 @@
  * script. `run` numbers the lives of scripts: when one ends, for whatever reason, `run_ended` is sent, its
  * watches end, its open questions need no answer. A command that was already sent goes on.
  *
+ * Dry runs. With `dry_run` the gateway has one script go through a past period in virtual time, on a thread of its
+ * own beside the rules; one at a time. It asks with `dry_run_request` and ends with `dry_run_over`, unless
+ * `dry_run_end` ends it before: then nothing more is heard of it.
+ *
  * Nothing here is trusted to be fast: the sandbox bounds what a rule may ask per second, and the gateway may
  * answer late; a rule only waits.
  */
+import type { DryRunPeriod, DryRunReport, RecordedQuestions } from './dry-run.ts';
 import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
 
 /** How the gateway starts the sandbox: fields of `ProgramOptions`. */
@@ -158,6 +163,23 @@ export type RuleQuestion = {
   [Method in RuleMethod]: { method: Method; parameters: RuleQuestions[Method] };
 }[RuleMethod];
 
+/** What a dry run asks: facts as rules do, and what was recorded. */
+export type DryRunQuestion =
+  | Extract<RuleQuestion, { method: (typeof DRY_RUN_FACTS)[number] }>
+  | {
+      [Method in keyof RecordedQuestions]: { method: Method; parameters: RecordedQuestions[Method] };
+    }[keyof RecordedQuestions];
+
+/** Methods of rules that a dry run passes on: they change nothing, and are answered as of now. */
+export const DRY_RUN_FACTS = [
+  'find_device',
+  'list_devices',
+  'device_profiles',
+  'property',
+  'properties',
+  'storage_read',
+] as const satisfies readonly RuleMethod[];
+
 export type RuleAnswer = { ok: true; result: JsonValue } | { ok: false; error: string };
 
 export type ToSandbox =
@@ -169,13 +191,18 @@ export type ToSandbox =
   /** V3 rules start again when the time zone is another one. */
   | { type: 'site'; site: SandboxSite }
   | ({ type: 'answer'; id: number } & RuleAnswer)
-  | { type: 'changed'; run: number; watchId: number; value: JsonValue; timestampMs: number };
+  | { type: 'changed'; run: number; watchId: number; value: JsonValue; timestampMs: number }
+  | { type: 'dry_run'; dryRun: number; rule: RuleScript; period: DryRunPeriod }
+  | { type: 'dry_run_end'; dryRun: number }
+  | ({ type: 'dry_run_answer'; dryRun: number; id: number } & RuleAnswer);
 
 export type FromSandbox =
   | { type: 'state'; ruleId: string; generation: number; state: RuleState }
   | { type: 'log'; ruleId: string; generation: number; entries: RuleLogEntry[] }
   | ({ type: 'request'; id: number; ruleId: string; run: number } & RuleQuestion)
   | { type: 'run_ended'; ruleId: string; run: number }
+  | ({ type: 'dry_run_request'; dryRun: number; id: number } & DryRunQuestion)
+  | { type: 'dry_run_over'; dryRun: number; report: DryRunReport }
   /** Every minute, for metrics. */
   | { type: 'status'; rules: RuleUsage[]; threads: number; threadsEnded: number };
 
@@ -191,8 +218,8 @@ export function encodeSandboxMessage(message: ToSandbox | FromSandbox): string {
   return exactJson(message);
 }
 
-const TO_SANDBOX = ['start', 'stop', 'rename', 'site', 'answer', 'changed'];
-const FROM_SANDBOX = ['state', 'log', 'request', 'run_ended', 'status'];
+const TO_SANDBOX = 'start stop rename site answer changed dry_run dry_run_end dry_run_answer'.split(' ');
+const FROM_SANDBOX = 'state log request run_ended status dry_run_request dry_run_over'.split(' ');
 
 /** Both ends are ours: only the kind of message is judged. @throws Error for anything else */
 export function decodeToSandbox(payload: string | Uint8Array): ToSandbox {

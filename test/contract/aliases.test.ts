@@ -157,6 +157,8 @@ const SAMPLES: Record<string, () => Sample> = {
   batch_enable_rules: () => ({ body: { rule_ids: ['watch'] }, same: keys }),
   delete_rule: () => ({ fresh: newRule }),
   batch_delete_rules: () => ({ body: { rule_ids: [] } }),
+  // No rules run here: it is refused in the same way.
+  dry_run_rule: () => ({ body: { from: 0, to: 60, rule_id: 'watch' }, status: 422 }),
   get_rule_logs: () => ({ query: 'limit=1' }),
   get_device_logs: () => ({ query: 'limit=1&show=ALL&order=RECEIVED_AT_ASC' }),
   get_latest_telemetry: () => ({ query: 'devices[battery]=battery_soc&relevance_interval=1h' }),

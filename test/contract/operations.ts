@@ -128,6 +128,7 @@ export const OPERATIONS: readonly OperationRow[] = [
   row('9.7', 'batch_enable_rules', 'POST', 'OWNER', engine('/rules/batch_enable')),
   row('9.7', 'delete_rule', 'DELETE', 'OWNER', engine('/rules/{rule_id}')),
   row('9.7', 'batch_delete_rules', 'POST', 'OWNER', engine('/rules/batch_delete')),
+  row('9.7', 'dry_run_rule', 'POST', 'OWNER', engine('/rules/dry_run')),
   row('9.7', 'get_rule_logs', 'GET', 'USER', engine('/rules/{rule_id}/logs')),
 
   row('9.8', 'get_device_logs', 'GET', 'USER', device('/logs')),

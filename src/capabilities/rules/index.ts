@@ -2,4 +2,5 @@ export type { Engine, Rule, RuleEvents, RuleRunner, RuleScript, RunnableRule } f
 export { ruleRoutes, ruleStreams } from './routes.ts';
 export { createRules, type NewRule, type Rules, type RulesOptions } from './service.ts';
 export { createQuestions, type Ask } from './questions.ts';
+export { createRecordedQuestions, type AskRecorded } from './recorded.ts';
 export { createRuleSandbox, type RuleSandbox } from './sandbox.ts';

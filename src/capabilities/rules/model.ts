@@ -1,4 +1,5 @@
 /** The rule engine of the site and its rules. Source: the interface's "Rule engine", lua-rule-api.md section 1. */
+import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 
 export type EngineState = 'ACTIVE' | 'SUSPENDED';
@@ -61,4 +62,9 @@ export interface RuleRunner {
   end(ruleId: string): void;
   /** Whether its script is loaded and running now (lua-rule-api.md section 1). */
   isStarted(ruleId: string): boolean;
+  /**
+   * Has a script go through a past period without changing anything; rejects with the signal's reason when it is
+   * aborted. @throws GatewayError rule_sandbox_off, dry_run_active, unavailable
+   */
+  dryRun(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunReport>;
 }

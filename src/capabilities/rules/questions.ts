@@ -32,24 +32,27 @@ export interface QuestionsOptions {
 }
 
 /** A rule sees every declaration but those of level `system` (lua-rule-api.md section 3). */
-const ROLE = 'VENDOR';
+export const RULE_ROLE = 'VENDOR';
 
 export type Ask = (rule: AskingRule, question: RuleQuestion) => Promise<RuleAnswer>;
 
-/** Thrown within this file only, for an answer that is a text. */
+/** Thrown for an answer that is a text; `answering` catches it. */
 class NoAnswer extends Error {}
 
 export function createQuestions(options: QuestionsOptions): Ask {
-  return async (rule, question) => {
-    try {
-      return { ok: true, result: await answer(options, rule, question) };
-    } catch (error) {
-      if (error instanceof NoAnswer) return { ok: false, error: error.message };
-      if (error instanceof GatewayError)
-        return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
-      throw error;
-    }
-  };
+  return (rule, question) => answering(() => answer(options, rule, question));
+}
+
+/** The result of the work, or why there is none as a text for the script. */
+export async function answering(work: () => Promise<JsonValue>): Promise<RuleAnswer> {
+  try {
+    return { ok: true, result: await work() };
+  } catch (error) {
+    if (error instanceof NoAnswer) return { ok: false, error: error.message };
+    if (error instanceof GatewayError)
+      return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
+    throw error;
+  }
 }
 
 async function answer(
@@ -73,7 +76,7 @@ async function answer(
     case 'property':
       return propertyOf(options, parameters);
     case 'properties':
-      return devices.properties(deviceOf(options, parameters), ROLE) as Record<string, JsonValue>;
+      return devices.properties(deviceOf(options, parameters), RULE_ROLE) as Record<string, JsonValue>;
     case 'latest':
       return latestOf(options, parameters);
     case 'aggregate':
@@ -94,7 +97,8 @@ function toRule({ id, slug, name, type }: Device): Record<string, JsonValue> {
   return { id, slug, name, type } satisfies RuleDevice;
 }
 
-function deviceOf({ devices }: QuestionsOptions, { deviceId }: { deviceId: string }): Device {
+/** @throws NoAnswer */
+export function deviceOf({ devices }: QuestionsOptions, { deviceId }: { deviceId: string }): Device {
   const device = devices.get(deviceId);
   if (!device) throw new NoAnswer('device not found');
   return device;
@@ -113,7 +117,7 @@ function propertyOf(options: QuestionsOptions, parameters: RuleQuestions['proper
   const device = deviceOf(options, parameters);
   const name = declaredName(options.devices.manifest(device).properties, parameters.name);
   if (name === undefined) throw new NoAnswer(`unknown property "${parameters.name}"`);
-  return (options.devices.properties(device, ROLE)[name] ?? null) as JsonValue;
+  return (options.devices.properties(device, RULE_ROLE)[name] ?? null) as JsonValue;
 }
 
 type Manifest = ReturnType<Devices['manifest']>;
@@ -123,10 +127,11 @@ export function readableAttribute(manifest: Manifest, nameOrAlias: string): stri
   const name = declaredName(manifest.telemetry, nameOrAlias);
   if (name === undefined) return nameOrAlias === ALERTS_KEY ? ALERTS_KEY : undefined;
   const needed = roleOfAccessLevel(manifest.telemetry[name]?.access_level ?? '');
-  return needed === undefined || roleIncludes(ROLE, needed) ? name : undefined;
+  return needed === undefined || roleIncludes(RULE_ROLE, needed) ? name : undefined;
 }
 
-function attributeOf({ devices }: QuestionsOptions, device: Device, nameOrAlias: string): string {
+/** Name of the attribute that is meant. @throws NoAnswer */
+export function attributeOf({ devices }: QuestionsOptions, device: Device, nameOrAlias: string): string {
   const name = readableAttribute(devices.manifest(device), nameOrAlias);
   if (name === undefined) throw new NoAnswer(`unknown telemetry attribute "${nameOrAlias}"`);
   return name;
@@ -143,16 +148,18 @@ function latestOf(options: QuestionsOptions, parameters: RuleQuestions['latest']
   return { value: latest.value, timestampMs: latest.timestampS * 1_000 };
 }
 
-async function aggregateOf(
+/** Over the window that ends at `endMs`, by default now. @throws NoAnswer */
+export async function aggregateOf(
   options: QuestionsOptions,
   parameters: RuleQuestions['aggregate'],
+  endMs?: number,
 ): Promise<number> {
   const device = deviceOf(options, parameters);
   const name = attributeOf(options, device, parameters.name);
   const type = options.devices.manifest(device).telemetry[name]?.type;
   if (type !== 'float' && type !== 'integer') throw new NoAnswer(`"${parameters.name}" is not numeric`);
   const windowMs = Math.min(parameters.windowMs, options.limits.averageMaxMs);
-  const value = await options.telemetry.aggregate(device, name, parameters.kind, windowMs);
+  const value = await options.telemetry.aggregate(device, name, parameters.kind, windowMs, endMs);
   if (value === undefined) throw new NoAnswer(`no value of "${parameters.name}" in the interval`);
   return value;
 }
@@ -167,7 +174,7 @@ async function execute(
   const running = await options.commands.execute(
     device,
     { name, arguments: parameters.arguments, ephemeral },
-    { role: ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } },
+    { role: RULE_ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } },
   );
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = options.clock.setTimer(timeoutMs, () => resolve(undefined));

@@ -1,6 +1,7 @@
 /** Operations of the rule engine (http-contract.md 9.7) and the stream of rule logs (11). */
 import { type Call, route, type Route, shape, stream, type Stream } from '../../platform/http/index.ts';
 import { type Site, sitePaths } from '../site/index.ts';
+import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
 import type { Rule } from './model.ts';
 import {
   createEngineBody,
@@ -32,6 +33,7 @@ export function ruleRoutes(options: RouteOptions): Route[] {
     ...readingRoutes(options),
     ...changingRoutes(options),
     ...batchRoutes(options),
+    dryRunRoute(options),
   ];
 }
 
@@ -254,6 +256,23 @@ function batchRoutes(options: RouteOptions): Route[] {
       },
     }),
   ];
+}
+
+function dryRunRoute({ rules }: RouteOptions): Route {
+  return route({
+    operation: 'dry_run_rule',
+    about:
+      'Extension: runs a script, or that of a rule, against the recorded telemetry of a past period in virtual ' +
+      'time. Nothing is commanded, stored or requested; the answer lists what would have been done. One at a time.',
+    answer: dryRunShape,
+    method: 'POST',
+    paths: enginePaths('/rules/dry_run'),
+    role: CHANGES,
+    body: dryRunBody,
+    isReading: true,
+    errors: ['404 rule_not_found', '409 dry_run_active', '422 rule_sandbox_off'],
+    handle: async ({ body, signal }) => ({ dry_run: dryRunToWire(await rules.dryRun(body, signal)) }),
+  });
 }
 
 export function ruleStreams(options: RouteOptions): Stream[] {

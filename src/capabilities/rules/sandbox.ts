@@ -3,6 +3,7 @@
  * The sandbox is another program; when it ends it is started again and told everything anew.
  */
 import { LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Processes, Program } from '../../platform/processes/index.ts';
@@ -20,8 +21,10 @@ import {
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
+import { createDryRuns, type DryRuns } from './dry-runs.ts';
 import { createSandboxChannel, type SandboxChannel } from './channel.ts';
 import type { RuleRunner, RunnableRule } from './model.ts';
+import type { AskRecorded } from './recorded.ts';
 import { type Ask, readableAttribute } from './questions.ts';
 import type { Rules } from './service.ts';
 import { createWatches, type Watches } from './watches.ts';
@@ -43,6 +46,9 @@ export interface RuleSandboxOptions {
   devices: Devices;
   telemetry: Telemetry;
   ask: Ask;
+  /** What dry runs ask. */
+  askRecorded: AskRecorded;
+  clock: Clock;
   appendLog: Rules['logs']['append'];
   /** The program ended unasked. */
   onEnded: () => void;
@@ -71,6 +77,7 @@ class Sandbox implements RuleSandbox {
   readonly #watches: Watches;
   readonly #program: Program;
   readonly #channel: SandboxChannel;
+  readonly #dryRuns: DryRuns;
   readonly #stopListening: () => void;
   #generation = 0;
   /** Counts the lives of the program: each numbers questions anew. */
@@ -95,6 +102,14 @@ class Sandbox implements RuleSandbox {
       messageBytes: LIMITS.processes.messageBytes,
       onTooLarge: (message) => this.#tooLarge(message),
       onRoom: () => this.#watches.flush(),
+    });
+    this.#dryRuns = createDryRuns({
+      clock: options.clock,
+      log: this.#log,
+      limits: LIMITS.rules,
+      isRunning: () => this.#program.state === 'running',
+      send: (message) => this.#channel.send(message),
+      ask: options.askRecorded,
     });
     this.#stopListening = options.site.events.on('site_updated', 'rules', () =>
       this.#channel.send({ type: 'site', site: this.#site() }),
@@ -158,6 +173,10 @@ class Sandbox implements RuleSandbox {
     return this.#wanted.get(ruleId)?.state === 'STARTED';
   }
 
+  dryRun(...request: Parameters<RuleRunner['dryRun']>): ReturnType<RuleRunner['dryRun']> {
+    return this.#dryRuns.run(...request);
+  }
+
   #site(): SandboxSite {
     const { timezone, location } = this.#options.site.get();
     const { latitude, longitude } = location ?? {};
@@ -202,6 +221,7 @@ class Sandbox implements RuleSandbox {
     this.#status = undefined;
     this.#channel.clear();
     this.#watches.clear();
+    this.#dryRuns.sandboxEnded();
     for (const wanted of this.#wanted.values()) {
       if (wanted.state === 'STARTED')
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
@@ -229,6 +249,9 @@ class Sandbox implements RuleSandbox {
         return void this.#answer(message);
       case 'run_ended':
         return this.#watches.endRun(message.run);
+      case 'dry_run_request':
+      case 'dry_run_over':
+        return this.#dryRuns.receive(message);
       case 'status':
         this.#status = message;
     }

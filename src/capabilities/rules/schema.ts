@@ -38,7 +38,7 @@ const code = v.pipe(
   v.transform((bytes) => bytes.toString('utf8')),
 );
 
-const script = v.pipe(
+export const script = v.pipe(
   v.object({
     code,
     runtime_version: v.picklist(RUNTIME_VERSIONS, `must be one of: ${RUNTIME_VERSIONS.join(', ')}`),

@@ -3,13 +3,15 @@
  * another program. Source: the interface's "Rule engine", lua-rule-api.md sections 1, 2 and 5.
  */
 import { randomUUID } from 'node:crypto';
+import { formatDurationMs } from '../../lib/duration.ts';
 import { Emitter } from '../../lib/emitter.ts';
-import { gatewayError, notFound } from '../../lib/errors.ts';
+import { gatewayError, invalidBody, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import { createSyntaxChecker } from '../../lua/index.ts';
 import { createRuleLogs, type RuleLogs } from './logs.ts';
 import type { Engine, Rule, RuleEvents, RuleRunner, RuleScript } from './model.ts';
@@ -19,6 +21,12 @@ export interface NewRule {
   slug: string;
   script: RuleScript;
   disabled: boolean;
+}
+
+/** A rule that exists, or a script that belongs to none. */
+export interface DryRunRequest {
+  of: { rule: string } | { script: RuleScript };
+  period: DryRunPeriod;
 }
 
 export interface Rules {
@@ -45,6 +53,12 @@ export interface Rules {
   setDisabled(idsOrSlugs: readonly string[], disabled: boolean): Rule[];
   /** All or none. @throws GatewayError rule_not_found */
   remove(idsOrSlugs: readonly string[]): void;
+  /**
+   * Has a script, or that of a rule, go through a past period; it commands, stores and requests nothing. An end in
+   * the future is now. Rejects with the signal's reason when it is aborted.
+   * @throws GatewayError rule_not_found, invalid_body, rule_sandbox_off, dry_run_active, unavailable
+   */
+  dryRun(request: DryRunRequest, signal: AbortSignal): Promise<DryRunReport & { period: DryRunPeriod }>;
   /** Starts what should run. */
   start(runner: RuleRunner): void;
   stop(): Promise<void>;
@@ -69,6 +83,13 @@ const NO_RUNNER: RuleRunner = {
   rename: () => undefined,
   end: () => undefined,
   isStarted: () => false,
+  dryRun: async () => {
+    throw gatewayError(
+      'unprocessable',
+      'rule_sandbox_off',
+      'No rules run on this gateway: its rule sandbox is off.',
+    );
+  },
 };
 
 export function createRules(options: RulesOptions): Rules {
@@ -222,6 +243,20 @@ class RuleService implements Rules {
       this.#logs.forget(id);
       this.events.emit('rule_deleted', { ruleId: id });
     }
+  }
+
+  async dryRun(
+    { of, period }: DryRunRequest,
+    signal: AbortSignal,
+  ): Promise<DryRunReport & { period: DryRunPeriod }> {
+    const rule = 'rule' in of ? this.require(of.rule) : { id: this.#newId(), slug: 'dry-run', ...of };
+    const past = { fromMs: period.fromMs, toMs: Math.min(period.toMs, this.#options.clock.wallMs()) };
+    const { periodMs } = this.#limits.dryRun;
+    if (past.fromMs >= past.toMs)
+      throw invalidBody('from', 'Field "from" must be earlier than "to", and in the past.');
+    if (past.toMs - past.fromMs > periodMs)
+      throw invalidBody('to', `Field "to" must be at most ${formatDurationMs(periodMs)} later than "from".`);
+    return { ...(await this.#runner.dryRun(rule, past, signal)), period: past };
   }
 
   start(runner: RuleRunner): void {

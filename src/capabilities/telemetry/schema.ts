@@ -181,7 +181,7 @@ const oneOrMany = <Schema extends v.GenericSchema>(schema: Schema, expectation?:
   );
 
 /** Unix seconds, with fraction, as number or text; or RFC 3339. */
-const instantS = v.pipe(
+export const instantS = v.pipe(
   v.union([v.number(), v.string()], 'must be Unix seconds or an RFC 3339 timestamp'),
   shape.wire({
     anyOf: [

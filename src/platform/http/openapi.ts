@@ -213,13 +213,18 @@ function requestBodyOf(
       ),
     };
   const schema = parts.schemas.of(body);
-  if (schema['type'] !== 'object' && !('$ref' in schema))
-    throw new Error(`the body of ${operation} is not described as an object`);
+  if (!isOfObjects(schema)) throw new Error(`the body of ${operation} is not described as an object`);
   return {
     description: 'JSON, whatever the content type says.',
-    ...(Array.isArray(schema['required']) && { required: true }),
+    ...((Array.isArray(schema['required']) || 'anyOf' in schema) && { required: true }),
     content: { 'application/json': { schema, example: exampleOf(schema, parts.schemas.named) } },
   };
+}
+
+/** Also for one of several forms. */
+function isOfObjects({ type, $ref: reference, anyOf = [] }: JsonSchema): boolean {
+  const forms = anyOf as JsonSchema[];
+  return type === 'object' || reference !== undefined || (forms.length > 0 && forms.every(isOfObjects));
 }
 
 function answerOf(parts: Parts, answer: GenericSchema | MediaAnswer | undefined): JsonSchema {

@@ -24,6 +24,8 @@ export function createRuleLog(options: {
   clock: ScriptClock;
   limits: Pick<Limits['rules'], 'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs'>;
   send: (entries: RuleLogEntry[]) => void;
+  /** Sends each entry at once, instead of those of a short while together. */
+  isImmediate?: boolean;
 }): RuleLog {
   const { clock, limits } = options;
   const bucket = createTokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
@@ -36,7 +38,8 @@ export function createRuleLog(options: {
   function append(severity: RuleSeverity, message: string): void {
     const text = cutToBytes(message, limits.logMessageBytes);
     waiting.push({ timestampMs: clock.wallMs(), severity, message: text });
-    timer ??= clock.setTimer(FLUSH_MS, send);
+    if (options.isImmediate) send();
+    else timer ??= clock.setTimer(FLUSH_MS, send);
   }
 
   function send(): void {

@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
-import { type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/index.ts';
+import { type HostFunction, type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { RuleAnswer, RuleQuestion, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
 import { exactJson, type JsonValue } from '../../protocol/telemetry.ts';
@@ -24,6 +24,8 @@ export interface RunOptions {
   limits: Pick<Limits, 'lua' | 'rules'>;
   log: RuleLog;
   send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
+  /** In place of those that use the network. */
+  httpFunctions?: Readonly<Record<string, HostFunction>>;
   /** A state of this run was made; its slices are of this run. */
   onState: (script: Script) => void;
   /** Told once, unless the run was stopped. */
@@ -68,6 +70,7 @@ function createLife(
     functions: {
       ...calendar.functions,
       ...httpFunctions({ clock, limits: limits.lua }),
+      ...options.httpFunctions,
       ...createRuleFunctions({ clock, site, limits: limits.rules, log, questions, jobs: () => script.jobs }),
     },
     modules: () => undefined,

@@ -7,6 +7,7 @@ import { Rota, Scripts, type Turns } from '../../lua/index.ts';
 import { createSystemClock, nextTurn } from '../../platform/clock/index.ts';
 import { connectThread } from '../../platform/threads/index.ts';
 import type { RuleAnswer, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
+import { dryRun } from './dry-run/dry-run.ts';
 import { createRuleLog, type RuleLog } from './rule-log.ts';
 import { createRun, type Run } from './rule-run.ts';
 import { type FromThread, type ThreadData, type ToThread, WATCH_WORDS } from './thread-messages.ts';
@@ -32,10 +33,7 @@ const rota = new Rota({
   clock,
   nextTurn,
   limits: limits.lua,
-  onSlice: (_seat, isRunning, turns) => {
-    Atomics.add(watch, WATCH_WORDS.slices, 1);
-    Atomics.store(watch, WATCH_WORDS.run, isRunning ? (runOfTurns.get(turns) ?? 0) : 0);
-  },
+  onSlice: (_seat, isRunning, turns) => tellSlice(isRunning ? (runOfTurns.get(turns) ?? 0) : 0),
 });
 const scripts = new Scripts({
   clock,
@@ -47,6 +45,12 @@ const scripts = new Scripts({
     return [seed.readBigInt64LE(0), seed.readBigInt64LE(8)];
   },
 });
+
+/** A slice of a run begins, or, with 0, it ended. */
+function tellSlice(run: number): void {
+  Atomics.add(watch, WATCH_WORDS.slices, 1);
+  Atomics.store(watch, WATCH_WORDS.run, run);
+}
 
 function start(rule: RuleScript, number: number): void {
   const log = createRuleLog({
@@ -106,6 +110,28 @@ function end(number: number): void {
   runs.delete(number);
 }
 
+/** In a thread of its own: it would keep rules beside it waiting. */
+async function startDryRun({ rule, run, period }: ToThread & { type: 'dry_run' }): Promise<void> {
+  const report = await dryRun({
+    rule,
+    period,
+    site: () => site,
+    limits,
+    clock,
+    nextTurn,
+    ask: (question) =>
+      new Promise((resolve) => {
+        const id = ++lastQuestion;
+        answers.set(id, resolve);
+        port.post({ type: 'dry_run_request', run, id, question });
+      }),
+    tell: (entry) => port.post({ type: 'dry_run_entry', run, entry }),
+    onSlice: (isRunning) => tellSlice(isRunning ? run : 0),
+    onFault: (text) => port.post({ type: 'fault', ruleId: rule.id, text }),
+  });
+  port.post({ type: 'dry_run_over', run, report });
+}
+
 function usage(): FromThread {
   return {
     type: 'usage',
@@ -137,6 +163,9 @@ port.onMessage((message) => {
     }
     case 'changed':
       runs.get(message.run)?.run.changed(message.watchId, message.value, message.timestampMs);
+      break;
+    case 'dry_run':
+      void startDryRun(message);
       break;
     case 'usage':
       port.post(usage());

@@ -8,7 +8,9 @@ import {
   encodeSandboxMessage,
   type FromSandbox,
   type SandboxSettings,
+  type ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
+import { createDryRunHost } from './dry-run-host.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface Sandbox {
@@ -52,9 +54,31 @@ export function createSandbox(options: {
       return false;
     },
   });
+  let { site } = options.settings;
+  const dryRuns = createDryRunHost({
+    ...options,
+    site: () => site,
+    send: async (message) => {
+      const text = encodeSandboxMessage(message);
+      if (link.send(text)) return true;
+      await link.drained();
+      return link.send(text);
+    },
+  });
+
+  function receive(message: ToSandbox): void {
+    if ('dryRun' in message) dryRuns.receive(message);
+    else {
+      if (message.type === 'site') site = message.site;
+      supervisor.receive(message);
+    }
+  }
+
   return {
-    receive: (payload) => supervisor.receive(decodeToSandbox(payload)),
-    stop: () => supervisor.stop(),
+    receive: (payload) => receive(decodeToSandbox(payload)),
+    stop: async () => {
+      await Promise.all([supervisor.stop(), dryRuns.stop()]);
+    },
   };
 }
 

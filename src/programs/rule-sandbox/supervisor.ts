@@ -16,6 +16,7 @@ import type {
   SandboxSite,
   ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
+import { restartPauseMs } from './restart-pause.ts';
 import type { FromThread, RunEnd } from './thread-messages.ts';
 import { type RuleThread, Threads, type ThreadEnd } from './threads.ts';
 
@@ -35,6 +36,7 @@ interface Rule {
   run: number;
   thread: RuleThread | undefined;
   startedMs: number;
+  /** Before this run; zero if it is the first one. */
   pauseMs: number;
   restart: { cancel(): void } | undefined;
   isSolitary: boolean;
@@ -101,7 +103,6 @@ export class Supervisor {
   }
 
   #start(script: RuleScript, generation: number): void {
-    const { restartFirstMs } = this.#options.limits.rules;
     const present = this.#rules.get(script.id);
     if (present) this.#end(present);
     const rule: Rule = {
@@ -110,7 +111,7 @@ export class Supervisor {
       run: 0,
       thread: undefined,
       startedMs: 0,
-      pauseMs: restartFirstMs,
+      pauseMs: 0,
       restart: undefined,
       isSolitary: false,
     };
@@ -189,7 +190,7 @@ export class Supervisor {
       this.#options.send({ type: 'log', ruleId: id, generation: rule.generation, entries: message.entries });
     } else if (message.type === 'request')
       this.#ask(rule, { thread, run: message.run, id: message.id }, message.question);
-    else this.#runEnded(rule, message.how);
+    else if (message.type === 'ended') this.#runEnded(rule, message.how);
   }
 
   #ask(rule: Rule, from: { thread: RuleThread; run: number; id: number }, question: RuleQuestion): void {
@@ -219,12 +220,10 @@ export class Supervisor {
 
   #restartLater(rule: Rule): void {
     const { clock, limits } = this.#options;
-    const { restartFirstMs, restartMaxMs, stableMs } = limits.rules;
-    if (clock.monotonicMs() - rule.startedMs >= stableMs) rule.pauseMs = restartFirstMs;
+    rule.pauseMs = restartPauseMs(rule.pauseMs, clock.monotonicMs() - rule.startedMs, limits.rules);
     this.#say(rule, 'info', `rule restarts in ${rule.pauseMs / 1_000} s`);
     this.#tellState(rule, 'STOPPED');
     rule.restart = clock.setTimer(rule.pauseMs, () => this.#launch(rule));
-    rule.pauseMs = Math.min(rule.pauseMs * 2, restartMaxMs);
   }
 
   #threadEnded(thread: RuleThread, { culprit, reason }: ThreadEnd): void {

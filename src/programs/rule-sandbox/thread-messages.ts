@@ -1,6 +1,8 @@
 /** Between the sandbox's main thread and the threads that hold the Lua states. Copied, not parsed. */
 import type { Limits } from '../../lib/limits.ts';
+import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type {
+  DryRunQuestion,
   RuleAnswer,
   RuleLogEntry,
   RuleQuestion,
@@ -23,13 +25,18 @@ export type ToThread =
   | { type: 'site'; site: SandboxSite }
   | { type: 'answer'; id: number; answer: RuleAnswer }
   | { type: 'changed'; run: number; watchId: number; value: JsonValue; timestampMs: number }
-  | { type: 'usage' };
+  | { type: 'usage' }
+  /** Answers to its questions come as those of rules do. */
+  | { type: 'dry_run'; rule: RuleScript; run: number; period: DryRunPeriod };
 
 export type FromThread =
   | { type: 'log'; run: number; entries: RuleLogEntry[] }
   | { type: 'request'; run: number; id: number; question: RuleQuestion }
   | { type: 'ended'; run: number; how: RunEnd }
   | { type: 'usage'; usage: RuleUsage[] }
+  | { type: 'dry_run_request'; run: number; id: number; question: DryRunQuestion }
+  | { type: 'dry_run_entry'; run: number; entry: DryRunEntry }
+  | { type: 'dry_run_over'; run: number; report: Omit<DryRunReport, 'entries'> }
   /** A fault of ours, for the service log. */
   | { type: 'fault'; ruleId: string; text: string };
 

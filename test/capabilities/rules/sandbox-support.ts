@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import { Emitter } from '../../../src/lib/emitter.ts';
 import {
   type Ask,
+  type AskRecorded,
   createRuleSandbox,
   type Rule,
   type RuleSandbox,
@@ -22,7 +23,10 @@ export interface Sandboxed extends Site {
 }
 
 /** Started, not yet said hello; rules are handed to it. */
-export async function startSandbox(t: TestContext, options: { ask?: Ask } = {}): Promise<Sandboxed> {
+export async function startSandbox(
+  t: TestContext,
+  options: { ask?: Ask; askRecorded?: AskRecorded } = {},
+): Promise<Sandboxed> {
   const site = await startSite(t);
   const { log } = recordingLog(site.clock);
   const program = createStandInProgram();
@@ -43,6 +47,8 @@ export async function startSandbox(t: TestContext, options: { ask?: Ask } = {}):
       asked.push(`${rule.slug} ${question.method}`);
       return (options.ask ?? site.ask)(rule, question);
     },
+    askRecorded: options.askRecorded ?? site.askRecorded,
+    clock: site.clock,
     appendLog: (ruleId, severity, message) => site.rules.logs.append(ruleId, severity, message),
     onEnded: () => void endedCount++,
   });

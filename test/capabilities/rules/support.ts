@@ -6,7 +6,9 @@ import { type Commands, createCommands } from '../../../src/capabilities/command
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import {
   type Ask,
+  type AskRecorded,
   createQuestions,
+  createRecordedQuestions,
   createRules,
   type NewRule,
   type Rule,
@@ -136,6 +138,11 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
       rename: ({ slug }) => void told.push(`rename ${slug}`),
       end: (ruleId) => void told.push(`end ${ruleId.slice(-2)}`),
       isStarted: (ruleId) => started.has(ruleId),
+      dryRun: async ({ slug }, { fromMs, toMs }) => {
+        told.push(`dry run ${slug}`);
+        const entries = [{ atMs: fromMs, kind: 'log', severity: 'info', message: 'hello' } as const];
+        return { end: 'period_ended', endedAtMs: toMs, entries, counts: { log: 2 } };
+      },
     },
   };
 }
@@ -145,6 +152,7 @@ export interface Site extends Records, Omit<DeviceFaces, 'publish'> {
   telemetry: Telemetry;
   commands: Commands;
   ask: Ask;
+  askRecorded: AskRecorded;
   rule: Rule;
   addDevice(fields?: NewDevice): Device;
   setProperties(device: Device, properties: Record<string, unknown>): void;
@@ -189,7 +197,7 @@ export async function startSite(
     await stateCommits.stop();
     for (const end of ends) await end();
   });
-  const ask = createQuestions({
+  const asked = {
     database: state,
     store: records.rules.storage,
     clock,
@@ -197,13 +205,16 @@ export async function startSite(
     devices,
     telemetry,
     commands,
-  });
+  };
+  const ask = createQuestions(asked);
+  const askRecorded = createRecordedQuestions(asked, ask);
   const rule = records.rules.create(newRule('asking'));
   return Object.assign(faces, records, {
     faces,
     telemetry,
     commands,
     ask,
+    askRecorded,
     rule,
     setProperties: (device: Device, values: Record<string, unknown>) =>
       void properties.set(device.id, values),

@@ -1,0 +1,209 @@
+/**
+ * A rule's script on its way through a past period: the same run as that of a rule that is live, with a clock that
+ * jumps from one event to the next and a gateway made of records.
+ */
+import { cutToBytes } from '../../../lib/text.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import { type HostFunction, Rota, Scripts, textOf } from '../../../lua/index.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
+import type { DryRunQuestion, RuleAnswer, RuleScript, SandboxSite } from '../../../protocol/rule-sandbox.ts';
+import { restartPauseMs } from '../restart-pause.ts';
+import { createRuleLog, type RuleLog } from '../rule-log.ts';
+import { createRun, type Run } from '../rule-run.ts';
+import type { RunEnd } from '../thread-messages.ts';
+import { createNotes, type Notes } from './notes.ts';
+import { RecordedSite } from './recorded-site.ts';
+import { createStillness, type Stillness } from './stillness.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export interface DryRunOptions {
+  rule: RuleScript;
+  period: DryRunPeriod;
+  site: () => SandboxSite;
+  limits: Pick<Limits, 'lua' | 'rules'>;
+  /** Real time, for what the machine may take. */
+  clock: Clock;
+  nextTurn: () => Promise<void>;
+  ask: (question: DryRunQuestion) => Promise<RuleAnswer>;
+  /** In order; those that there is room for. */
+  tell: (entry: DryRunEntry) => void;
+  /** Told before and after each slice of the script. */
+  onSlice: (isRunning: boolean) => void;
+  onFault: (text: string) => void;
+}
+
+/** Resolves at its end; what it did was told by then. */
+export function dryRun(options: DryRunOptions): Promise<Omit<DryRunReport, 'entries'>> {
+  return new DryRun(options).go();
+}
+
+class DryRun {
+  readonly #options: DryRunOptions;
+  readonly #clock: VirtualClock;
+  readonly #stillness: Stillness;
+  readonly #notes: Notes;
+  readonly #site: RecordedSite;
+  readonly #log: RuleLog;
+  readonly #scripts: Scripts;
+  #run: Run | undefined;
+  #end: DryRunReport['end'] | undefined;
+  #startedMs = 0;
+  #pauseMs = 0;
+
+  constructor(options: DryRunOptions) {
+    const { limits, period } = options;
+    this.#options = options;
+    this.#clock = new VirtualClock(period.fromMs);
+    this.#stillness = createStillness(options.nextTurn);
+    this.#notes = createNotes({ clock: this.#clock, limits: limits.rules.dryRun, tell: options.tell });
+    this.#site = new RecordedSite({
+      clock: this.#clock,
+      toMs: period.toMs,
+      limits: limits.rules,
+      ask: options.ask,
+      notes: this.#notes,
+    });
+    this.#log = notedLog(this.#clock, limits, this.#notes);
+    this.#scripts = new Scripts({
+      clock: this.#clock,
+      monotonicMs: () => options.clock.monotonicMs(),
+      rota: this.#rota(),
+      limits: limits.lua,
+      // The same every time, so that the same dry run gives the same answer.
+      seed: () => [1n, 2n],
+    });
+  }
+
+  async go(): Promise<Omit<DryRunReport, 'entries'>> {
+    const { period, limits } = this.#options;
+    const pace = createPace(this.#options);
+    this.#start();
+    for (let steps = 0; ; steps++) {
+      await this.#stillness.reached();
+      if (this.#end) return this.#report(this.#end);
+      const changeMs = await this.#site.nextChangeMs();
+      const dueMs = this.#clock.nextDueMs();
+      if (Math.min(changeMs, dueMs) > period.toMs) {
+        this.#clock.moveTo(period.toMs);
+        return this.#report('period_ended');
+      }
+      if (steps >= limits.rules.dryRun.steps) return this.#report('limit_reached', 'steps');
+      if (!(await pace())) return this.#report('limit_reached', 'time');
+      if (changeMs <= dueMs) await this.#change(changeMs);
+      else this.#clock.fireNext();
+    }
+  }
+
+  async #change(atMs: number): Promise<void> {
+    this.#clock.moveTo(atMs);
+    for (const { watchId, value, timestampMs } of await this.#site.changes())
+      this.#run?.changed(watchId, value, timestampMs);
+  }
+
+  #report(end: DryRunReport['end'], limit?: DryRunReport['limit']): Omit<DryRunReport, 'entries'> {
+    this.#run?.stop();
+    this.#log.flush();
+    return { end, ...(limit && { limit }), endedAtMs: this.#clock.wallMs(), counts: this.#notes.counts };
+  }
+
+  #start(): void {
+    const { rule, site, limits } = this.#options;
+    this.#startedMs = this.#clock.monotonicMs();
+    this.#run = createRun({
+      rule,
+      scripts: this.#scripts,
+      clock: this.#clock,
+      site,
+      limits,
+      log: this.#log,
+      httpFunctions: notedHttp(this.#notes, limits),
+      send: (question, answered) => void this.#stillness.during(this.#site.answer(question)).then(answered),
+      onState: () => undefined,
+      onEnded: (how) => this.#ended(how),
+      onFault: this.#options.onFault,
+    });
+    this.#run.start();
+  }
+
+  #ended(how: RunEnd): void {
+    this.#site.endRun();
+    if (how === 'failed') this.#restartLater();
+    else this.#end = how === 'finished' ? 'finished' : 'failed';
+  }
+
+  #restartLater(): void {
+    const ranMs = this.#clock.monotonicMs() - this.#startedMs;
+    this.#pauseMs = restartPauseMs(this.#pauseMs, ranMs, this.#options.limits.rules);
+    this.#notes.add({ kind: 'restart', afterMs: this.#pauseMs });
+    this.#clock.setTimer(this.#pauseMs, () => this.#start());
+  }
+
+  /** Slices in real time. What a dry run may take in the long run is `createPace`'s. */
+  #rota(): Rota {
+    const { clock, nextTurn, limits, onSlice } = this.#options;
+    return new Rota({
+      clock,
+      nextTurn: () => this.#stillness.during(nextTurn()),
+      limits: { ...limits.lua, processorPermille: ALL_OF_A_PROCESSOR },
+      onSlice: (_seat, isRunning) => onSlice(isRunning),
+    });
+  }
+}
+
+const ALL_OF_A_PROCESSOR = 1_000;
+
+/** Lets other work of the machine have its turn; false when the time of the dry run is over. */
+function createPace({ clock, limits }: DryRunOptions): () => Promise<boolean> {
+  const { durationMs, workMs, restMs } = limits.rules.dryRun;
+  const endMs = clock.monotonicMs() + durationMs;
+  let workingSinceMs = clock.monotonicMs();
+  return async () => {
+    if (clock.monotonicMs() - workingSinceMs >= workMs) {
+      await clock.sleep(restMs);
+      workingSinceMs = clock.monotonicMs();
+    }
+    return clock.monotonicMs() < endMs;
+  };
+}
+
+/** The log of the rule; failures of the script are a kind of their own. */
+function notedLog(clock: VirtualClock, limits: DryRunOptions['limits'], notes: Notes): RuleLog {
+  let isFailure = false;
+  const log = createRuleLog({
+    clock,
+    limits: limits.rules,
+    isImmediate: true,
+    send: (entries) => {
+      for (const { severity, message } of entries)
+        notes.add(isFailure ? { kind: 'error', message } : { kind: 'log', severity, message });
+    },
+  });
+  const failing = (write: () => void): void => {
+    isFailure = true;
+    write();
+    isFailure = false;
+  };
+  return {
+    ...log,
+    failure: (failure) => failing(() => log.failure(failure)),
+    repeatedFailure: (failure) => failing(() => log.repeatedFailure(failure)),
+  };
+}
+
+/** Requests are noted and fail: an answer of another day would be none. */
+function notedHttp(notes: Notes, { rules }: DryRunOptions['limits']): Record<string, HostFunction> {
+  return {
+    http_perform: {
+      waits: true,
+      call: async ([method, url]) => {
+        notes.add({
+          kind: 'http',
+          method: (textOf(method) ?? '').toUpperCase(),
+          url: cutToBytes(textOf(url) ?? '', rules.dryRun.textBytes),
+        });
+        return [undefined, 'no requests are sent in a dry run'];
+      },
+    },
+  };
+}

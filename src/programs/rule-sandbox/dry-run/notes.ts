@@ -1,0 +1,38 @@
+/** What a dry run answers about: the things that the script did, bounded in number and size. */
+import type { Limits } from '../../../lib/limits.ts';
+import type { DryRunEntry, DryRunReport } from '../../../protocol/dry-run.ts';
+
+/** An entry before it is stamped; an intersection with a union is kept apart member by member. */
+type WithoutTime<Entry> = Entry extends unknown ? Omit<Entry, 'atMs'> : never;
+
+export interface Notes {
+  add(entry: WithoutTime<DryRunEntry>): void;
+  /** Of each kind, including those there was no room for. */
+  readonly counts: DryRunReport['counts'];
+}
+
+export function createNotes(options: {
+  clock: { wallMs(): number };
+  limits: Limits['rules']['dryRun'];
+  tell: (entry: DryRunEntry) => void;
+}): Notes {
+  const { clock, limits, tell } = options;
+  const counts: DryRunReport['counts'] = {};
+  let bytes = 0;
+  return {
+    counts,
+    add: (entry) => {
+      const count = (counts[entry.kind] ?? 0) + 1;
+      counts[entry.kind] = count;
+      if (count > limits.entriesOfKind || bytes >= limits.entriesBytes) return;
+      const stamped: DryRunEntry = { atMs: clock.wallMs(), ...entry };
+      bytes += Buffer.byteLength(JSON.stringify(stamped, exactAsText));
+      if (bytes <= limits.entriesBytes) tell(stamped);
+    },
+  };
+}
+
+/** Integers beyond 2^53 have no JSON of their own; here only their length counts. */
+function exactAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

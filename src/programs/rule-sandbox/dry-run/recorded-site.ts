@@ -1,0 +1,195 @@
+/**
+ * The gateway as a script in a dry run meets it: telemetry is what was recorded up to the virtual instant, commands
+ * are noted and count as done, storage is a scratch copy, everything else is as it is now.
+ */
+import type { Limits } from '../../../lib/limits.ts';
+import type { RecordedResults } from '../../../protocol/dry-run.ts';
+import {
+  DRY_RUN_FACTS,
+  type DryRunQuestion,
+  type RuleAnswer,
+  type RuleQuestion,
+  type RuleQuestions,
+} from '../../../protocol/rule-sandbox.ts';
+import { exactJson, type JsonValue } from '../../../protocol/telemetry.ts';
+import type { Notes } from './notes.ts';
+import { Recording } from './recording.ts';
+import { createScratchStorage } from './scratch-storage.ts';
+
+export interface Change {
+  watchId: number;
+  value: JsonValue;
+  timestampMs: number;
+}
+
+export interface RecordedSiteOptions {
+  clock: { wallMs(): number };
+  /** Last instant of the period. */
+  toMs: number;
+  limits: Limits['rules'];
+  ask: (question: DryRunQuestion) => Promise<RuleAnswer>;
+  notes: Notes;
+}
+
+/** Thrown within this file only, for an answer that is a text. */
+class Refused extends Error {}
+
+const DONE: RuleAnswer = { ok: true, result: null };
+
+export class RecordedSite {
+  readonly #options: RecordedSiteOptions;
+  readonly #recordings = new Map<string, Recording>();
+  readonly #facts = new Map<string, Promise<RuleAnswer>>();
+  readonly #watches = new Map<number, Recording>();
+  readonly #storage;
+
+  constructor(options: RecordedSiteOptions) {
+    this.#options = options;
+    this.#storage = createScratchStorage({
+      ...options,
+      original: async (store, key) =>
+        (await this.#ask({ method: 'storage_read', parameters: { store, key } })) as string | null,
+    });
+  }
+
+  async answer(question: RuleQuestion): Promise<RuleAnswer> {
+    try {
+      return await this.#answer(question);
+    } catch (error) {
+      if (error instanceof Refused) return { ok: false, error: error.message };
+      throw error;
+    }
+  }
+
+  /** Instant of the next sample that the script waits for; infinite when there is none. */
+  async nextChangeMs(): Promise<number> {
+    const nowMs = this.#options.clock.wallMs();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const recording of new Set(this.#watches.values()))
+      nextMs = Math.min(nextMs, (await recording.after(nowMs))?.[0] ?? nextMs);
+    return nextMs;
+  }
+
+  /** The samples of the present instant that the script waits for. */
+  async changes(): Promise<Change[]> {
+    const nowMs = this.#options.clock.wallMs();
+    const changes: Change[] = [];
+    for (const [watchId, recording] of this.#watches) {
+      const [timestampMs, value] = (await recording.at(nowMs)) ?? [0, null];
+      if (timestampMs === nowMs) changes.push({ watchId, value, timestampMs });
+    }
+    return changes;
+  }
+
+  /** The script ended: it waits for nothing any more. */
+  endRun(): void {
+    this.#watches.clear();
+  }
+
+  async #answer(question: RuleQuestion): Promise<RuleAnswer> {
+    const { method, parameters } = question;
+    switch (method) {
+      case 'device_online':
+        // Connectivity is not recorded: a device that exists counts as reachable.
+        await this.#ask({ method: 'device_profiles', parameters });
+        return { ok: true, result: true };
+      case 'latest':
+        return { ok: true, result: await this.#latest(parameters) };
+      case 'aggregate':
+        return this.#options.ask({
+          method: 'aggregate_at',
+          parameters: { ...parameters, endMs: this.#options.clock.wallMs() },
+        });
+      case 'execute':
+        return this.#execute(parameters);
+      case 'storage_read':
+        return { ok: true, result: await this.#storage.read(parameters.store, parameters.key) };
+      case 'storage_write': {
+        const error = await this.#storage.write(parameters.store, parameters.key, parameters.value);
+        return error === undefined ? DONE : { ok: false, error };
+      }
+      case 'storage_remove':
+        await this.#storage.remove(parameters.store, parameters.key);
+        return DONE;
+      case 'watch':
+        return this.#watch(parameters);
+      case 'unwatch':
+        this.#watches.delete(parameters.watchId);
+        return DONE;
+      default:
+        return this.#fact({ method, parameters } as DryRunQuestion);
+    }
+  }
+
+  /** What does not change in a dry run is asked for once. */
+  #fact(question: DryRunQuestion): Promise<RuleAnswer> {
+    const key = `${question.method} ${exactJson(question.parameters)}`;
+    let answer = this.#facts.get(key);
+    if (!answer) {
+      if (this.#facts.size >= this.#options.limits.dryRun.facts) this.#facts.clear();
+      this.#facts.set(key, (answer = this.#options.ask(question)));
+    }
+    return answer;
+  }
+
+  /** @throws Refused */
+  async #ask(question: DryRunQuestion): Promise<JsonValue> {
+    const isFact = (DRY_RUN_FACTS as readonly string[]).includes(question.method);
+    const answer = await (isFact ? this.#fact(question) : this.#options.ask(question));
+    if (!answer.ok) throw new Refused(answer.error);
+    return answer.result;
+  }
+
+  async #latest({ deviceId, name, relevanceMs }: RuleQuestions['latest']): Promise<JsonValue> {
+    const nowMs = this.#options.clock.wallMs();
+    const sample = await this.#recording(deviceId, name).at(nowMs);
+    if (!sample || sample[0] < nowMs - relevanceMs) throw new Refused(`no recent value of "${name}"`);
+    return { value: sample[1], timestampMs: sample[0] };
+  }
+
+  #recording(deviceId: string, name: string): Recording {
+    const { limits, toMs } = this.#options;
+    const key = `${deviceId} ${name}`;
+    let recording = this.#recordings.get(key);
+    if (!recording) {
+      if (this.#recordings.size >= limits.dryRun.attributes)
+        throw new Refused(`a dry run reads at most ${limits.dryRun.attributes} attributes`);
+      recording = new Recording(async (afterMs) => {
+        const parameters = { deviceId, name, afterMs, toMs };
+        // The gateway's own shape; the channel between carries any JSON.
+        return (await this.#ask({ method: 'samples', parameters })) as unknown as RecordedResults['samples'];
+      });
+      this.#recordings.set(key, recording);
+    }
+    return recording;
+  }
+
+  async #execute(parameters: RuleQuestions['execute']): Promise<RuleAnswer> {
+    const { deviceId, name, arguments: given } = parameters;
+    const answer = await this.#options.ask({
+      method: 'check_command',
+      parameters: { deviceId, name, arguments: given },
+    });
+    this.#options.notes.add({
+      kind: 'command',
+      deviceId,
+      name,
+      arguments: given,
+      ...(!answer.ok && { error: answer.error }),
+    });
+    return answer.ok ? { ok: true, result: {} } : answer;
+  }
+
+  async #watch(parameters: RuleQuestions['watch']): Promise<RuleAnswer> {
+    const { deviceId, watchId } = parameters;
+    if (parameters.kind === 'connectivity') {
+      await this.#ask({ method: 'device_profiles', parameters: { deviceId } });
+      return DONE;
+    }
+    const recording = this.#recording(deviceId, parameters.name);
+    // Read once, so that an attribute that does not exist is refused now.
+    await recording.at(this.#options.clock.wallMs());
+    this.#watches.set(watchId, recording);
+    return DONE;
+  }
+}

@@ -1,0 +1,59 @@
+/** Storage of a rule in a dry run: begins as it is now, takes every change, and is thrown away. */
+import type { Limits } from '../../../lib/limits.ts';
+import { cutToBytes } from '../../../lib/text.ts';
+import type { RuleStore } from '../../../protocol/rule-sandbox.ts';
+import type { Notes } from './notes.ts';
+
+export interface ScratchStorage {
+  /** JSON text, or null. */
+  read(store: RuleStore, key: string): Promise<string | null>;
+  /** An error as the gateway would give it, or undefined. */
+  write(store: RuleStore, key: string, value: string): Promise<string | undefined>;
+  remove(store: RuleStore, key: string): Promise<void>;
+}
+
+export function createScratchStorage(options: {
+  limits: Pick<Limits['rules'], 'storageBytes' | 'dryRun'>;
+  /** What is stored really. */
+  original: (store: RuleStore, key: string) => Promise<string | null>;
+  notes: Notes;
+}): ScratchStorage {
+  const { limits, original, notes } = options;
+  /** What is different from the original; null: removed. */
+  const changed = new Map<RuleStore, Map<string, string | null>>();
+
+  async function read(store: RuleStore, key: string): Promise<string | null> {
+    const own = changed.get(store)?.get(key);
+    return own === undefined ? original(store, key) : own;
+  }
+
+  function set(store: RuleStore, key: string, value: string | null): void {
+    const values = changed.get(store) ?? new Map<string, string | null>();
+    changed.set(store, values.set(key, value));
+  }
+
+  function bytesBeside(store: RuleStore, key: string): number {
+    let bytes = 0;
+    for (const [name, value] of changed.get(store) ?? [])
+      if (name !== key) bytes += Buffer.byteLength(name) + Buffer.byteLength(value ?? '');
+    return bytes;
+  }
+
+  return {
+    read,
+    write: async (store, key, value) => {
+      if ((await read(store, key)) === value) return undefined;
+      const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
+      if (bytesBeside(store, key) + sizeBytes > limits.storageBytes)
+        return `the store holds at most ${limits.storageBytes} bytes`;
+      set(store, key, value);
+      notes.add({ kind: 'storage', store, key, value: cutToBytes(value, limits.dryRun.textBytes) });
+      return undefined;
+    },
+    remove: async (store, key) => {
+      if ((await read(store, key)) === null) return;
+      set(store, key, null);
+      notes.add({ kind: 'storage', store, key });
+    },
+  };
+}

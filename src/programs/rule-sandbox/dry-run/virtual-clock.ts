@@ -1,0 +1,82 @@
+/** Time of a script that goes through a past period: it moves only when it is told to. */
+import { type Clock, sleepOn, type Timer } from '../../../platform/clock/index.ts';
+
+interface Alarm {
+  dueMs: number;
+  fn: () => void;
+}
+
+export class VirtualClock implements Clock {
+  readonly #startMs: number;
+  /** In the order in which they were set, which is the order of those due at one instant. */
+  readonly #alarms = new Set<Alarm>();
+  #nowMs: number;
+
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+    this.#nowMs = startMs;
+  }
+
+  wallMs(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs - this.#startMs;
+  }
+
+  setTimer(durationMs: number, fn: () => void): Timer {
+    const alarm = { dueMs: this.#nowMs + Math.max(0, durationMs), fn };
+    this.#alarms.add(alarm);
+    return { cancel: () => void this.#alarms.delete(alarm) };
+  }
+
+  setRepeating(intervalMs: number, fn: () => void): Timer {
+    const fire = (): void => {
+      timer = this.setTimer(intervalMs, fire);
+      fn();
+    };
+    let timer = this.setTimer(intervalMs, fire);
+    return { cancel: () => timer.cancel() };
+  }
+
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(
+      (fn) => this.setTimer(durationMs, fn),
+      (timer) => timer.cancel(),
+      signal,
+    );
+  }
+
+  isSet(): boolean {
+    return true;
+  }
+
+  onStepped(): () => void {
+    return () => undefined;
+  }
+
+  /** When the next timer is due; infinite without one. */
+  nextDueMs(): number {
+    return this.#next()?.dueMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  moveTo(atMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+  }
+
+  /** Moves to the next timer and fires it. */
+  fireNext(): void {
+    const next = this.#next();
+    if (!next) return;
+    this.#alarms.delete(next);
+    this.moveTo(next.dueMs);
+    next.fn();
+  }
+
+  #next(): Alarm | undefined {
+    let next: Alarm | undefined;
+    for (const alarm of this.#alarms) if (!next || alarm.dueMs < next.dueMs) next = alarm;
+    return next;
+  }
+}

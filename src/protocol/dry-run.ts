@@ -1,0 +1,88 @@
+/**
+ * A dry run: a rule's script goes through a past period in virtual time and changes nothing. What the gateway and
+ * the rule sandbox say to each other about one; the messages themselves are in `rule-sandbox.ts`.
+ */
+import type { LogSeverity } from './device-log.ts';
+import type { JsonValue } from './telemetry.ts';
+
+/** The stretch of time that a script goes through; both ends belong to it. */
+export interface DryRunPeriod {
+  fromMs: number;
+  toMs: number;
+}
+
+/** What was recorded, and what can be judged without doing it; errors are texts as for rules. */
+export interface RecordedQuestions {
+  /**
+   * Samples of an attribute by name or alias, later than `afterMs` and up to `toMs`, in order of time and as many
+   * as fit one answer. Who goes on asks again after the last.
+   */
+  samples: { deviceId: string; name: string; afterMs: number; toMs: number };
+  /** As `aggregate` of rules, over the window that ends at `endMs`. */
+  aggregate_at: {
+    deviceId: string;
+    name: string;
+    kind: 'avg' | 'min' | 'max';
+    windowMs: number;
+    endMs: number;
+  };
+  /** An error when the command or its arguments would be refused whatever the state of the device. */
+  check_command: { deviceId: string; name: string; arguments: Record<string, JsonValue> };
+}
+
+/** Milliseconds since 1970, value. */
+export type RecordedSample = [number, JsonValue];
+
+export interface RecordedResults {
+  samples: {
+    /** The last one not later than `afterMs`. */
+    before: RecordedSample | null;
+    samples: RecordedSample[];
+    /** False: there are more. */
+    isComplete: boolean;
+  };
+  aggregate_at: number;
+  check_command: null;
+}
+
+/** One thing that the script did, or would have done. */
+export type DryRunEntry = { atMs: number } & (
+  | { kind: 'log'; severity: LogSeverity; message: string }
+  /** `error`: it would have been refused, and the script was told so. */
+  | {
+      kind: 'command';
+      deviceId: string;
+      name: string;
+      arguments: Record<string, JsonValue>;
+      error?: string;
+    }
+  /** `value` is JSON text, cut when it is long; absent: the key was removed. */
+  | { kind: 'storage'; store: 'rule' | 'shared' | 'public'; key: string; value?: string }
+  | { kind: 'http'; method: string; url: string }
+  | { kind: 'error'; message: string }
+  | { kind: 'restart'; afterMs: number }
+);
+
+export const DRY_RUN_KINDS = ['log', 'command', 'storage', 'http', 'error', 'restart'] as const;
+export type DryRunKind = (typeof DRY_RUN_KINDS)[number];
+
+export const DRY_RUN_ENDS = ['period_ended', 'finished', 'failed', 'limit_reached'] as const;
+
+/** `failed`: it does not compile, or had to be ended with its thread. */
+export type DryRunEnd = (typeof DRY_RUN_ENDS)[number];
+
+/** What was used up: steps of virtual time, or time of the machine. */
+export const DRY_RUN_LIMITS = ['steps', 'time'] as const;
+export type DryRunLimit = (typeof DRY_RUN_LIMITS)[number];
+
+export interface DryRunReport {
+  end: DryRunEnd;
+  /** With `limit_reached`. */
+  limit?: DryRunLimit;
+  /** The instant in the period that was reached. */
+  endedAtMs: number;
+  /** In order. */
+  entries: DryRunEntry[];
+  /** Of each kind, including those that are not in `entries` because there were too many. */
+  counts: Partial<Record<DryRunKind, number>>;
+}

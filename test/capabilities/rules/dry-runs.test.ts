@@ -1,0 +1,238 @@
+/** The gateway's side of dry runs: one at a time, ended with its caller, and what it is asked. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import type { DryRunReport } from '../../../src/protocol/dry-run.ts';
+import type { DryRunQuestion, RuleAnswer } from '../../../src/protocol/rule-sandbox.ts';
+import { settle } from '../../support/test-clock.ts';
+import { type Sandboxed, startSandbox } from './sandbox-support.ts';
+import { batteryManifest, newRule, notingRunner, startRecords, startSite } from './support.ts';
+
+const refused = (code: string) => (error: unknown) => error instanceof GatewayError && error.code === code;
+const SCRIPT = { code: 'x = 1', runtimeVersion: 'V3', execIntervalMs: undefined } as const;
+const FOR_EVER = new AbortController().signal;
+const HOUR_MS = 3_600_000;
+const REPORT: DryRunReport = { end: 'finished', endedAtMs: 1, entries: [], counts: {} };
+
+/** Begins a dry run of the last hour. */
+function begin({ rules, clock }: Sandboxed, signal = FOR_EVER) {
+  const nowMs = clock.wallMs();
+  return rules.dryRun({ of: { script: SCRIPT }, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } }, signal);
+}
+
+const numberOf = ({ program }: Sandboxed): number => program.of('dry_run').at(-1)?.dryRun ?? 0;
+const endsOf = ({ program }: Sandboxed): number[] => program.of('dry_run_end').map(({ dryRun }) => dryRun);
+
+describe('a dry run is refused', () => {
+  test('where nothing runs rules', async (t) => {
+    const { rules, clock } = await startRecords(t);
+    const period = { fromMs: clock.wallMs() - 1, toMs: clock.wallMs() };
+    await assert.rejects(
+      rules.dryRun({ of: { script: SCRIPT }, period }, FOR_EVER),
+      refused('rule_sandbox_off'),
+    );
+  });
+
+  test('for a rule that does not exist, and for a period that is empty, to come or too long', async (t) => {
+    const { rules, clock } = await startRecords(t);
+    const { runner, told } = notingRunner();
+    rules.start(runner);
+    const nowMs = clock.wallMs();
+    const { periodMs } = LIMITS.rules.dryRun;
+    const attempt = (fromMs: number, toMs: number, of = { rule: 'a' }) =>
+      rules.dryRun({ of, period: { fromMs, toMs } }, FOR_EVER);
+    await assert.rejects(attempt(nowMs - 1, nowMs), refused('rule_not_found'));
+    rules.create(newRule('a'));
+    told.length = 0;
+    await assert.rejects(attempt(nowMs - 1, nowMs - 1), refused('invalid_body'));
+    await assert.rejects(attempt(nowMs, nowMs + 1_000), refused('invalid_body'));
+    await assert.rejects(attempt(nowMs - periodMs - 1, nowMs), refused('invalid_body'));
+    assert.deepEqual(told, []);
+    const report = await attempt(nowMs - periodMs, nowMs + HOUR_MS);
+    assert.deepEqual(report.period, { fromMs: nowMs - periodMs, toMs: nowMs });
+    assert.deepEqual(told, ['dry run a']);
+  });
+
+  test('while the sandbox starts, and while another one is going on', async (t) => {
+    const site = await startSandbox(t);
+    await assert.rejects(begin(site), refused('unavailable'));
+    site.program.hello();
+    const first = begin(site);
+    await assert.rejects(begin(site), refused('dry_run_active'));
+    site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
+    await first;
+    assert.equal(site.program.of('dry_run').length, 1);
+  });
+
+  test('when its caller has left already', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    await assert.rejects(begin(site, AbortSignal.abort(new Error('gone'))), /gone/);
+    assert.deepEqual(site.program.of('dry_run'), []);
+  });
+});
+
+describe('a dry run ends', () => {
+  test('with its caller', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    const caller = new AbortController();
+    const first = begin(site, caller.signal);
+    caller.abort(new Error('gone'));
+    await assert.rejects(first, /gone/);
+    assert.deepEqual(endsOf(site), [1]);
+    // What the first one says late is not taken for the second one's.
+    const second = begin(site);
+    site.program.say({ type: 'dry_run_over', dryRun: 1, report: { ...REPORT, end: 'failed' } });
+    site.program.say({ type: 'dry_run_over', dryRun: 2, report: REPORT });
+    assert.equal((await second).end, 'finished');
+  });
+
+  test('with the sandbox', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    const first = begin(site);
+    site.program.die();
+    await assert.rejects(first, refused('unavailable'));
+    site.program.hello();
+    const second = begin(site);
+    site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
+    await second;
+  });
+
+  test('when the sandbox says nothing any more', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    const refusal = assert.rejects(begin(site), refused('unavailable'));
+    const { durationMs, graceMs } = LIMITS.rules.dryRun;
+    await site.clock.advance(durationMs + 2 * graceMs);
+    await refusal;
+    assert.deepEqual(endsOf(site), [1]);
+  });
+});
+
+describe('a dry run asks', () => {
+  const ask = async (
+    site: Sandboxed,
+    id: number,
+    question: DryRunQuestion,
+  ): Promise<RuleAnswer | undefined> => {
+    site.program.say({ type: 'dry_run_request', dryRun: numberOf(site), id, ...question });
+    for (let turn = 0; turn < 100 && site.program.of('dry_run_answer').length < id; turn++) await settle();
+    const {
+      type: _type,
+      dryRun: _dryRun,
+      id: _id,
+      ...answer
+    } = site.program.of('dry_run_answer')[id - 1] ?? {};
+    return answer as RuleAnswer;
+  };
+
+  test('as the rule whose script it is, so that it finds what that has stored', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    site.rules.storage.writeValue(rule.id, 'key', '5');
+    const nowMs = site.clock.wallMs();
+    const running = site.rules.dryRun(
+      { of: { rule: 'a' }, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } },
+      FOR_EVER,
+    );
+    const [told] = site.program.of('dry_run');
+    assert.deepEqual(told?.rule, {
+      id: rule.id,
+      slug: 'a',
+      runtimeVersion: 'V3',
+      code: 'x = 1',
+      execIntervalMs: 0,
+    });
+    assert.deepEqual(told?.period, { fromMs: nowMs - HOUR_MS, toMs: nowMs });
+    const question = { method: 'storage_read', parameters: { store: 'rule', key: 'key' } } as const;
+    assert.deepEqual(await ask(site, 1, question), { ok: true, result: '5' });
+    site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
+    await running;
+    // It is over: nobody is answered any more.
+    await ask(site, 2, question);
+    assert.equal(site.program.of('dry_run_answer').length, 1);
+  });
+
+  test('and is told when the gateway fails to answer', async (t) => {
+    const site = await startSandbox(t, {
+      askRecorded: async () => {
+        throw new Error('broken');
+      },
+    });
+    site.program.hello();
+    const caller = new AbortController();
+    const running = begin(site, caller.signal);
+    const answer = await ask(site, 1, { method: 'list_devices', parameters: {} });
+    assert.deepEqual(answer, { ok: false, error: 'the gateway failed to answer' });
+    caller.abort(new Error('gone'));
+    await assert.rejects(running, /gone/);
+  });
+});
+
+describe('what was recorded', () => {
+  const no = (error: string): RuleAnswer => ({ ok: false, error });
+
+  test('is refused for what does not exist or a rule may not read', async (t) => {
+    const site = await startSite(t);
+    const { id: deviceId } = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    const samples = (name: string, id = deviceId) =>
+      site.askRecorded(site.rule, {
+        method: 'samples',
+        parameters: { deviceId: id, name, afterMs: 0, toMs: 1 },
+      });
+    assert.deepEqual(await samples('soc', 'nobody'), no('device not found'));
+    assert.deepEqual(await samples('nothing'), no('unknown telemetry attribute "nothing"'));
+    assert.deepEqual(await samples('secret'), no('unknown telemetry attribute "secret"'));
+    const check = (name: string, given: Record<string, number>) =>
+      site.askRecorded(site.rule, {
+        method: 'check_command',
+        parameters: { deviceId, name, arguments: given },
+      });
+    assert.deepEqual(await check('explode', {}), no('The device\'s blueprint has no command "explode".'));
+    assert.equal((await check('charge', { limit_w: -1 })).ok, false);
+    assert.equal((await check('calibrate', {})).ok, false);
+  });
+
+  test('is read by name or alias, whether the device is there or not', async (t) => {
+    const site = await startSite(t);
+    const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    const { id: deviceId } = device;
+    const nowS = Math.floor(site.clock.wallMs() / 1_000);
+    for (const ageS of [30, 20, 10, 0]) await site.measure(device, { timestamp: nowS - ageS, soc: ageS });
+    const parameters = { deviceId, afterMs: (nowS - 20) * 1_000, toMs: (nowS - 5) * 1_000 };
+    for (const name of ['soc', 'battery_soc'])
+      assert.deepEqual(
+        await site.askRecorded(site.rule, { method: 'samples', parameters: { ...parameters, name } }),
+        {
+          ok: true,
+          result: {
+            before: [(nowS - 20) * 1_000, 20],
+            samples: [[(nowS - 10) * 1_000, 10]],
+            isComplete: true,
+          },
+        },
+      );
+    assert.deepEqual(
+      await site.askRecorded(site.rule, {
+        method: 'aggregate_at',
+        parameters: { deviceId, name: 'soc', kind: 'max', windowMs: 5_000, endMs: (nowS - 18) * 1_000 },
+      }),
+      { ok: true, result: 20 },
+    );
+    assert.deepEqual(
+      await site.askRecorded(site.rule, {
+        method: 'check_command',
+        parameters: { deviceId, name: 'charge', arguments: { limit_w: 1 } },
+      }),
+      { ok: true, result: null },
+    );
+    assert.equal(
+      site.commands.list({ deviceIds: undefined, limit: 10, offset: 0 } as never, 'SYSTEM').totalCount,
+      0,
+    );
+  });
+});
