@@ -55,6 +55,8 @@ export const MODULE_LIMITS = {
   helloMs: 10_000,
   /** C lua-device-api 3.3: how long a script may think about a configuration. */
   verdictMs: 5_000,
+  /** G: the same with the way to the module and back; then values go through. */
+  configurationMs: 6_000,
   /** C lua-device-api 3.11, and G: the longest wait for the command of another device. */
   peerMs: 1_000,
   peerMsMax: 60_000,

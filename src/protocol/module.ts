@@ -92,6 +92,12 @@ const TO_MODULE = v.variant('type', [
     values: table,
   }),
   v.object({
+    type: v.literal('configuration_read'),
+    id: identifier,
+    channel_id: identifier,
+    group: v.string(),
+  }),
+  v.object({
     type: v.literal('restart'),
     /** Absent: every script. */
     channel_id: v.optional(identifier),
@@ -127,8 +133,12 @@ const FROM_MODULE = v.variant('type', [
     script: hash,
     /** Why it failed. */
     reason: v.optional(text),
+    /** Configuration groups whose values the script reads from the device. */
+    reads: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(1_000))),
   }),
   v.object({ type: v.literal('configuration_verdict'), id: identifier, refusal: v.optional(text) }),
+  /** Answer to `configuration_read`; without values what is stored counts. */
+  v.object({ type: v.literal('configuration_values'), id: identifier, values: v.optional(table) }),
   v.object({ type: v.literal('storage_read'), id: identifier, channel_id: identifier, key: storageKey }),
   v.object({
     type: v.literal('storage_write'),

@@ -23,6 +23,7 @@ const TO_MODULE: ToModule[] = [
   { type: 'assignments', revision: 3, time_zone: 'Europe/Berlin', devices: [DEVICE] },
   { type: 'content', hash: HASH, size: 3, offset: 0, data: Buffer.from([0, 255, 10]) },
   { type: 'configuration', channel_id: 'c1', groups: { connection: { port: 502 } }, written: ['connection'] },
+  { type: 'configuration_read', id: 'q3', channel_id: 'c1', group: 'connection' },
   { type: 'configuration_check', id: 'q1', channel_id: 'c1', group: 'connection', values: { port: 1 } },
   { type: 'restart' },
   { type: 'restart', channel_id: 'c1' },
@@ -52,6 +53,9 @@ const FROM_MODULE: FromModule[] = [
     arguments: { ch: 1 },
     timeout_ms: 1_000,
   },
+  { type: 'status', channel_id: 'c1', state: 'running', script: HASH, reads: ['connection'] },
+  { type: 'configuration_values', id: 'q1' },
+  { type: 'configuration_values', id: 'q1', values: { port: 1 } },
 ];
 
 const REFUSED_TO_MODULE: [what: string, message: unknown][] = [

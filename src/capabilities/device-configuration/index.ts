@@ -1,4 +1,4 @@
-export type { ConfigurationEvents, ConfigurationValues, DeviceConfiguration } from './model.ts';
+export type { ConfigurationEvents, ConfigurationValues, DeviceConfiguration, DeviceSide } from './model.ts';
 export { connectConfiguration } from './mqtt.ts';
 export { deviceConfigurationRoutes } from './routes.ts';
 export {

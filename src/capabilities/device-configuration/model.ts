@@ -20,9 +20,19 @@ export interface ConfigurationEvents {
   configuration_changed: { device: Device; group: string; values: ConfigurationValues };
 }
 
+/** What a device has to say about its configuration. */
+export interface DeviceSide {
+  /** Why the values of the whole group must not be stored; undefined: they may. Never rejects. */
+  judge(device: Device, group: string, values: ConfigurationValues): Promise<string | undefined>;
+  /** Values that the device reads itself; undefined: what is stored counts. Never rejects. */
+  read(device: Device, group: string): Promise<ConfigurationValues | undefined>;
+}
+
 /** What other capabilities ask of the configuration of devices. */
 export interface DeviceConfiguration {
   readonly events: Emitter<ConfigurationEvents>;
+  /** Whoever reaches the devices gives them a say. */
+  attach(side: DeviceSide): void;
   /** All groups as the device gets them: defaults applied, sensitive values in clear, unset ones absent. */
   valuesForDevice(device: Device): Record<string, ConfigurationValues>;
   /** False while a required parameter of any group has neither value nor default. */

@@ -2,6 +2,7 @@
 import { route, type Call, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Device, type Devices } from '../devices/index.ts';
 import { configurationShape, getQuery, updateBody } from './schema.ts';
+import { createAgreement } from './agreement.ts';
 import type { DeviceConfigurationService } from './service.ts';
 
 /** Least role of all; each group has its own above that. */
@@ -10,19 +11,21 @@ const GROUP = '/configuration/{group_name}';
 const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configuration_group_not_found'];
 
 export function deviceConfigurationRoutes(service: DeviceConfigurationService, devices: Devices): Route[] {
+  const agreement = createAgreement(service);
   const deviceOf = (call: Pick<Call, 'params'>): Device => devices.require(call.params['device_id'] ?? '');
   return [
     route({
       operation: 'get_device_configuration',
-      about: 'Values of a configuration group. The access level of the group decides about the role.',
+      about:
+        'Values of a configuration group, read from the device when it offers that. The access level of the group decides about the role.',
       answer: configurationShape,
       method: 'GET',
       paths: devicePaths(GROUP),
       role: ROLE,
       query: getQuery,
       errors: [...ERRORS, '400 invalid_query'],
-      handle: (call) => ({
-        configuration: service.get(
+      handle: async (call) => ({
+        configuration: await agreement.get(
           deviceOf(call),
           groupOf(call),
           call.principal.role,
@@ -32,15 +35,15 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
     }),
     route({
       operation: 'update_device_configuration',
-      about: 'Sets and resets parameters, all or none; answers the whole group.',
+      about: 'Sets and resets parameters, all or none, unless the device refuses; answers the whole group.',
       answer: configurationShape,
       method: 'PATCH',
       paths: devicePaths(GROUP),
       role: ROLE,
       body: updateBody,
-      errors: [...ERRORS, '400 invalid_body', '422 invalid_configuration'],
-      handle: (call) => ({
-        configuration: service.update(deviceOf(call), groupOf(call), call.principal.role, call.body),
+      errors: [...ERRORS, '400 invalid_body', '422 invalid_configuration', '422 configuration_refused'],
+      handle: async (call) => ({
+        configuration: await agreement.update(deviceOf(call), groupOf(call), call.principal.role, call.body),
       }),
     }),
     route({
@@ -50,9 +53,9 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
       method: 'POST',
       paths: devicePaths(`${GROUP}/reset_all`),
       role: ROLE,
-      errors: ERRORS,
-      handle: (call) => ({
-        configuration: service.resetAll(deviceOf(call), groupOf(call), call.principal.role),
+      errors: [...ERRORS, '422 configuration_refused'],
+      handle: async (call) => ({
+        configuration: await agreement.resetAll(deviceOf(call), groupOf(call), call.principal.role),
       }),
     }),
   ];

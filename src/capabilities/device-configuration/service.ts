@@ -25,6 +25,8 @@ import {
   type ConfigurationEvents,
   type ConfigurationValues,
   type DeviceConfiguration,
+  type DeviceSide,
+  type StoredValue,
 } from './model.ts';
 import { createConfigurationStore, type ConfigurationStore } from './store.ts';
 
@@ -43,6 +45,25 @@ export interface ConfigurationChange {
 }
 
 export interface DeviceConfigurationService extends DeviceConfiguration {
+  readonly side: DeviceSide | undefined;
+  /**
+   * Values of the whole group as the device would get them after the change; undefined: they are the same.
+   * @throws as update
+   */
+  preview(
+    device: Device,
+    group: string,
+    role: Role,
+    change: ConfigurationChange | 'reset all',
+  ): ConfigurationValues | undefined;
+  /** Visible values with those that the device read, as far as the group declares and allows them. */
+  withRead(
+    device: Device,
+    group: string,
+    stored: ConfigurationValues,
+    read: ConfigurationValues,
+    names?: readonly string[],
+  ): ConfigurationValues;
   /**
    * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
    * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have
@@ -62,6 +83,7 @@ class Service implements DeviceConfigurationService {
   readonly events: Emitter<ConfigurationEvents>;
   readonly #options: DeviceConfigurationOptions;
   readonly #store: ConfigurationStore;
+  #side: DeviceSide | undefined;
 
   constructor(options: DeviceConfigurationOptions) {
     const { database, devices, log } = options;
@@ -69,6 +91,14 @@ class Service implements DeviceConfigurationService {
     this.#store = createConfigurationStore(database);
     this.events = new Emitter((owner, event, error) => log.error('listener failed', { owner, event, error }));
     devices.events.on('blueprint_assigned', 'device-configuration', ({ device }) => this.#prune(device));
+  }
+
+  get side(): DeviceSide | undefined {
+    return this.#side;
+  }
+
+  attach(side: DeviceSide): void {
+    this.#side = side;
   }
 
   valuesForDevice(device: Device): Record<string, ConfigurationValues> {
@@ -96,13 +126,40 @@ class Service implements DeviceConfigurationService {
     return visibleValues(group, this.#values(device, name, group), names);
   }
 
+  preview(
+    device: Device,
+    name: string,
+    role: Role,
+    change: ConfigurationChange | 'reset all',
+  ): ConfigurationValues | undefined {
+    const group =
+      change === 'reset all' ? this.#group(device, name, role) : this.#checked(device, name, role, change);
+    const present = this.#store.group(device.id, name);
+    const future =
+      change === 'reset all' ? new Map<string, StoredValue>() : changed(name, group, present, change);
+    const values = effectiveValues(group, future);
+    return JSON.stringify(values) === JSON.stringify(effectiveValues(group, present)) ? undefined : values;
+  }
+
+  withRead(
+    device: Device,
+    name: string,
+    stored: ConfigurationValues,
+    read: ConfigurationValues,
+    names?: readonly string[],
+  ): ConfigurationValues {
+    const group = groupOf(this.#options.devices.manifest(device), name);
+    if (group === undefined) return stored;
+    const isAllowed = ([parameter, value]: [string, unknown]): boolean => {
+      const declared = Object.hasOwn(group.parameters, parameter) ? group.parameters[parameter] : undefined;
+      return declared !== undefined && problemOf(declared, value) === undefined;
+    };
+    const allowed = Object.fromEntries(Object.entries(read).filter(isAllowed));
+    return visibleValues(group, { ...stored, ...allowed }, names);
+  }
+
   update(device: Device, name: string, role: Role, change: ConfigurationChange): ConfigurationValues {
-    const group = this.#group(device, name, role);
-    const twice = change.reset.find((parameter) => Object.hasOwn(change.set, parameter));
-    if (twice !== undefined)
-      throw invalidBody('reset', `Parameter "${twice}" cannot be set and reset in one request.`);
-    const refused = errorOfProblems('unprocessable', problemsOf(group, change));
-    if (refused !== undefined) throw refused;
+    const group = this.#checked(device, name, role, change);
     return this.#change(device, name, group, () => {
       for (const parameter of change.reset) this.#store.remove(device.id, name, parameter);
       for (const [parameter, value] of Object.entries(change.set)) {
@@ -122,6 +179,22 @@ class Service implements DeviceConfigurationService {
   resetAll(device: Device, name: string, role: Role): ConfigurationValues {
     const group = this.#group(device, name, role);
     return this.#change(device, name, group, () => this.#store.removeGroup(device.id, name));
+  }
+
+  /** The group, when the change may be made. @throws as update */
+  #checked(
+    device: Device,
+    name: string,
+    role: Role,
+    change: ConfigurationChange,
+  ): CompiledConfigurationGroup {
+    const group = this.#group(device, name, role);
+    const twice = change.reset.find((parameter) => Object.hasOwn(change.set, parameter));
+    if (twice !== undefined)
+      throw invalidBody('reset', `Parameter "${twice}" cannot be set and reset in one request.`);
+    const refused = errorOfProblems('unprocessable', problemsOf(group, change));
+    if (refused !== undefined) throw refused;
+    return group;
   }
 
   /** Runs the change in one transaction and tells about it when it changed a value. */
@@ -177,6 +250,23 @@ class Service implements DeviceConfigurationService {
       parameters: dropped.map(({ group, parameter }) => `${group}.${parameter}`),
     });
   }
+}
+
+/** The stored values of a group after a change. */
+function changed(
+  name: string,
+  group: CompiledConfigurationGroup,
+  present: ReadonlyMap<string, StoredValue>,
+  change: ConfigurationChange,
+): Map<string, StoredValue> {
+  const future = new Map(present);
+  for (const parameter of change.reset) future.delete(parameter);
+  for (const [parameter, value] of Object.entries(change.set)) {
+    const declared = group.parameters[parameter];
+    if (declared === undefined || isReset(declared, value)) future.delete(parameter);
+    else future.set(parameter, storedOf(name, parameter, declared, value));
+  }
+  return future;
 }
 
 /** One problem `invalid_configuration` {parameter} for each name or value that the group does not allow. */

@@ -1,1 +1,1 @@
-export { createModules, type Modules, type ModulesOptions } from './service.ts';
+export { createModules, type Modules, type ScriptStatus, type ModulesOptions } from './service.ts';

@@ -25,11 +25,24 @@ import {
   type ToModule,
 } from '../../protocol/module.ts';
 import { createContents, type Contents } from './contents.ts';
+import {
+  createModuleQuestions,
+  type ModuleAnswer,
+  type ModuleQuestion,
+  type ModuleQuestions,
+} from './questions.ts';
 import { createStorageStore, type StorageStore } from './store.ts';
+
+export interface ScriptStatus {
+  state: ScriptState;
+  reason: string | undefined;
+  /** Configuration groups that the script reads from the device. */
+  reads: readonly string[];
+}
 
 export interface Modules {
   /** What the module last said about the script of a device; undefined: nothing yet. */
-  scriptStatus(deviceId: string): { state: ScriptState; reason: string | undefined } | undefined;
+  scriptStatus(deviceId: string): ScriptStatus | undefined;
   stop(): void;
 }
 
@@ -61,7 +74,8 @@ class ModuleService implements Modules {
   readonly #limits: Limits['module'];
   readonly #contents: Contents;
   readonly #storage: StorageStore;
-  readonly #statuses = new Map<string, { state: ScriptState; reason: string | undefined }>();
+  readonly #statuses = new Map<string, ScriptStatus>();
+  readonly #questions: ModuleQuestions;
   readonly #unsubscribe: (() => void)[];
   #revision = 0;
 
@@ -71,6 +85,15 @@ class ModuleService implements Modules {
     this.#limits = (options.limits ?? LIMITS).module;
     this.#contents = createContents(options.blueprints);
     this.#storage = createStorageStore(options.database);
+    this.#questions = createModuleQuestions({
+      clock: options.clock,
+      withinMs: this.#limits.configurationMs,
+      send: (module, message) => this.#send(module, message),
+    });
+    options.deviceConfiguration.attach({
+      judge: (device, group, values) => this.#judge(device, group, values),
+      read: (device, group) => this.#read(device, group),
+    });
     const { devices, deviceConfiguration, site } = options;
     const owner = 'modules';
     this.#unsubscribe = [
@@ -81,7 +104,9 @@ class ModuleService implements Modules {
         this.#assignmentsChanged(device);
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status }) => {
-        if (status === 'OFFLINE') for (const { id } of this.#carriedBy(device)) this.#statuses.delete(id);
+        if (status !== 'OFFLINE') return;
+        for (const { id } of this.#carriedBy(device)) this.#statuses.delete(id);
+        this.#questions.giveUp(device);
       }),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
         this.#sendConfiguration(device, [group]),
@@ -93,7 +118,7 @@ class ModuleService implements Modules {
     ];
   }
 
-  scriptStatus(deviceId: string): { state: ScriptState; reason: string | undefined } | undefined {
+  scriptStatus(deviceId: string): ScriptStatus | undefined {
     return this.#statuses.get(deviceId);
   }
 
@@ -126,8 +151,8 @@ class ModuleService implements Modules {
       case 'command':
         return void this.#answerCommand(module, message);
       case 'configuration_verdict':
-        // Verdicts are asked for by nobody: values are judged by the blueprint alone.
-        return undefined;
+      case 'configuration_values':
+        return void this.#questions.settle(module, message);
     }
   }
 
@@ -210,11 +235,48 @@ class ModuleService implements Modules {
     return device?.communication.upstreamId === module.id ? device : undefined;
   }
 
-  #noteStatus(module: Device, { channel_id: channelId, state, reason }: Of<'status'>): void {
+  #noteStatus(module: Device, { channel_id: channelId, state, reason, reads = [] }: Of<'status'>): void {
     const device = this.#deviceAt(module, channelId);
     if (!device) return;
-    this.#statuses.set(device.id, { state, reason });
+    this.#statuses.set(device.id, { state, reason, reads });
     if (state === 'failed' || state === 'stopped') this.#options.connectivity.silence(device);
+  }
+
+  /** What a running script says about values before they are stored; one that does not run says nothing. */
+  async #judge(device: Device, group: string, values: Record<string, unknown>): Promise<string | undefined> {
+    const answer = await this.#ask(device, (channelId) => ({
+      type: 'configuration_check',
+      channel_id: channelId,
+      group,
+      values,
+    }));
+    return answer?.type === 'configuration_verdict' ? answer.refusal : undefined;
+  }
+
+  async #read(device: Device, group: string): Promise<Record<string, unknown> | undefined> {
+    if (!this.#statuses.get(device.id)?.reads.includes(group)) return undefined;
+    const answer = await this.#ask(device, (channelId) => ({
+      type: 'configuration_read',
+      channel_id: channelId,
+      group,
+    }));
+    return answer?.type === 'configuration_values' ? answer.values : undefined;
+  }
+
+  async #ask(
+    device: Device,
+    question: (channelId: string) => ModuleQuestion,
+  ): Promise<ModuleAnswer | undefined> {
+    const module = this.#moduleOf(device);
+    const { channelId } = device.communication;
+    const isRunning = this.#statuses.get(device.id)?.state === 'running';
+    if (!module || channelId === undefined || !isRunning) return undefined;
+    const answer = await this.#questions.ask(module, question(channelId));
+    if (answer === undefined)
+      this.#log.warnLimited(`silent:${device.id}`, 60_000, 'a module did not answer about configuration', {
+        device_id: device.id,
+      });
+    return answer;
   }
 
   #answerStorage(

@@ -29,6 +29,7 @@ export interface ConversationOptions {
   onContent: (message: Said<'content'>) => void;
   onConfiguration: (message: Said<'configuration'>) => void;
   onConfigurationCheck: (message: Said<'configuration_check'>) => void;
+  onConfigurationRead: (message: Said<'configuration_read'>) => void;
   onRestart: (channelId: string | undefined) => void;
   /** What the gateway said cannot be understood. */
   onUnreadable: (problem: string) => void;
@@ -69,6 +70,8 @@ export function createConversation(options: ConversationOptions): Conversation {
         return options.onConfiguration(message);
       case 'configuration_check':
         return options.onConfigurationCheck(message);
+      case 'configuration_read':
+        return options.onConfigurationRead(message);
       case 'restart':
         return options.onRestart(message.channel_id);
       case 'answer':

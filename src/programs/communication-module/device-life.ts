@@ -11,6 +11,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../../protocol/module.ts';
+import { canonicalValues } from './configuration-values.ts';
 import type { ContentLibrary } from './content-library.ts';
 import type { ConfigurationGroups, DeviceLogEntry, FailureReason, FromThread } from './thread-messages.ts';
 import type { ScriptEvents, ScriptPool, ScriptSeat } from './script-pool.ts';
@@ -26,6 +27,7 @@ export interface DeviceLifeOptions {
   onLog: (entry: DeviceLogEntry) => void;
   onResponse: (text: string) => void;
   onVerdict: (id: string, refusal: string | undefined) => void;
+  onValues: (id: string, values: Record<string, unknown> | undefined) => void;
 }
 
 export interface DeviceLife {
@@ -40,6 +42,8 @@ export interface DeviceLife {
   /** Executions that nobody can carry out are answered at once. */
   command(id: string, name: string, argumentsText: string): void;
   check(id: string, group: string, values: Record<string, unknown>): void;
+  /** Asks the script for the values of a group. */
+  read(id: string, group: string): void;
   /** Says its status again. */
   report(): void;
   stop(): void;
@@ -51,6 +55,8 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
   let state: DeviceLife['state'] = 'waiting';
   let reason: string | undefined;
   let groups: ConfigurationGroups | undefined;
+  /** Groups that this run of the script reads from the device. */
+  let reads: readonly string[] = [];
   let seat: ScriptSeat | undefined;
   let retry: Timer | undefined;
   let pauseMs: number = limits.retryFirstMs;
@@ -72,6 +78,7 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
       state,
       script: assignment.script.hash,
       ...(reason === undefined ? {} : { reason }),
+      ...(reads.length === 0 ? {} : { reads: [...reads] }),
     });
   }
 
@@ -90,6 +97,7 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
     const facts = decodeFacts(factsBytes);
     if (facts === undefined) return fail('error', 'the facts about the blueprint cannot be read');
     startedAtMs = clock.monotonicMs();
+    reads = [];
     seat = pool.start({ channelId: assignment.channel_id, script, facts, groups }, events, isAlone);
     enter('starting');
   }
@@ -130,6 +138,11 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
           return options.onResponse(message.text);
         case 'verdict':
           return options.onVerdict(message.id, message.refusal);
+        case 'reads':
+          reads = message.groups;
+          return state === 'running' ? report() : undefined;
+        case 'values':
+          return options.onValues(message.id, message.values);
         case 'call':
           // Carried out by the pool.
           return;
@@ -181,6 +194,10 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
       if (seat === undefined || state !== 'running') return options.onVerdict(id, undefined);
       seat.post({ kind: 'check', id, group, values });
     },
+    read: (id, group) => {
+      if (seat === undefined || state !== 'running') return options.onValues(id, undefined);
+      seat.post({ kind: 'read', id, group });
+    },
     report,
     stop: () => {
       leave();
@@ -196,13 +213,6 @@ function changedGroups(
   written: readonly string[],
 ): string[] {
   return Object.keys(next).filter(
-    (name) => written.includes(name) || canonical(previous[name]) !== canonical(next[name]),
-  );
-}
-
-/** The order of parameters means nothing. */
-function canonical(values: Record<string, unknown> | undefined): string {
-  return JSON.stringify(
-    values === undefined ? [] : Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)),
+    (name) => written.includes(name) || canonicalValues(previous[name]) !== canonicalValues(next[name]),
   );
 }

@@ -199,6 +199,11 @@ function gatewayEvents(
       if (life) life.check(id, group, values);
       else on.say({ type: 'configuration_verdict', id });
     },
+    onConfigurationRead: ({ id, channel_id: channelId, group }) => {
+      const life = roster.get(channelId);
+      if (life) life.read(id, group);
+      else on.say({ type: 'configuration_values', id });
+    },
     onRestart: (channelId) => roster.restart(channelId),
     onUnreadable: (problem) =>
       log.warnLimited('unreadable', LIMITS.module.sameErrorMs, 'message of the gateway not understood', {
@@ -209,7 +214,7 @@ function gatewayEvents(
 
 type DeviceEvents = Pick<
   Parameters<typeof createDeviceLife>[0],
-  'onStatus' | 'onPublish' | 'onLog' | 'onResponse' | 'onVerdict'
+  'onStatus' | 'onPublish' | 'onLog' | 'onResponse' | 'onVerdict' | 'onValues'
 >;
 
 /** What a device says goes to the gateway. */
@@ -230,6 +235,12 @@ function deviceEvents(
         type: 'configuration_verdict',
         id,
         ...(refusal === undefined ? {} : { refusal }),
+      }),
+    onValues: (id, values) =>
+      void conversation.say({
+        type: 'configuration_values',
+        id,
+        ...(values === undefined ? {} : { values }),
       }),
   };
 }

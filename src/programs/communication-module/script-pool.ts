@@ -15,7 +15,7 @@ import type {
   ToThread,
 } from './thread-messages.ts';
 
-type Posted = Extract<ToThread, { kind: 'command' | 'configuration' | 'check' }>;
+type Posted = Extract<ToThread, { kind: 'command' | 'configuration' | 'check' | 'read' }>;
 type WithoutSeat<Message> = Message extends unknown ? Omit<Message, 'seat'> : never;
 
 /** One run of one script. */

@@ -86,6 +86,8 @@ function handle(message: ToThread): void {
       return running.get(message.seat)?.configure(message.groups, message.changed);
     case 'check':
       return running.get(message.seat)?.check(message.id, message.group, message.values);
+    case 'read':
+      return running.get(message.seat)?.read(message.id, message.group);
     case 'surroundings': {
       const wasConnected = surroundings.isConnected;
       ({ surroundings } = message);

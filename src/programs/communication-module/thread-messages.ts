@@ -22,6 +22,8 @@ export type ToThread =
   /** `changed`: groups whose callbacks run. */
   | { kind: 'configuration'; seat: number; groups: ConfigurationGroups; changed: readonly string[] }
   | { kind: 'check'; seat: number; id: string; group: string; values: Record<string, unknown> }
+  /** The values of a group that the script reads from the device. */
+  | { kind: 'read'; seat: number; id: string; group: string }
   | { kind: 'surroundings'; surroundings: Surroundings }
   | { kind: 'answer'; call: number; result: CallResult };
 
@@ -51,6 +53,9 @@ export type FromThread =
   | ({ kind: 'log'; seat: number } & DeviceLogEntry)
   | { kind: 'response'; seat: number; text: string }
   | { kind: 'verdict'; seat: number; id: string; refusal?: string }
+  /** Groups whose values the script reads from the device. */
+  | { kind: 'reads'; seat: number; groups: readonly string[] }
+  | { kind: 'values'; seat: number; id: string; values?: Record<string, unknown> }
   | { kind: 'call'; seat: number; call: number; request: ThreadCall };
 
 /** What only the main thread can do. */

@@ -159,6 +159,54 @@ describe('a communication module', () => {
     assert.deepEqual([groups, written], [{ limits: { top: 5, name: 'a' } }, ['limits']]);
   });
 
+  test('that runs a script is asked before values are stored, and its refusal is the answer', async () => {
+    const path = `/v3/devices/${deviceId}/configuration/limits`;
+    const script = '0'.repeat(64);
+    const change = (top: number) => gateway().call('OWNER', 'PATCH', path, { set: { top } });
+    await module.say({ type: 'status', channel_id: channelId, state: 'running', script });
+    const refused = change(7);
+    const { id, group, values } = await module.next('configuration_check');
+    assert.deepEqual([group, values], ['limits', { top: 7, name: 'a' }]);
+    // An answer to a question that nobody asked changes nothing.
+    await module.say({ type: 'configuration_verdict', id: 'another', refusal: 'no' });
+    await module.say({ type: 'configuration_verdict', id, refusal: 'too much for this relay' });
+    assert.equal(refusal(await refused), '422 configuration_refused');
+    assert.deepEqual(await gateway().ok('OWNER', 'GET', path), { configuration: { top: 5, name: 'a' } });
+
+    const accepted = change(8);
+    const check = await module.next('configuration_check');
+    await module.say({ type: 'configuration_verdict', id: check.id });
+    assert.equal((await accepted).status, 200);
+    assert.deepEqual((await module.next('configuration')).groups, { limits: { top: 8, name: 'a' } });
+
+    const reset = gateway().call('OWNER', 'POST', `${path}/reset_all`);
+    const last = await module.next('configuration_check');
+    assert.deepEqual(last.values, { top: 10 });
+    await module.say({ type: 'configuration_verdict', id: last.id, refusal: '' });
+    assert.equal(refusal(await reset), '422 configuration_refused');
+    // The same values again are no change, and nobody is asked.
+    assert.equal((await change(8)).status, 200);
+  });
+
+  test('is asked for the values that its script reads from the device; wrong ones do not count', async () => {
+    const path = `/v3/devices/${deviceId}/configuration/limits`;
+    const script = '0'.repeat(64);
+    await module.say({ type: 'status', channel_id: channelId, state: 'running', script, reads: ['limits'] });
+    const asked = gateway().ok('OWNER', 'GET', path);
+    const { id, group } = await module.next('configuration_read');
+    assert.equal(group, 'limits');
+    await module.say({ type: 'configuration_values', id, values: { top: 3, name: 9, more: true } });
+    assert.deepEqual(await asked, { configuration: { top: 3, name: 'a' } });
+
+    const unread = gateway().ok('OWNER', 'GET', path);
+    await module.say({ type: 'configuration_values', id: (await module.next('configuration_read')).id });
+    assert.deepEqual(await unread, { configuration: { top: 8, name: 'a' } });
+    await module.say({ type: 'status', channel_id: channelId, state: 'stopped', script });
+    assert.deepEqual(await gateway().ok('OWNER', 'GET', path), { configuration: { top: 8, name: 'a' } });
+    assert.equal((await gateway().call('OWNER', 'PATCH', path, { set: { top: 5 } })).status, 200);
+    await module.next('configuration');
+  });
+
   test('brings a device ONLINE by its telemetry, and OFFLINE by a failed script', async () => {
     const status = async (): Promise<unknown> => {
       const { device } = await gateway().ok('READONLY', 'GET', `/v3/devices/${deviceId}?expand=connectivity`);

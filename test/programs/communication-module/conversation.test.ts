@@ -45,6 +45,7 @@ function setUp(): {
     onContent: () => heard.push('content'),
     onConfiguration: () => heard.push('configuration'),
     onConfigurationCheck: () => heard.push('check'),
+    onConfigurationRead: () => heard.push('read'),
     onRestart: (channelId) => heard.push(`restart ${channelId ?? 'all'}`),
     onUnreadable: (problem) => heard.push(`unreadable: ${problem}`),
   });

@@ -26,6 +26,7 @@ function setUp() {
   const statuses: string[] = [];
   const logs: string[] = [];
   const responses: string[] = [];
+  const read: (Record<string, unknown> | undefined)[] = [];
   const verdicts: (string | undefined)[] = [];
   const contents = new Map<string, Buffer>([
     [hashOf('a'), Buffer.from('script')],
@@ -57,16 +58,33 @@ function setUp() {
       surround: () => undefined,
       stop: () => Promise.resolve(),
     },
-    onStatus: ({ state, reason }) => statuses.push(reason === undefined ? state : `${state}: ${reason}`),
+    onStatus: ({ state, reason, reads }) => {
+      statuses.push(reason === undefined ? state : `${state}: ${reason}`);
+      if (reads) statuses.push(`reads ${reads.join(', ')}`);
+    },
     onPublish: () => undefined,
     onLog: ({ message, severity, persist }) => logs.push(`${severity}${persist ? '!' : ''}: ${message}`),
     onResponse: (text) => responses.push(text),
     onVerdict: (_, refusal) => verdicts.push(refusal),
+    onValues: (_, values) => read.push(values),
   });
   const fails = (message = 'boom', reason: 'error' | 'syntax' = 'error'): void =>
     starts.at(-1)?.events.onMessage({ kind: 'failed', seat: 1, reason, message });
   const runs = (): void => starts.at(-1)?.events.onMessage({ kind: 'running', seat: 1 });
-  return { clock, life, starts, statuses, logs, responses, verdicts, contents, assignment, fails, runs };
+  return {
+    clock,
+    life,
+    starts,
+    statuses,
+    logs,
+    responses,
+    verdicts,
+    read,
+    contents,
+    assignment,
+    fails,
+    runs,
+  };
 }
 
 describe('a device on a module', () => {
@@ -92,13 +110,30 @@ describe('a device on a module', () => {
   });
 
   test('refuses commands and lets configurations pass while its script does not run', () => {
-    const { life, responses, verdicts, starts } = setUp();
+    const { life, responses, verdicts, read, starts } = setUp();
     life.command('x', 'start', '{}');
     assert.deepEqual(responses, ['{"id":"x","state":"error","payload":{"message":"script is not running"}}']);
     life.configure({}, []);
     life.check('q', 'group', {});
+    life.read('q', 'group');
     assert.deepEqual(verdicts, [undefined]);
+    assert.deepEqual(read, [undefined]);
     assert.deepEqual(starts[0]?.posted, []);
+  });
+
+  test('tells which groups its script reads itself, as long as that script runs', () => {
+    const { life, starts, statuses, runs, read } = setUp();
+    life.configure({}, []);
+    const say = starts[0]?.events.onMessage ?? assert.fail();
+    say({ kind: 'reads', seat: 1, groups: ['a'] });
+    runs();
+    say({ kind: 'reads', seat: 1, groups: ['a', 'b'] });
+    life.read('q', 'a');
+    assert.deepEqual(starts[0]?.posted, [{ kind: 'read', id: 'q', group: 'a' }]);
+    say({ kind: 'values', seat: 1, id: 'q', values: { x: 1 } });
+    assert.deepEqual(read, [{ x: 1 }]);
+    life.restart();
+    assert.deepEqual(statuses, ['starting', 'running', 'reads a', 'running', 'reads a, b', 'starting']);
   });
 
   test('is started again after pauses that double to their maximum, and begin anew after a good run', async () => {

@@ -35,11 +35,12 @@ function configuration.on_write(group, fn) register('on_write', group, fn) end
 
 function configuration.on_read(group, fn)
   register('on_read', group, fn)
-  host.log('configuration.on_read is never called: the gateway keeps the values', 'warning', false)
+  host.configuration_reads(group)
 end
 
-function kit.entries.configuration_changed(group, values)
-  local store = called('on_write', group)
+-- Values that on_write stored when it was asked about them are not stored again.
+function kit.entries.configuration_changed(group, values, is_stored)
+  local store = not is_stored and called('on_write', group)
   local message = store and store(values)
   if type(message) == 'string' then
     host.log(format('group %s is not stored in the device: %s', group, message), 'error', true)
@@ -52,11 +53,23 @@ function kit.entries.configuration_check(group, values)
   local before = called('before_write', group)
   local message = before and before(values)
   if type(message) == 'string' then return message end
+  local store = called('on_write', group)
+  message = store and store(values)
+  if type(message) == 'string' then return message end
+end
+
+function kit.entries.configuration_read(group)
+  local read = called('on_read', group)
+  if not read then return end
+  local values, message = read()
+  if type(values) == 'table' then return values end
+  host.log(format('group %s cannot be read from the device: %s', group, message), 'error', false)
 end
 `,
 };
 
 export function configurationFunctions(host: ScriptHost): Record<string, HostFunction> {
+  const reads = new Set<string>();
   const groupOf = (name: string): Record<string, unknown> | undefined =>
     Object.hasOwn(host.groups, name) ? host.groups[name] : undefined;
   return {
@@ -66,6 +79,13 @@ export function configurationFunctions(host: ScriptHost): Record<string, HostFun
         const values = groupOf(name);
         if (values === undefined) return [undefined, `unknown configuration group: ${name}`];
         return [new LuaJson(JSON.stringify(values))];
+      },
+    },
+    configuration_reads: {
+      call: ([group]) => {
+        reads.add(textArgument(group, 1, 'on_read'));
+        host.reads([...reads]);
+        return [];
       },
     },
     configuration_is_set: {

@@ -20,6 +20,7 @@ import type {
   Surroundings,
   ThreadCall,
 } from '../thread-messages.ts';
+import { canonicalValues } from '../configuration-values.ts';
 import { absentLibraries } from './absent-libraries.ts';
 import { createCommandQueue, withoutPosition } from './command-queue.ts';
 import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
@@ -51,6 +52,7 @@ export interface DeviceScript {
   command(id: string, name: string, argumentsText: string): void;
   configure(groups: ConfigurationGroups, changed: readonly string[]): void;
   check(id: string, group: string, values: Record<string, unknown>): void;
+  read(id: string, group: string): void;
   connectionChanged(isConnected: boolean): void;
   close(): void;
 }
@@ -65,6 +67,8 @@ export function startDeviceScript(options: DeviceScriptOptions): DeviceScript {
   const callMs = start.facts.api === 'v1' ? OLD_CALL_MS : limits.lua.callMs;
   let groups = start.groups;
   let isOver = false;
+  /** Values of groups that the script had nothing against, until they are written. */
+  const agreed = new Map<string, string>();
   const log = createDeviceLog({
     clock,
     limits: limits.module,
@@ -126,7 +130,9 @@ export function startDeviceScript(options: DeviceScriptOptions): DeviceScript {
       if (start.facts.api === 'v1') return;
       for (const name of changed) {
         const values = new LuaJson(JSON.stringify(next[name] ?? {}));
-        script.machine.call('configuration_changed', [name, values], callMs).catch(failed);
+        const isStored = agreed.get(name) === canonicalValues(next[name]);
+        agreed.delete(name);
+        script.machine.call('configuration_changed', [name, values, isStored], callMs).catch(failed);
       }
     },
     check: (id, group, values) => {
@@ -135,11 +141,21 @@ export function startDeviceScript(options: DeviceScriptOptions): DeviceScript {
       script.machine.call('configuration_check', [group, table], limits.module.verdictMs).then(
         ([refusal]) => {
           const text = textOf(refusal);
+          if (text === undefined) agreed.set(group, canonicalValues(values));
           post({ kind: 'verdict', id, ...(text === undefined ? {} : { refusal: text }) });
         },
         (failure: LuaFailure) => {
           failed(failure);
           post({ kind: 'verdict', id, refusal: withoutPosition(failure.message) });
+        },
+      );
+    },
+    read: (id, group) => {
+      script.machine.call('configuration_read', [group], limits.module.verdictMs).then(
+        ([values]) => post({ kind: 'values', id, ...(values instanceof LuaJson && tableOf(values)) }),
+        (failure: LuaFailure) => {
+          failed(failure);
+          post({ kind: 'values', id });
         },
       );
     },
@@ -182,6 +198,7 @@ function createScript(
       return true;
     },
     log: log.write,
+    reads: (names) => post({ kind: 'reads', groups: names }),
     respond: parts.respond,
   };
   const isOld = start.facts.api === 'v1';
@@ -227,6 +244,11 @@ function librariesOf(isOld: boolean): Library[] {
     PEER_LIBRARY,
     HTTP_LIBRARY,
   ];
+}
+
+/** A list is no table of parameters, unless it is empty. */
+function tableOf({ text }: LuaJson): { values?: Record<string, unknown> } {
+  return text.startsWith('{') ? { values: JSON.parse(text) as Record<string, unknown> } : {};
 }
 
 function describe(failure: LuaFailure): string {

@@ -23,6 +23,8 @@ export interface ScriptHost {
   /** False: more than the device may send. */
   publish(subject: 'telemetry' | 'properties', text: string): boolean;
   log(entry: DeviceLogEntry): void;
+  /** The script reads the values of these configuration groups from the device. */
+  reads(groups: readonly string[]): void;
   /** Of the command that a task is busy with. */
   respond(id: string, state: 'log' | 'error', payloadText: string): void;
 }

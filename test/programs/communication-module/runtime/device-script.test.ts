@@ -292,4 +292,70 @@ describe('the configuration of a device script', () => {
     const raised = await verdict('4', 'connection', {});
     assert.match(raised?.kind === 'verdict' ? (raised.refusal ?? '') : '', /attempt to compare/);
   });
+
+  test('is stored by the script itself when it wants, once, and refused when that fails', async () => {
+    const bench = scriptBench(
+      `configuration.on_write('connection', function(v)
+        if v.unit > 10 then return 'no room' end
+        enapter.log('stores ' .. v.unit)
+      end)
+      configuration.after_write('connection', function(v) enapter.log('after ' .. v.unit) end)`,
+      { facts },
+    );
+    await bench.started();
+    const refusalOf = async (id: string, unit: number): Promise<string | undefined> => {
+      bench.device.check(id, 'connection', { unit });
+      const find = () =>
+        bench.posted.flatMap((message) =>
+          message.kind === 'verdict' && message.id === id ? [message] : [],
+        )[0];
+      await until(() => find() !== undefined);
+      return find()?.refusal;
+    };
+    assert.equal(await refusalOf('1', 11), 'no room');
+    assert.equal(await refusalOf('2', 5), undefined);
+    bench.device.configure({ connection: { unit: 5 } }, ['connection']);
+    await until(() => bench.logs().includes('info: after 5'));
+    // Nobody asked before this one was written: the gateway did not reach the module.
+    bench.device.configure({ connection: { unit: 6 } }, ['connection']);
+    await until(() => bench.logs().includes('info: after 6'));
+    bench.device.configure({ connection: { unit: 12 } }, ['connection']);
+    await until(() => bench.logs().includes('info: after 12'));
+    assert.deepEqual(bench.logs(), [
+      'info: stores 5',
+      'info: after 5',
+      'info: stores 6',
+      'info: after 6',
+      'error!: group connection is not stored in the device: no room',
+      'info: after 12',
+    ]);
+  });
+
+  test('is read from the device where the script offers that, and a failure is no value', async () => {
+    const bench = scriptBench(
+      `local mode = 'fine'
+      configuration.on_read('connection', function()
+        if mode == 'fine' then mode = 'bad' return { unit = 7 } end
+        if mode == 'bad' then mode = 'raise' return nil, 'no answer' end
+        error('broken')
+      end)`,
+      { facts },
+    );
+    await bench.started();
+    const { posted } = bench;
+    assert.deepEqual(posted[0], { kind: 'reads', groups: ['connection'] });
+    const read = async (id: string, group: string): Promise<Posted | undefined> => {
+      bench.device.read(id, group);
+      const find = () => posted.find((message) => message.kind === 'values' && message.id === id);
+      await until(() => find() !== undefined);
+      return find();
+    };
+    assert.deepEqual(await read('1', 'connection'), { kind: 'values', id: '1', values: { unit: 7 } });
+    assert.deepEqual(await read('2', 'connection'), { kind: 'values', id: '2' });
+    assert.deepEqual(await read('3', 'connection'), { kind: 'values', id: '3' });
+    assert.deepEqual(await read('4', 'other'), { kind: 'values', id: '4' });
+    const [first, second] = bench.logs();
+    assert.equal(first, 'error: group connection cannot be read from the device: no answer');
+    assert.match(second ?? '', /broken/);
+  });
 });
