@@ -1,9 +1,15 @@
-/** What it takes to judge and compile a large blueprint, and the worst that a hostile manifest can ask for. */
+/**
+ * What it takes to judge and compile a large blueprint, and what hostile manifests cost the gateway in the thread that
+ * judges them: until they are refused, by a problem or by the bounds of the thread.
+ */
 import { createHash } from 'node:crypto';
 import { catalogueOf } from '../../src/capabilities/blueprints/built-in.ts';
 import { compileArchive } from '../../src/capabilities/blueprints/compile-archive.ts';
+import { createWorkerCompiler } from '../../src/capabilities/blueprints/compile-worker.ts';
 import { compiledFiles } from '../../src/capabilities/blueprints/compiler/zip.ts';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 
 interface BlueprintParameters {
@@ -11,13 +17,15 @@ interface BlueprintParameters {
   luaFiles: number;
   luaLines: number;
   rounds: number;
+  /** Size of each hostile manifest. */
+  hostileBytes: number;
 }
 
 export const benchmark: Benchmark<BlueprintParameters> = {
   name: 'blueprints',
   describe: 'validate and compile one large blueprint',
-  small: { attributes: 10, luaFiles: 2, luaLines: 10, rounds: 2 },
-  large: { attributes: 400, luaFiles: 30, luaLines: 300, rounds: 20 },
+  small: { attributes: 10, luaFiles: 2, luaLines: 10, rounds: 2, hostileBytes: 1_024 },
+  large: { attributes: 400, luaFiles: 30, luaLines: 300, rounds: 20, hostileBytes: 2_097_000 },
   run,
 };
 
@@ -43,7 +51,57 @@ async function run(parameters: BlueprintParameters, report: Report): Promise<str
   report('validate and compile, median', sorted[Math.floor(sorted.length / 2)] ?? 0, 'ms');
   report('validate and compile, slowest', sorted.at(-1) ?? 0, 'ms');
   report('memory above the start, peak', peakBytes / 1_048_576, 'MiB');
+  await runHostile(parameters.hostileBytes, report);
   return checksum;
+}
+
+const HOSTILE: Readonly<Record<string, (bytes: number) => string>> = {
+  'a list of ones': (bytes) => `a: [${'1,'.repeat(bytes / 2 - 4)}]`,
+  'one tag after another': (bytes) => `a: ${'!a '.repeat(bytes / 3 - 4)}`,
+  'a map of many keys': (bytes) =>
+    Array.from(
+      { length: Math.floor(bytes / 10) },
+      (_, index) => `k${String(index).padStart(6, '0')}: 1`,
+    ).join('\n'),
+  'lists in lists': (bytes) => '['.repeat(bytes - 4),
+  'aliases of aliases': (bytes) => {
+    const level = (index: number): string => `a${index}: &a${index} [${`*a${index - 1},`.repeat(50)}]\n`;
+    return `a0: &a0 [1]\n${Array.from({ length: Math.floor(bytes / 400) }, (_, index) => level(index + 1)).join('')}`;
+  },
+};
+
+/** One after another through the thread that the gateway uses. */
+async function runHostile(bytes: number, report: Report): Promise<void> {
+  const clock = createSystemClock();
+  const log = createLog({
+    level: 'error',
+    format: 'text',
+    clock,
+    write: (text) => process.stderr.write(text),
+  });
+  const compiler = createWorkerCompiler({ clock, log });
+  let peakBytes = 0;
+  const sampling = clock.setRepeating(20, () => (peakBytes = Math.max(peakBytes, process.memoryUsage().rss)));
+  try {
+    for (const [name, textOf] of Object.entries(HOSTILE)) {
+      const zip = await writeArchive(new Map([['manifest.yml', Buffer.from(textOf(bytes))]]));
+      const before = process.memoryUsage().rss;
+      peakBytes = before;
+      const startMs = performance.now();
+      const { problems } = await compiler.compile({ zip, profiles: new Map(), checks: 'STRICT' });
+      if (problems === undefined) throw new Error(`${name} was taken`);
+      report(`hostile: ${name}, refused`, performance.now() - startMs, 'ms');
+      report(
+        `hostile: ${name}, memory of the process above the start, peak`,
+        (peakBytes - before) / 1_048_576,
+        'MiB',
+      );
+    }
+  } finally {
+    sampling.cancel();
+    await compiler.stop();
+    clock.close();
+  }
 }
 
 function memoryBytes(): number {
