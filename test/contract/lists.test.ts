@@ -1,0 +1,117 @@
+/** Every list of the whole gateway (http-contract.md 6, 15): pages, totals, what is refused, what is ignored. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../support/until.ts';
+import { useTestGateway } from '../support/test-gateway.ts';
+
+interface List {
+  path: string;
+  key: string;
+  /** A larger limit is refused, not lowered. */
+  strictLimit?: number;
+  /** Pages are counted back from the newest. */
+  fromEnd?: boolean;
+}
+
+const gateway = useTestGateway({}, async (started) => {
+  const { ok } = started;
+  const device = await started.provision('Battery');
+  await device.connect();
+  device.obey();
+  for (let index = 0; index < 4; index++) {
+    await device.log(`entry ${index}`);
+    await ok('USER', 'POST', '/v3/devices/battery/execute_command', { name: 'read_settings' });
+    const code = Buffer.from('return (').toString('base64');
+    await ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
+      slug: `rule-${index}`,
+      script: { code, runtime_version: 'V3' },
+      disable: true,
+    });
+    await ok('OWNER', 'POST', '/v3/site/rule_engine/rules/rule-0/update_script', {
+      script: { code, runtime_version: 'V3' },
+    });
+    await ok('INSTALLER', 'POST', '/v3/auth/users', {
+      name: `user-${index}`,
+      role: 'USER',
+      password: 'correct horse',
+    });
+  }
+  for (const path of ['/v3/devices/battery/logs', '/v3/site/rule_engine/rules/rule-0/logs'])
+    await until(async () => Number((await ok('USER', 'GET', path))['total_count']) >= 4);
+});
+
+const LISTS: readonly List[] = [
+  { path: '/v3/sites', key: 'sites' },
+  { path: '/v3/users/me/sites', key: 'sites' },
+  { path: '/v3/devices', key: 'devices' },
+  { path: '/v3/site/devices', key: 'devices' },
+  { path: '/v3/blueprints', key: 'blueprints' },
+  { path: '/v3/site/rule_engine/rules', key: 'rules' },
+  { path: '/v3/devices/battery/commands/executions', key: 'executions' },
+  { path: '/v3/site/commands/executions', key: 'executions' },
+  { path: '/v3/devices/battery/logs', key: 'logs', strictLimit: 50, fromEnd: true },
+  { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
+  { path: '/v3/auth/users', key: 'users' },
+  { path: '/v3/auth/tokens', key: 'access_tokens' },
+];
+
+async function read({ path, key }: List, query = ''): Promise<{ items: unknown[]; total: number }> {
+  const answer = await gateway().ok('INSTALLER', 'GET', path + (query && `?${query}`));
+  assert.deepEqual(Object.keys(answer).toSorted(), [key, 'total_count'].toSorted());
+  assert.ok(Number.isInteger(answer['total_count']));
+  return { items: answer[key] as unknown[], total: answer['total_count'] as number };
+}
+
+for (const list of LISTS)
+  describe(`the list ${list.path}`, () => {
+    test('refuses a limit and an offset that are no whole number from 0, with the name', async () => {
+      for (const name of ['limit', 'offset'])
+        for (const value of ['-1', '1.5', 'all', '1e3', '0x1', '%2B1', '1%20', '9'.repeat(30)]) {
+          const { status, body } = await gateway().call('INSTALLER', 'GET', `${list.path}?${name}=${value}`);
+          assert.equal(status, 400, `${name}=${value}`);
+          const [{ code, details }] = (body as { errors: [{ code: string; details: unknown }] }).errors;
+          assert.deepEqual([code, details], ['invalid_query', { parameter: name }]);
+        }
+    });
+
+    test('is whole by default, with the number of all that match', async () => {
+      const { items, total } = await read(list);
+      assert.equal(items.length, total);
+      assert.ok(total > 0);
+    });
+
+    test('gives pages that make the whole, until one is empty, each with the same total', async () => {
+      const { items: whole, total } = await read(list);
+      const pages: unknown[][] = [];
+      for (let offset = 0; ; offset += 2) {
+        const page = await read(list, `limit=2&offset=${offset}`);
+        assert.equal(page.total, total);
+        if (page.items.length === 0) break;
+        pages.push(page.items);
+      }
+      assert.deepEqual((list.fromEnd ? pages.toReversed() : pages).flat(), whole);
+    });
+
+    test('is empty with limit 0 and behind its end, and keeps its total', async () => {
+      const { total } = await read(list);
+      for (const query of ['limit=0', `offset=${total}`, 'offset=999999999999999', 'limit=0&offset=0'])
+        assert.deepEqual(await read(list, query), { items: [], total }, query);
+    });
+
+    test(
+      list.strictLimit ? 'refuses a limit above 50' : 'lowers a limit above 1 000 instead of refusing it',
+      async () => {
+        if (list.strictLimit) {
+          assert.equal((await read(list, `limit=${list.strictLimit}`)).items.length > 0, true);
+          const path = `${list.path}?limit=${list.strictLimit + 1}`;
+          assert.equal((await gateway().call('INSTALLER', 'GET', path)).status, 400);
+        } else assert.deepEqual(await read(list, 'limit=100000'), await read(list));
+      },
+    );
+
+    test('takes an empty parameter as none, the first of several, and ignores unknown ones', async () => {
+      const whole = await read(list);
+      assert.deepEqual(await read(list, 'limit=&offset=&unheard_of=1'), whole);
+      assert.equal((await read(list, 'limit=1&limit=2')).items.length, 1);
+    });
+  });
