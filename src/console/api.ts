@@ -1,4 +1,5 @@
 /** Calls of the HTTP API, as any client makes them; the login is in a cookie that scripts cannot read. */
+import { signal } from '@preact/signals';
 import { noteGatewayTime } from './gateway-time.ts';
 
 export interface Problem {
@@ -27,6 +28,9 @@ export class NoAnswer extends Error {
     });
   }
 }
+
+/** Counts what was changed from here; lists of changes follow it. */
+export const changeCount = signal(0);
 
 let onLoggedOut = (): void => {};
 
@@ -72,7 +76,10 @@ async function send(method: Method, path: string, body?: unknown, accept?: strin
     throw new NoAnswer(error);
   }
   noteGatewayTime(response.headers.get('date'));
-  if (response.ok) return response;
+  if (response.ok) {
+    if (method !== 'GET') changeCount.value += 1;
+    return response;
+  }
   const problems = await problemsOf(response);
   if (response.status === 401) onLoggedOut();
   throw new ApiError(response.status, problems);

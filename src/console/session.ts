@@ -16,7 +16,10 @@ export function may(needed: string | undefined): boolean {
 }
 
 whenLoggedOut(() => {
-  if (state.value === 'logged-in') leave();
+  if (state.value !== 'logged-in') return;
+  leave();
+  // Perhaps access was reset, and it is the claim code that is wanted now.
+  void look();
 });
 
 function leave(): void {

@@ -90,6 +90,21 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('No device of yours yet');
   });
 
+  test('makes a token that is shown once, ends it, and shows both as activity', async () => {
+    await open('#/access');
+    await page.getByRole('button', { name: 'New token…' }).click();
+    await page.fill('[name=name]', 'dashboard');
+    await page.locator('form button[type=submit]').last().click();
+    await says('it cannot be shown again');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'End dashboard' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: /end/i }).last().click();
+    await says('Revoke token');
+    await says('Create token');
+    await open('#/');
+    await says('No device of yours yet');
+  });
+
   test('provisions a device whose credentials it hands over once', async () => {
     await page.getByRole('link', { name: 'Add device' }).first().click();
     await page.fill('[name=name]', 'Battery 1');

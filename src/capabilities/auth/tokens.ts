@@ -155,9 +155,12 @@ export class Tokens {
     return { record, text };
   }
 
-  /** Every token, by id ascending. */
+  /** Every token, by id ascending; with a last use that is not on disk yet. */
   all(): TokenRecord[] {
-    return this.#options.store.tokens.all();
+    return this.#options.store.tokens.all().map((token) => {
+      const lastUsedAtMs = this.#used.get(token.id);
+      return lastUsedAtMs === undefined ? token : { ...token, lastUsedAtMs };
+    });
   }
 
   /**

@@ -48,8 +48,8 @@ export function ClaimPage() {
   return (
     <Gate title="Make this gateway yours">
       <p>
-        Nobody has claimed it yet. The claim code stands in the terminal or log in which it was started, and
-        in the file <code>claim-code</code> in its data folder.
+        Nobody has claimed it yet. The claim code stands in the terminal in which it was started or installed,
+        and in the file <code>claim-code</code> in its data folder.
       </p>
       <Form
         onSubmit={() => {

@@ -1,6 +1,6 @@
 /** Who changed or commanded what. */
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { call, changeCount } from '../api.ts';
 import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
@@ -13,7 +13,7 @@ export function ActivityCard() {
   const [limit, setLimit] = useState(PAGE);
   const { answer, error } = useAnswer(
     () => call<{ entries: AuditEntry[]; total_count: number }>('GET', `/v3/audit?limit=${limit}`),
-    [limit],
+    [limit, changeCount.value],
   );
   return (
     <Card

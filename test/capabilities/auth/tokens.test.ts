@@ -119,6 +119,14 @@ describe('an access token', () => {
     assert.deepEqual([lastUse(), (changes.get()?.n ?? 0) - before], [firstMs + HOUR_MS, 2]);
   });
 
+  test('shows its last use at once', (t) => {
+    const { auth, clock } = startAuth(t);
+    const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
+    assert.equal(auth.tokens.all()[0]?.lastUsedAtMs, undefined);
+    auth.authenticate(text);
+    assert.equal(auth.tokens.all()[0]?.lastUsedAtMs, clock.wallMs());
+  });
+
   test('stores its last use at the stop, and none while the clock is not set', (t) => {
     const { auth, clock } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
