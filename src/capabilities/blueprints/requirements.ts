@@ -4,6 +4,19 @@ import type { CompiledManifest } from './manifest.ts';
 /** Names that a module of software alone offers; `http` is always there and `lua_api_ver_3` means nothing. */
 export const SOFTWARE_MODULE_OFFERS: ReadonlySet<string> = new Set(['modbus', 'http', 'lua_api_ver_3']);
 
+/** What a module says of a serial port that it has. */
+const PORT = /^port:(.+)$/;
+
+/**
+ * Names that a module offers by what it says of itself: those of every software module, its own, and for each serial
+ * port what blueprints ask for that are written for hardware with it, of either spec.
+ */
+export function offersOfModule(said: readonly string[]): ReadonlySet<string> {
+  const ports = said.flatMap((name) => PORT.exec(name)?.[1] ?? []);
+  const ofPorts = ports.flatMap((port) => ['serial', `enp_${port}_ports`, `ENP-${port.toUpperCase()}`]);
+  return new Set([...SOFTWARE_MODULE_OFFERS, ...said, ...ofPorts]);
+}
+
 /** The one product of the older spec that is software. */
 const SOFTWARE_PRODUCT = 'ENP-VIRTUAL';
 

@@ -65,7 +65,9 @@ export interface DeviceService extends Devices {
   /** A device's properties message; resolves when it is on disk. */
   takeProperties(message: PropertyMessage): Promise<void> | void;
   /** @throws GatewayError invalid_blueprint when a software module cannot run the blueprint */
-  requireRunnable(blueprintId: string): void;
+  requireRunnable(blueprintId: string, runtimeId: string | undefined): void;
+  /** What a module said that it offers, for as long as the gateway runs; before that, what every one does. */
+  setOffers(runtimeId: string, offers: ReadonlySet<string>): void;
 }
 
 export interface DevicesOptions {
@@ -90,6 +92,8 @@ interface Parts {
   store: DeviceStore;
   registry: Registry;
   events: Emitter<DeviceEvents>;
+  /** What modules offer, by their id. */
+  offers: Map<string, ReadonlySet<string>>;
 }
 
 /** Reads all records; call after the blueprints are known. */
@@ -103,7 +107,8 @@ export function createDevices(options: DevicesOptions): DeviceService {
   const store = createDeviceStore(database);
   const registry = createRegistry(store.all());
   const newId = options.newId ?? randomUUID;
-  const parts: Parts = { database, clock, limits, newId, blueprints, store, registry, events };
+  const offers = new Map<string, ReadonlySet<string>>();
+  const parts: Parts = { database, clock, limits, newId, blueprints, store, registry, events, offers };
   const statuses = new Map<string, ConnectivityStatus>();
   const manifest: Devices['manifest'] = (device) => blueprints.manifest(device.blueprintId);
   const properties = createProperties({
@@ -174,7 +179,8 @@ export function createDevices(options: DevicesOptions): DeviceService {
     },
     assignBlueprint: (device, blueprintId) => assignBlueprint(parts, device, blueprintId),
     takeProperties: (message) => properties.take(message),
-    requireRunnable: (blueprintId) => requireRunnable(blueprints, blueprintId),
+    requireRunnable: (blueprintId, runtimeId) => requireRunnable(parts, blueprintId, runtimeId),
+    setOffers: (runtimeId, given) => void offers.set(runtimeId, given),
   };
 }
 
@@ -269,17 +275,21 @@ function assignBlueprint(parts: Parts, device: Device, blueprintId: string): Dev
   parts.blueprints.require(blueprintId);
   if (device.type === 'GATEWAY')
     throw invalidBlueprint("The gateway's own device keeps its built-in blueprint.");
-  if (device.type === 'LUA') requireRunnable(parts.blueprints, blueprintId);
+  if (device.type === 'LUA') requireRunnable(parts, blueprintId, device.communication.upstreamId);
   if (blueprintId === device.blueprintId) return device;
   const assigned = replace(parts, device, { ...device, blueprintId });
   parts.events.emit('blueprint_assigned', { device: assigned, previousBlueprintId: device.blueprintId });
   return assigned;
 }
 
-function requireRunnable(blueprints: Blueprints, blueprintId: string): void {
+function requireRunnable(
+  { blueprints, offers }: Parts,
+  blueprintId: string,
+  runtimeId: string | undefined,
+): void {
   if (blueprints.script(blueprintId) === undefined)
     throw invalidBlueprint('The blueprint has no Lua script, so no module can run it.');
-  const missing = missingRequirements(blueprints.manifest(blueprintId));
+  const missing = missingRequirements(blueprints.manifest(blueprintId), offers.get(runtimeId ?? ''));
   if (missing.length > 0) throw invalidBlueprint(`runtime device does not provide: ${missing.join(', ')}`);
 }
 

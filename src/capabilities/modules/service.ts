@@ -8,11 +8,11 @@ import { cutToBytes } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { Blueprints } from '../blueprints/index.ts';
+import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
 import type { Commands, Execution } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { DeviceConfiguration } from '../device-configuration/index.ts';
-import type { Device, Devices } from '../devices/index.ts';
+import type { Device, Devices, DeviceService } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import {
   contentPiece,
@@ -54,7 +54,7 @@ export interface ModulesOptions {
   limits?: Limits;
   site: Pick<Site, 'get' | 'events'>;
   blueprints: Blueprints;
-  devices: Devices;
+  devices: Devices & Pick<DeviceService, 'setOffers'>;
   connectivity: Connectivity;
   deviceConfiguration: DeviceConfiguration;
   commands: Commands;
@@ -189,6 +189,7 @@ class ModuleService implements Modules {
       return;
     }
     this.#log.info('module said hello', { device_id: module.id, run, offers });
+    this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#assign(module);
     for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
   }
@@ -318,6 +319,8 @@ class ModuleService implements Modules {
     const target = this.#targetOf(message);
     if (!device) return this.#fail(module, id, 'The device does not exist.');
     if (!target) return this.#fail(module, id, `There is no device "${message.target}".`);
+    // Its commands run one after another: it would wait for itself.
+    if (target.id === device.id) return this.#fail(module, id, 'A device cannot command itself.');
     const { commands, clock } = this.#options;
     try {
       const running = await commands.execute(

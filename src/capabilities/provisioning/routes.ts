@@ -75,6 +75,7 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         '404 device_not_found',
         '404 blueprint_not_found',
         '422 invalid_runtime',
+        '422 runtime_full',
         '422 invalid_blueprint',
       ],
       handle: (call) => {

@@ -5,6 +5,7 @@
 import { randomBytes as systemRandomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError, notFound } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -47,7 +48,7 @@ export interface Provisioning {
     fields: { name: string; hardwareId: string; type: 'VIRTUAL_UCM' | 'HARDWARE_UCM' },
     host: string,
   ): Promise<Provisioned>;
-  /** @throws GatewayError device_not_found, invalid_runtime, blueprint_not_found, invalid_blueprint, already_exists */
+  /** @throws GatewayError device_not_found, invalid_runtime, runtime_full, blueprint_not_found, invalid_blueprint, already_exists */
   luaDevice(fields: {
     name: string;
     slug?: string | undefined;
@@ -168,11 +169,14 @@ function ensureBuiltInModule({ options, random }: Parts): Device {
   const existing = devices
     .all()
     .find(({ type, communication }) => type === 'VIRTUAL_UCM' && communication.type === 'MQTT_V1_LOCALHOST');
+  // One that was made before modules had a blueprint gets it now.
+  if (existing?.blueprintId === BUILT_IN_IDS.empty)
+    return devices.assignBlueprint(existing, BUILT_IN_IDS.communicationModule);
   if (existing) return existing;
   return devices.create({
     name: 'Communication Module',
     type: 'VIRTUAL_UCM',
-    blueprintId: BUILT_IN_IDS.empty,
+    blueprintId: BUILT_IN_IDS.communicationModule,
     communication: {
       type: 'MQTT_V1_LOCALHOST',
       hardwareId: `V${random(16).toString('hex').toUpperCase()}`,
@@ -207,7 +211,7 @@ async function createConnected(
       name: fields.name,
       slug: fields.slug,
       type: fields.type,
-      blueprintId: BUILT_IN_IDS.empty,
+      blueprintId: fields.type === 'VIRTUAL_UCM' ? BUILT_IN_IDS.communicationModule : BUILT_IN_IDS.empty,
       communication: { type: communicationOf(protocol), hardwareId, channelId: OWN_CHANNEL },
     },
     ({ id }) => made.store(id),
@@ -248,7 +252,15 @@ function createLuaDevice(
   const runtime = asked.type === 'GATEWAY' ? builtInModule : asked;
   const { hardwareId } = runtime.communication;
   if (hardwareId === undefined) throw new Error(`module ${runtime.id} has no hardware id`);
-  devices.requireRunnable(fields.blueprintId);
+  const carried = devices.all().filter(({ communication }) => communication.upstreamId === runtime.id).length;
+  if (carried >= LIMITS.module.scripts)
+    throw gatewayError(
+      'unprocessable',
+      'runtime_full',
+      `"${runtime.name}" runs ${carried} devices already and takes no more.`,
+      { limit: LIMITS.module.scripts },
+    );
+  devices.requireRunnable(fields.blueprintId, runtime.id);
   const id = newId();
   return devices.create({
     id,

@@ -11,6 +11,7 @@ import {
   MODULE_SUBJECT,
   type ToModule,
 } from '../../../src/protocol/module.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { MockDevice } from '../../support/mock-device.ts';
 import { refusal, type TestGateway, useTestGateway } from '../../support/test-gateway.ts';
 import { until } from '../../support/until.ts';
@@ -273,17 +274,83 @@ describe('a communication module', () => {
     }
     await module.say({ ...command, target: inverter.config.hardwareId, target_channel_id: 'gio' });
     assert.match((await module.next('answer')).error ?? '', /no device/);
+    await module.say({ ...command, target: deviceId });
+    assert.match((await module.next('answer')).error ?? '', /cannot command itself/);
     await module.say({ ...command, target: 'nobody' });
     assert.match((await module.next('answer')).error ?? '', /no device "nobody"/);
     await module.say({ ...command, name: 'unknown' });
     assert.match((await module.next('answer')).error ?? '', /no command "unknown"/);
   });
 
+  test('takes no more devices than it can run', async () => {
+    const provision = (name: string) =>
+      gateway().call('OWNER', 'POST', '/v3/provisioning/lua_device', {
+        name,
+        runtime_id: module.device.id,
+        blueprint_id: blueprintId,
+      });
+    const made: string[] = [];
+    while (made.length + 1 < LIMITS.module.scripts) {
+      const { status, body } = await provision(`Counter ${made.length}`);
+      assert.equal(status, 200);
+      made.push((body as { device_id: string }).device_id);
+    }
+    assert.equal(refusal(await provision('One too many')), '422 runtime_full');
+    for (const id of made) await gateway().ok('OWNER', 'DELETE', `/v3/devices/${id}`);
+  });
+
+  test('with a serial port runs what is written for hardware with one, of either spec', async () => {
+    const upload = async (manifest: string): Promise<string> => {
+      const files = new Map([
+        ['manifest.yml', Buffer.from(manifest)],
+        ['main.lua', Buffer.from('enapter.log("x")')],
+      ]);
+      const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', await writeArchive(files));
+      return String(id);
+    };
+    const blueprints = [
+      await upload(MANIFEST.replace('requirements: []', 'requirements: [modbus, enp_rs485_ports, serial]')),
+      await upload(
+        'blueprint_spec: device/1.0\ndisplay_name: Old\ncommunication_module:\n  product: ENP-RS485\n  lua:\n    file: main.lua\n',
+      ),
+    ];
+    const provision = (blueprint: string) =>
+      gateway().call('OWNER', 'POST', '/v3/provisioning/lua_device', {
+        name: 'On a wire',
+        runtime_id: module.device.id,
+        blueprint_id: blueprint,
+      });
+    await module.say(HELLO);
+    for (const blueprint of blueprints)
+      assert.equal(refusal(await provision(blueprint)), '422 invalid_blueprint');
+    await module.say({ ...HELLO, offers: [...HELLO.offers, 'port:rs485'] });
+    for (const blueprint of blueprints) {
+      const made = await provision(blueprint);
+      assert.equal(made.status, 200, JSON.stringify(made.body));
+      const { device_id: id } = made.body as { device_id: string };
+      await gateway().ok('OWNER', 'DELETE', `/v3/devices/${id}`);
+    }
+  });
+
+  test('shows what it says of itself, and its scripts can be restarted by a command', async () => {
+    await module.device.send('v1/telemetry', { status: 'ok', scripts_running: 1, scripts_failed: 0 });
+    const path = `/v3/devices/${module.device.id}/telemetry?attribute.in=scripts_running,status`;
+    const { telemetry } = await gateway().ok('READONLY', 'GET', path);
+    assert.match(JSON.stringify(telemetry), /"scripts_running":\{"value":1/);
+    const { device } = await gateway().ok(
+      'READONLY',
+      'GET',
+      `/v3/devices/${module.device.id}?expand=manifest`,
+    );
+    assert.ok('reboot' in (device as { manifest: { commands: object } }).manifest.commands);
+  });
+
   test('is told when a device is gone, and is not deleted before', async () => {
     const refused = await gateway().call('OWNER', 'DELETE', `/v3/devices/${module.device.id}`);
     assert.equal(refusal(refused), '422 device_has_dependents');
     await gateway().ok('OWNER', 'DELETE', `/v3/devices/${deviceId}`);
-    assert.deepEqual((await module.next('assignments')).devices, []);
+    const last = () => module.messages.findLast((message) => message.type === 'assignments');
+    await until(() => last()?.devices.length === 0);
     assert.deepEqual(await gateway().ok('OWNER', 'DELETE', `/v3/devices/${module.device.id}`), {});
   });
 });
