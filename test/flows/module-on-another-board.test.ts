@@ -88,7 +88,7 @@ test('a blueprint with Lua measures, obeys, is configured anew, and survives the
   const properties = JSON.stringify(await ok('USER', 'GET', `${path}?expand=properties`));
   assert.match(properties, /Hybrid 6000/);
 
-  const { execution } = (await ok('USER', 'POST', `${path}/commands/execute`, {
+  const { execution } = (await ok('OWNER', 'POST', `${path}/commands/execute`, {
     name: 'set_charge_limit',
     arguments: { limit_w: 1_500 },
   })) as { execution: Json };
