@@ -1,11 +1,10 @@
 /** The gateway as a process: configuration, start, signals, exit code. */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createGateway, type Started } from './gateway.ts';
 import { LIMITS } from './lib/limits.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
-import { packagePath } from './platform/files/index.ts';
+import { packageVersion } from './platform/files/index.ts';
 import { createLog, type Log, type LogFormat } from './platform/log/index.ts';
 import { createServiceNotices } from './platform/systemd/index.ts';
 
@@ -41,13 +40,6 @@ function formatOf(config: Config): LogFormat {
   return process.env['JOURNAL_STREAM'] === undefined ? 'json' : 'journal';
 }
 
-function version(): string {
-  const { version: text } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
-    version: string;
-  };
-  return text;
-}
-
 function secureBase(port: number, config: Config): string {
   return `https://${config.publicHost ?? 'localhost'}:${port}`;
 }
@@ -57,7 +49,7 @@ function welcome(started: Started, config: Config): string {
   const base = `http://${config.publicHost ?? 'localhost'}:${started.httpPort}`;
   const lines = [
     '',
-    `  Energy gateway ${version()} is running.`,
+    `  Energy gateway ${packageVersion()} is running.`,
     '',
     `  Console  ${base}/`,
     ...(started.httpsPort === undefined ? [] : [`           ${secureBase(started.httpsPort, config)}/`]),
@@ -82,7 +74,7 @@ async function run(): Promise<void> {
     clock,
     write: (text) => void process.stdout.write(text),
   });
-  const gateway = createGateway({ config, clock, log, version: version() });
+  const gateway = createGateway({ config, clock, log, version: packageVersion() });
   const notices = createServiceNotices({
     ...readServiceManager(process.env, process.pid),
     isHealthy: () => gateway.isHealthy(),

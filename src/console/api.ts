@@ -57,6 +57,22 @@ export async function callForText(
   return (await send(method, path, body, accept)).text();
 }
 
+/** The answer as a file, with the name that the gateway gives it. @throws ApiError, NoAnswer */
+export async function callForFile(
+  method: Method,
+  path: string,
+  body: unknown,
+): Promise<{ name: string; content: Blob }> {
+  const response = await send(method, path, body);
+  const [, name = 'file'] =
+    /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
+  try {
+    return { name, content: await response.blob() };
+  } catch (error) {
+    throw new NoAnswer(error);
+  }
+}
+
 async function send(method: Method, path: string, body?: unknown, accept?: string): Promise<Response> {
   const headers: Record<string, string> = {
     // No other site's page can send it, so the cookie counts with it.

@@ -374,7 +374,7 @@ async function copyText(text: string): Promise<boolean> {
 }
 
 /** Hands the text to the browser as a file. */
-export function download(name: string, content: string, type = 'application/json'): void {
+export function download(name: string, content: BlobPart, type = 'application/json'): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = url;

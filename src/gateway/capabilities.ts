@@ -1,6 +1,6 @@
 /** The capabilities, built in the order in which they stand on each other. */
 import { join } from 'node:path';
-import { createAppliance } from '../capabilities/appliance/index.ts';
+import { createAppliance, createBackups } from '../capabilities/appliance/index.ts';
 import { createAudit } from '../capabilities/audit/index.ts';
 import { createAuth } from '../capabilities/auth/index.ts';
 import { createBlueprints } from '../capabilities/blueprints/index.ts';
@@ -44,7 +44,7 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
   await flows.commands.start();
   flows.deviceLogs.start();
   const { options, metrics, state: database, history, historyCommits } = ground;
-  const { clock, log } = options;
+  const { clock, log, version, config } = options;
   const rules = createRules({ clock, log, metrics, database, history, historyCommits });
   started('rules', () => rules.stop());
   const modules = createModules({ clock, log, database, ...records, ...flows });
@@ -57,6 +57,7 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
     rules,
     modules,
     appliance: buildAppliance(ground, listening, records, flows),
+    backups: createBackups({ clock, log, version, database, dataDir: config.dataDir, site: records.site }),
   };
 }
 

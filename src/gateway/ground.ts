@@ -1,5 +1,6 @@
 /** What all parts stand on: databases, their group commits, metrics, the box. */
 import { join } from 'node:path';
+import { applyRestore } from '../platform/backup/index.ts';
 import type { Clock } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
@@ -68,6 +69,7 @@ export function setDamagedHistoryAside({ config, clock, log }: GatewayOptions, f
 export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls' | 'mdns'> {
   const { config, clock, log } = options;
   const metrics = createMetrics();
+  applyRestore({ dataDir: config.dataDir, log });
   const database = (name: 'state' | 'history') => ({
     path: join(config.dataDir, `${name}.db`),
     migrationsDir: packagePath('migrations', name),

@@ -24,7 +24,8 @@ export function routeGroups(
   { clock, version }: GatewayOptions,
   metrics: Metrics,
 ): RouteGroup[] {
-  const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry, appliance } = parts;
+  const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry, appliance, backups } =
+    parts;
   const groups: RouteGroup[] = [
     { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
     {
@@ -76,7 +77,7 @@ export function routeGroups(
     {
       name: 'Appliance',
       about: 'The gateway itself.',
-      routes: applianceRoutes({ appliance, metrics, version }),
+      routes: applianceRoutes({ appliance, backups, metrics, version }),
     },
   ];
   groups.push({

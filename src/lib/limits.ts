@@ -12,6 +12,13 @@ export const LIMITS = {
   ...SCRIPT_LIMITS,
   auth: AUTH_LIMITS,
   audit: AUDIT_LIMITS,
+  backup: {
+    /** G: a state.db of thousands of devices has some hundred MiB. */
+    unpackedBytes: 4 * 1_024 ** 3,
+    /** C as for users. */
+    passwordLengthMin: AUTH_LIMITS.passwordLengthMin,
+    passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
+  },
   telemetry: {
     /** C mqtt-device-protocol 6 and 12. */
     attributesPerMessage: 1_000,

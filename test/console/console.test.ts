@@ -11,6 +11,7 @@ import { stop as stopBundler } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { type BuiltFile, bundleConsole } from '../../scripts/support/console-bundle.ts';
 import { MockDevice } from '../support/mock-device.ts';
+import { restoreBackup } from '../support/restore-backup.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 import { complaintsOf, findBrowser, NO_BROWSER, openBrowser } from './browser.ts';
@@ -257,6 +258,23 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await open('#/rules');
     await page.getByRole('button', { name: 'Disable' }).click();
     await says('Disabled');
+  });
+
+  test('saves a backup that its password opens', async () => {
+    await open('#/system');
+    await page.fill('[name=backup_password]', 'one for the backup');
+    await page.fill('[name=backup_repeated]', 'another one');
+    await says('The two differ.');
+    await page.fill('[name=backup_repeated]', 'one for the backup');
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save backup' }).click(),
+    ]);
+    assert.match(saved.suggestedFilename(), /^depot-.*\.backup$/);
+    await says('is saved');
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+    await restoreBackup(await saved.path(), 'one for the backup', folder);
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test('is usable on a phone: nothing sticks out at the side', async () => {

@@ -150,6 +150,7 @@ export const OPERATIONS: readonly OperationRow[] = [
 export const EXTENSIONS: readonly string[] = [
   'get_health',
   'get_metrics',
+  'create_backup',
   'import_telemetry',
   'get_claim',
   'claim',

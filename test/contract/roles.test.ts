@@ -42,7 +42,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
     create_rule_engine suspend_rule_engine resume_rule_engine
     create_rule update_rule update_rule_script delete_rule disable_rule enable_rule
     batch_disable_rules batch_enable_rules batch_delete_rules dry_run_rule`),
-  INSTALLER: words('list_users create_user update_user delete_user'),
+  INSTALLER: words('list_users create_user update_user delete_user create_backup'),
 };
 
 function words(text: string): string[] {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startTestGateway } from '../support/test-gateway.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const PASSWORD = 'a sentence that nobody guesses';
 const WRONG = 'another sentence that is wrong';
@@ -48,6 +48,7 @@ test('secrets are in no log line, error, audit entry, metric or file', async (t)
       await ok(as, 'GET', '/v3/auth/users'),
       await ok(as, 'GET', '/v3/auth/tokens?kind=ALL'),
     ]),
+    'a backup': await backupOf(gateway),
     'a file': filesOf(dataDir),
   };
   for (const [place, text] of Object.entries(places)) {
@@ -57,6 +58,12 @@ test('secrets are in no log line, error, audit entry, metric or file', async (t)
   }
   assert.equal(existsSync(join(dataDir, 'claim-code')), false);
 });
+
+/** Byte by byte. */
+async function backupOf({ request }: TestGateway): Promise<string> {
+  const answer = await request('INSTALLER', 'POST', '/v3/backup', { password: 'one for the backup' });
+  return Buffer.from(await answer.arrayBuffer()).toString('latin1');
+}
 
 /** Everything below the folder as one text, byte by byte. */
 function filesOf(folder: string): string {

@@ -1,7 +1,18 @@
 /** The local commands as real processes, beside a running gateway and without one. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -98,6 +109,34 @@ describe('local commands before the first start', () => {
     }
   });
 
+  test('save a backup and put it in the place of what is on another box', async () => {
+    const [home, other] = [await createGatewayHome(), await createGatewayHome()];
+    const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
+    const words = [file, '--password-file', passwordFile];
+    const clock = createSystemClock();
+    try {
+      admin(home, 'create-token', '--name', 'carried over');
+      writeFileSync(passwordFile, 'a long sentence\n');
+      assert.match(admin(home, 'backup', file).stderr, /give --password-file/);
+      assert.match(admin(home, 'backup', ...words).stdout, /^The backup stands in /);
+      assert.match(admin(home, 'backup', ...words).stderr, /exists already/);
+      admin(other, 'create-token', '--name', 'of the other box');
+      assert.match(admin(other, 'restore', passwordFile, ...words.slice(1)).stderr, /not a backup/);
+      assert.match(admin(other, 'restore', ...words).stdout, /is ready\./);
+      assert.match(admin(other, 'list-tokens').stdout, /of the other box/);
+      const gateway = startGateway(other, clock);
+      await gateway.healthy();
+      await gateway.end('SIGTERM');
+      const tokens = admin(other, 'list-tokens').stdout;
+      assert.match(tokens, /carried over/);
+      assert.doesNotMatch(tokens, /of the other box/);
+    } finally {
+      clock.close();
+      home.remove();
+      other.remove();
+    }
+  });
+
   test('explain themselves with --help', async () => {
     const home = await createGatewayHome();
     try {
@@ -132,9 +171,18 @@ describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that a
       chownSync(home.folder, NOBODY, NOBODY);
       chownSync(folder, NOBODY, NOBODY);
       assert.equal(admin(home, 'reset-access').stderr, '');
+      // Files of root's own are opened before it becomes another user.
+      const own = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+      const [file, passwordFile] = [join(own, 'site.backup'), join(own, 'password')];
+      writeFileSync(passwordFile, 'a long sentence', { mode: 0o600 });
+      assert.equal(admin(home, 'backup', file, '--password-file', passwordFile).stderr, '');
+      assert.equal(admin(home, 'restore', file, '--password-file', passwordFile).stderr, '');
+      rmSync(own, { recursive: true });
       const owners = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).uid]);
       assert.deepEqual(owners, [
+        ['backups', NOBODY],
         ['claim-code', NOBODY],
+        ['restore', NOBODY],
         ['state.db', NOBODY],
       ]);
     } finally {

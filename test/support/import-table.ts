@@ -45,7 +45,9 @@ export const TABLE: ImportTable = {
       ],
       node: 'all',
     },
-    { place: 'admin.ts', mayImport: ['platform', 'capabilities/auth', 'capabilities/audit'], node: 'all' },
+    { place: 'admin.ts', mayImport: ['admin', 'platform', 'capabilities/auth'], node: 'all' },
+    // The local commands in pieces that fit a screen.
+    { place: 'admin', mayImport: ['platform', 'capabilities/auth', 'capabilities/audit'], node: 'all' },
     { place: 'gateway.ts', mayImport: ['gateway', 'platform', 'capabilities/appliance'] },
     // The wiring in pieces that fit a screen.
     { place: 'gateway', mayImport: ['platform', 'protocol', ...CAPABILITIES], node: ['node:path'] },
@@ -164,6 +166,11 @@ export const TABLE: ImportTable = {
       node: 'all',
     },
     {
+      place: 'platform/backup',
+      mayImport: ['platform/clock', 'platform/files', 'platform/log', 'platform/sqlite'],
+      node: 'all',
+    },
+    {
       place: 'platform/http',
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config'],
       node: 'all',
@@ -233,8 +240,8 @@ export const TABLE: ImportTable = {
     wasmoon: ['lua'],
     ws: ['platform/http'],
     yaml: ['platform/config', 'capabilities/blueprints'],
-    yauzl: ['capabilities/blueprints', 'capabilities/appliance'],
-    yazl: ['capabilities/blueprints', 'capabilities/appliance'],
+    yauzl: ['capabilities/blueprints', 'platform/backup'],
+    yazl: ['capabilities/blueprints', 'platform/backup'],
   },
   notYetBuilt: [],
 };

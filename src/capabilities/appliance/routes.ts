@@ -1,8 +1,10 @@
-/** Health and metrics, for service managers and monitoring. */
+/** Health and metrics, for service managers and monitoring; backups. */
 import * as v from 'valibot';
 import { gatewayError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Backups } from './backup.ts';
 import type { Appliance } from './service.ts';
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -17,8 +19,27 @@ const METRICS: MediaAnswer = {
   about: 'Metrics in the text format of Prometheus.',
 };
 
+const BACKUP: MediaAnswer = {
+  mediaType: 'application/octet-stream',
+  about: 'The backup, for `restore` of the local commands.',
+  headers: { 'Content-Disposition': 'Name for the file: site and day.' },
+};
+
+const { passwordLengthMin, passwordLengthMax } = LIMITS.backup;
+
+const backupBody = v.object({
+  password: v.pipe(
+    v.string(),
+    v.minLength(passwordLengthMin, `must have at least ${passwordLengthMin} characters`),
+    v.maxLength(passwordLengthMax, `must have at most ${passwordLengthMax} characters`),
+    v.description('Opens the backup; nobody can open it without.'),
+    v.examples(['a long sentence']),
+  ),
+});
+
 export function applianceRoutes(options: {
   appliance: Appliance;
+  backups: Backups;
   metrics: Metrics;
   version: string;
 }): Route[] {
@@ -48,6 +69,28 @@ export function applianceRoutes(options: {
         new Response(await options.metrics.text(), {
           headers: { 'Content-Type': METRICS_TYPE, 'Cache-Control': 'no-store' },
         }),
+    }),
+    route({
+      operation: 'create_backup',
+      about:
+        'Everything that a new box needs to go on as this one: site, devices with their credentials, blueprints, ' +
+        'rules, users, tokens, keys. Without telemetry and logs. Sealed by the password.',
+      answer: BACKUP,
+      errors: ['409 backup_in_progress'],
+      method: 'POST',
+      paths: ['/v3/backup'],
+      role: 'INSTALLER',
+      body: backupBody,
+      handle: async ({ body }) => {
+        const { fileName, stream } = await options.backups.open(body.password);
+        return new Response(stream, {
+          headers: {
+            'Content-Type': BACKUP.mediaType,
+            'Content-Disposition': `attachment; filename="${fileName}"`,
+            'Cache-Control': 'no-store',
+          },
+        });
+      },
     }),
   ];
 }

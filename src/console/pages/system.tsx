@@ -1,6 +1,8 @@
 /** The gateway itself: its health, version and where programs find more. */
 import { call } from '../api.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevice, loadDevices, watchValues } from '../live.ts';
+import { BackupCard } from '../parts/backup.tsx';
+import { may } from '../session.ts';
 import { Card, ErrorNotice, Fact, Loading, PageHead, useAnswer } from '../ui.tsx';
 import { ValuesTab } from './device-values.tsx';
 
@@ -38,6 +40,7 @@ export function SystemPage() {
           </Fact>
         </dl>
       </Card>
+      {may('INSTALLER') && <BackupCard />}
       {gateway.answer ? <ValuesTab live={gateway.answer} /> : gateway.error === undefined && <Loading />}
     </>
   );

@@ -13,6 +13,12 @@ export function packagePath(...segments: string[]): string {
   return join(root, ...segments);
 }
 
+/** Version of the package that the program belongs to. */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
+  return version;
+}
+
 function findRoot(from: string): string {
   if (existsSync(join(from, 'package.json'))) return from;
   const parent = dirname(from);

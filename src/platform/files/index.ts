@@ -1,2 +1,8 @@
-export { packagePath, readTree } from './files.ts';
-export { readPrivateFile, removeFile, writePrivateFile } from './private-files.ts';
+export { packagePath, packageVersion, readTree } from './files.ts';
+export {
+  makePrivateFolder,
+  readPrivateFile,
+  removeFile,
+  syncFolder,
+  writePrivateFile,
+} from './private-files.ts';

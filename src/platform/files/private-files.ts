@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
 
 /** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
 export function writePrivateFile(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(path));
   const draft = `${path}.new`;
   const file = openSync(draft, 'w', 0o600);
   try {
@@ -29,8 +29,13 @@ export function writePrivateFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** Until then a cut of power may bring the old name back. */
-function syncFolder(path: string): void {
+/** With the folders above it; one that is there already stays as it is. */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** After a new name in the folder: until then a cut of power may bring the old one back. */
+export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {
     fsyncSync(folder);

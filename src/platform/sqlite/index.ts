@@ -1,6 +1,7 @@
 export {
   damageOf,
   isDamage,
+  judgeCopy,
   markDamaged,
   migrationsDigest,
   NewerDatabaseError,

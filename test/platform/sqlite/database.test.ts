@@ -324,18 +324,18 @@ describe('a transaction', () => {
 });
 
 describe('a database', () => {
-  test('is copied whole while it is open, never over another file', (t) => {
+  test('is copied whole while it is open, never over another file', async (t) => {
     const { folder, open } = world(t);
     const database = open(FIRST);
     insert(database, 'lamp');
     const copy = join(folder, 'copy.db');
-    database.backupTo(copy);
+    await database.copyTo(copy);
     const handle = new BetterSqlite3(copy, { readonly: true });
     assert.equal(handle.prepare('SELECT count(*) FROM item').pluck().get(), 1);
     assert.equal(handle.pragma('integrity_check', { simple: true }), 'ok');
     assert.equal(handle.pragma('user_version', { simple: true }), 1);
     handle.close();
-    assert.throws(() => database.backupTo(copy), /already exists/);
+    await assert.rejects(database.copyTo(copy), /already exists/);
   });
 
   test('counts its write-ahead log in its size', (t) => {

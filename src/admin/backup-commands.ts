@@ -1,0 +1,92 @@
+/** Local commands that carry a gateway to another box, or back to an earlier day. */
+import { existsSync, readFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { messageOf } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { openBackup, prepareRestore } from '../platform/backup/index.ts';
+import { packageVersion } from '../platform/files/index.ts';
+import { type Command, type Terminal, UsageError, type Values } from './command.ts';
+
+export const BACKUP_COMMANDS: Record<string, Command> = {
+  backup: {
+    takes: ['file'],
+    prepare: async (values, [path = ''], terminal) => {
+      if (existsSync(path)) throw new UsageError(`${path} exists already`);
+      const password = await passwordOf(values, terminal, { isNew: true });
+      const file = await openFile(path, 'wx');
+      return ({ config, clock, log, withState }) =>
+        withState(async ({ database, record }) => {
+          const { dataDir } = config;
+          const options = { database, dataDir, clock, log, version: packageVersion() };
+          const { stream, ended } = await openBackup(options, password);
+          await writeWhole(file, stream);
+          await ended;
+          record('admin_backup', {});
+          return [`The backup stands in ${path}. Nobody can open it without its password.`];
+        });
+    },
+  },
+  restore: {
+    takes: ['file'],
+    prepare: async (values, [path = ''], terminal) => {
+      const file = await openFile(path, 'r');
+      const password = await passwordOf(values, terminal, { isNew: false });
+      return async ({ config: { dataDir }, clock }) => {
+        const info = await prepareRestore({ file, password, dataDir, clock });
+        await file.close();
+        return [
+          `The backup of ${info.made_at}, made by version ${info.version}, is ready.`,
+          'The gateway takes it over when it is started the next time; what is here now is kept beside it.',
+          'Tokens that were revoked since then are valid again: see list-tokens.',
+        ];
+      };
+    },
+  },
+};
+
+async function openFile(path: string, flags: string): Promise<FileHandle> {
+  try {
+    return await open(path, flags, 0o600);
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+}
+
+/** Synced; empty when it could not be written. */
+async function writeWhole(file: FileHandle, stream: ReadableStream<Uint8Array>): Promise<void> {
+  try {
+    for await (const chunk of stream) await file.writeFile(chunk);
+    await file.sync();
+  } catch (error) {
+    await file.truncate();
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+async function passwordOf(
+  { 'password-file': path }: Values,
+  { askSecret: ask }: Terminal,
+  { isNew }: { isNew: boolean },
+): Promise<string> {
+  if (path !== undefined) return judged(firstLineOf(path));
+  if (!ask) throw new UsageError('give --password-file; there is no terminal to ask on');
+  const password = judged(await ask('Password of the backup: '));
+  if (isNew && (await ask('The same again: ')) !== password) throw new UsageError('the passwords differ');
+  return password;
+}
+
+function judged(password: string): string {
+  const { passwordLengthMin, passwordLengthMax } = LIMITS.backup;
+  if (password.length >= passwordLengthMin && password.length <= passwordLengthMax) return password;
+  throw new UsageError(`the password must have ${passwordLengthMin} to ${passwordLengthMax} characters`);
+}
+
+function firstLineOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').split(/\r?\n/, 1)[0] ?? '';
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+}

@@ -1,0 +1,118 @@
+/** What a local command is, and what it works on. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createLocalAudit } from '../capabilities/audit/index.ts';
+import { type Auth, createAuth } from '../capabilities/auth/index.ts';
+import { messageOf } from '../lib/errors.ts';
+import { type Clock, createSystemClock } from '../platform/clock/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import { packagePath } from '../platform/files/index.ts';
+import { createLog, type Log } from '../platform/log/index.ts';
+import { createMetrics } from '../platform/metrics/index.ts';
+import { type Database, openDatabase } from '../platform/sqlite/index.ts';
+
+const OPTIONS = {
+  role: { type: 'string', default: 'OWNER' },
+  name: { type: 'string', default: 'local command' },
+  'expires-in': { type: 'string' },
+  count: { type: 'string', default: '1' },
+  'password-file': { type: 'string' },
+  'revoke-tokens': { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+/** A mistake in the command line, told without a stack. */
+export class UsageError extends Error {}
+
+export function readArguments() {
+  try {
+    return parseArgs({ allowPositionals: true, options: OPTIONS });
+  } catch (error) {
+    throw new UsageError(`${messageOf(error)}; try --help`, { cause: error });
+  }
+}
+
+/** Takes note of what the command did. */
+export type RecordAudit = ReturnType<typeof createLocalAudit>;
+
+export type Values = ReturnType<typeof readArguments>['values'];
+
+/** Lines of output. */
+export type Run = (local: Local) => string[] | Promise<string[]>;
+
+export interface Command {
+  /** Names of the arguments after the command. */
+  takes: readonly string[];
+  /**
+   * Judges the options, and opens the files that they name, as who called it; what it returns runs as the user
+   * of the gateway.
+   */
+  prepare(values: Values, given: readonly string[], terminal: Terminal): Run | Promise<Run>;
+}
+
+/** What commands have of the terminal. */
+export interface Terminal {
+  /** Asks without showing what is typed; undefined when nobody is there to answer. */
+  askSecret: ((question: string) => Promise<string>) | undefined;
+  /** Lines beside the output. */
+  complain: (text: string) => void;
+}
+
+export interface LocalState {
+  database: Database;
+  auth: Auth;
+  record: RecordAudit;
+}
+
+export interface Local {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  /** Opens state.db for the work; makes and migrates it before the first start. */
+  withState: <Result>(work: (state: LocalState) => Result | Promise<Result>) => Promise<Result>;
+}
+
+/** Runs what was prepared as the user whom the data folder belongs to. */
+export async function runLocally(run: Run, config: Config, terminal: Terminal): Promise<string[]> {
+  becomeOwnerOf(config.dataDir);
+  const clock = createSystemClock();
+  const log = createLog({ level: 'warn', format: 'text', clock, write: terminal.complain });
+  try {
+    return await run({ config, clock, log, withState: (work) => withState({ config, clock, log }, work) });
+  } finally {
+    clock.close();
+  }
+}
+
+async function withState<Result>(
+  { config, clock, log }: Pick<Local, 'config' | 'clock' | 'log'>,
+  work: (state: LocalState) => Result | Promise<Result>,
+): Promise<Result> {
+  const { dataDir } = config;
+  const database = openDatabase({
+    path: join(dataDir, 'state.db'),
+    migrationsDir: packagePath('migrations', 'state'),
+    backupDir: join(dataDir, 'backups'),
+    clock,
+    log,
+  });
+  try {
+    const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir });
+    return await work({ database, auth, record: createLocalAudit({ database, clock }) });
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Run by root, the command becomes the user whom the data folder belongs to, so that the gateway can read
+ * and write afterwards what was made here.
+ */
+function becomeOwnerOf(dataDir: string): void {
+  const owner = statSync(dataDir, { throwIfNoEntry: false });
+  if (!owner || process.getuid?.() !== 0 || owner.uid === 0) return;
+  process.setgroups?.([owner.gid]);
+  process.setgid?.(owner.gid);
+  process.setuid?.(owner.uid);
+}

@@ -1,0 +1,92 @@
+/** A backup: made over HTTP, taken over by another box, which goes on where the first one stopped. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { restoreBackup } from '../support/restore-backup.ts';
+import { startTestGateway, useTestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+import { temporaryFolder } from '../support/workspace.ts';
+
+const PASSWORD = 'a long sentence';
+
+describe('a backup is refused', () => {
+  const gateway = useTestGateway();
+
+  test('with a password that is missing, too short or too long', async () => {
+    for (const body of [{}, { password: 'short' }, { password: 'x'.repeat(257) }, { password: 12_345_678 }]) {
+      const answer = await gateway().call('INSTALLER', 'POST', '/v3/backup', body);
+      const { errors } = answer.body as { errors: { code: string; details: { field: string } }[] };
+      assert.deepEqual(
+        [answer.status, errors[0]?.code, errors[0]?.details.field],
+        [400, 'invalid_body', 'password'],
+      );
+    }
+  });
+
+  test('while another one is being made, and not any more after it', async () => {
+    const make = () => gateway().call('INSTALLER', 'POST', '/v3/backup', { password: PASSWORD });
+    const answers = await Promise.all([make(), make()]);
+    const [good, refused] = answers.toSorted((a, b) => a.status - b.status);
+    assert.deepEqual([good?.status, refused?.status], [200, 409]);
+    assert.match(JSON.stringify(refused?.body), /"backup_in_progress"/);
+    await until(async () => (await make()).status === 200);
+  });
+});
+
+test('another box goes on where the first one stopped: devices, their credentials, tokens, keys', async (t) => {
+  const environment = { GATEWAY_MQTTS: 'true' };
+  const first = await startTestGateway(t, { environment });
+  await first.ok('OWNER', 'PATCH', '/v3/site', { name: 'Halle Süd 3' });
+  const device = await first.provision('Meter');
+  const generate = `/v3/devices/${device.id}/generate_config`;
+  device.take((await first.ok('OWNER', 'POST', generate, { protocol: 'MQTT' }))['config']);
+  const { token } = await first.ok('INSTALLER', 'POST', '/v3/auth/tokens', { name: 'script', role: 'OWNER' });
+  const execute = `/v3/devices/${device.id}/command_executions`;
+  await device.connect();
+  const { execution_id: id } = await first.ok('OWNER', 'POST', execute, {
+    name: 'set_charge_limit',
+    arguments: { limit_w: 500 },
+  });
+  await until(() => device.requests.length === 1);
+
+  const answer = await first.request('INSTALLER', 'POST', '/v3/backup', { password: PASSWORD });
+  assert.equal(answer.headers.get('content-type'), 'application/octet-stream');
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  assert.match(
+    answer.headers.get('content-disposition') ?? '',
+    /^attachment; filename="halle-sud-3-\d{4}-\d\d-\d\d\.backup"$/,
+  );
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const { entries } = await first.ok('OWNER', 'GET', '/v3/audit?limit=1');
+  assert.equal((entries as { operation: string }[])[0]?.operation, 'create_backup');
+  await first.stop();
+
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  const path = join(folder, 'site.backup');
+  writeFileSync(path, bytes);
+  await restoreBackup(path, PASSWORD, dataDir);
+
+  const second = await startTestGateway(t, { dataDir, environment });
+  const as = { token: token as string };
+  const { site } = await second.ok(as, 'GET', '/v3/site');
+  assert.equal((site as { name: string }).name, 'Halle Süd 3');
+  const authority = (home: string): string => readFileSync(join(home, 'tls', 'authority.pem'), 'utf8');
+  assert.equal(authority(dataDir), authority(first.dataDir));
+  const { execution } = await second.ok(
+    as,
+    'GET',
+    `/v3/devices/${device.id}/command_executions/${String(id)}`,
+  );
+  // Under way then; the request is not sent a second time.
+  assert.equal((execution as { state: string }).state, 'TIMEOUT');
+
+  await device.open({ port: second.ports.mqttPort });
+  const connectivity = async (): Promise<unknown> => {
+    const answered = await second.ok(as, 'GET', `/v3/devices/${device.id}?expand=connectivity`);
+    return (answered['device'] as { connectivity: { status: string } }).connectivity.status;
+  };
+  await until(async () => (await connectivity()) === 'ONLINE');
+  assert.equal(device.requests.length, 1);
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
+import { applyRestore, BackupError } from '../../../src/platform/backup/index.ts';
+import { readMigrations } from '../../../src/platform/sqlite/index.ts';
+import { MIGRATIONS_DIR } from '../../support/workspace.ts';
+import { makeHome, openState, PASSWORD, rename, sealed, siteName } from './support.ts';
+
+const bytesOf = (text: string): Buffer => Buffer.from(text);
+
+describe('a file is refused as a backup, and nothing has changed, when', () => {
+  test('it belongs to another password', async (t) => {
+    const home = makeHome(t, 'Old');
+    const bytes = await home.backup('a sentence of another person');
+    await assert.rejects(home.restore(bytes), {
+      name: 'BackupError',
+      message: 'The password is wrong, or the file is damaged.',
+    });
+    assert.deepEqual(
+      readdirSync(home.dataDir).filter((name) => name.startsWith('restore')),
+      [],
+    );
+  });
+
+  test('one bit of it is another one, or its end is missing', async (t) => {
+    const home = makeHome(t, 'Old');
+    const bytes = await home.backup();
+    await check(
+      asyncProperty(nat(bytes.length - 1), nat(7), boolean(), async (at, bit, isCut) => {
+        const wrong = isCut ? bytes.subarray(0, at) : Buffer.from(bytes);
+        if (!isCut) wrong[at] = (wrong[at] ?? 0) ^ (1 << bit);
+        await assert.rejects(home.restore(wrong), BackupError);
+      }),
+      { numRuns: 20 },
+    );
+    assert.equal(existsSync(join(home.dataDir, 'restore')), false);
+  });
+
+  const state = bytesOf('no database');
+  const info = bytesOf('{}');
+  const rows: [title: string, entries: [string, Buffer][], message: RegExp][] = [
+    ['it is no zip inside', [], /incomplete/],
+    ['its state is missing', [['backup.json', info]], /incomplete: it has no state\.db/],
+    [
+      'its state is no database',
+      [
+        ['backup.json', info],
+        ['state.db', state],
+      ],
+      /database is damaged/,
+    ],
+    [
+      'it holds a file that we do not know',
+      [
+        ['state.db', state],
+        ['history.db', state],
+      ],
+      /strange file/,
+    ],
+    ['it wants to write elsewhere', [['tls/__/__/x.pem', state]], /strange file|invalid relative path/],
+    [
+      'it holds one file twice',
+      [
+        ['state.db', state],
+        ['state.db', state],
+      ],
+      /EEXIST/,
+    ],
+  ];
+  for (const [title, entries, message] of rows)
+    test(title, async (t) => {
+      const home = makeHome(t, 'Old');
+      await assert.rejects(home.restore(await sealed(entries)), message);
+      assert.deepEqual(
+        readdirSync(home.dataDir).filter((name) => name.startsWith('restore')),
+        [],
+      );
+    });
+
+  test('it would unpack to more than the limit', async (t) => {
+    const home = makeHome(t, 'Old');
+    await assert.rejects(home.restore(await home.backup(), PASSWORD, 4_096), /larger than 4096 bytes/);
+  });
+
+  test('it is of a newer version', async (t) => {
+    const home = makeHome(t, 'Old');
+    const known = readMigrations(join(MIGRATIONS_DIR, 'state')).length;
+    home.database.prepare(`PRAGMA user_version = ${known + 1}`).run();
+    await assert.rejects(home.restore(await home.backup()), /newer version/);
+  });
+
+  test('it has another layout', async (t) => {
+    const home = makeHome(t, 'Old');
+    const bytes = await home.backup();
+    bytes[8] = 2;
+    await assert.rejects(home.restore(bytes), /made by a newer version of the gateway/);
+    await assert.rejects(home.restore(bytesOf('x'.repeat(500))), /is not a backup/);
+    await assert.rejects(home.restore(bytesOf('')), /is not a backup/);
+  });
+});
+
+describe('a backup', () => {
+  test('holds the state of its moment and the keys, and shows nothing of them', async (t) => {
+    const home = makeHome(t, 'Very secret name');
+    const bytes = await home.backup();
+    assert.equal(bytes.includes('Very secret name'), false);
+    assert.equal(bytes.includes('key of'), false);
+    rename(home.database, 'Later');
+    assert.deepEqual(await home.restore(bytes), { version: '9.9.9', made_at: '2026-03-01T08:00:00.000Z' });
+    home.database.close();
+    applyRestore(home);
+    const restored = openState(home.dataDir, home.clock, home.log);
+    assert.equal(siteName(restored), 'Very secret name');
+    restored.close();
+    assert.equal(readFileSync(join(home.dataDir, 'tls', 'authority.pem'), 'utf8'), 'key of Very secret name');
+    assert.equal(statSync(join(home.dataDir, 'tls', 'authority.pem')).mode & 0o777, 0o600);
+  });
+
+  test('leaves nothing behind, also when its reader goes away', async (t) => {
+    const home = makeHome(t, 'Depot');
+    await home.backup();
+    assert.deepEqual(readdirSync(join(home.dataDir, 'backups')), []);
+    const { stream, ended } = await home.open();
+    await stream.cancel();
+    await ended;
+    assert.deepEqual(readdirSync(join(home.dataDir, 'backups')), []);
+  });
+
+  test('that waits is replaced by the next one, and stays when the next one is refused', async (t) => {
+    const home = makeHome(t, 'First');
+    const first = await home.backup();
+    rename(home.database, 'Second');
+    const second = await home.backup();
+    await home.restore(first);
+    await home.restore(second);
+    await assert.rejects(home.restore(first, 'not the password'), BackupError);
+    home.database.close();
+    applyRestore(home);
+    const restored = openState(home.dataDir, home.clock, home.log);
+    assert.equal(siteName(restored), 'Second');
+    restored.close();
+  });
+});
+
+describe('taking a backup over', () => {
+  test('does nothing when none waits, and removes what is incomplete', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const bytes = await home.backup();
+    await home.restore(bytes);
+    renameSync(join(home.dataDir, 'restore', 'ready'), join(home.dataDir, 'restore', 'not-ready'));
+    applyRestore(home);
+    assert.equal(siteName(home.database), 'Depot');
+    assert.equal(existsSync(join(home.dataDir, 'restore')), false);
+  });
+
+  test('survives a cut of power before each of its steps, and keeps the state before it', async (t) => {
+    for (let lastStep = 0; lastStep < 7; lastStep++) {
+      const home = makeHome(t, 'Old');
+      const bytes = await home.backup();
+      rename(home.database, 'New');
+      await home.restore(bytes);
+      home.database.close();
+      // As after a cut of power: a write-ahead log that must never meet another database.
+      writeFileSync(join(home.dataDir, 'state.db-wal'), 'of the state before');
+      let steps = 0;
+      const cut = (from: string, to: string): void => {
+        if (steps++ === lastStep) throw new Error('power cut');
+        renameSync(from, to);
+      };
+      try {
+        applyRestore(home, cut);
+      } catch (error) {
+        assert.match(String(error), /power cut/);
+      }
+      applyRestore(home);
+      assert.equal(existsSync(join(home.dataDir, 'state.db-wal')), false);
+      const restored = openState(home.dataDir, home.clock, home.log);
+      assert.equal(siteName(restored), 'Old');
+      restored.close();
+      const [aside = ''] = readdirSync(home.dataDir).filter((name) => name.startsWith('before-restore'));
+      assert.deepEqual(readdirSync(join(home.dataDir, aside)).sort(), ['state.db', 'state.db-wal', 'tls']);
+    }
+  });
+});

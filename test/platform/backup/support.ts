@@ -1,0 +1,101 @@
+/** A data folder as a gateway leaves it, and a sealed zip of anything. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import {
+  type Backup,
+  type BackupInfo,
+  openBackup,
+  prepareRestore,
+} from '../../../src/platform/backup/index.ts';
+import { createSeal } from '../../../src/platform/backup/seal.ts';
+import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+export const PASSWORD = 'a long sentence';
+
+export interface Home {
+  dataDir: string;
+  database: Database;
+  clock: TestClock;
+  log: ReturnType<typeof recordingLog>['log'];
+  open: (password?: string) => Promise<Backup>;
+  backup: (password?: string) => Promise<Buffer>;
+  restore: (bytes: Uint8Array, password?: string, unpackedBytes?: number) => Promise<BackupInfo>;
+}
+
+/** With one site of that name, and keys. */
+export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Home {
+  const dataDir = join(temporaryFolder(test), 'data');
+  const clock = new TestClock();
+  const { log } = recordingLog(clock);
+  const database = openState(dataDir, clock, log);
+  test.after(() => database.close());
+  rename(database, siteName);
+  mkdirSync(join(dataDir, 'tls'));
+  writeFileSync(join(dataDir, 'tls', 'authority.pem'), `key of ${siteName}`);
+  const options = { database, dataDir, clock, log, version: '9.9.9' };
+  let count = 0;
+  return {
+    dataDir,
+    database,
+    clock,
+    log,
+    open: (password = PASSWORD) => openBackup(options, password),
+    backup: async (password = PASSWORD) => {
+      const { stream, ended } = await openBackup(options, password);
+      const bytes = await buffer(stream);
+      await ended;
+      return bytes;
+    },
+    restore: async (bytes, password = PASSWORD, unpackedBytes = LIMITS.backup.unpackedBytes) => {
+      const path = join(dataDir, '..', `given-${++count}.backup`);
+      writeFileSync(path, bytes);
+      const file = await open(path);
+      try {
+        return await prepareRestore({ file, password, dataDir, clock, limits: { unpackedBytes } });
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+export function openState(dataDir: string, clock: TestClock, log: Home['log']): Database {
+  return openDatabase({
+    path: join(dataDir, 'state.db'),
+    migrationsDir: join(MIGRATIONS_DIR, 'state'),
+    clock,
+    log,
+  });
+}
+
+export function rename(database: Database, siteName: string): void {
+  database.prepare('DELETE FROM site').run();
+  database
+    .prepare(
+      "INSERT INTO site (id, name, timezone, created_at_ms) VALUES ('3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', ?, 'UTC', 0)",
+    )
+    .run(siteName);
+}
+
+export function siteName(database: Database): unknown {
+  return database.prepare<[], { name: string }>('SELECT name FROM site').get()?.name;
+}
+
+/** A zip of these entries, sealed as a backup is. A `__` in a name becomes `..`, which no honest writer takes. */
+export async function sealed(entries: readonly [name: string, content: Uint8Array][]): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [name, content] of entries)
+    zip.addBuffer(content, name, { mtime: new Date(0), mode: 0o600, compress: true });
+  zip.end();
+  const bytes = (await buffer(zip.outputStream)).toString('latin1').replaceAll('__', '..');
+  const seal = await createSeal(PASSWORD);
+  seal.end(Buffer.from(bytes, 'latin1'));
+  return buffer(seal);
+}
