@@ -38,26 +38,86 @@ test('secrets are in no log line, error, audit entry, metric or file', async (t)
     'a token': made['token'] as string,
     'the password of a device': credentials.password,
   };
-  const places = {
-    'the log': JSON.stringify(gateway.lines),
+  await assertNowhere(gateway, secrets, {
     'an error': JSON.stringify(answers),
-    'the audit trail': JSON.stringify(await ok('OWNER', 'GET', '/v3/audit')),
-    'the export of the audit trail': String((await call('OWNER', 'GET', '/v3/audit/export')).body),
-    'the metrics': String((await call('READONLY', 'GET', '/metrics')).body),
     'the lists of users and tokens': JSON.stringify([
       await ok(as, 'GET', '/v3/auth/users'),
       await ok(as, 'GET', '/v3/auth/tokens?kind=ALL'),
     ]),
     'a backup': await backupOf(gateway),
     'a file': filesOf(dataDir),
+  });
+  assert.equal(existsSync(join(dataDir, 'claim-code')), false);
+});
+
+test('secrets of devices go to their devices and nowhere else', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { call, dataDir } = gateway;
+  const device = await gateway.provision('Battery');
+  await device.connect();
+  device.obey({ done: true });
+  const secrets = {
+    'the code of a command': 'service code 4711',
+    'a sensitive value of a configuration': 'password of the battery',
+    'a mistyped password of a device': 'not the password of the device',
+    'a password in the place of a name': 'a password that was typed as a name',
+  };
+  const [code, configured, mistyped, misplaced] = Object.values(secrets);
+  const answers = [
+    await call('OWNER', 'POST', '/v3/devices/battery/commands/execute?expand=log', {
+      name: 'reset_energy_counters',
+      arguments: { service_code: code },
+    }),
+    await call('OWNER', 'POST', '/v3/devices/battery/commands/execute', {
+      name: 'reset_energy_counters',
+      arguments: { service_code: [code] },
+    }),
+    await call('INSTALLER', 'PATCH', '/v3/devices/battery/configuration/connection', {
+      values: { address: 'tcp://10.0.0.9:502', password: configured },
+    }),
+    await call('INSTALLER', 'GET', '/v3/devices/battery?expand=configuration'),
+    await call('INSTALLER', 'GET', '/v3/devices/battery/configuration/connection'),
+    await call('OWNER', 'GET', '/v3/site/commands/executions?retention=ALL&expand=log'),
+    await call('OWNER', 'GET', '/v3/devices/battery/logs'),
+  ];
+  await assert.rejects(device.open({ password: mistyped ?? '' }));
+  await assert.rejects(device.open({ username: misplaced ?? '', password: 'x' }));
+  assert.equal(device.requests.length, 1);
+  assert.deepEqual(device.requests[0]?.arguments, { service_code: code });
+  await assertNowhere(gateway, secrets, { 'an answer': JSON.stringify(answers) });
+
+  await assertNowhere(gateway, { 'the code of a command': code ?? '' }, { 'a file': filesOf(dataDir) });
+});
+
+test('the private key of a device is shown to who made it and kept nowhere', async (t) => {
+  const environment = { GATEWAY_HTTPS: 'true', GATEWAY_MQTTS: 'true' };
+  const gateway = await startTestGateway(t, { environment });
+  const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Secured' });
+  const { mqtt_credentials: credentials } = made['config'] as { mqtt_credentials: { private_key: string } };
+  const line = credentials.private_key.split('\n')[1] ?? '';
+  assert.ok(line.length > 40);
+  await assertNowhere(gateway, { 'the private key': line }, { 'a file': filesOf(gateway.dataDir) });
+});
+
+/** Looks where everything comes together, and into `more`. */
+async function assertNowhere(
+  { lines, ok, call }: TestGateway,
+  secrets: Record<string, string>,
+  more: Record<string, string>,
+): Promise<void> {
+  const places = {
+    'the log': JSON.stringify(lines),
+    'the audit trail': JSON.stringify(await ok('OWNER', 'GET', '/v3/audit')),
+    'the export of the audit trail': String((await call('OWNER', 'GET', '/v3/audit/export')).body),
+    'the metrics': String((await call('READONLY', 'GET', '/metrics')).body),
+    ...more,
   };
   for (const [place, text] of Object.entries(places)) {
     assert.ok(text.length > 2, `${place} holds something`);
     for (const [name, secret] of Object.entries(secrets))
       assert.ok(!text.includes(secret), `${name} is in ${place}`);
   }
-  assert.equal(existsSync(join(dataDir, 'claim-code')), false);
-});
+}
 
 /** Byte by byte. */
 async function backupOf({ request }: TestGateway): Promise<string> {
