@@ -40,8 +40,8 @@ export function SystemPage() {
           </Fact>
         </dl>
       </Card>
-      {may('INSTALLER') && <BackupCard />}
       {gateway.answer ? <ValuesTab live={gateway.answer} /> : gateway.error === undefined && <Loading />}
+      {may('INSTALLER') && <BackupCard />}
     </>
   );
 }

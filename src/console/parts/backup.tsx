@@ -23,32 +23,30 @@ export function BackupCard() {
         rules, users and keys. Telemetry and logs are not in it.
       </p>
       <Form onSubmit={() => !isDifferent && action.start()}>
-        <div class="columns">
-          <Field
-            label="Password of the file"
-            hint="At least 8 characters. Without it nobody can open the file."
-          >
-            <Input
-              type="password"
-              value={password}
-              onValue={setPassword}
-              required
-              minLength={8}
-              autocomplete="new-password"
-              name="backup_password"
-            />
-          </Field>
-          <Field label="The same again" hint={isDifferent ? 'The two differ.' : ''}>
-            <Input
-              type="password"
-              value={repeated}
-              onValue={setRepeated}
-              required
-              autocomplete="new-password"
-              name="backup_repeated"
-            />
-          </Field>
-        </div>
+        <Field
+          label="Password of the file"
+          hint="At least 8 characters. Without it nobody can open the file."
+        >
+          <Input
+            type="password"
+            value={password}
+            onValue={setPassword}
+            required
+            minLength={8}
+            autocomplete="new-password"
+            name="backup_password"
+          />
+        </Field>
+        <Field label="The same again" hint={isDifferent ? 'The two differ.' : ''}>
+          <Input
+            type="password"
+            value={repeated}
+            onValue={setRepeated}
+            required
+            autocomplete="new-password"
+            name="backup_repeated"
+          />
+        </Field>
         <ErrorNotice error={action.error} />
         {fileName !== undefined && (
           <Notice kind="success">
