@@ -22,7 +22,7 @@ export interface ScriptSource {
 }
 
 /** Modules that a runtime brings; a file of the blueprint of the same name comes first. */
-const RUNTIME_MODULES = new Set([
+export const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   '_G',
   'analogin',
   'analogout',

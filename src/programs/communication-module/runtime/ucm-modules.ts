@@ -172,12 +172,12 @@ Peer.__index = Peer
 local function new() return setmetatable({}, Peer) end
 
 function Peer:aim(id, timeout)
-  self.peer = ucm.new(id, CHANNEL)
+  self.peer = type(id) == 'string' and ucm.new(id, CHANNEL) or nil
   self.timeout = timeout or 1000
 end
 
 function Peer:ask(name, args)
-  if not self.peer then return nil, 'setup was not called' end
+  if not self.peer then return nil, 'the other device is not set up' end
   local state, payload, message = self.peer:execute_command(name, args, { timeout = self.timeout })
   if message then return nil, message end
   if state == 'completed' then return payload end
@@ -280,6 +280,68 @@ end
 return { new = new }
 `;
 
+const SMA = String.raw`
+-- Registers of SMA devices over Modbus TCP: integers with the high word first, some of which mean that there is no value,
+-- with a fixed number of decimals.
+local Device = {}
+Device.__index = Device
+
+local KINDS = {
+  u32 = { words = 2, format = '>I4', none = { [0xFFFFFFFF] = true, [0x00FFFFFD] = true } },
+  s32 = { words = 2, format = '>i4', none = { [-0x80000000] = true } },
+  u64 = { words = 4, format = '>I8', none = { [-1] = true } },
+}
+
+function Device.new(address, unit_id)
+  assert(type(address) == 'string', 'the address must be a string')
+  assert(type(unit_id) == 'number', 'the unit must be a number')
+  return setmetatable({ address = address, unit_id = unit_id }, Device)
+end
+
+function Device:connect()
+  if modbustcp then
+    self.modbus = modbustcp.new(self.address)
+  else
+    self.modbus = modbus.new('tcp://' .. self.address)
+  end
+end
+
+function Device:read_holdings(address, count)
+  if not self.modbus then
+    enapter.log('read error: not connected to ' .. self.address, 'error')
+    return nil
+  end
+  local words, failure = self.modbus:read_holdings(self.unit_id, address, count, 1000)
+  if words then return words end
+  if type(failure) == 'number' and modbustcp then failure = modbustcp.err_to_str(failure) end
+  enapter.log('read error: ' .. tostring(failure), 'error')
+  return nil
+end
+
+for name, kind in pairs(KINDS) do
+  local function read(device, address)
+    local words = device:read_holdings(address, kind.words)
+    if not words then return nil end
+    local bytes = {}
+    for index = 1, kind.words do bytes[index] = string.pack('>I2', words[index]) end
+    local value = string.unpack(kind.format, table.concat(bytes))
+    -- Nil and not nothing: scripts hand it to functions that want a value.
+    if kind.none[value] then return nil end
+    return value
+  end
+  Device['read_' .. name], Device['read_' .. name .. '_fix0'] = read, read
+  for decimals = 1, 3 do
+    Device['read_' .. name .. '_fix' .. decimals] = function(device, address)
+      local value = read(device, address)
+      return value and value / 10 ^ decimals
+    end
+  end
+end
+Device.read_u32_enum = Device.read_u32
+
+return Device
+`;
+
 /** Source of a module that the runtime brings, by its name. */
 export const UCM_MODULES: ReadonlyMap<string, string> = new Map([
   ['enapter.ucm.config', CONFIG],
@@ -287,4 +349,5 @@ export const UCM_MODULES: ReadonlyMap<string, string> = new Map([
   ['enapter.ucm.generics.rl6', RL6],
   ['enapter.ucm.generics.di7', DI7],
   ['enapter.ucm.generics.can', CAN],
+  ['enapter.sma.modbustcp', SMA],
 ]);

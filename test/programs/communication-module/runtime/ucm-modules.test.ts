@@ -1,6 +1,8 @@
 /** Lua modules that scripts require without bringing them. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { RUNTIME_MODULES } from '../../../../src/capabilities/blueprints/compiler/script.ts';
+import { UCM_MODULES } from '../../../../src/programs/communication-module/runtime/ucm-modules.ts';
 import type {
   CallResult,
   ThreadCall,
@@ -141,8 +143,8 @@ describe('modules that the runtime brings', () => {
       },
     );
     assert.deepEqual(said, [
-      'setup was not called',
-      'nil setup was not called',
+      'the other device is not set up',
+      'nil the other device is not set up',
       'nil',
       'the command open_channel failed: stuck',
       'true',
@@ -191,5 +193,68 @@ describe('modules that the runtime brings', () => {
       msg_ids: '792,808,824,840',
       cursor: '42',
     });
+  });
+
+  for (const api of ['v1', 'v3'] as const)
+    test(`read the numbers of SMA devices, of which some are none (${api})`, async () => {
+      const words: Record<number, readonly number[]> = {
+        1: [1, 2],
+        2: [0xffff, 0xffff],
+        3: [0x00ff, 0xfffd],
+        4: [0xffff, 0xfffe],
+        5: [0x8000, 0],
+        6: [0, 0, 1, 0],
+        7: [0xffff, 0xffff, 0xffff, 0xffff],
+      };
+      const [said, bench] = await saidBy(
+        `local sma = require('enapter.sma.modbustcp').new('10.0.0.1:502', 3)
+        say(sma:read_u32(1))
+        sma:connect()
+        say(sma:read_u32(1), sma:read_u32_fix2(1)) say(sma:read_u32_enum(2)) say(sma:read_u32_fix0(3))
+        say(sma:read_s32(4), sma:read_s32_fix3(4)) say(sma:read_s32_fix1(5))
+        say(sma:read_u64_fix0(6)) say(sma:read_u64(7)) say(sma:read_u32(9))
+        raised(function() require('enapter.sma.modbustcp').new('10.0.0.1', '3') end)`,
+        {
+          facts: { api },
+          answer: (call: ThreadCall) => {
+            if (call.kind !== 'modbus') return timeout;
+            const values = 'count' in call.request ? words[call.request.start] : undefined;
+            return values ? { kind: 'values', values } : timeout;
+          },
+        },
+      );
+      const [none, ...numbers] = said.filter((line) => !line.startsWith('error: '));
+      assert.equal(none, 'nil');
+      assert.deepEqual(numbers.slice(0, -1), [
+        '65538 655.38',
+        'nil',
+        'nil',
+        '-2 -0.002',
+        'nil',
+        '65536',
+        'nil',
+        'nil',
+      ]);
+      assert.match(numbers.at(-1) ?? '', /the unit must be a number/);
+      const errors = bench.logs().filter((line) => line.startsWith('error: read error'));
+      assert.deepEqual(errors, [
+        'error: read error: not connected to 10.0.0.1:502',
+        'error: read error: timeout',
+      ]);
+    });
+
+  test('are those that the compiler counts on', async () => {
+    const names = [...RUNTIME_MODULES].filter((name) => name.startsWith('enapter.'));
+    assert.deepEqual(names.toSorted(), [...UCM_MODULES.keys()].toSorted());
+    for (const facts of [{}, OLD]) {
+      const [said] = await saidBy(
+        [...names, 'json', 'inspect'].map((name) => `say(type(require('${name}')))`).join('\n'),
+        facts,
+      );
+      assert.deepEqual(
+        said,
+        [...names, 'json', 'inspect'].map(() => 'table'),
+      );
+    }
   });
 });
