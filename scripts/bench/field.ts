@@ -2,7 +2,6 @@
  * Half of the field devices of a gateway fall into a black hole and come back: what the other half notices, how
  * long it takes until they are polled again, and whether anything was stored that no device said.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
@@ -21,7 +20,7 @@ import {
   untrueValues,
 } from '../support/field-stored.ts';
 import type { GatewayClient } from '../support/gateway-client.ts';
-import { createGatewayHome, hasBundle, residentBytes } from '../support/gateway-process.ts';
+import { createGatewayHome, hasBundle, processorMs, residentBytes } from '../support/gateway-process.ts';
 
 interface Parameters {
   /** With a TCP connection each: half of them live, a quarter mute, a quarter deaf. */
@@ -162,16 +161,16 @@ async function measure(site: Site): Promise<void> {
   const { parameters, report, clock, groups, client, modulePid, deviceIds } = site;
   await clock.sleep(parameters.warmUpS * 1_000);
   const beginMs = clock.wallMs();
-  const usedMs = cpuMs(modulePid);
+  const usedMs = processorMs(modulePid);
   await clock.sleep(parameters.beforeS * 1_000);
   const holeMs = clock.wallMs();
-  const usedInHoleMs = cpuMs(modulePid);
+  const usedInHoleMs = processorMs(modulePid);
   const stillOpen = await groups.blackHole(clock);
   if (stillOpen > 0) throw new Error(`${stillOpen} frozen ports still take connections`);
   await clock.sleep(parameters.holeS * 1_000);
   const alarmed = await alarmedDevices(client, deviceIds);
   const backMs = clock.wallMs();
-  const usedAfterMs = cpuMs(modulePid);
+  const usedAfterMs = processorMs(modulePid);
   groups.comeBack();
   await clock.sleep(parameters.afterS * 1_000);
   const polls = await groups.polls();
@@ -238,10 +237,4 @@ async function alarmedDevices(client: GatewayClient, deviceIds: readonly string[
 
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
-
-/** Processor time of the process so far, by /proc/<pid>/stat in hundredths of a second (proc_pid_stat(5)). */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

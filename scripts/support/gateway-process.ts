@@ -151,6 +151,12 @@ export function residentBytes(pid: number): number {
   return Number(line[1]) * 1_024;
 }
 
+/** Processor time of the process so far, by /proc/<pid>/stat in hundredths of a second (proc_pid_stat(5)). */
+export function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 export function logTail(home: GatewayHome): string {
   try {
     return readFileSync(home.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n');

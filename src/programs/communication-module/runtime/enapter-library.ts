@@ -83,10 +83,18 @@ local texts = {
   [0] = '', 'timeout', 'connection failed', 'invalid argument', 'invalid response', 'not supported', 'NotFound',
   'InternalError',
 }
+-- Of the Modbus application protocol, section 7, in the words of the newer generation.
+local exceptions = {
+  'illegal function', 'illegal data address', 'illegal data value', 'server device failure', 'acknowledge',
+  'server device busy', [8] = 'memory parity error', [10] = 'gateway path unavailable',
+  [11] = 'gateway target device failed to respond',
+}
 function kit.err_to_str(code)
   local text = texts[code]
   if text then return text end
-  if type(code) == 'number' and code > 100 then return format('modbus exception %d', code - 100) end
+  if type(code) == 'number' and code > 100 then
+    return exceptions[code - 100] or format('exception %d', code - 100)
+  end
   return format('error %s', tostring(code))
 end
 if is_old then enapter.err_to_str = kit.err_to_str end

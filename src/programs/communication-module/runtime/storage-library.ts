@@ -13,7 +13,8 @@ import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const SOURCE = String.raw`
 local read, write, remove = kit.wait('storage_read'), kit.wait('storage_write'), kit.wait('storage_remove')
-local tostring, type = tostring, type
+local error, format, tostring, type = error, string.format, tostring, type
+local INVALID_ARGUMENT = 3
 
 storage = {}
 kit.loaded.storage = storage
@@ -24,7 +25,13 @@ local function outcome(ok, message, code)
 end
 
 function storage.write(key, value)
-  if type(value) ~= 'string' then value = tostring(value) end
+  local kind = type(value)
+  if kind == 'number' or kind == 'boolean' then
+    value = tostring(value)
+  elseif kind ~= 'string' then
+    if is_old then return INVALID_ARGUMENT end
+    error(format("bad argument #2 to 'write' (string expected, got %s)", kind), 2)
+  end
   return outcome(write(key, value))
 end
 

@@ -128,7 +128,7 @@ describe('modbus of the older generation', () => {
       say(modbus.write_holding(1, 0, 1, 100))`,
       { ...OLD, answer: () => timeout },
     );
-    assert.deepEqual(said, ['nil', 'nil', 'nil 1', '1', 'timeout true modbus exception 2', 'nil 5', '5']);
+    assert.deepEqual(said, ['nil', 'nil', 'nil 1', '1', 'timeout true illegal data address', 'nil 5', '5']);
   });
 
   test('speaks over the serial port that the operator named, with the settings of the script', async () => {

@@ -85,13 +85,19 @@ describe('storage', () => {
       `say(storage.write(('k'):rep(65), 'v'))
       say(storage.read(''))
       say(storage.write('k', ('v'):rep(65537)))
-      raised(storage.write, {}, 'v')`,
+      raised(storage.write, {}, 'v')
+      raised(storage.write, 'k')
+      raised(storage.write, 'k', {})`,
     );
+    const [older] = await saidBy("say(storage.write('k'))", OLD);
+    assert.deepEqual(older, ['3']);
     assert.deepEqual(said, [
       'a key has 1 to 64 bytes',
       'nil a key has 1 to 64 bytes',
       'a value has at most 65536 bytes',
       "bad argument #1 to 'write' (string expected, got table)",
+      "bad argument #2 to 'write' (string expected, got nil)",
+      "bad argument #2 to 'write' (string expected, got table)",
     ]);
     assert.deepEqual(calls, []);
   });

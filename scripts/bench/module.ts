@@ -1,0 +1,72 @@
+/** One communication module with as many devices as it takes, each polled and reported once a second. */
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import type { Benchmark } from '../support/benchmark.ts';
+import { startFieldDevices, startFieldSite } from '../support/field-site.ts';
+import { storedValues, untrueValues } from '../support/field-stored.ts';
+import { createGatewayHome, hasBundle, processorMs, residentBytes } from '../support/gateway-process.ts';
+
+interface Parameters {
+  devices: number;
+  warmUpS: number;
+  seconds: number;
+  [name: string]: number;
+}
+
+const MIB = 1_048_576;
+const SAMPLE_MS = 1_000;
+
+export const benchmark: Benchmark<Parameters> = {
+  name: 'module',
+  describe: 'Memory and processor of a communication module with Lua devices at 1 Hz on the whole gateway.',
+  small: { devices: 3, warmUpS: 1, seconds: 3 },
+  large: { devices: 100, warmUpS: 15, seconds: 60 },
+  run: async ({ devices, warmUpS, seconds }, report) => {
+    const clock = createSystemClock();
+    const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
+    const field = await startFieldDevices({ first: 0, count: devices });
+    try {
+      const addresses = field.ports.map((port) => ({
+        address: `tcp://127.0.0.1:${port}`,
+        inverterUnit: 1,
+        meterUnit: 2,
+      }));
+      const site = await startFieldSite(home, clock, addresses);
+      try {
+        report('program', hasBundle() ? 'bundle' : 'sources');
+        await clock.sleep(warmUpS * 1_000);
+        const residents: number[] = [];
+        const beginMs = clock.wallMs();
+        const usedMs = processorMs(site.modulePid);
+        const watch = clock.setRepeating(
+          SAMPLE_MS,
+          () => void residents.push(residentBytes(site.modulePid) / MIB),
+        );
+        await clock.sleep(seconds * 1_000);
+        watch.cancel();
+        const share = (processorMs(site.modulePid) - usedMs) / (clock.wallMs() - beginMs);
+        const endMs = clock.wallMs();
+        const stored = (await storedValues(site.client, clock, site.deviceIds, beginMs)).filter(
+          ({ atS }) => atS * 1_000 >= beginMs && atS * 1_000 < endMs - 2_000,
+        );
+        report('module, share of one core', share * 100, '%');
+        report('module, resident, largest', Math.max(...residents), 'MiB');
+        report('module, resident, at the end', residents.at(-1) ?? 0, 'MiB');
+        report(
+          'values stored per device and second, of two attributes',
+          stored.length / 2 / devices / (seconds - 2),
+        );
+        report(
+          'of them not said by the device at that time',
+          untrueValues(stored, await field.polls()).length,
+        );
+      } finally {
+        await site.stop();
+      }
+    } finally {
+      field.stop();
+      home.remove();
+      clock.close();
+    }
+    return undefined;
+  },
+};
