@@ -299,6 +299,23 @@ describe('a communication module', () => {
     for (const id of made) await gateway().ok('OWNER', 'DELETE', `/v3/devices/${id}`);
   });
 
+  test('is told at once when a device has another blueprint', async () => {
+    const files = new Map([
+      ['manifest.yml', Buffer.from(MANIFEST)],
+      ['main.lua', Buffer.from('enapter.log("another")')],
+    ]);
+    const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', await writeArchive(files));
+    const path = `/v3/devices/${deviceId}/assign_blueprint`;
+    await module.say(HELLO);
+    const [before] = (await module.next('assignments')).devices;
+    await gateway().ok('OWNER', 'POST', path, { blueprint_id: id });
+    const [changed] = (await module.next('assignments')).devices;
+    assert.notEqual(changed?.script.hash, before?.script.hash);
+    assert.equal(changed?.channel_id, channelId);
+    await gateway().ok('OWNER', 'POST', path, { blueprint_id: blueprintId });
+    assert.deepEqual((await module.next('assignments')).devices, [before]);
+  });
+
   test('with a serial port runs what is written for hardware with one, of either spec', async () => {
     const upload = async (manifest: string): Promise<string> => {
       const files = new Map([
