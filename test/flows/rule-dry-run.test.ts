@@ -78,7 +78,7 @@ describe('a dry run is refused', () => {
   const bodies: [title: string, body: object, fields: string[]][] = [
     ['without anything', {}, ['from', 'to']],
     ['without a script or a rule', period, ['']],
-    ['with both a script and a rule', { ...period, script, rule_id: 'a' }, ['']],
+    ['with an empty rule', { ...period, rule_id: '' }, ['']],
     ['with a script that is no base64', { ...period, script: { ...script, code: '*' } }, ['script.code']],
     ['with a time that is none', { ...period, from: 'yesterday', script }, ['from']],
     ['with an end before its beginning', { from: period.to, to: period.from, script }, ['from']],
@@ -209,6 +209,10 @@ describe('a dry run on recorded telemetry', () => {
     const first = await again();
     assert.deepEqual(first, ['counted', 'count 3', 'count 4', 'count 5']);
     assert.deepEqual(await again(), first);
+    // Another script for it, as in an editor, with its storage.
+    const changed = scriptOf(`enapter.log('stored ' .. storage.read('count'))`);
+    const report = await dryRun(gateway(), { ...period, rule_id: 'counting', script: changed });
+    assert.deepEqual(texts(report, 'log'), ['stored 1']);
     assert.equal(await rules.state('counting'), 'STARTED');
     assert.deepEqual(await rules.messages('counting'), ['rule started', 'counted']);
   });

@@ -16,33 +16,28 @@ import { instantS, valueToWire } from '../telemetry/index.ts';
 import { script } from './schema.ts';
 import type { DryRunRequest } from './service.ts';
 
-const ONE_OF = 'must have either a script or a rule_id';
-
 const fields = { from: instantS, to: instantS };
+
+const ruleId = v.pipe(
+  v.string(),
+  v.description('Id or slug of the rule whose storage is meant, and its script.'),
+);
 
 /** Null counts as absent. */
 export const dryRunBody = v.pipe(
   v.object({ ...fields, script: v.nullish(script), rule_id: v.nullish(v.string()) }),
   shape.wire(
     v.union([
-      v.object({ ...fields, script }),
-      v.object({
-        ...fields,
-        rule_id: v.pipe(
-          v.string(),
-          v.description('Of the rule whose script and storage are meant, or its slug.'),
-        ),
-      }),
+      v.object({ ...fields, script, rule_id: v.optional(ruleId) }),
+      v.object({ ...fields, rule_id: ruleId }),
     ]),
   ),
-  v.rawTransform(({ dataset, addIssue, NEVER }): DryRunRequest => {
-    const { from, to, script: given, rule_id: rule } = dataset.value;
-    const period = { fromMs: Math.ceil(from * 1_000), toMs: Math.floor(to * 1_000) };
-    if (given && typeof rule !== 'string') return { of: { script: given }, period };
-    if (!given && typeof rule === 'string') return { of: { rule }, period };
-    addIssue({ message: ONE_OF });
-    return NEVER;
-  }),
+  v.check(({ script: given, rule_id: rule }) => Boolean(given ?? rule), 'must have a script or a rule_id'),
+  v.transform(({ from, to, script: given, rule_id: rule }): DryRunRequest => ({
+    script: given ?? undefined,
+    rule: rule ?? undefined,
+    period: { fromMs: Math.ceil(from * 1_000), toMs: Math.floor(to * 1_000) },
+  })),
 );
 
 export function dryRunToWire({

@@ -23,9 +23,11 @@ export interface NewRule {
   disabled: boolean;
 }
 
-/** A rule that exists, or a script that belongs to none. */
 export interface DryRunRequest {
-  of: { rule: string } | { script: RuleScript };
+  /** Id or slug of the rule whose storage is meant; undefined: of none, with an empty storage. */
+  rule: string | undefined;
+  /** In place of the rule's own; without a rule it must be there. */
+  script: RuleScript | undefined;
   period: DryRunPeriod;
 }
 
@@ -246,10 +248,13 @@ class RuleService implements Rules {
   }
 
   async dryRun(
-    { of, period }: DryRunRequest,
+    { rule: name, script, period }: DryRunRequest,
     signal: AbortSignal,
   ): Promise<DryRunReport & { period: DryRunPeriod }> {
-    const rule = 'rule' in of ? this.require(of.rule) : { id: this.#newId(), slug: 'dry-run', ...of };
+    const named = name === undefined ? undefined : this.require(name);
+    const tried = script ?? named?.script;
+    if (!tried) throw invalidBody('', 'The body must have a script or a rule_id.');
+    const rule = { id: named?.id ?? this.#newId(), slug: named?.slug ?? 'dry-run', script: tried };
     const past = { fromMs: period.fromMs, toMs: Math.min(period.toMs, this.#options.clock.wallMs()) };
     const { periodMs } = this.#limits.dryRun;
     if (past.fromMs >= past.toMs)

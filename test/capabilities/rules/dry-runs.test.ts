@@ -18,7 +18,10 @@ const REPORT: DryRunReport = { end: 'finished', endedAtMs: 1, entries: [], count
 /** Begins a dry run of the last hour. */
 function begin({ rules, clock }: Sandboxed, signal = FOR_EVER) {
   const nowMs = clock.wallMs();
-  return rules.dryRun({ of: { script: SCRIPT }, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } }, signal);
+  return rules.dryRun(
+    { script: SCRIPT, rule: undefined, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } },
+    signal,
+  );
 }
 
 const numberOf = ({ program }: Sandboxed): number => program.of('dry_run').at(-1)?.dryRun ?? 0;
@@ -29,7 +32,7 @@ describe('a dry run is refused', () => {
     const { rules, clock } = await startRecords(t);
     const period = { fromMs: clock.wallMs() - 1, toMs: clock.wallMs() };
     await assert.rejects(
-      rules.dryRun({ of: { script: SCRIPT }, period }, FOR_EVER),
+      rules.dryRun({ script: SCRIPT, rule: undefined, period }, FOR_EVER),
       refused('rule_sandbox_off'),
     );
   });
@@ -40,13 +43,20 @@ describe('a dry run is refused', () => {
     rules.start(runner);
     const nowMs = clock.wallMs();
     const { periodMs } = LIMITS.rules.dryRun;
-    const attempt = (fromMs: number, toMs: number, of = { rule: 'a' }) =>
-      rules.dryRun({ of, period: { fromMs, toMs } }, FOR_EVER);
+    const attempt = (fromMs: number, toMs: number, rule: string | undefined = 'a') =>
+      rules.dryRun({ rule, script: undefined, period: { fromMs, toMs } }, FOR_EVER);
     await assert.rejects(attempt(nowMs - 1, nowMs), refused('rule_not_found'));
     rules.create(newRule('a'));
     told.length = 0;
     await assert.rejects(attempt(nowMs - 1, nowMs - 1), refused('invalid_body'));
     await assert.rejects(attempt(nowMs, nowMs + 1_000), refused('invalid_body'));
+    await assert.rejects(
+      rules.dryRun(
+        { rule: undefined, script: undefined, period: { fromMs: nowMs - 1, toMs: nowMs } },
+        FOR_EVER,
+      ),
+      refused('invalid_body'),
+    );
     await assert.rejects(attempt(nowMs - periodMs - 1, nowMs), refused('invalid_body'));
     assert.deepEqual(told, []);
     const report = await attempt(nowMs - periodMs, nowMs + HOUR_MS);
@@ -136,7 +146,7 @@ describe('a dry run asks', () => {
     site.rules.storage.writeValue(rule.id, 'key', '5');
     const nowMs = site.clock.wallMs();
     const running = site.rules.dryRun(
-      { of: { rule: 'a' }, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } },
+      { rule: 'a', script: undefined, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } },
       FOR_EVER,
     );
     const [told] = site.program.of('dry_run');
@@ -152,6 +162,7 @@ describe('a dry run asks', () => {
     assert.deepEqual(await ask(site, 1, question), { ok: true, result: '5' });
     site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
     await running;
+    assert.deepEqual(site.rules.require('a').script, rule.script);
     // It is over: nobody is answered any more.
     await ask(site, 2, question);
     assert.equal(site.program.of('dry_run_answer').length, 1);
