@@ -142,13 +142,43 @@ export interface Engine {
   timezone: string;
 }
 
+export interface RuleScript {
+  /** Base64 of UTF-8 text. */
+  code: string;
+  runtime_version: 'V1' | 'V3';
+  exec_interval?: string;
+}
+
 export interface Rule {
   id: string;
   slug: string;
   disabled: boolean;
   state: 'STARTED' | 'STOPPED';
-  /** Code is base64 of UTF-8 text. */
-  script: { code: string; runtime_version: 'V1' | 'V3'; exec_interval?: string };
+  script: RuleScript;
+}
+
+export interface DryRunEntry {
+  timestamp: string;
+  kind: 'log' | 'command' | 'storage' | 'http' | 'error' | 'restart';
+  severity?: LogEntry['severity'];
+  message?: string;
+  device_id?: string;
+  name?: string;
+  arguments?: Record<string, unknown>;
+  error?: string;
+  store?: string;
+  key?: string;
+  value?: string;
+  method?: string;
+  url?: string;
+  after?: string;
+}
+
+export interface DryRunReport {
+  end: 'period_ended' | 'finished' | 'failed' | 'limit_reached';
+  ended_at: string;
+  entries: DryRunEntry[];
+  truncated: boolean;
 }
 
 export interface Blueprint {

@@ -246,6 +246,11 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.getByRole('link', { name: 'New rule' }).click();
     await page.fill('[name=slug]', 'greeting');
     await page.fill('[name=code]', "enapter.log('grüß dich from a rule')");
+    await page.getByRole('button', { name: 'Try on the last 24 hours' }).click();
+    const tried = page.locator('[data-test=dry-run]');
+    await tried.getByText('The script had nothing left to do.').waitFor();
+    await tried.locator('.log').getByText('grüß dich from a rule').waitFor();
+    await says('New rule');
     await page.getByRole('button', { name: 'Make rule' }).click();
     await page.locator('[data-test=logs]').getByText('grüß dich from a rule').waitFor();
     await page.fill('[name=code]', 'this is no Lua');

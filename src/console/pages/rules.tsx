@@ -1,6 +1,7 @@
 /** Rules of the site: Lua scripts that watch devices and command them. */
 import { useEffect, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
+import { DryRun } from '../parts/dry-run.tsx';
 import { LogView } from '../parts/log-view.tsx';
 import { decodeScript, encodeScript } from '../script-text.ts';
 import { openStream } from '../stream.ts';
@@ -22,7 +23,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import type { Engine, LogEntry, Rule } from '../wire.ts';
+import type { Engine, LogEntry, Rule, RuleScript } from '../wire.ts';
 
 const ENGINE = '/v3/site/rule_engine';
 const RUNTIMES = [
@@ -151,16 +152,16 @@ export function RulePage({ name }: { name: string }) {
 function RuleForm({ rule, onChanged }: { rule: Rule | undefined; onChanged: () => void }) {
   const [slug, setSlug] = useState(rule?.slug ?? '');
   const [code, setCode] = useState(rule ? decodeScript(rule.script.code) : SAMPLE);
-  const [runtime, setRuntime] = useState<string>(rule?.script.runtime_version ?? 'V3');
+  const [runtime, setRuntime] = useState<RuleScript['runtime_version']>(rule?.script.runtime_version ?? 'V3');
   const [execInterval, setExecInterval] = useState(rule?.script.exec_interval ?? '');
   const [isDone, setDone] = useState(false);
+  const script: RuleScript = {
+    code: encodeScript(code),
+    runtime_version: runtime,
+    ...(runtime === 'V1' && { exec_interval: execInterval }),
+  };
   const saving = useAction(async () => {
     setDone(false);
-    const script = {
-      code: encodeScript(code),
-      runtime_version: runtime,
-      ...(runtime === 'V1' && { exec_interval: execInterval }),
-    };
     if (!rule) {
       await call('POST', `${ENGINE}/rules`, { slug, script });
       go(`#/rules/${encodeURIComponent(slug)}`);
@@ -190,7 +191,12 @@ function RuleForm({ rule, onChanged }: { rule: Rule | undefined; onChanged: () =
             />
           </Field>
           <Field label="Runtime">
-            <Select value={runtime} onValue={setRuntime} choices={RUNTIMES} name="runtime" />
+            <Select
+              value={runtime}
+              onValue={(value) => setRuntime(value === 'V1' ? 'V1' : 'V3')}
+              choices={RUNTIMES}
+              name="runtime"
+            />
           </Field>
           {runtime === 'V1' && (
             <Field label="Interval" hint="Such as 500ms, 10s or 1m; nothing means 1s.">
@@ -210,6 +216,7 @@ function RuleForm({ rule, onChanged }: { rule: Rule | undefined; onChanged: () =
           </div>
         )}
       </Form>
+      {may('OWNER') && <DryRun script={script} ruleId={rule?.id} />}
     </Card>
   );
 }
