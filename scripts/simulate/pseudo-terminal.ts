@@ -1,5 +1,5 @@
 /** A pseudo-terminal at a path, for serial devices that are played. Needs the program socat. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { messageOf } from '../../src/lib/errors.ts';
 import { UsageError } from '../support/arguments.ts';
@@ -10,6 +10,11 @@ export interface PseudoTerminal {
   /** What is read at the path. */
   output: Writable;
   child: ChildProcess;
+}
+
+/** Whether there can be one on this machine. */
+export function hasPseudoTerminals(): boolean {
+  return spawnSync('socat', ['-V'], { stdio: 'ignore' }).status === 0;
 }
 
 /** @param say told when socat is missing */
