@@ -3,7 +3,15 @@
  * everything that was acknowledged is there afterwards.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -32,10 +40,27 @@ interface Acknowledged {
   acknowledged: number[];
 }
 
-/** Runs `work` with the image mounted. */
+/** @throws UsageError that names what this machine lacks */
+function requireDisks(): void {
+  const missing = [
+    ...(process.getuid?.() === 0 ? [] : ['root']),
+    ...(existsSync('/dev/loop-control') ? [] : ['loop devices (/dev/loop-control)']),
+    ...['mkfs.ext4', 'mount', 'umount'].filter((tool) => !isInstalled(tool)),
+  ];
+  if (missing.length > 0)
+    throw new UsageError(`The power cannot be cut here, missing: ${missing.join(', ')}.`);
+}
+
+function isInstalled(tool: string): boolean {
+  const folders = ['/usr/sbin', '/sbin', '/usr/bin', '/bin'];
+  return folders.some((folder) => existsSync(join(folder, tool)));
+}
+
+/** Runs `work` with the image mounted. @throws Error with what mount says */
 async function mounted<Result>(image: string, folder: string, work: () => Promise<Result>): Promise<Result> {
   mkdirSync(folder, { recursive: true });
-  execFileSync('mount', ['-o', 'loop', image, folder]);
+  const options = { stdio: ['ignore', 'ignore', 'pipe'] as ['ignore', 'ignore', 'pipe'] };
+  execFileSync('mount', ['-o', 'loop', image, folder], options);
   try {
     return await work();
   } finally {
@@ -137,6 +162,7 @@ async function main(): Promise<number> {
   }
   const rounds = whole('rounds', values.rounds, 1, 1_000) ?? 5;
   const seed = whole('seed', values.seed, 0, 2 ** 31) ?? 1;
+  requireDisks();
   const random = createRandom(seed);
   let lost = 0;
   for (let number = 1; number <= rounds; number++) {
@@ -152,6 +178,7 @@ async function main(): Promise<number> {
       rmSync(folder, { recursive: true, force: true });
     }
   }
+  console.log(lost === 0 ? 'nothing acknowledged was lost' : `${lost} acknowledged messages were lost`);
   return lost === 0 ? 0 : 1;
 }
 

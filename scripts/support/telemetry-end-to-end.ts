@@ -48,13 +48,17 @@ export async function runEndToEnd(
   return { ...sent, ...gateway };
 }
 
-/** From the first message to the last acknowledgement. */
-export function publish(load: TelemetryLoad): Promise<{ values: number; elapsedMs: number }> {
+/** From the first message to the last acknowledgement; `onReady` is called when all devices are connected. */
+export function publish(
+  load: TelemetryLoad,
+  onReady: () => void = () => undefined,
+): Promise<{ values: number; elapsedMs: number }> {
   const worker = new Worker(new URL('telemetry-load.ts', import.meta.url), { workerData: load });
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
     worker.on('message', (message: 'ready' | { values: number; elapsedMs: number }) => {
-      if (message !== 'ready') resolve(message);
+      if (message === 'ready') onReady();
+      else resolve(message);
     });
   });
 }

@@ -7,7 +7,7 @@
  */
 import { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
-import { generate } from 'mqtt-packet';
+import { generate, writeToStream } from 'mqtt-packet';
 
 export interface Router {
   /** Makes a client; resolves when it can subscribe, rejects when Aedes refuses it. */
@@ -41,6 +41,8 @@ const CONNACK_BYTES = 4;
 const NEVER_MS = 500_000_000;
 
 export async function createRouter(onError: (error: unknown) => void): Promise<Router> {
+  // Otherwise the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
+  writeToStream.cacheNumbers = false;
   const ports = new Map<string, RouterPort>();
   const aedes = new Aedes({
     // No bound on parallel deliveries: writes never wait, queues are bounded per connection.
