@@ -16,6 +16,8 @@ export const SCRIPT_LIMITS = {
     watchIntervalMs: 50,
     /** M: the hook costs about 2 % at this count of instructions. */
     hookInstructions: 1_000,
+    /** M: allocations in one slice for which there was no memory; each costs a collection of all garbage. */
+    memoryRefusals: 8,
     /** G: a state that has not grown beyond this is cleared and used again instead of a new one. */
     resetBytes: 4 * 1_048_576,
     /** C lua-device-api 3.4. */

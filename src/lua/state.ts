@@ -23,7 +23,7 @@ export interface StateOptions {
   libraries: readonly Library[];
   /** For durations of slices; real time also where the script's clock is simulated. */
   monotonicMs: () => number;
-  limits: Pick<Limits['lua'], 'turnMs' | 'sliceMs' | 'hookInstructions'>;
+  limits: Pick<Limits['lua'], 'turnMs' | 'sliceMs' | 'hookInstructions' | 'memoryRefusals'>;
   /** A host function failed by a fault of its own; the script sees "internal fault". */
   onFault: (name: string, error: unknown) => void;
   /** Of a state with the same functions and libraries: it begins as that one did. */
@@ -76,13 +76,17 @@ export class LuaState {
   #pausedIn: Pointer | undefined;
   #expired = false;
   #sliceEndMs = LONG_AGO_MS;
+  #refusals = 0;
   #turnEndMs = LONG_AGO_MS;
 
   constructor(options: StateOptions) {
     this.#options = options;
     const take: HostFunction = { call: () => this.#takeInbox() };
     this.#functions = Object.entries({ ...options.functions, take });
-    this.#instance = new LuaInstance({ memoryBytes: options.memoryBytes });
+    this.#instance = new LuaInstance({
+      memoryBytes: options.memoryBytes,
+      onRefused: () => this.#memoryRefused(),
+    });
     const { exports } = this.#instance;
     const entries = addFunctions(this.#instance, {
       call: (state) => this.#call(state),
@@ -156,6 +160,7 @@ export class LuaState {
     this.#pausedIn = undefined;
     this.#expired = false;
     this.#pending = undefined;
+    this.#refusals = 0;
     this.#sliceEndMs = startedMs + limits.sliceMs;
     this.#turnEndMs = startedMs + limits.turnMs - task.turnMs;
     this.#setFlag(this.#main, FLAG.blocked, 0);
@@ -311,6 +316,17 @@ export class LuaState {
     const nowMs = this.#options.monotonicMs();
     if (this.#expired || nowMs >= this.#turnEndMs) this.#expire(state);
     else if (nowMs >= this.#sliceEndMs && this.#canYield(state)) this.#yield(state);
+  }
+
+  /**
+   * At the bound every allocation collects all garbage first. A script that catches the error and goes on would
+   * take seconds for the instructions between two looks of the hook, so it is given up.
+   */
+  #memoryRefused(): void {
+    const { limits, monotonicMs } = this.#options;
+    this.#refusals++;
+    if (!this.#task || this.#refusals <= limits.memoryRefusals) return;
+    if (monotonicMs() >= this.#sliceEndMs) throw new LuaAbort(MEMORY_MESSAGE);
   }
 
   /** A coroutine may be able to yield while the one that resumed it is not, inside `table.sort` for example. */

@@ -34,11 +34,12 @@ export class LuaInstance {
   readonly #memoryBytes: number;
   #bytes: Buffer;
   #words: Uint32Array;
-  /** Memory was refused since this was last set to false. */
-  refusedMemory = false;
+  readonly #onRefused: () => void;
 
-  constructor(options: { memoryBytes: number }) {
+  /** `onRefused`: there was no memory for an allocation; Lua collects garbage and tries once more. It may throw LuaAbort. */
+  constructor(options: { memoryBytes: number; onRefused?: () => void }) {
     this.#memoryBytes = options.memoryBytes;
+    this.#onRefused = options.onRefused ?? (() => undefined);
     const instance = new WebAssembly.Instance(luaModule(options.memoryBytes), {
       env: this.#environment(),
       wasi_snapshot_preview1: this.#wasi(),
@@ -198,7 +199,7 @@ export class LuaInstance {
         break;
       }
     }
-    this.refusedMemory = true;
+    this.#onRefused();
     return 0;
   }
 }

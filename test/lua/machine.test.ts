@@ -89,6 +89,16 @@ describe('a Lua machine', () => {
       assert.deepEqual(printed, ['true']);
     });
 
+  test('a script that catches the end of memory again and again is given up', async () => {
+    const limits = { turnMs: 600_000 };
+    const { run, script } = testScript({ memoryBytes: 8 * 1_048_576, limits });
+    const failure = await run(
+      'local t = {} while true do pcall(function() while true do t[#t + 1] = ("x"):rep(1000) .. #t end end) end',
+    );
+    assert.equal(failure?.reason, 'memory');
+    assert.equal(script.machine.failure?.message, 'not enough memory');
+  });
+
   test('a script that catches the end of memory may go on with less', async () => {
     const { run, printed } = testScript({ memoryBytes: 8 * 1_048_576 });
     await run('print(pcall(string.rep, "x", 1 << 28)) print(#("x"):rep(1 << 20))');
