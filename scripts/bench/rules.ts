@@ -3,7 +3,6 @@
  * command that a rule sends to another device, while all devices of a site tell theirs; and what the sandbox
  * holds with many rules of realistic size.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { type DeviceLink, LinkLost, openDeviceLink } from '../support/device-link.ts';
@@ -20,10 +19,13 @@ import {
   createTokens,
   type GatewayHome,
   hasBundle,
+  processorMs,
+  programOf,
   residentBytes,
   startGateway,
 } from '../support/gateway-process.ts';
 import { quantile } from '../support/http-load.ts';
+import { createRule, removeRule, waitForRule, waitUntil } from '../support/rule-calls.ts';
 import { createRandom } from '../support/random.ts';
 import { reactingRule, realisticRule, type Reaction } from '../support/rule-scripts.ts';
 
@@ -49,7 +51,6 @@ const WARM_UP_MS = 500;
 const WARM_UP_TIMES = 5;
 const REACTION_LIMIT_MS = 10_000;
 const PROVISIONED_AT_ONCE = 8;
-const READY_LIMIT_MS = 30_000;
 const MEGABYTE = 1_000_000;
 const ATTRIBUTES = [
   'ac_total_power',
@@ -102,7 +103,7 @@ async function runRulesBenchmark(parameters: RulesParameters, report: Report): P
     links.push(
       ...(await inParallel(names, PROVISIONED_AT_ONCE, (name) => connect(client, name, blueprintId, clock))),
     );
-    await waitFor(clock, () => links.every(({ link }) => link.isConnected));
+    await waitUntil(clock, 'all devices are connected', () => links.every(({ link }) => link.isConnected));
     // From the beginning every device has told everything once.
     await Promise.all(links.map(({ link }) => link.publish('telemetry', valuesOf(0))));
     const load = clock.setRepeating(1_000 / links.length, createLoad(links));
@@ -215,7 +216,7 @@ async function measureReaction(
   // A rule that is started still has to ask for its watch: the first value may come before that.
   await clock.sleep(WARM_UP_MS);
   const takenMs = await inTurn(clock, count, (number) => react(first, third, 10 + (number % 80), clock));
-  await client.json({ method: 'DELETE', path: `/site/rule_engine/rules/${slug}` });
+  await removeRule(client, slug);
   return reportTimes(label, takenMs, report);
 }
 
@@ -271,7 +272,7 @@ async function measureMemory(
   gatewayPid: number,
   { client, clock, links, rules, settleS, report }: Measuring & RulesParameters,
 ): Promise<void> {
-  const pid = sandboxOf(gatewayPid);
+  const pid = programOf(gatewayPid, 'rule-sandbox');
   const slugs = links.map(({ slug }) => slug);
   await inParallel(Array.from({ length: rules }), 4, (_, index) =>
     createRule(client, `realistic-${index}`, realisticRule(index, slugs)),
@@ -287,44 +288,4 @@ async function measureMemory(
   const share = (processorMs(pid) - processorStartMs) / (clock.monotonicMs() - startedMs);
   report(`sandbox with ${rules} rules, most that was resident`, Math.max(...bytes) / MEGABYTE, 'MB');
   report(`sandbox with ${rules} rules, each once a second, of one processor`, share * 100, '%');
-}
-
-async function createRule(client: GatewayClient, slug: string, code: string): Promise<void> {
-  const script = { code: Buffer.from(code).toString('base64'), runtime_version: 'V3' };
-  await client.json({ method: 'POST', path: '/site/rule_engine/rules', body: { slug, script } });
-}
-
-async function waitForRule(client: GatewayClient, clock: Clock, slug: string): Promise<void> {
-  await waitFor(clock, async () => {
-    const { rule } = await client.json({ path: `/site/rule_engine/rules/${slug}` });
-    return (rule as { state: string }).state === 'STARTED';
-  });
-}
-
-async function waitFor(clock: Clock, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = clock.monotonicMs() + READY_LIMIT_MS;
-  while (!(await condition())) {
-    if (clock.monotonicMs() > endMs) throw new Error('the gateway or its devices were not ready in time');
-    await clock.sleep(50);
-  }
-}
-
-/** The child of the gateway that is the sandbox. */
-function sandboxOf(gatewayPid: number): number {
-  const children = readdirSync(`/proc/${gatewayPid}/task`).flatMap((thread) =>
-    readFileSync(`/proc/${gatewayPid}/task/${thread}/children`, 'utf8').split(' '),
-  );
-  const pid = children.find(
-    (child) => child && readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('rule-sandbox'),
-  );
-  if (!pid) throw new Error('the gateway runs no rule sandbox');
-  return Number(pid);
-}
-
-/** Processor time of a process so far, all threads; the kernel counts in hundredths of a second. */
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -1,6 +1,6 @@
 /** The real gateway as a child process, for programs that start, measure and kill it. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -155,6 +155,28 @@ export function residentBytes(pid: number): number {
 export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/**
+ * The process of a program that the gateway runs beside itself, for example `rule-sandbox`.
+ * @throws Error while it does not run
+ */
+export function programOf(gatewayPid: number, program: string): number {
+  const pid = readdirSync(`/proc/${gatewayPid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${gatewayPid}/task/${thread}/children`, 'utf8').split(' '))
+    .find((child) => child !== '' && commandLine(child).includes(`programs/${program}/`));
+  if (!pid) throw new Error(`the gateway runs no ${program}`);
+  return Number(pid);
+}
+
+/** Empty when the process has ended meanwhile. */
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 export function logTail(home: GatewayHome): string {
