@@ -159,7 +159,7 @@ export function createProperties(options: {
       if (!values) return shown;
       for (const [name, declaration] of Object.entries(options.manifest(device).properties)) {
         // What came before the blueprint was assigned may be held under an alias.
-        const held = [name, ...declaration.aliases].find((known) => known in values);
+        const held = name in values ? name : declaration.aliases.find((alias) => alias in values);
         if (held === undefined) continue;
         if (!roleIncludes(role, roleOfAccessLevel(declaration.access_level) ?? 'SYSTEM')) continue;
         const checked = checkDeviceValue(declaration, values[held]);
