@@ -199,14 +199,20 @@ function sumOf(a: AttackCounts, b: AttackCounts): AttackCounts {
 function failuresOf({ logFile }: GatewayHome): string[] {
   const counts = new Map<string, number>();
   for (const line of readFileSync(logFile, 'utf8').split('\n')) {
-    if (!line.startsWith('{')) {
-      if (line !== '') counts.set(line.slice(0, 200), 1);
-      continue;
-    }
-    const entry = JSON.parse(line) as { level?: unknown; message?: unknown; error?: unknown };
-    if (entry.level !== 'error') continue;
+    const entry = entryOf(line);
+    if (!entry && line !== '') counts.set(`in its log, no entry: ${line.slice(0, 200)}`, 1);
+    if (entry?.level !== 'error') continue;
     const text = `in its log: ${String(entry.message)} ${JSON.stringify(entry.error)?.slice(0, 300) ?? ''}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...counts].map(([text, count]) => `${text} (${count} times)`);
+}
+
+function entryOf(line: string): { level?: unknown; message?: unknown; error?: unknown } | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }

@@ -20,6 +20,9 @@ export const NETWORK_LIMITS = {
     connections: 1_000,
     /** G: sockets of one remote address, so that one machine cannot take them all. */
     connectionsPerAddress: 400,
+    /** G: of one address; a program that opens a connection for each request stays far below. */
+    connectsPerSecond: 200,
+    connectBurst: 2_000,
     /** G: nesting of a JSON body; deeper ones would overflow the stack of whoever walks them. */
     jsonDepth: 64,
     /** C 1: requests per second and token, and its burst. */

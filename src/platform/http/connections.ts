@@ -1,8 +1,10 @@
 /** Open sockets of all listeners: counted, limited per remote address, destroyed together at the end. */
 import type { Server, Socket } from 'node:net';
-import type { Limits } from '../../lib/limits.ts';
-import type { Metrics } from '../metrics/index.ts';
 import { addressKey } from '../../lib/address.ts';
+import { createArrivals } from '../../lib/arrivals.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Metrics } from '../metrics/index.ts';
 
 export interface Connections {
   /** Takes part in every connection of a listener from now on. */
@@ -10,10 +12,14 @@ export interface Connections {
   destroyAll(): void;
 }
 
-export function createConnections(limits: Limits['http'], metrics: Metrics): Connections {
+export function createConnections(limits: Limits['http'], metrics: Metrics, clock: Clock): Connections {
+  const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
   const open = new Set<Socket>();
   const perAddress = new Map<string, number>();
-  const refused = metrics.counter('http_connections_refused_total', 'Connections beyond a limit of number.');
+  const refused = metrics.counter(
+    'http_connections_refused_total',
+    'Connections beyond a limit of number or rate.',
+  );
   metrics.gauge('http_connections', 'Open connections to HTTP and HTTPS.', [], (gauge) =>
     gauge.set(open.size),
   );
@@ -21,7 +27,8 @@ export function createConnections(limits: Limits['http'], metrics: Metrics): Con
   function accept(socket: Socket): void {
     const address = addressKey(socket.remoteAddress);
     const count = perAddress.get(address) ?? 0;
-    if (count >= limits.connectionsPerAddress || open.size >= limits.connections) {
+    const isTooMany = count >= limits.connectionsPerAddress || open.size >= limits.connections;
+    if (isTooMany || !arrivals.take(socket.remoteAddress, clock.monotonicMs())) {
       refused.inc();
       socket.destroy();
       return;

@@ -58,7 +58,7 @@ export function createHttp(options: HttpOptions): Http {
       return bindings.verdict ?? { refusal };
     },
   });
-  const connections = createConnections(limits.http, metrics);
+  const connections = createConnections(limits.http, metrics, options.clock);
   const newServer = (secureContext?: SecureContextOptions): NodeServer => {
     const server = createNodeServer({
       answer: (request, env) => app.fetch(request, env),

@@ -7,9 +7,10 @@ import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import type { MqttBroker, MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
+import { createArrivals } from '../../lib/arrivals.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
-import { createArrivals, createDoor, type Full } from './door.ts';
+import { createDoor, type Full } from './door.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createMeters } from './meters.ts';
 import { createRouter } from './router.ts';
@@ -49,7 +50,8 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const hooks = shielded(options.hooks, log);
   const login = createLogin({ clock, log, limits, hooks: options.hooks });
   const router = await createRouter((error) => log.error('broker library failed', { error }));
-  const arrivals = createArrivals(clock, limits);
+  const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
+  const mayArrive = (address: string | undefined): boolean => arrivals.take(address, clock.monotonicMs());
   const door = createDoor<Connection>(limits, (connection, limit) => {
     warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
     connection.close('gave_way');
@@ -92,14 +94,14 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     if (isStopping) return discard(stream);
     const address = stream.remoteAddress ?? NO_ADDRESS;
     // Over TLS it was counted before its handshake.
-    if (!certificate && !arrivals.take(address)) return refuse(stream, address, 'address_rate');
+    if (!certificate && !mayArrive(address)) return refuse(stream, address, 'address_rate');
     const own = certificate ? { ...context, login: withCertificate(login, certificate) } : context;
     const full = door.enter(address, () => new Connection(own, stream, address));
     if (full !== undefined) refuse(stream, address, full);
   }
 
   const secure =
-    options.tls && createTlsListener({ ...options.tls, log, limits, meters, arrivals, hooks, accept });
+    options.tls && createTlsListener({ ...options.tls, log, limits, meters, mayArrive, hooks, accept });
 
   return {
     accept: (stream) => accept(stream),

@@ -1,11 +1,9 @@
 /**
- * Who may be inside at once, and how fast newcomers may arrive. A stranger, who has not shown yet who he is, gives
+ * Who may be inside at once. A stranger, who has not shown yet who he is, gives
  * way to the next when there is no room, the oldest first: who only holds places cannot keep out those who come
  * and log in at once.
  */
 import { addressKey } from '../../lib/address.ts';
-import type { Clock } from '../clock/index.ts';
-import { TokenBucket } from './token-bucket.ts';
 import type { MqttLimits } from './types.ts';
 
 /** Label of the metric for what was full. */
@@ -85,38 +83,5 @@ export function createDoor<Guest>(
     },
     leave,
     guests: () => addressOf.keys(),
-  };
-}
-
-export interface Arrivals {
-  /** Counts one more; false when too many of its address came just now. */
-  take(address: string | undefined): boolean;
-}
-
-/** Addresses between two looks for those that are as good as new. */
-const ADDRESSES_BETWEEN_SWEEPS = 1_000;
-
-/** What a connection costs before it can be judged, a TLS handshake above all, is bounded per address by this. */
-export function createArrivals(
-  clock: Clock,
-  limits: Pick<MqttLimits, 'connectsPerSecond' | 'connectBurst'>,
-): Arrivals {
-  const buckets = new Map<string, TokenBucket>();
-  let sweepAt = ADDRESSES_BETWEEN_SWEEPS;
-  return {
-    take: (remoteAddress) => {
-      const address = addressKey(remoteAddress);
-      const nowMs = clock.monotonicMs();
-      let bucket = buckets.get(address);
-      if (!bucket) {
-        if (buckets.size >= sweepAt) {
-          for (const [key, each] of buckets) if (each.isFull(nowMs)) buckets.delete(key);
-          sweepAt = buckets.size + ADDRESSES_BETWEEN_SWEEPS;
-        }
-        bucket = new TokenBucket(limits.connectsPerSecond, limits.connectBurst, nowMs);
-        buckets.set(address, bucket);
-      }
-      return bucket.take(nowMs);
-    },
   };
 }

@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen } from './listen.ts';
-import { type Arrivals, createDoor, type Full } from './door.ts';
+import { createDoor, type Full } from './door.ts';
 import type { Meters } from './meters.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 
@@ -35,11 +35,12 @@ export function createTlsListener(options: {
   log: Log;
   limits: MqttLimits;
   meters: Meters;
-  arrivals: Arrivals;
+  /** Asked at each connection, before its handshake. */
+  mayArrive: (address: string | undefined) => boolean;
   hooks: Pick<MqttHooks, 'onRefused'>;
   accept: (socket: TLSSocket, certificate: MqttCertificate) => void;
 }): TlsListener {
-  const { log, limits, meters, arrivals } = options;
+  const { log, limits, meters, mayArrive } = options;
   let authority = authorityOf(options.secureContext);
   const handshakes = createHandshakes(limits, (socket, limit) => {
     meters.connects.inc({ result: limit });
@@ -67,7 +68,7 @@ export function createTlsListener(options: {
   }
 
   server.on('connection', (socket: Socket) => {
-    if (arrivals.take(socket.remoteAddress)) return handshakes.begin(socket);
+    if (mayArrive(socket.remoteAddress)) return handshakes.begin(socket);
     meters.connects.inc({ result: 'address_rate' });
     socket.destroy();
   });

@@ -167,6 +167,15 @@ describe('connections', () => {
     assert.equal((await ask(origin, 'GET', '/v3/nothing', { headers: { Connection: 'close' } })).status, 404);
   });
 
+  test('that come too fast from one address are closed before anything is read', async (t) => {
+    const { port, metrics } = await serve(t, { http: { connectsPerSecond: 0.001, connectBurst: 2 } });
+    await raw(t, port, '');
+    await raw(t, port, '');
+    const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.equal(await refused.closed, '');
+    assert.match(await metrics.text(), /^gateway_http_connections_refused_total 1$/m);
+  });
+
   test('beyond the number in all are closed', async (t) => {
     const { port } = await serve(t, { http: { connections: 1 } });
     await raw(t, port, '');

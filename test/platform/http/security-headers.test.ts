@@ -32,7 +32,7 @@ describe('every answer forbids guessing its type, framing, a referrer and loadin
     ['a request without a host', 400, 'GET /v3/things/slug HTTP/1.1\r\n'],
     ['a host that is none', 400, 'GET /v3/things/slug HTTP/1.1\r\nHost: a b/c\r\n'],
     ['what is no HTTP', 400, 'NONSENSE\r\n'],
-    ['too many headers', 431, `GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n`],
+    ['too many headers', 431, `GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(LIMITS.http.headerBytes)}\r\n`],
     ['a refused upgrade', 401, `GET /v3/things/slug/feed HTTP/1.1\r\nHost: a\r\n${UPGRADE}`],
     ['an upgrade to nowhere', 404, `GET /nothing HTTP/1.1\r\nHost: a\r\n${UPGRADE}`],
   ];

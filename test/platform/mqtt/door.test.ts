@@ -1,10 +1,9 @@
 /** How many connections may be open and how fast they may come (mqtt-device-protocol.md section 12). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createArrivals, createDoor, type Full } from '../../../src/platform/mqtt/door.ts';
+import { createDoor, type Full } from '../../../src/platform/mqtt/door.ts';
 import { CONNACK_ACCEPTED, connectBytes } from '../../support/mqtt-bytes.ts';
 import { login, metric, startTestBroker, turns } from '../../support/mqtt.ts';
-import { TestClock } from '../../support/test-clock.ts';
 
 const ONE = '10.0.0.1';
 const OTHER = '10.0.0.2';
@@ -76,23 +75,6 @@ describe('connections that come too fast', () => {
     await b.clock.advance(500);
     assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
     await b.raw(ONE).closed();
-  });
-
-  test('count by machine, not by its address within an IPv6 network', () => {
-    const arrivals = createArrivals(new TestClock(), { connectsPerSecond: 1, connectBurst: 2 });
-    const taken = Array.from({ length: 4 }, (_, index) => arrivals.take(`2001:db8::${index}`));
-    assert.deepEqual(taken, [true, true, false, false]);
-  });
-
-  test('are remembered for any number of addresses, and forgotten when nothing is owed', async () => {
-    const clock = new TestClock();
-    const arrivals = createArrivals(clock, { connectsPerSecond: 1, connectBurst: 1 });
-    for (let index = 0; index < 5_000; index++) {
-      assert.equal(arrivals.take(`10.0.${index >> 8}.${index & 255}`), true);
-      if (index % 1_000 === 999) await clock.advance(1_000);
-    }
-    assert.equal(arrivals.take('10.0.0.0'), true);
-    assert.equal(arrivals.take('10.0.0.0'), false);
   });
 });
 
