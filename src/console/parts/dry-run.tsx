@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { liveDevice } from '../live.ts';
+import { liveDevice, loadDevice } from '../live.ts';
 import { Button, Empty, ErrorNotice, Notice, useAction } from '../ui.tsx';
 import type { DryRunEntry, DryRunReport, RuleScript } from '../wire.ts';
 
@@ -23,7 +23,11 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
     setReport(undefined);
     const nowS = gatewayNowMs() / 1_000;
     const body = { script, from: nowS - DAY_S, to: nowS, ...(ruleId !== undefined && { rule_id: ruleId }) };
-    setReport((await call<{ dry_run: DryRunReport }>('POST', DRY_RUN, body)).dry_run);
+    const { dry_run: answer } = await call<{ dry_run: DryRunReport }>('POST', DRY_RUN, body);
+    // For their names; one that is not there any more shows its id.
+    const deviceIds = new Set(answer.entries.flatMap(({ device_id: id }) => id ?? []));
+    await Promise.allSettled([...deviceIds].map((id) => loadDevice(id)));
+    setReport(answer);
   });
   return (
     <div data-test="dry-run">
