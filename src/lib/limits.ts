@@ -202,7 +202,7 @@ export const LIMITS = {
     /** G: pause before the next start; doubles to the maximum, falls back after a stable run. */
     restartFirstMs: 500,
     restartMaxMs: 60_000,
-    stableMs: 60_000,
+    stableMs: 10_000,
     /** G: SIGTERM to SIGKILL; half of what the gateway itself has. */
     stopMs: 5_000,
     /** G: one message between programs: a payload from a device with its surroundings. */

@@ -177,7 +177,7 @@ describe('a child program', () => {
     program.send('settings');
     program.send('environment');
     await until(() => received.length === 2);
-    assert.deepEqual(received, ['{"colour":"green"}', '']);
+    assert.deepEqual(received, ['{"colour":"green"}', 'MALLOC_ARENA_MAX']);
   });
 
   test('ends when its parent is killed', async () => {
