@@ -2,10 +2,15 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../src/lib/errors.ts';
+import { LIMITS } from '../src/lib/limits.ts';
 import { createSystemClock } from '../src/platform/clock/index.ts';
+import { programsCheck } from './crash-check/programs.ts';
 import { problemLines, tableHead, tableRow } from './crash-check/report.ts';
 import { crashCheck } from './crash-check/run.ts';
 import { decimal, UsageError, whole } from './support/arguments.ts';
+
+/** After a run of this length a program that ended is started again after the shortest pause. */
+const STABLE_MS = LIMITS.processes.stableMs;
 
 const HELP = `Kills the gateway at random moments and checks that nothing acknowledged was lost or doubled.
 
@@ -16,6 +21,8 @@ const HELP = `Kills the gateway at random moments and checks that nothing acknow
   --attributes N    telemetry attributes per message (default 20)
   --seconds S       longest time between a verification and the next kill (default 6)
   --sigterm         stop it gracefully instead: within 10 s, exit code 0, nothing lost
+  --programs        kill the rule sandbox and the communication module instead, each --kills times, while rules
+                    and callers command devices; --seconds is the time between two kills, at most
   --bundle          run what npm run build has made instead of the sources
   --seed N          repeat the moments of a run (default: a new seed, printed)
 
@@ -37,6 +44,21 @@ async function main(): Promise<number> {
   const kills = whole('kills', values.kills, 1, 10_000) ?? 20;
   const signal = values.sigterm ? 'SIGTERM' : 'SIGKILL';
   const clock = createSystemClock();
+  const say = (text: string): void => void process.stdout.write(`${text}\n`);
+  const program = values.bundle ? 'bundle' : 'source';
+  if (values.programs) {
+    const maxMs = 1_000 * (decimal('seconds', values.seconds, 0.1, 3_600) ?? 13);
+    const killAfterMs = { min: Math.min(STABLE_MS, maxMs), max: maxMs };
+    say(`seed ${seed}, both programs ${kills} times`);
+    try {
+      const problems = await programsCheck({ kills, seed, program, clock, say, killAfterMs });
+      if (problems.length > 0) say(problemLines(problems));
+      else say('both programs came back in time, every execution has one end, nothing ran twice');
+      return problems.length === 0 ? 0 : 1;
+    } finally {
+      clock.close();
+    }
+  }
   process.stdout.write(`seed ${seed}, ${kills} times ${signal}\n`);
   try {
     let head = `${tableHead()}\n`;
@@ -47,9 +69,9 @@ async function main(): Promise<number> {
       serveMsMax: 1_000 * (decimal('seconds', values.seconds, 0.1, 3_600) ?? 6),
       seed,
       signal,
-      program: values.bundle ? 'bundle' : 'source',
+      program,
       clock,
-      say: (text) => void process.stdout.write(`${text}\n`),
+      say,
       onKill: (report) => {
         process.stdout.write(`${head}${tableRow(report)}\n`);
         if (report.problems.length > 0) process.stdout.write(`${problemLines(report.problems)}\n`);
@@ -79,6 +101,7 @@ function parse() {
         seconds: text,
         seed: text,
         sigterm: { type: 'boolean' },
+        programs: { type: 'boolean' },
         bundle: { type: 'boolean' },
       },
     }).values;
