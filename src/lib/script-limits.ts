@@ -11,9 +11,9 @@ export const SCRIPT_LIMITS = {
     /** G: a script that goes on longer lets the scripts beside it have their turn. */
     sliceMs: 5,
     /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
-    stuckMs: 900,
+    stuckMs: 850,
     /** G: how often the owner of the threads looks. */
-    watchIntervalMs: 50,
+    watchIntervalMs: 25,
     /** M: the hook costs about 2 % at this count of instructions. */
     hookInstructions: 1_000,
     /** M: allocations in one slice for which there was no memory; each costs a collection of all garbage. */

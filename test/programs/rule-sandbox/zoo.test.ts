@@ -59,6 +59,25 @@ describe('a rule that got stuck', () => {
     await rules.stop();
   });
 
+  test('shares a thread with others like it when there are more than threads for them', async () => {
+    const limits = {
+      lua: QUICK,
+      rules: { threads: 1, solitaryThreads: 1, restartFirstMs: 50, restartMaxMs: 100 },
+    };
+    const rules = superviseRules({ limits });
+    rules.start('neighbour', NEIGHBOUR);
+    await rules.heard('neighbour', /tick/);
+    for (const id of ['bomb-1', 'bomb-2']) rules.start(id, PATTERN_BOMB);
+    const shared = /starts again, because its thread was ended: rule slug-bomb-\d was stuck/;
+    const isShared = (count: number): boolean =>
+      rules.said.filter(({ ruleId, message }) => ruleId.startsWith('bomb') && shared.test(message)).length >=
+      count;
+    await until(() => isShared(2));
+    const paid = rules.said.filter(({ ruleId, message }) => ruleId === 'neighbour' && shared.test(message));
+    assert.ok(paid.length <= 2, 'once for each of them');
+    await rules.stop();
+  });
+
   test('is told from its neighbours by the limits of the product too', async () => {
     const rules = superviseRules();
     rules.start('neighbour', NEIGHBOUR);
