@@ -42,6 +42,8 @@ const SHORT_TRIES = 3;
 /** Whoever answered within this lives on the line, and whoever wanted to ask within this still does. */
 const RECENT_MS = 10_000;
 const WANTED_MS = 2_500;
+/** What is asked later than this after a lost answer belongs to the next poll. */
+const SLIP_MS = 500;
 
 export function createLinePatience(limits: Limits['field']): LinePatience {
   const units = new Map<number, Unit>();
@@ -80,6 +82,12 @@ export function createLinePatience(limits: Limits['field']): LinePatience {
     );
   }
 
+  /** One lost answer of the only one that lost any is no silence yet: its next poll is asked as ever. */
+  function isSlip(unit: Unit, nowMs: number): boolean {
+    if (unit.silences !== 1 || nowMs - unit.askedAtMs < SLIP_MS) return false;
+    return [...units.values()].every((other) => other === unit || other.silences === 0);
+  }
+
   function shortened(unit: Unit, timeoutMs: number): number {
     if (unit.answers >= ANSWERS_KNOWN)
       return Math.min(timeoutMs, Math.max(limits.serialPatienceMs, unit.slowestMs * SLOWEST_FACTOR));
@@ -93,7 +101,8 @@ export function createLinePatience(limits: Limits['field']): LinePatience {
       unit.wantedAtMs = nowMs;
       if (nowMs < unit.restsUntilMs) return undefined;
       const isShared = othersAnswer(unit, nowMs);
-      if (isShared && unit.silences > 0 && (nowMs < lostUntilMs || isBefore(unit, nowMs))) return undefined;
+      const mustWait = nowMs < lostUntilMs || isBefore(unit, nowMs);
+      if (isShared && unit.silences > 0 && mustWait && !isSlip(unit, nowMs)) return undefined;
       unit.askedAtMs = nowMs;
       // What a write did is worth waiting for.
       return isShared && isRead ? shortened(unit, timeoutMs) : timeoutMs;

@@ -48,6 +48,19 @@ describe('on a serial line that others use', () => {
     assert.equal(patience.grant(1, false, FULL_MS, nowMs), FULL_MS);
   });
 
+  test('a single lost answer costs the rest of its poll, not the next one', () => {
+    const { patience, nowMs } = acquainted();
+    assert.notEqual(patience.grant(2, true, FULL_MS, nowMs), undefined);
+    patience.silent(2, 180, nowMs + 180);
+    assert.equal(patience.grant(2, true, FULL_MS, nowMs + 190), undefined);
+    assert.notEqual(patience.grant(2, true, FULL_MS, nowMs + 1_000), undefined);
+    // A second one is a silence, and so is one beside a silent unit.
+    patience.silent(2, 180, nowMs + 1_180);
+    assert.equal(patience.grant(2, true, FULL_MS, nowMs + 2_000), undefined);
+    patience.silent(1, 100, nowMs + 2_100);
+    assert.equal(patience.grant(1, true, FULL_MS, nowMs + 2_700), undefined);
+  });
+
   test('silent units together get their share of the time, and no more', () => {
     const { patience, nowMs } = acquainted();
     let lostMs = 0;
