@@ -151,6 +151,7 @@ port.onMessage((message) => {
     case 'stop':
       runs.get(message.run)?.run.stop();
       end(message.run);
+      port.post({ type: 'stopped', run: message.run });
       break;
     case 'site':
       site = message.site;

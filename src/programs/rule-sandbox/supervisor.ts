@@ -49,6 +49,8 @@ export class Supervisor {
   readonly #threads: Threads;
   readonly #rules = new Map<string, Rule>();
   readonly #ruleOfRun = new Map<number, Rule>();
+  /** Runs that were told to stop: what they said before still counts. */
+  readonly #leaving = new Map<number, { ruleId: string; generation: number; thread: RuleThread }>();
   readonly #questions = new Map<number, { thread: RuleThread; run: number; id: number }>();
   readonly #usage = new Map<string, RuleUsage>();
   readonly #statusTimer: { cancel(): void };
@@ -157,7 +159,11 @@ export class Supervisor {
   #end(rule: Rule): void {
     rule.restart?.cancel();
     rule.restart = undefined;
-    rule.thread?.post({ type: 'stop', run: rule.run });
+    const { run, thread, generation, script } = rule;
+    if (thread) {
+      this.#leaving.set(run, { ruleId: script.id, generation, thread });
+      thread.post({ type: 'stop', run });
+    }
     this.#forgetRun(rule);
   }
 
@@ -183,12 +189,22 @@ export class Supervisor {
       });
       return;
     }
+    if (message.type === 'stopped') {
+      this.#leaving.delete(message.run);
+      return;
+    }
     const rule = this.#ruleOfRun.get(message.run);
-    if (!rule) return;
     if (message.type === 'log') {
-      const { id } = rule.script;
-      this.#options.send({ type: 'log', ruleId: id, generation: rule.generation, entries: message.entries });
-    } else if (message.type === 'request')
+      const from = rule
+        ? { ruleId: rule.script.id, generation: rule.generation }
+        : this.#leaving.get(message.run);
+      if (!from) return;
+      const { ruleId, generation } = from;
+      this.#options.send({ type: 'log', ruleId, generation, entries: message.entries });
+      return;
+    }
+    if (!rule) return;
+    if (message.type === 'request')
       this.#ask(rule, { thread, run: message.run, id: message.id }, message.question);
     else if (message.type === 'ended') this.#runEnded(rule, message.how);
   }
@@ -228,6 +244,7 @@ export class Supervisor {
 
   #threadEnded(thread: RuleThread, { culprit, reason }: ThreadEnd): void {
     this.#threadsEnded++;
+    for (const [run, leaving] of this.#leaving) if (leaving.thread === thread) this.#leaving.delete(run);
     const rules = [...thread.runs].flatMap((run) => this.#ruleOfRun.get(run) ?? []);
     const guilty = rules.find(({ run }) => run === culprit);
     this.#options.log.warn('a thread of rules ended', {

@@ -33,6 +33,8 @@ export type FromThread =
   | { type: 'log'; run: number; entries: RuleLogEntry[] }
   | { type: 'request'; run: number; id: number; question: RuleQuestion }
   | { type: 'ended'; run: number; how: RunEnd }
+  /** Answer to `stop`: nothing more is heard of the run. */
+  | { type: 'stopped'; run: number }
   | { type: 'usage'; usage: RuleUsage[] }
   | { type: 'dry_run_request'; run: number; id: number; question: DryRunQuestion }
   | { type: 'dry_run_entry'; run: number; entry: DryRunEntry }

@@ -62,6 +62,22 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
+  test('what a rule said just before it is stopped or replaced is heard', async () => {
+    const rules = superviseRules({
+      answer: ({ ruleId }) => {
+        // The entry before the question still waits to be handed over.
+        if (ruleId === 'stopped') rules.supervisor.receive({ type: 'stop', ruleId });
+        else rules.start(ruleId, ALIVE);
+        return undefined;
+      },
+    });
+    for (const id of ['stopped', 'replaced'])
+      rules.start(id, 'enapter.log("last words") enapter.device("d")');
+    await rules.heard('stopped', /^last words$/);
+    await rules.heard('replaced', /^last words$/);
+    await rules.stop();
+  });
+
   test('questions reach the gateway and answers come back; what comes too late is ignored', async () => {
     const open: number[] = [];
     const rules = superviseRules({
