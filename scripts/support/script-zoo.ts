@@ -22,7 +22,7 @@ const ANIMALS: readonly [animal: string, code: string, says: RegExp, fate?: 'stu
   [
     'nested pcall without end',
     'local function f() return pcall(f) and f() end while true do f() end',
-    /^execution time exceeded/,
+    /^execution time exceeded|^not enough memory/,
   ],
   ['a pattern bomb', PATTERN_BOMB, /^execution time exceeded: stuck/, 'stuck'],
   [
