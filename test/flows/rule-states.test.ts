@@ -89,6 +89,31 @@ describe('a rule is', () => {
     });
 });
 
+describe('a rule whose script does not compile', () => {
+  const gateway = useTestGateway(WITH_SANDBOX);
+
+  for (const runtime of ['V1', 'V3'] as const)
+    test(`is kept in ${runtime}, says so once, and is not tried again before it is another script`, async () => {
+      const rules = withRules(gateway());
+      const slug = `draft-${runtime.toLowerCase()}`;
+      await rules.create(slug, 'enapter.log(', { runtime });
+      await gateway().ok('OWNER', 'POST', `${RULES}/${slug}/enable`);
+      await gateway().ok('OWNER', 'POST', '/v3/site/rule_engine/suspend');
+      await gateway().ok('OWNER', 'POST', '/v3/site/rule_engine/resume');
+      await gateway().restart();
+      assert.equal(await rules.state(slug), 'STOPPED');
+      const [said = '', ...more] = await rules.messages(slug);
+      assert.match(said, new RegExp(`^${slug}\\.lua:1: unexpected symbol near <eof>$`));
+      assert.deepEqual(more, []);
+      await rules.update(slug, `enapter.log('whole')`, runtime);
+      await rules.heard(slug, /^whole$/);
+      await rules.update(slug, 'enapter.log(', runtime);
+      await rules.heard(slug, /unexpected symbol/, 2);
+      await rules.becomes(slug, 'STOPPED');
+      await gateway().ok('OWNER', 'DELETE', `${RULES}/${slug}`);
+    });
+});
+
 describe('a rule that runs', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
   const starting = async (slug: string, runtime: 'V1' | 'V3' = 'V3'): Promise<RuleGateway> => {

@@ -107,6 +107,8 @@ class RuleService implements Rules {
   readonly #newId: () => string;
   readonly #rules: Map<string, Rule>;
   readonly #engineId: string;
+  /** Rules whose script does not compile: they are not tried again until it is another one. */
+  readonly #broken = new Set<string>();
   #isSuspended: boolean;
   #runner: RuleRunner = NO_RUNNER;
 
@@ -242,6 +244,7 @@ class RuleService implements Rules {
     for (const { id } of rules) {
       this.#runner.end(id);
       this.#rules.delete(id);
+      this.#broken.delete(id);
       this.#logs.forget(id);
       this.events.emit('rule_deleted', { ruleId: id });
     }
@@ -266,6 +269,7 @@ class RuleService implements Rules {
 
   start(runner: RuleRunner): void {
     this.#runner = runner;
+    this.#findBroken();
     for (const rule of this.#rules.values()) if (this.#shouldRun(rule)) this.#apply(rule);
   }
 
@@ -290,7 +294,7 @@ class RuleService implements Rules {
   }
 
   #shouldRun(rule: Rule): boolean {
-    return !rule.disabled && !this.#isSuspended;
+    return !rule.disabled && !this.#isSuspended && !this.#broken.has(rule.id);
   }
 
   /** Makes the runner do what the rule and the engine say now, from the top. */
@@ -299,10 +303,19 @@ class RuleService implements Rules {
     else this.#runner.end(rule.id);
   }
 
+  #findBroken(): void {
+    // The checker takes memory, which a box without rules need not give.
+    if (this.#rules.size === 0) return;
+    const checker = createSyntaxChecker();
+    for (const { id, script } of this.#rules.values())
+      if (checker.check(Buffer.from(script.code))) this.#broken.add(id);
+  }
+
   /** A script with a fault is kept, because editors save work in progress; its log says what is wrong. */
   #judgeSyntax({ id, slug, script }: Rule): void {
     const fault = createSyntaxChecker().check(Buffer.from(script.code));
-    if (!fault) return;
+    if (!fault) return void this.#broken.delete(id);
+    this.#broken.add(id);
     const line = fault.line === undefined ? '' : `:${fault.line}`;
     this.#logs.append(id, 'error', `${slug}.lua${line}: ${fault.message}`);
   }

@@ -165,7 +165,7 @@ describe('the runner', () => {
 describe('rules', () => {
   test('survive a restart with everything they are, in the order of creation', async (t) => {
     const records = await startRecords(t);
-    const script = { code: 'é\0 = 1', runtimeVersion: 'V1', execIntervalMs: 90_000 } as const;
+    const script = { code: "x = 'é\0'", runtimeVersion: 'V1', execIntervalMs: 90_000 } as const;
     records.rules.create(newRule('z', { script, disabled: true }));
     await records.clock.advance(1);
     records.clock.step(-86_400_000);
