@@ -1,13 +1,11 @@
 /** `npm run crash-check`: is anything that the gateway acknowledged lost or doubled when it is killed? */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { messageOf } from '../src/lib/errors.ts';
 import { LIMITS } from '../src/lib/limits.ts';
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import { programsCheck } from './crash-check/programs.ts';
 import { problemLines, tableHead, tableRow } from './crash-check/report.ts';
 import { crashCheck } from './crash-check/run.ts';
-import { decimal, UsageError, whole } from './support/arguments.ts';
+import { decimal, parseWords, runScript, whole } from './support/arguments.ts';
 
 /** After a run of this length a program that ended is started again after the shortest pause. */
 const STABLE_MS = LIMITS.processes.stableMs;
@@ -91,31 +89,17 @@ async function main(): Promise<number> {
 
 function parse() {
   const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      options: {
-        help: { type: 'boolean' },
-        kills: text,
-        devices: text,
-        attributes: text,
-        seconds: text,
-        seed: text,
-        sigterm: { type: 'boolean' },
-        programs: { type: 'boolean' },
-        bundle: { type: 'boolean' },
-      },
-    }).values;
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
+  return parseWords({
+    help: { type: 'boolean' },
+    kills: text,
+    devices: text,
+    attributes: text,
+    seconds: text,
+    seed: text,
+    sigterm: { type: 'boolean' },
+    programs: { type: 'boolean' },
+    bundle: { type: 'boolean' },
+  });
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.stderr.write(
-    `${error instanceof UsageError ? messageOf(error) : String((error as Error).stack)}\n`,
-  );
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-}
+await runScript(main);

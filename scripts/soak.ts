@@ -1,10 +1,8 @@
 /** `npm run soak`: does a gateway under attack live on, bounded, and serve its clients meanwhile? */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { messageOf } from '../src/lib/errors.ts';
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import { type Quantiles, soak, type SoakReport } from './soak/run.ts';
-import { decimal, UsageError, whole } from './support/arguments.ts';
+import { decimal, parseWords, runScript, whole } from './support/arguments.ts';
 import { hasBundle } from './support/gateway-process.ts';
 
 const HELP = `Attacks a gateway with garbage and measures it and its clients.
@@ -94,30 +92,16 @@ function print(
 
 function parse() {
   const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      options: {
-        help: { type: 'boolean' },
-        minutes: text,
-        sequences: text,
-        devices: text,
-        memory: text,
-        latency: text,
-        seed: text,
-        source: { type: 'boolean' },
-      },
-    }).values;
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
+  return parseWords({
+    help: { type: 'boolean' },
+    minutes: text,
+    sequences: text,
+    devices: text,
+    memory: text,
+    latency: text,
+    seed: text,
+    source: { type: 'boolean' },
+  });
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.stderr.write(
-    `${error instanceof UsageError ? messageOf(error) : String((error as Error).stack)}\n`,
-  );
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-}
+await runScript(main);

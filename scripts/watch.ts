@@ -1,9 +1,8 @@
 /** `npm run watch`: follows the gateway's WebSocket streams and prints a line per message. */
-import { parseArgs } from 'node:util';
 import { WebSocket } from 'ws';
 import { messageOf } from '../src/lib/errors.ts';
 import { createSystemClock } from '../src/platform/clock/index.ts';
-import { UsageError } from './support/arguments.ts';
+import { parseWords, UsageError } from './support/arguments.ts';
 
 const HELP = `Follows a stream of the gateway and prints one line per message.
 
@@ -60,24 +59,17 @@ function optionsOf(): WatchOptions | undefined {
 
 function parse() {
   const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      options: {
-        help: { type: 'boolean' },
-        stream: text,
-        device: text,
-        gateway: { ...text, default: 'http://127.0.0.1:8080' },
-        token: text,
-        severity: text,
-        attributes: text,
-        json: { type: 'boolean' },
-        count: text,
-      },
-    }).values;
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
+  return parseWords({
+    help: { type: 'boolean' },
+    stream: text,
+    device: text,
+    gateway: { ...text, default: 'http://127.0.0.1:8080' },
+    token: text,
+    severity: text,
+    attributes: text,
+    json: { type: 'boolean' },
+    count: text,
+  });
 }
 
 /** One connection. @returns how many messages it showed and why it ended. @throws Error when refused */

@@ -1,6 +1,5 @@
 /** What the command lines of both simulators share: how long they run, and the simulated day. */
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
-import { decimal, UsageError, whole } from '../support/arguments.ts';
+import { decimal, whole } from '../support/arguments.ts';
 
 export interface DayOptions {
   timeScale: number;
@@ -22,7 +21,7 @@ export const DAY_HELP = `  --hour H             time of day at the start, 0 to 2
 /** An option that takes a text. */
 export const TEXT = { type: 'string' } as const;
 
-const DAY_ARGUMENTS = {
+export const DAY_ARGUMENTS = {
   help: { type: 'boolean' },
   for: TEXT,
   'time-scale': TEXT,
@@ -31,16 +30,6 @@ const DAY_ARGUMENTS = {
   mishaps: TEXT,
   seed: TEXT,
 } as const;
-
-/** The words of the command line: those of the day, and the simulator's own. @throws UsageError */
-export function parseWords<const Own extends ParseArgsOptionsConfig>(args: readonly string[], own: Own) {
-  try {
-    return parseArgs({ args: [...args], options: { ...DAY_ARGUMENTS, ...own } }).values;
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
-}
 
 /** @throws UsageError */
 export function dayOf(words: {

@@ -1,6 +1,6 @@
 /** The command line of the Modbus simulator. */
-import { UsageError, whole } from '../support/arguments.ts';
-import { DAY_HELP, type DayOptions, dayOf, parseWords, TEXT } from './day-options.ts';
+import { parseWords, UsageError, whole } from '../support/arguments.ts';
+import { DAY_ARGUMENTS, DAY_HELP, type DayOptions, dayOf, TEXT } from './day-options.ts';
 import { FAULT_HELP } from './modbus-faults.ts';
 import { registerTable } from './modbus-registers.ts';
 
@@ -46,7 +46,7 @@ const OWN_ARGUMENTS = {
 
 /** @returns undefined when help is asked for. @throws UsageError */
 export function parseSimulateModbusOptions(args: readonly string[]): SimulateModbusOptions | undefined {
-  const values = parseWords(args, OWN_ARGUMENTS);
+  const values = parseWords({ ...DAY_ARGUMENTS, ...OWN_ARGUMENTS }, args);
   if (values.help) return undefined;
   const port = whole('port', values.port, 0, 65_535) ?? 1_502;
   const devices = whole('devices', values.devices, 1, 500) ?? 1;

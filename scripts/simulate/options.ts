@@ -1,6 +1,6 @@
 /** The command line of the simulator. */
-import { decimal, UsageError, whole } from '../support/arguments.ts';
-import { DAY_HELP, type DayOptions, dayOf, parseWords, TEXT } from './day-options.ts';
+import { decimal, parseWords, UsageError, whole } from '../support/arguments.ts';
+import { DAY_ARGUMENTS, DAY_HELP, type DayOptions, dayOf, TEXT } from './day-options.ts';
 import { SERVICE_CODE } from './inverter-commands.ts';
 import { type Mishap, MISHAPS } from './mishaps.ts';
 
@@ -55,7 +55,7 @@ const OWN_ARGUMENTS = {
 
 /** @returns undefined when help is asked for. @throws UsageError */
 export function parseSimulateOptions(args: readonly string[]): SimulateOptions | undefined {
-  const values = parseWords(args, OWN_ARGUMENTS);
+  const values = parseWords({ ...DAY_ARGUMENTS, ...OWN_ARGUMENTS }, args);
   if (values.help) return undefined;
   const devices = whole('devices', values.devices, 1, 2_000) ?? 1;
   return {

@@ -1,10 +1,37 @@
-/** Numbers on the command line of a program in scripts/. */
+/** The command line of a program in scripts/, and how it ends. */
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import { messageOf } from '../../src/lib/errors.ts';
 
 /** The arguments make no sense; the message is for the person at the terminal. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'UsageError';
+  }
+}
+
+/** The options of the command line, without other words. @throws UsageError */
+export function parseWords<const Options extends ParseArgsOptionsConfig>(
+  options: Options,
+  args: readonly string[] = process.argv.slice(2),
+) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** Sets the exit code: that of `main`, 2 for a wrong command line, 1 for a failure, which is told with its stack. */
+export async function runScript(main: () => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await main();
+  } catch (error) {
+    const isUsage = error instanceof UsageError;
+    const text = !isUsage && error instanceof Error ? error.stack : messageOf(error);
+    process.stderr.write(`${text}\n`);
+    process.exitCode = isUsage ? 2 : 1;
   }
 }
 
