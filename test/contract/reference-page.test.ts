@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { complaintsOf, findBrowser, NO_BROWSER, openBrowser } from '../console/browser.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 
 const executable = findBrowser();
 
@@ -46,20 +47,20 @@ describe('the reference page in a browser', { skip: executable === undefined && 
   test('filters by words of name, path, method, role and chapter', async () => {
     await page.keyboard.press('/');
     await page.keyboard.type('patch device OWNER');
-    assert.deepEqual(await shown(), ['update_device']);
+    await until(async () => (await shown()).join() === 'update_device');
     assert.match((await page.textContent('#count')) ?? '', /^1 of \d+$/);
     assert.equal(await page.locator('nav li:visible').count(), 1);
     await page.fill('#search', 'no such thing');
     assert.equal(await page.textContent('#count'), 'nothing fits');
     await page.press('#search', 'Escape');
-    assert.ok((await shown()).length > 50);
+    await until(async () => (await shown()).length > 50);
   });
 
   test('leads from an address to what the filter had hidden', async () => {
     await page.fill('#search', 'rule');
     await page.evaluate("location.hash = 'get_site'");
     await page.locator('#get_site').waitFor({ state: 'visible' });
-    assert.equal(await page.inputValue('#search'), '');
+    await until(async () => (await page.inputValue('#search')) === '');
   });
 
   test('copies a request', async () => {
@@ -67,7 +68,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     const text = (await figure.locator('pre').textContent()) ?? '';
     assert.match(text, /^curl -s -X PATCH "\$GATEWAY\/v3\/site"/);
     await figure.locator('button').click();
-    assert.match((await figure.locator('button').textContent()) ?? '', /^(Copied|Selected)$/);
+    await until(async () => /^(Copied|Selected)$/.test((await figure.locator('button').textContent()) ?? ''));
   });
 
   test('fits on a phone, with the menu on demand', async () => {
@@ -77,7 +78,8 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     assert.equal(await page.locator('nav').isVisible(), false);
     await page.locator('label[for=menu]').click();
     await page.locator('nav a[href="#get_device"]').click();
-    assert.equal(await page.locator('nav').isVisible(), false);
+    // The page hears of the new address after the click.
+    await page.locator('nav').waitFor({ state: 'hidden' });
     assert.equal(await page.locator('#get_device').isVisible(), true);
   });
 
