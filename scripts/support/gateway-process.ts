@@ -1,7 +1,9 @@
 /** The real gateway as a child process, for programs that start, measure and kill it. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../src/lib/errors.ts';
@@ -206,15 +208,13 @@ function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: Nod
   });
 }
 
-/** Ports that nothing listens on; all are held until all are found. */
+/** Below the range from which systems take ports for outgoing connections, on which a restart would meet them. */
+const FIRST_PORT = 12_000;
+const PORTS = 20_000;
+
+/** Ports that nothing listens on, and that stay free while the gateway restarts; all are held until all are found. */
 async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
+  const servers = await Promise.all(Array.from({ length: count }, holdPort));
   return Promise.all(
     servers.map(async (server) => {
       const address = server.address();
@@ -222,4 +222,18 @@ async function freePorts(count: number): Promise<number[]> {
       return typeof address === 'object' && address ? address.port : 0;
     }),
   );
+}
+
+/** Listens on a port by chance, on another one when it is taken. */
+async function holdPort(): Promise<Server> {
+  const server = createServer();
+  for (;;) {
+    server.listen(FIRST_PORT + randomInt(PORTS), '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      return server;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    }
+  }
 }
