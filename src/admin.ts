@@ -8,7 +8,7 @@ import { ACCESS_COMMANDS } from './admin/access-commands.ts';
 import { BACKUP_COMMANDS } from './admin/backup-commands.ts';
 import { type Command, readArguments, runLocally, type Terminal, UsageError } from './admin/command.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
-import { messageOf } from './lib/errors.ts';
+import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { ConfigError, loadConfig } from './platform/config/index.ts';
 
 const HELP = `Usage: npm run --silent admin -- <command> [options]
@@ -40,7 +40,7 @@ or stopped; a running gateway follows at once, without a restart.
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 64;
-const EXIT_CONFIGURATION = 78;
+const EXIT_UNRECOVERABLE = 78;
 
 const COMMANDS: Record<string, Command> = { ...ACCESS_COMMANDS, ...BACKUP_COMMANDS };
 
@@ -82,7 +82,7 @@ try {
   process.exitCode =
     error instanceof UsageError
       ? EXIT_USAGE
-      : error instanceof ConfigError
-        ? EXIT_CONFIGURATION
+      : error instanceof ConfigError || error instanceof UnrecoverableError
+        ? EXIT_UNRECOVERABLE
         : EXIT_FAILURE;
 }

@@ -14,7 +14,8 @@ import {
 } from './gateway/ground.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
-import { type GroupCommit, isDamage } from './platform/sqlite/index.ts';
+import { LIMITS } from './lib/limits.ts';
+import { type FolderLock, type GroupCommit, isDamage, lockFolder } from './platform/sqlite/index.ts';
 
 export type { GatewayOptions } from './gateway/ground.ts';
 
@@ -57,6 +58,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   let appliance: Appliance | undefined;
   let servers: Servers | undefined;
   let historyCommits: GroupCommit | undefined;
+  let lock: FolderLock | undefined;
 
   const started: StartedHook = (name, stop): void => void running.push({ name, stop });
 
@@ -122,16 +124,37 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
+  async function startTwiceAtMost(): Promise<Started> {
+    try {
+      return await startOrStop();
+    } catch (error) {
+      if (!setDamagedHistoryAside(options, error)) throw error;
+      return startOrStop();
+    }
+  }
+
+  function releaseFolder(): void {
+    lock?.release();
+    lock = undefined;
+  }
+
   return {
     start: async () => {
+      const { dataDir } = options.config;
+      lock = await lockFolder({ dataDir, clock, log, waitMs: LIMITS.start.lockWaitMs });
       try {
-        return await startOrStop();
+        const result = await startTwiceAtMost();
+        lock.tell(`HTTP on port ${result.httpPort}`);
+        return result;
       } catch (error) {
-        if (!setDamagedHistoryAside(options, error)) throw error;
-        return startOrStop();
+        releaseFolder();
+        throw error;
       }
     },
-    stop: stopAll,
+    stop: async () => {
+      await stopAll();
+      releaseFolder();
+    },
     isHealthy: () => (appliance?.isServing() ?? false) && !isDamage(historyCommits?.failure),
     fetch: async (request) => {
       if (!servers) throw new Error('the gateway has not been started');

@@ -1,6 +1,7 @@
 /** The gateway as a process: configuration, start, signals, exit code. */
 import { resolve } from 'node:path';
 import { createGateway, type Started } from './gateway.ts';
+import { UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
@@ -8,7 +9,8 @@ import { packageVersion } from './platform/files/index.ts';
 import { createLog, type Log, type LogFormat } from './platform/log/index.ts';
 import { createServiceNotices } from './platform/systemd/index.ts';
 
-const EXIT_CONFIGURATION = 78;
+/** A person must act; the service manager does not try again (EX_CONFIG of sysexits.h). */
+const EXIT_UNRECOVERABLE = 78;
 const EXIT_FAILURE = 1;
 
 /** The gateway relies on language and library features that no earlier version has. */
@@ -20,7 +22,7 @@ function requireRuntime(): void {
     `The gateway needs Node.js ${NODE_MAJOR_MIN} or newer, this is ${process.version}. ` +
       'Start it with scripts/gwnode after `npm ci`, which brings the right one.\n',
   );
-  process.exit(EXIT_CONFIGURATION);
+  process.exit(EXIT_UNRECOVERABLE);
 }
 
 function readConfiguration(): Config {
@@ -29,7 +31,7 @@ function readConfiguration(): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    process.exit(EXIT_CONFIGURATION);
+    process.exit(EXIT_UNRECOVERABLE);
   }
 }
 
@@ -122,6 +124,10 @@ async function startOrEnd(start: () => Promise<Started>, log: Log): Promise<Star
   try {
     return await start();
   } catch (error) {
+    if (error instanceof UnrecoverableError) {
+      log.fatal('the gateway cannot start', { reason: error.message });
+      process.exit(EXIT_UNRECOVERABLE);
+    }
     log.fatal('the gateway could not start', { error });
     process.exit(EXIT_FAILURE);
   }

@@ -10,7 +10,7 @@ import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createLog, type Log } from '../platform/log/index.ts';
 import { createMetrics } from '../platform/metrics/index.ts';
-import { type Database, openDatabase } from '../platform/sqlite/index.ts';
+import { type Database, openDatabase, tryLockFolder } from '../platform/sqlite/index.ts';
 
 const OPTIONS = {
   role: { type: 'string', default: 'OWNER' },
@@ -69,7 +69,7 @@ export interface Local {
   config: Config;
   clock: Clock;
   log: Log;
-  /** Opens state.db for the work; makes and migrates it before the first start. */
+  /** Opens state.db for the work, beside a running gateway too; makes and migrates it before the first start. */
   withState: <Result>(work: (state: LocalState) => Result | Promise<Result>) => Promise<Result>;
 }
 
@@ -90,18 +90,29 @@ async function withState<Result>(
   work: (state: LocalState) => Result | Promise<Result>,
 ): Promise<Result> {
   const { dataDir } = config;
-  const database = openDatabase({
-    path: join(dataDir, 'state.db'),
-    migrationsDir: packagePath('migrations', 'state'),
-    backupDir: join(dataDir, 'backups'),
-    clock,
-    log,
-  });
+  const database = openState({ dataDir, clock, log });
   try {
     const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir });
     return await work({ database, auth, record: createLocalAudit({ database, clock }) });
   } finally {
     database.close();
+  }
+}
+
+/** Beside a running gateway as well; the gateway's folder is held only while the database is opened. */
+function openState({ dataDir, clock, log }: { dataDir: string; clock: Clock; log: Log }): Database {
+  const lock = tryLockFolder({ dataDir, clock, log });
+  try {
+    return openDatabase({
+      path: join(dataDir, 'state.db'),
+      migrationsDir: packagePath('migrations', 'state'),
+      backupDir: join(dataDir, 'backups'),
+      mayMigrate: lock !== undefined,
+      clock,
+      log,
+    });
+  } finally {
+    lock?.release();
   }
 }
 

@@ -53,6 +53,14 @@ export class GatewayError extends Error {
   }
 }
 
+/**
+ * The program cannot run, and starting it again changes nothing: a person must act, and the message says how.
+ * It ends with the exit code for such cases, and the service manager leaves it stopped.
+ */
+export class UnrecoverableError extends Error {
+  override name = 'UnrecoverableError';
+}
+
 /** Shorthand for the usual error with a single problem. */
 export function gatewayError(
   kind: ErrorKind,

@@ -218,6 +218,10 @@ export const LIMITS = {
   },
   field: FIELD_LIMITS,
   module: MODULE_LIMITS,
+  start: {
+    /** G: a local command or a gateway that is stopping holds the data folder so long at most. */
+    lockWaitMs: 3_000,
+  },
   stop: {
     /** C issue: SIGTERM finishes within this. */
     totalMs: 10_000,

@@ -182,6 +182,7 @@ describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that a
       assert.deepEqual(owners, [
         ['backups', NOBODY],
         ['claim-code', NOBODY],
+        ['gateway.lock', NOBODY],
         ['restore', NOBODY],
         ['state.db', NOBODY],
       ]);

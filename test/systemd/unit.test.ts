@@ -38,6 +38,10 @@ describe('the service unit', () => {
     },
   );
 
+  test('leaves no memory of the process, with keys in it, on the disk', () => {
+    assert.equal(setting('LimitCORE'), '0');
+  });
+
   test('waits for ready and takes notices from the notify command', () => {
     assert.equal(setting('Type'), 'notify');
     assert.equal(setting('NotifyAccess'), 'all');
@@ -48,7 +52,7 @@ describe('the service unit', () => {
     assert.ok(Number(setting('TimeoutStopSec')) * 1_000 > LIMITS.stop.totalMs);
   });
 
-  test('restarts for ever, except on a configuration that is not usable', () => {
+  test('restarts for ever, except where a person must act first', () => {
     assert.equal(setting('Restart'), 'always');
     assert.equal(setting('StartLimitIntervalSec'), '0');
     assert.equal(setting('RestartPreventExitStatus'), '78');

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
+import { UnrecoverableError } from '../../lib/errors.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
@@ -48,13 +49,13 @@ export interface Database {
   readonly path: string;
 }
 
-export class NewerDatabaseError extends Error {
+export class NewerDatabaseError extends UnrecoverableError {
+  override name = 'NewerDatabaseError';
   constructor(path: string, found: number, known: number) {
     super(
       `${path} was written by a newer version (schema ${found}, this program knows ${known}); ` +
         'install that version or restore a backup',
     );
-    this.name = 'NewerDatabaseError';
   }
 }
 
@@ -66,6 +67,8 @@ export interface OpenOptions {
   log: Log;
   /** Folder for the copy made before pending migrations change an existing file. */
   backupDir?: string;
+  /** False: pending migrations are refused, because another program works with the database. Default true. */
+  mayMigrate?: boolean;
 }
 
 /** Opens, migrates and returns the database. @throws NewerDatabaseError */
@@ -184,6 +187,10 @@ function migrate(handle: BetterSqlite3.Database, options: OpenOptions): void {
   const known = migrations.length;
   if (version > known) throw new NewerDatabaseError(options.path, version, known);
   if (version === known) return;
+  if (options.mayMigrate === false)
+    throw new UnrecoverableError(
+      `${options.path} is used by a gateway of an earlier version; restart the gateway first`,
+    );
   if (version > 0 && options.backupDir !== undefined)
     backUpBeforeMigration(handle, options.backupDir, options, version);
   for (const migration of migrations.slice(version)) {

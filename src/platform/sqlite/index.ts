@@ -12,3 +12,4 @@ export {
   type Database,
 } from './database.ts';
 export { createGroupCommit, type GroupCommit, type Participant } from './group-commit.ts';
+export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';

@@ -1,0 +1,127 @@
+/**
+ * One gateway per data folder. The lock is an exclusive transaction on a small SQLite file: the kernel ties it to the
+ * file itself, so that another spelling of the path, a link, a bind mount or another container meets it too, and it
+ * ends with the process, however that ends. Who holds it stands in a text file beside, for people only: neither its
+ * absence nor a process id that somebody else has by now means anything.
+ */
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+
+const LOCK_FILE = 'gateway.lock';
+/** Never the lock file itself: closing it anywhere in this process would end the lock (fcntl(2)). */
+const HOLDER_FILE = 'gateway.lock.holder';
+const RETRY_MS = 100;
+
+/** Another process holds the folder, and will for as long as it runs. */
+export class FolderLockedError extends UnrecoverableError {
+  override name = 'FolderLockedError';
+}
+
+export interface FolderLock {
+  /** Adds what a person who meets the lock may want to know, such as `HTTP on port 8080`. */
+  tell(detail: string): void;
+  release(): void;
+}
+
+export interface FolderLockOptions {
+  /** Made when it is not there. */
+  dataDir: string;
+  clock: Clock;
+  log: Log;
+  /** How long a holder that is about to leave is waited for. */
+  waitMs: number;
+}
+
+/** @throws FolderLockedError saying who holds it; UnrecoverableError when no gateway can live in the folder */
+export async function lockFolder(options: FolderLockOptions): Promise<FolderLock> {
+  const { clock, waitMs } = options;
+  const untilMs = clock.monotonicMs() + waitMs;
+  for (;;) {
+    const lock = tryLockFolder(options);
+    if (lock) return lock;
+    if (clock.monotonicMs() >= untilMs) throw new FolderLockedError(lockedMessage(options.dataDir));
+    await clock.sleep(RETRY_MS);
+  }
+}
+
+/** Undefined when somebody holds it. @throws UnrecoverableError as `lockFolder` */
+export function tryLockFolder({
+  dataDir,
+  clock,
+  log,
+}: Omit<FolderLockOptions, 'waitMs'>): FolderLock | undefined {
+  requireUsableFolder(dataDir);
+  const handle = new BetterSqlite3(join(dataDir, LOCK_FILE), { timeout: 0 });
+  try {
+    // Locks without writing: works on a full disk too.
+    handle.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    handle.close();
+    if (error instanceof BetterSqlite3.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined;
+    throw error;
+  }
+  const holderFile = join(dataDir, HOLDER_FILE);
+  const sentence = `process ${process.pid} on host ${hostname()}, running since ${formatTimestamp(clock.wallMs())}`;
+  const tell = (text: string): void => {
+    try {
+      writeFileSync(holderFile, `${text}\n`, { mode: 0o600 });
+    } catch (error) {
+      log.warn('who holds the data folder could not be noted', { path: holderFile, error });
+    }
+  };
+  tell(sentence);
+  return {
+    tell: (detail) => tell(`${sentence}, ${detail}`),
+    release: () => {
+      if (!handle.open) return;
+      try {
+        rmSync(holderFile, { force: true });
+      } catch (error) {
+        log.warn('who held the data folder stays noted', { path: holderFile, error });
+      } finally {
+        handle.close();
+      }
+    },
+  };
+}
+
+function requireUsableFolder(dataDir: string): void {
+  const path = resolve(dataDir);
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (!statSync(path).isDirectory()) throw new Error('it is no folder');
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    // A disk without room may have some at the next try.
+    if (cause instanceof Error && 'code' in cause && ['ENOSPC', 'EDQUOT', 'EIO'].includes(String(cause.code)))
+      throw cause;
+    const user = process.getuid?.() ?? 'unknown';
+    throw new UnrecoverableError(
+      `The data folder ${path} cannot be used by user ${user} (${messageOf(cause)}). ` +
+        'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.',
+      { cause },
+    );
+  }
+}
+
+function lockedMessage(dataDir: string): string {
+  return (
+    `Another gateway uses the data folder ${resolve(dataDir)}: ${holderOf(dataDir)}. Nothing was changed. ` +
+    'Stop it first, or name another folder with GATEWAY_DATA_DIR.'
+  );
+}
+
+function holderOf(dataDir: string): string {
+  try {
+    return readFileSync(join(dataDir, HOLDER_FILE), 'utf8').trim() || 'an unknown process';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return 'an unknown process';
+    throw error;
+  }
+}

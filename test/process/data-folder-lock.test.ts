@@ -1,0 +1,58 @@
+/** Two gateways and one data folder: the second one says who is there and touches nothing. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { createGatewayHome } from '../../scripts/support/gateway-process.ts';
+import { runToEnd, startHealthy, temporaryHome } from './support.ts';
+
+/** Every file with its time of change, but for those that the running gateway writes by itself. */
+function filesOf(folder: string): Record<string, number> {
+  return Object.fromEntries(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => !/-wal$|-shm$|history\.db|telemetry-journal/.test(name))
+      .map((name) => [name, statSync(join(folder, name)).ctimeMs]),
+  );
+}
+
+describe('a second gateway on a data folder', () => {
+  test('ends with 78, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
+    const home = await temporaryHome(t);
+    const dataDir = join(home.folder, 'data');
+    const { gateway, call } = await startHealthy(t, home);
+    const made = await call('POST', '/v3/provisioning/standalone', { name: 'Battery' });
+    assert.equal(made.status, 200);
+    const link = join(home.folder, 'link');
+    symlinkSync(dataDir, link);
+    const other = await createGatewayHome();
+    t.after(() => other.remove());
+    const before = filesOf(dataDir);
+    for (const spelling of [dataDir, link, join(dataDir, '..', 'data', '.')]) {
+      const { code, stdout } = await runToEnd(other, { GATEWAY_DATA_DIR: spelling });
+      assert.equal(code, 78);
+      const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '{}') as Record<string, string>;
+      assert.equal(last['level'], 'fatal');
+      const reason = last['reason'] ?? '';
+      assert.match(reason, new RegExp(`process ${gateway.pid} on host ${hostname()}, running since 20`));
+      assert.match(reason, new RegExp(`HTTP on port ${home.environment['GATEWAY_HTTP_PORT']}`));
+      assert.match(reason, /Nothing was changed/);
+    }
+    assert.deepEqual(filesOf(dataDir), before);
+    assert.equal((await call('GET', '/v3/devices/battery')).status, 200);
+    assert.equal((await gateway.end('SIGTERM')).code, 0);
+    assert.equal(readdirSync(dataDir).includes('gateway.lock.holder'), false);
+  });
+
+  test('starts at once after the first one was killed, whoever stands in the file beside the lock', async (t) => {
+    const home = await temporaryHome(t);
+    const { gateway } = await startHealthy(t, home);
+    await gateway.end('SIGKILL');
+    assert.match(
+      readFileSync(join(home.folder, 'data', 'gateway.lock.holder'), 'utf8'),
+      new RegExp(`process ${gateway.pid}`),
+    );
+    const again = await startHealthy(t, home);
+    assert.equal((await again.call('GET', '/v3/site')).status, 200);
+  });
+});
