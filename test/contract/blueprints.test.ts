@@ -149,7 +149,9 @@ describe('an upload', () => {
   test('of profiles can be used at once, keeps the others, and comes back on both paths', async () => {
     const profile = 'blueprint_spec: profile/1.0\ndisplay_name: Quiet\n';
     const zip = await zipOf({ 'sensor/quiet.yml': profile });
-    assert.deepEqual((await post('/v3/blueprints/upload_device_profiles', zip)).body, {});
+    assert.deepEqual((await post('/v3/blueprints/upload_device_profiles', zip)).body, {
+      files: [{ path: 'sensor/quiet.yml', profile_id: 'sensor.quiet', result: 'ADDED' }],
+    });
     const using = await zipOf({ 'manifest.yml': `${GOOD}implements: [sensor.quiet, energy.battery]\n` });
     const { validation_errors: problems } = (await post(VALIDATE, using)).body as {
       validation_errors?: string[];
@@ -163,7 +165,43 @@ describe('an upload', () => {
     );
     assert.deepEqual(first, second);
     assert.ok(first?.includes('sensor/quiet.yml') && first.includes('energy/battery.yml'));
-    assert.deepEqual((await post(PROFILES, first ?? '')).body, {});
+    const again = (await post(PROFILES, first ?? '')).body as { files: { result: string }[] };
+    assert.deepEqual(new Set(again.files.map(({ result }) => result)), new Set(['UNCHANGED']));
+  });
+});
+
+describe('device profiles', () => {
+  const path = (id = ''): string => `/v3/blueprints/device_profiles${id}`;
+  const found = async (id: string): Promise<Record<string, unknown> | undefined> => {
+    const { profiles } = await gateway().ok('READONLY', 'GET', path());
+    return (profiles as Record<string, unknown>[]).find((profile) => profile['id'] === id);
+  };
+
+  test('are listed with where they come from, and an uploaded one is removed by its id', async () => {
+    const zip = await zipOf({ 'acme/loud.yml': 'blueprint_spec: profile/1.0\ndisplay_name: Loud\n' });
+    await gateway().ok('OWNER', 'POST', PROFILES, zip);
+    const { uploaded_at: uploadedAt, ...rest } = (await found('acme.loud')) ?? {};
+    assert.equal(typeof uploadedAt, 'string');
+    assert.deepEqual(rest, {
+      id: 'acme.loud',
+      path: 'acme/loud.yml',
+      source: 'UPLOADED',
+      draft: false,
+      implements: [],
+    });
+    assert.equal((await found('energy.battery'))?.['source'], 'BUILT_IN');
+    const remove = (id: string) => gateway().call('OWNER', 'DELETE', path(`/${id}`));
+    assert.equal(refusal(await remove('energy.battery')), '422 profile_built_in');
+    assert.deepEqual((await remove('acme.loud')).body, {});
+    assert.equal(refusal(await remove('acme.loud')), '404 profile_not_found');
+    assert.equal(await found('acme.loud'), undefined);
+  });
+
+  test('come in pages', async () => {
+    const page = await gateway().ok('READONLY', 'GET', path('?limit=2&offset=1'));
+    const all = await gateway().ok('READONLY', 'GET', path());
+    assert.deepEqual(page['profiles'], (all['profiles'] as unknown[]).slice(1, 3));
+    assert.equal(page['total_count'], all['total_count']);
   });
 });
 

@@ -167,6 +167,8 @@ export const EXTENSIONS: readonly string[] = [
   'revoke_token',
   'list_audit',
   'list_blueprints',
+  'list_device_profiles',
+  'remove_device_profile',
   'export_audit',
   'get_openapi',
   'get_asyncapi',

@@ -25,7 +25,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
   ],
   READONLY: words(`
     get_site list_sites list_devices get_device get_device_manifest monitor_devices
-    list_blueprints get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
+    list_blueprints list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
     get_latest_telemetry get_device_latest_telemetry query_timeseries stream_device_telemetry
     get_command_execution list_command_executions list_site_command_executions
     execute_command create_command_execution
@@ -38,7 +38,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
     create_site update_site delete_site archive_site unarchive_site
     update_device delete_device assign_blueprint generate_config
     provision_standalone_device provision_virtual_ucm provision_hardware_ucm provision_lua_device
-    upload_blueprint upload_device_profiles import_telemetry list_audit export_audit
+    upload_blueprint upload_device_profiles remove_device_profile import_telemetry list_audit export_audit
     create_rule_engine suspend_rule_engine resume_rule_engine
     create_rule update_rule update_rule_script delete_rule disable_rule enable_rule
     batch_disable_rules batch_enable_rules batch_delete_rules dry_run_rule`),

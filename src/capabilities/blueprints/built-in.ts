@@ -58,12 +58,18 @@ export function loadBuiltInProfiles(): BuiltInProfiles {
   return builtInProfiles;
 }
 
-/** Built-in profiles with uploaded ones added or in their place; an uploaded one has no earlier revision. */
+/**
+ * Built-in profiles with uploaded ones added or in their place. What an upload replaced, and what the built-in ones
+ * were before their incompatible change, stay as earlier revisions: blueprints that conform to those were published.
+ */
 export function catalogueOf(uploaded: ReadonlyMap<string, Profile>): ProfileCatalogue {
   const { profiles, earlier } = loadBuiltInProfiles();
+  const delivered = new Map([...uploaded, ...profiles]);
+  const before = new ProfileCatalogue(new Map([...delivered, ...earlier]).values());
+  const isChanged = [...uploaded.keys()].some((id) => profiles.has(id));
+  if (!isChanged) return new ProfileCatalogue(delivered.values(), before);
   const present = new Map([...profiles, ...uploaded]);
-  const before = new Map([...present, ...[...earlier].filter(([id]) => !uploaded.has(id))]);
-  return new ProfileCatalogue(present.values(), new ProfileCatalogue(before.values()));
+  return new ProfileCatalogue(present.values(), new ProfileCatalogue(delivered.values(), before));
 }
 
 function textsBelow(folder: string): ProfileFiles {

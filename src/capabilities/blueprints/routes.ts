@@ -3,7 +3,14 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { query, route, shape, type Call, type Route } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
-import { blueprintShapes, listedToWire, toWire, UPLOAD_MEDIA } from './schema.ts';
+import {
+  blueprintShapes,
+  listedToWire,
+  profileToWire,
+  toWire,
+  UPLOAD_MEDIA,
+  uploadedFileToWire,
+} from './schema.ts';
 import type { BlueprintService } from './service.ts';
 
 /** The largest zip and what a form adds to it. */
@@ -127,19 +134,40 @@ function uploadRoutes(service: BlueprintService): Route[] {
 function profileRoutes(service: BlueprintService): Route[] {
   return [
     route({
+      operation: 'list_device_profiles',
+      about: 'All device profiles by id, each with where it comes from: an extension of the interface.',
+      answer: blueprintShapes.profiles,
+      method: 'GET',
+      paths: ['/v3/blueprints/device_profiles'],
+      role: 'READONLY',
+      query: v.object({
+        limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
+        offset: query.offset(),
+      }),
+      handle: (call) => {
+        const { limit, offset } = call.query;
+        const profiles = service.profiles.list();
+        return {
+          profiles: profiles.slice(offset, offset + limit).map(profileToWire),
+          total_count: profiles.length,
+        };
+      },
+    }),
+    route({
       operation: 'download_device_profiles',
       about: 'All device profiles.',
       answer: blueprintShapes.profilesZip,
       method: 'GET',
       paths: ['/v3/blueprints/device_profiles/download', '/v3/blueprints/download_device_profiles'],
       role: 'READONLY',
-      handle: async () => zipAnswer(await service.profilesZip(), 'device-profiles.zip'),
+      handle: async () => zipAnswer(await service.profiles.zip(), 'device-profiles.zip'),
     }),
     route({
       operation: 'upload_device_profiles',
-      about: 'Adds profiles and replaces those of the same name; the others stay.',
+      about:
+        'Adds profiles and replaces those of the same path; the others stay. Answers what each file became.',
       bodyMedia: UPLOAD_MEDIA,
-      answer: shape.nothing(),
+      answer: blueprintShapes.profilesUploaded,
       method: 'POST',
       paths: ['/v3/blueprints/device_profiles/upload', '/v3/blueprints/upload_device_profiles'],
       role: 'OWNER',
@@ -147,7 +175,21 @@ function profileRoutes(service: BlueprintService): Route[] {
       bodyBytes: UPLOAD_BYTES,
       errors: ['400 invalid_body', '422 invalid_profiles'],
       handle: async (call) => {
-        await service.uploadProfiles(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes));
+        const zip = await readUpload(call, FIELD, LIMITS.http.zipBodyBytes);
+        return { files: (await service.profiles.upload(zip)).map(uploadedFileToWire) };
+      },
+    }),
+    route({
+      operation: 'remove_device_profile',
+      about:
+        'Takes an uploaded profile away; a changed one becomes the built-in one again. Blueprints that were accepted stay: an extension of the interface.',
+      answer: shape.nothing(),
+      method: 'DELETE',
+      paths: ['/v3/blueprints/device_profiles/{profile_id}'],
+      role: 'OWNER',
+      errors: ['404 profile_not_found', '409 profile_in_use', '422 profile_built_in'],
+      handle: (call) => {
+        service.profiles.remove(parameter(call, 'profile_id'));
         return {};
       },
     }),

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type MediaAnswer, shape } from '../../platform/http/index.ts';
 import { type Blueprint, BUILT_IN_BLUEPRINTS } from './model.ts';
+import type { ListedProfile, UploadedFile } from './profiles/library.ts';
 import type { ListedBlueprint } from './store.ts';
 
 export interface WireBlueprint {
@@ -26,6 +27,39 @@ const listedShape = shape.named(
   { ...EXAMPLE, source: 'UPLOADED', display_name: 'Battery', has_script: false },
 );
 
+const profileSource = v.pipe(
+  v.picklist(['BUILT_IN', 'UPLOADED', 'CHANGED']),
+  v.description('CHANGED: comes with the gateway and was replaced by an upload.'),
+);
+
+const profileShape = shape.named(
+  'DeviceProfile',
+  v.object({
+    id: v.string(),
+    path: v.pipe(v.string(), v.description('Of its file in the tree of profiles.')),
+    source: profileSource,
+    draft: v.boolean(),
+    implements: v.array(v.string()),
+    uploaded_at: v.optional(shape.instant()),
+  }),
+  {
+    id: 'energy.battery',
+    path: 'energy/battery.yml',
+    source: 'BUILT_IN',
+    draft: false,
+    implements: ['lib.energy.battery.soc'],
+  },
+);
+
+const uploadedFileShape = v.object({
+  path: v.pipe(v.string(), v.description('In the tree of profiles; of an ignored file, in the archive.')),
+  profile_id: v.optional(v.string()),
+  result: v.pipe(
+    v.picklist(['ADDED', 'CHANGED', 'RESTORED', 'UNCHANGED', 'IGNORED']),
+    v.description('RESTORED: the built-in profile is back. IGNORED: no profile file, and not stored.'),
+  ),
+});
+
 const zip = (about: string): MediaAnswer => ({
   mediaType: 'application/zip',
   about,
@@ -46,6 +80,18 @@ export const blueprintShapes = {
     ),
   }),
   blueprintZip: zip('The archive of the blueprint.'),
+  profiles: shape.listOf('profiles', profileShape),
+  profilesUploaded: v.pipe(
+    v.object({ files: v.array(uploadedFileShape) }),
+    v.examples([
+      {
+        files: [
+          { path: 'energy/battery.yml', profile_id: 'energy.battery', result: 'CHANGED' },
+          { path: 'README.md', result: 'IGNORED' },
+        ],
+      },
+    ]),
+  ),
   profilesZip: zip('All device profiles, each at the path that its name is.'),
 };
 
@@ -64,4 +110,20 @@ export function listedToWire(blueprint: ListedBlueprint): Record<string, unknown
     display_name: blueprint.displayName,
     has_script: blueprint.hasScript,
   };
+}
+
+export function profileToWire(profile: ListedProfile): Record<string, unknown> {
+  const { id, path, source, draft, uploadedAtMs } = profile;
+  return {
+    id,
+    path,
+    source,
+    draft,
+    implements: profile.implements,
+    ...(uploadedAtMs !== undefined && { uploaded_at: formatTimestamp(uploadedAtMs) }),
+  };
+}
+
+export function uploadedFileToWire({ path, profileId, result }: UploadedFile): Record<string, unknown> {
+  return { path, ...(profileId !== undefined && { profile_id: profileId }), result };
 }

@@ -5,7 +5,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { builtInFiles, builtInFingerprint, loadBuiltInBlueprints, loadBuiltInProfiles } from './built-in.ts';
+import { builtInFiles, builtInFingerprint, loadBuiltInBlueprints } from './built-in.ts';
 import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import { createWorkerCompiler, type BlueprintCompiler } from './compile-worker.ts';
 import type { CompiledManifest } from './manifest.ts';
@@ -17,8 +17,7 @@ import {
   type Blueprint,
   type Blueprints,
 } from './model.ts';
-import type { Profile } from './profiles/catalogue.ts';
-import { parseProfiles, profileIdOf, readProfileArchive } from './profiles/files.ts';
+import { ProfileLibrary } from './profiles/library.ts';
 import { compiledFiles } from './compiler/zip.ts';
 import { writeArchive } from './source/archive.ts';
 import { createBlueprintStore, type BlueprintStore, type ListedBlueprint } from './store.ts';
@@ -52,10 +51,7 @@ export interface BlueprintService extends Blueprints {
   upload(zip: Uint8Array): Promise<Blueprint>;
   /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
   zip(id: string, view: BlueprintView): Promise<Uint8Array>;
-  /** All device profiles as a tree of files. */
-  profilesZip(): Promise<Uint8Array>;
-  /** Adds profiles and replaces those of the same path, all or none. @throws invalid_body, invalid_profiles */
-  uploadProfiles(zip: Uint8Array): Promise<void>;
+  readonly profiles: ProfileLibrary;
   /** Deletes uploaded blueprints that nothing uses by the rule of `LIMITS.blueprints`; returns how many. */
   removeUnused(): number;
   /** Removes unused blueprints once a day from now on. */
@@ -73,7 +69,7 @@ class Service implements BlueprintService {
   readonly #options: BlueprintOptions;
   readonly #store: BlueprintStore;
   readonly #manifests = new Map<string, CompiledManifest>();
-  #uploadedProfiles: ReadonlyMap<string, Profile>;
+  readonly profiles: ProfileLibrary;
   readonly #compiler: BlueprintCompiler;
   #cleaning: Timer | undefined;
 
@@ -81,7 +77,7 @@ class Service implements BlueprintService {
     this.#options = options;
     this.#store = createBlueprintStore(options.database);
     this.#compiler = options.compiler ?? createWorkerCompiler(options);
-    this.#uploadedProfiles = this.#storedProfiles();
+    this.profiles = new ProfileLibrary({ ...options, store: this.#store });
   }
 
   get(id: string): Blueprint | undefined {
@@ -186,32 +182,6 @@ class Service implements BlueprintService {
     return writeArchive(builtInFiles(builtIn.name));
   }
 
-  async profilesZip(): Promise<Uint8Array> {
-    const texts = new Map([...loadBuiltInProfiles().files, ...this.#store.profiles()]);
-    return writeArchive(new Map([...texts].map(([path, text]) => [path, Buffer.from(text)])));
-  }
-
-  async uploadProfiles(zip: Uint8Array): Promise<void> {
-    const { database, clock, log } = this.#options;
-    const { files, problems: unreadable, isZip } = await readProfileArchive(zip);
-    if (!isZip) throw invalidBody('data', unreadable.join('; '));
-    if (files === undefined) throw refusal(unreadable.map(invalidProfiles));
-    const { profiles } = loadBuiltInProfiles();
-    const { profiles: parsed, problems } = parseProfiles(
-      files,
-      new Map([...profiles, ...this.#uploadedProfiles]),
-    );
-    if (problems.length > 0) throw refusal(problems.map(invalidProfiles));
-    database.transaction(() => {
-      for (const [path, text] of files) this.#store.putProfile(path, text, clock.wallMs());
-    });
-    this.#uploadedProfiles = new Map([
-      ...this.#uploadedProfiles,
-      ...parsed.map((profile) => [profile.id, profile] as const),
-    ]);
-    log.info('device profiles uploaded', { profiles: files.size });
-  }
-
   removeUnused(): number {
     const { database, log } = this.#options;
     const { unusedDays, unused } = LIMITS.blueprints;
@@ -245,23 +215,11 @@ class Service implements BlueprintService {
   async #compile(zip: Uint8Array): Promise<CompiledBlueprint> {
     const compiled = await this.#compiler.compile({
       zip,
-      profiles: this.#uploadedProfiles,
+      profiles: this.profiles.uploaded,
       checks: this.#options.checks ?? 'STRICT',
     });
     if (!compiled.isZip) throw invalidBody('data', compiled.problems.join('; '));
     return compiled;
-  }
-
-  #storedProfiles(): ReadonlyMap<string, Profile> {
-    const stored = this.#store.profiles();
-    if (stored.size === 0) return new Map();
-    const { profiles } = loadBuiltInProfiles();
-    const { profiles: parsed, problems } = parseProfiles(stored, profiles);
-    // They were valid when they were stored; a newer program may be stricter and must still start.
-    if (problems.length > 0)
-      this.#options.log.warn('uploaded device profiles are not valid any more', { problems });
-    const uploaded = new Set([...stored.keys()].map(profileIdOf));
-    return new Map(parsed.filter(({ id }) => uploaded.has(id)).map((profile) => [profile.id, profile]));
   }
 }
 
@@ -271,8 +229,4 @@ function refusal(problems: readonly Problem[]): Error {
 
 function invalidBlueprint(message: string): Problem {
   return { code: 'invalid_blueprint', message };
-}
-
-function invalidProfiles(message: string): Problem {
-  return { code: 'invalid_profiles', message };
 }

@@ -133,16 +133,21 @@ function unusedStatements(database: Database) {
 }
 
 function profileStatements(database: Database) {
-  const select = database.prepare<[], { path: string; content: string }>(
-    'SELECT path, content FROM device_profile ORDER BY path',
+  const select = database.prepare<[], { path: string; content: string; uploaded_at_ms: number }>(
+    'SELECT path, content, uploaded_at_ms FROM device_profile ORDER BY path',
   );
+  const remove = database.prepare<[string]>('DELETE FROM device_profile WHERE path = ?');
   const put = database.prepare<[string, string, number]>(
     `INSERT INTO device_profile (path, content, uploaded_at_ms) VALUES (?, ?, ?)
      ON CONFLICT (path) DO UPDATE SET content = excluded.content, uploaded_at_ms = excluded.uploaded_at_ms`,
   );
   return {
-    /** Path below the profile tree → text. */
-    profiles: (): Map<string, string> => new Map(select.all().map((row) => [row.path, row.content])),
+    /** Path below the profile tree → what was uploaded. */
+    profiles: (): Map<string, { content: string; uploadedAtMs: number }> =>
+      new Map(
+        select.all().map((row) => [row.path, { content: row.content, uploadedAtMs: row.uploaded_at_ms }]),
+      ),
+    removeProfile: (path: string): void => void remove.run(path),
     putProfile: (path: string, content: string, uploadedAtMs: number): void =>
       void put.run(path, content, uploadedAtMs),
   };

@@ -5,6 +5,9 @@ import { loadBuiltInProfiles } from '../../../src/capabilities/blueprints/built-
 import { readArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import type { BlueprintService } from '../../../src/capabilities/blueprints/index.ts';
+import type { UploadedFile } from '../../../src/capabilities/blueprints/profiles/library.ts';
+import { PUBLISHED } from './published-manifests.ts';
 import { manifestWith, startBlueprints, zipOf } from './support.ts';
 
 const HEAD = 'blueprint_spec: profile/1.0\ndisplay_name: P\n';
@@ -111,21 +114,21 @@ describe('the profiles of the gateway', () => {
 
   test('do not take what is no zip, holds no profile or a wrong one, and then change nothing', async (t) => {
     const { blueprints } = startBlueprints(t);
-    const before = await blueprints.profilesZip();
-    assert.deepEqual(await codes(blueprints.uploadProfiles(Buffer.from('x'))), [
+    const before = await blueprints.profiles.zip();
+    assert.deepEqual(await codes(blueprints.profiles.upload(Buffer.from('x'))), [
       'invalid_body: file is not a zip archive',
     ]);
-    assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf({ 'README.md': '' }))), [
+    assert.deepEqual(await codes(blueprints.profiles.upload(await zipOf({ 'README.md': '' }))), [
       'invalid_profiles: archive: no profile files',
     ]);
     assert.deepEqual(
       await codes(
-        blueprints.uploadProfiles(await zipOf({ ...flywheel, 'lib/b.yml': HEAD.replace('profile', 'x') })),
+        blueprints.profiles.upload(await zipOf({ ...flywheel, 'lib/b.yml': HEAD.replace('profile', 'x') })),
       ),
       ['invalid_profiles: lib/b.yml: blueprint_spec: must be profile/1.0'],
     );
     const large = `${HEAD}description: ${'x'.repeat(LIMITS.blueprints.profileBytes)}\n`;
-    assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf({ 'lib/a.yml': large }))), [
+    assert.deepEqual(await codes(blueprints.profiles.upload(await zipOf({ 'lib/a.yml': large }))), [
       'invalid_profiles: lib/a.yml: larger than 64 KiB',
     ]);
     const many = Object.fromEntries(
@@ -134,25 +137,25 @@ describe('the profiles of the gateway', () => {
         Buffer.alloc(LIMITS.blueprints.profileBytes),
       ]),
     );
-    assert.deepEqual(await codes(blueprints.uploadProfiles(await zipOf(many))), [
+    assert.deepEqual(await codes(blueprints.profiles.upload(await zipOf(many))), [
       'invalid_profiles: archive: unpacked size exceeds 4 MiB',
     ]);
-    assert.deepEqual(await blueprints.profilesZip(), before);
+    assert.deepEqual(await blueprints.profiles.zip(), before);
   });
 
   test('come as one tree of files, which can be uploaded again', async (t) => {
     const { blueprints } = startBlueprints(t);
-    const zip = await blueprints.profilesZip();
+    const zip = await blueprints.profiles.zip();
     const { files } = await readArchive(zip);
     assert.equal(files?.size, 90);
     assert.ok(files?.has('energy/battery_inverter/1_phase.yml'));
-    await blueprints.uploadProfiles(zip);
-    assert.deepEqual(await blueprints.profilesZip(), zip);
+    await blueprints.profiles.upload(zip);
+    assert.deepEqual(await blueprints.profiles.zip(), zip);
   });
 
   test('are found in the zip of a whole repository, whose hidden folders and other files mean nothing', async (t) => {
     const { blueprints } = startBlueprints(t);
-    await blueprints.uploadProfiles(
+    await blueprints.profiles.upload(
       await zipOf({
         'profiles-main/.github/workflows/check.yml': 'on: push',
         'profiles-main/.yamllint.yml': '- no profile',
@@ -169,7 +172,7 @@ describe('the profiles of the gateway', () => {
     const { blueprints, restart } = startBlueprints(t);
     const zip = await zipOf({ 'manifest.yml': usesNew });
     assert.deepEqual(await blueprints.validate(zip), ['implements[0]: unknown profile "energy.flywheel"']);
-    await blueprints.uploadProfiles(await zipOf(flywheel));
+    await blueprints.profiles.upload(await zipOf(flywheel));
     for (const service of [blueprints, restart()]) {
       const { id } = await service.upload(zip);
       assert.deepEqual(service.manifest(id).implements, ['energy.flywheel']);
@@ -177,9 +180,115 @@ describe('the profiles of the gateway', () => {
     }
   });
 
-  test('replace those of the same path and leave the others', async (t) => {
+  const results = (files: UploadedFile[]): Record<string, string> =>
+    Object.fromEntries(
+      files.map(({ path, profileId, result }) => [path, `${result} ${profileId ?? ''}`.trim()]),
+    );
+  const sources = (blueprints: BlueprintService): Record<string, string> =>
+    Object.fromEntries(
+      blueprints.profiles
+        .list()
+        .filter(({ source }) => source !== 'BUILT_IN')
+        .map(({ id, source }) => [id, source]),
+    );
+
+  test('stay built in when the download is uploaded unchanged, and published blueprints stay good', async (t) => {
+    const { blueprints, restart } = startBlueprints(t);
+    const files = await blueprints.profiles.upload(await blueprints.profiles.zip());
+    assert.deepEqual(new Set(files.map(({ result }) => result)), new Set(['UNCHANGED']));
+    for (const service of [blueprints, restart()]) {
+      assert.deepEqual(sources(service), {});
+      for (const text of Object.values(PUBLISHED))
+        assert.deepEqual(await service.validate(await zipOf({ 'manifest.yml': text })), []);
+    }
+  });
+
+  test('keep every revision that was delivered when all of them are uploaded changed', async (t) => {
+    const { blueprints, restart } = startBlueprints(t);
+    const { files: tree } = await readArchive(await blueprints.profiles.zip());
+    const changed = Object.fromEntries(
+      [...(tree ?? [])].map(([path, text]) => [path, `# of ours\n${text?.toString('utf8') ?? ''}`]),
+    );
+    const files = await blueprints.profiles.upload(await zipOf(changed));
+    assert.deepEqual(new Set(files.map(({ result }) => result)), new Set(['CHANGED']));
+    for (const service of [blueprints, restart()])
+      for (const text of Object.values(PUBLISHED))
+        assert.deepEqual(await service.validate(await zipOf({ 'manifest.yml': text })), []);
+  });
+
+  test('are told apart, and what each file became is answered', async (t) => {
+    const { blueprints, restart } = startBlueprints(t);
+    const soc = 'lib/energy/battery/soc.yml';
+    const mine = `${HEAD}telemetry: {soc: {display_name: S, type: float, unit: '%'}}\n`;
+    const first = await zipOf({ ...flywheel, [soc]: mine, 'README.md': 'text' });
+    assert.deepEqual(results(await blueprints.profiles.upload(first)), {
+      'energy/flywheel.yml': 'ADDED energy.flywheel',
+      [soc]: 'CHANGED lib.energy.battery.soc',
+      'README.md': 'IGNORED',
+    });
+    const expected = { 'energy.flywheel': 'UPLOADED', 'lib.energy.battery.soc': 'CHANGED' };
+    assert.deepEqual(sources(blueprints), expected);
+    assert.deepEqual(sources(restart()), expected);
+    const builtIn = loadBuiltInProfiles().files.get(soc) ?? '';
+    assert.deepEqual(
+      results(await blueprints.profiles.upload(await zipOf({ ...flywheel, [soc]: builtIn }))),
+      {
+        'energy/flywheel.yml': 'UNCHANGED energy.flywheel',
+        [soc]: 'RESTORED lib.energy.battery.soc',
+      },
+    );
+    assert.deepEqual(sources(restart()), { 'energy.flywheel': 'UPLOADED' });
+  });
+
+  test('are removed one by one, those that come with the gateway never', async (t) => {
+    const { blueprints, restart } = startBlueprints(t);
+    const before = await blueprints.profiles.zip();
+    const soc = 'lib/energy/battery/soc.yml';
+    await blueprints.profiles.upload(
+      await zipOf({
+        ...flywheel,
+        'energy/twin.yml': `${HEAD}implements: [energy.flywheel]\n`,
+        [soc]: `${HEAD}telemetry: {soc: {display_name: S, type: float, unit: '%'}}\n`,
+      }),
+    );
+    const refusal = (id: string): Promise<string[]> =>
+      codes(Promise.resolve().then(() => blueprints.profiles.remove(id)));
+    assert.deepEqual(await refusal('energy.none'), [
+      'profile_not_found: There is no device profile "energy.none".',
+    ]);
+    assert.deepEqual(await refusal('energy.battery'), [
+      'profile_built_in: The device profile "energy.battery" comes with the gateway and is not changed; there is nothing to remove.',
+    ]);
+    assert.deepEqual(await refusal('energy.flywheel'), [
+      'profile_in_use: The device profile "energy.flywheel" is implemented by energy.twin: remove that first.',
+    ]);
+    for (const id of ['energy.twin', 'energy.flywheel', 'lib.energy.battery.soc'])
+      blueprints.profiles.remove(id);
+    for (const service of [blueprints, restart()]) {
+      assert.deepEqual(sources(service), {});
+      assert.deepEqual(await service.profiles.zip(), before);
+    }
+  });
+
+  test('of a vendor keep the name of his folder, and the folder of a repository is none', async (t) => {
+    const cases: [path: string, id: string][] = [
+      ['acme/flywheel.yml', 'acme.flywheel'],
+      ['acme/storage/flywheel.yml', 'acme.storage.flywheel'],
+      ['lib/flywheel.yml', 'lib.flywheel'],
+      ['profiles-main/acme/flywheel.yml', 'acme.flywheel'],
+      ['profiles/energy/flywheel.yml', 'energy.flywheel'],
+      ['flywheel.yml', 'flywheel'],
+    ];
+    for (const [path, id] of cases) {
+      const { blueprints } = startBlueprints(t);
+      await blueprints.profiles.upload(await zipOf({ [path]: flywheel['energy/flywheel.yml'] }));
+      assert.deepEqual(sources(blueprints), { [id]: 'UPLOADED' }, path);
+    }
+  });
+
+  test('replace those of the same path, keep what they replaced good and leave the others', async (t) => {
     const { blueprints } = startBlueprints(t);
-    await blueprints.uploadProfiles(
+    await blueprints.profiles.upload(
       await zipOf({
         'lib/energy/battery/soc.yml': `${HEAD}telemetry: {soc: {display_name: S, type: float, unit: '%'}}\n`,
       }),
@@ -192,11 +301,12 @@ describe('the profiles of the gateway', () => {
           ),
         }),
       );
-    assert.deepEqual(await lists('battery_soc'), [
+    assert.deepEqual(await lists('charge'), [
       'implements[0]: profile "lib.energy.battery.soc" requires telemetry "soc"',
     ]);
     assert.deepEqual(await lists('soc'), []);
-    assert.equal((await readArchive(await blueprints.profilesZip())).files?.size, 90);
+    assert.deepEqual(await lists('battery_soc'), []);
+    assert.equal((await readArchive(await blueprints.profiles.zip())).files?.size, 90);
   });
 
   test('uploaded twice lead to the same compiled blueprint, byte for byte', async (t) => {
@@ -204,8 +314,8 @@ describe('the profiles of the gateway', () => {
     const zip = await zipOf({ 'manifest.yml': usesNew });
     const compiled: Uint8Array[] = [];
     for (let round = 0; round < 2; round++) {
-      await blueprints.uploadProfiles(await zipOf(flywheel));
-      await blueprints.uploadProfiles(await blueprints.profilesZip());
+      await blueprints.profiles.upload(await zipOf(flywheel));
+      await blueprints.profiles.upload(await blueprints.profiles.zip());
       compiled.push(await blueprints.zip((await blueprints.upload(zip)).id, 'COMPILED'));
     }
     assert.deepEqual(compiled[1], compiled[0]);

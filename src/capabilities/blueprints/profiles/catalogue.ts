@@ -37,7 +37,7 @@ export interface DeclaredMember extends ProfileMember {
 export class ProfileCatalogue {
   /**
    * The same ids with the content they had before an incompatible change. Published blueprints were written
-   * for either, so conforming to one of the two is enough.
+   * for either, so conforming to one of all revisions is enough.
    */
   readonly earlier: ProfileCatalogue | undefined;
   readonly #profiles: ReadonlyMap<string, Profile>;
@@ -47,6 +47,11 @@ export class ProfileCatalogue {
   constructor(profiles: Iterable<Profile>, earlier?: ProfileCatalogue) {
     this.#profiles = new Map([...profiles].map((profile) => [profile.id, profile]));
     this.earlier = earlier;
+  }
+
+  /** This one and those before it, latest first. */
+  get revisions(): ProfileCatalogue[] {
+    return [this, ...(this.earlier?.revisions ?? [])];
   }
 
   get(id: string): Profile | undefined {

@@ -64,12 +64,12 @@ export function conformance(
   path: string,
   entries: readonly ProfileEntry[],
 ): Conformance {
-  const problems = membersProblems(catalogue, listed, path, entries);
-  if (problems.length === 0 || catalogue.earlier === undefined) return { catalogue, problems };
-  const { earlier } = catalogue;
-  if (membersProblems(earlier, listed, path, entries).length === 0)
-    return { catalogue: earlier, problems: [] };
-  return { catalogue, problems };
+  const judged = catalogue.revisions.map((revision) => ({
+    catalogue: revision,
+    problems: membersProblems(revision, listed, path, entries),
+  }));
+  // Of none, the latest revision is the one to be told about.
+  return judged.find(({ problems }) => problems.length === 0) ?? judged[0] ?? { catalogue, problems: [] };
 }
 
 const NOUN: Record<MemberSection, string> = {

@@ -18,29 +18,47 @@ import { ProfileCatalogue, type Profile, type ProfileMember } from './catalogue.
 export type ProfileFiles = ReadonlyMap<string, string>;
 
 export type ReadProfiles =
-  | { files: ProfileFiles; problems?: undefined; isZip: true }
-  | { files?: undefined; problems: string[]; isZip: boolean };
+  | { files: ProfileFiles; ignored: string[]; problems?: undefined; isZip: true }
+  | { files?: undefined; ignored?: undefined; problems: string[]; isZip: boolean };
 
-/** The profile files of a zip; other files are ignored. */
+/** First folders of the built-in tree: they carry meaning and are no wrapping (section 14.1). */
+const TREE_FOLDERS = new Set(['lib', 'energy', 'sensor']);
+const PROFILE_FOLDER = /^[a-z0-9_]+$/;
+
+/**
+ * The one folder of a repository around the tree is wrapping: its name cannot stand in an id, or the known folders
+ * are below it. Any other is a vendor's own, whose name belongs to the ids.
+ */
+function isWrapping(top: string, paths: readonly string[]): boolean {
+  if (TREE_FOLDERS.has(top)) return false;
+  return !PROFILE_FOLDER.test(top) || paths.some((path) => TREE_FOLDERS.has(path.split('/', 1)[0] ?? ''));
+}
+
+/** The profile files of a zip, and the paths of the other files. */
 export async function readProfileArchive(zip: Uint8Array): Promise<ReadProfiles> {
   const archive = await readArchive(zip, {
     unpackedBytes: LIMITS.blueprints.profileTreeBytes,
     entries: LIMITS.blueprints.entries,
     fileBytes: LIMITS.blueprints.profileBytes,
+    isWrapping,
   });
   if (archive.files === undefined) return { problems: [archive.problem], isZip: archive.isZip };
   const files = new Map<string, string>();
   const problems: string[] = [];
+  const ignored: string[] = [];
   for (const [path, content] of archive.files) {
     // Beside the tree a repository has workflows and settings of its tools, in hidden folders and files.
-    if (!path.endsWith('.yml') || path.split('/').some((name) => name.startsWith('.'))) continue;
+    if (!path.endsWith('.yml') || path.split('/').some((name) => name.startsWith('.'))) {
+      ignored.push(path);
+      continue;
+    }
     const text = content === null ? undefined : textOfUtf8(content);
     if (content === null) problems.push(`${path}: larger than ${LIMITS.blueprints.profileBytes / 1_024} KiB`);
     else if (text === undefined) problems.push(`${path}: not valid UTF-8`);
     else files.set(path, text);
   }
   if (files.size === 0 && problems.length === 0) problems.push('archive: no profile files');
-  return problems.length > 0 ? { problems, isZip: true } : { files, isZip: true };
+  return problems.length > 0 ? { problems, isZip: true } : { files, ignored, isZip: true };
 }
 
 export interface ParsedProfiles {
@@ -52,6 +70,10 @@ const PATH = /^(?:[a-z0-9_]+\/)*[a-z0-9_]+\.yml$/;
 
 export function profileIdOf(path: string): string {
   return path.replace(/\.yml$/, '').replaceAll('/', '.');
+}
+
+export function pathOfProfile(id: string): string {
+  return `${id.replaceAll('.', '/')}.yml`;
 }
 
 /** Parses the files; `present` are the profiles that stay and may be implemented by the new ones. */

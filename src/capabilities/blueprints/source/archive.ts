@@ -13,6 +13,8 @@ export interface ArchiveLimits {
   entries: number;
   /** A larger file counts, but its content is not kept. */
   fileBytes: number;
+  /** Whether one folder around everything is wrapping, given its name and the paths in it. Default: always. */
+  isWrapping?: (top: string, paths: readonly string[]) => boolean;
 }
 
 /** Files of an archive: path from the root, with `/` → content, or `null` for one too large to be of use. */
@@ -72,7 +74,7 @@ async function readEntries(zip: ZipFile, limits: ArchiveLimits): Promise<Archive
     unpackedBytes += entry.uncompressedSize;
     files.set(path, content);
   }
-  return withoutTopFolder(files);
+  return withoutTopFolder(files, limits.isWrapping);
 }
 
 /** The normalised path, or undefined for an entry that is skipped. */
@@ -134,16 +136,20 @@ async function readContent(
 }
 
 /** One common top folder around everything is taken off, unless a file stands beside it. */
-function withoutTopFolder(files: ArchiveFiles): ArchiveFiles {
+function withoutTopFolder(files: ArchiveFiles, isWrapping: ArchiveLimits['isWrapping']): ArchiveFiles {
   const tops = new Set([...files.keys()].map((path) => path.split('/', 1)[0] ?? ''));
   const [top] = tops;
   if (tops.size !== 1 || top === undefined || files.has(top)) return files;
-  if (PROFILE_FOLDERS.has(top) && !files.has(`${top}/manifest.yml`)) return files;
-  return new Map([...files].map(([path, content]) => [path.slice(top.length + 1), content]));
+  const inside = [...files].map(([path, content]) => [path.slice(top.length + 1), content] as const);
+  if (
+    isWrapping?.(
+      top,
+      inside.map(([path]) => path),
+    ) === false
+  )
+    return files;
+  return new Map(inside);
 }
-
-/** First folders of the profile tree: they carry meaning and are no wrapping (section 14.1). */
-const PROFILE_FOLDERS = new Set(['lib', 'energy', 'sensor']);
 
 function tooLarge(limits: ArchiveLimits): string {
   return `unpacked size exceeds ${limits.unpackedBytes / 1_048_576} MiB`;

@@ -14,7 +14,9 @@ export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalo
   let isComplete = true;
   for (const field of ['implements', 'implements_draft']) {
     for (const [path, id] of listed(field, manifest.get(field))) {
-      const profile = catalogue.get(id) ?? catalogue.earlier?.get(id);
+      const profile = catalogue.revisions
+        .map((revision) => revision.get(id))
+        .find((found) => found !== undefined);
       if (profile === undefined) lenient.add(path, `unknown profile "${id}"`);
       else if (profile.draft && field === 'implements')
         problems.add(path, `profile "${id}" is a draft; list it in implements_draft`);
@@ -34,7 +36,7 @@ function checkReferences(
   unlisted: Problems,
 ): void {
   const covered = new Set(
-    known.flatMap((id) => [...catalogue.closure(id), ...(catalogue.earlier?.closure(id) ?? [])]),
+    known.flatMap((id) => catalogue.revisions.flatMap((revision) => revision.closure(id))),
   );
   for (const section of ['properties', 'telemetry', 'commands']) {
     for (const [key, value] of sectionOf(context.manifest.get(section))) {
