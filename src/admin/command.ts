@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLocalAudit } from '../capabilities/audit/index.ts';
-import { type Auth, createAuth } from '../capabilities/auth/index.ts';
+import { Auth } from '../capabilities/auth/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import { type Clock, createSystemClock } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
@@ -92,7 +92,7 @@ async function withState<Result>(
   const { dataDir } = config;
   const database = openState({ dataDir, clock, log });
   try {
-    const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir });
+    const auth = new Auth({ database, clock, log, metrics: createMetrics(), dataDir });
     return await work({ database, auth, record: createLocalAudit({ database, clock }) });
   } finally {
     database.close();

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { createAppliance, createBackups } from '../capabilities/appliance/index.ts';
 import { createAudit } from '../capabilities/audit/index.ts';
-import { createAuth } from '../capabilities/auth/index.ts';
+import { Auth } from '../capabilities/auth/index.ts';
 import { createBlueprints } from '../capabilities/blueprints/index.ts';
 import { createCommands } from '../capabilities/commands/index.ts';
 import { createConnectivity } from '../capabilities/connectivity/index.ts';
@@ -77,7 +77,7 @@ function buildRecords(
     defaultName: config.siteName ?? hostname,
     defaultTimezone: config.siteTimezone,
   });
-  const auth = createAuth({ ...base, dataDir: config.dataDir });
+  const auth = new Auth({ ...base, dataDir: config.dataDir });
   auth.start();
   started('auth', () => auth.stop());
   const audit = createAudit({ ...base, commits: stateCommits });

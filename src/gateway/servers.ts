@@ -89,7 +89,7 @@ function anonymousPrincipal(role: 'READONLY'): Principal {
 }
 
 function closeRevokedStreams(auth: Auth, http: Http): void {
-  auth.events.on('token_revoked', 'http', ({ rateKey }) =>
-    http.closeStreams((principal) => principal.rateKey === rateKey, 'the token was revoked'),
+  auth.events.on('token_revoked', 'http', ({ tokenId }) =>
+    http.closeStreams((principal) => principal.tokenId === tokenId, 'the token was revoked'),
   );
 }

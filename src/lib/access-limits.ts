@@ -8,6 +8,8 @@ export const AUTH_LIMITS = {
   users: 100,
   /** G: integrations, scripts and phones of one site; all are looked through when one is revoked. */
   tokens: 1_000,
+  /** G: of these, what one person or one program and those it made tokens for may have. */
+  tokensPerPerson: 100,
   /** C issue: least length; the greatest bounds the work of hashing. */
   passwordLengthMin: 8,
   passwordLengthMax: 256,
@@ -16,6 +18,8 @@ export const AUTH_LIMITS = {
   argon2Passes: 2,
   /** G: one hash at a time, for its memory; so many wait for their turn. */
   hashesWaiting: 16,
+  /** G: and so many more of people who have logged in from their address before. */
+  hashesWaitingKnown: 16,
   /** G: mistyped passwords of an address before its next attempts are delayed. */
   failuresWithoutDelay: 3,
   /** G: the delay doubles from 1 s to this; some 8 000 guesses a day. */
@@ -24,8 +28,18 @@ export const AUTH_LIMITS = {
   failureForgottenMs: 900_000,
   /** G: attempts of one address that wait at once. */
   attemptsPerAddress: 4,
-  /** G: addresses with failures remembered; the one that failed longest ago is forgotten. */
+  /** G: addresses, and accounts, with failures remembered; the one that failed longest ago is forgotten. */
   addresses: 1_000,
+  /** G: of an address with failures, accounts whose success forgives their own. */
+  accountsPerAddress: 16,
+  /** G: wrong passwords of an account from all strange addresses before strange addresses wait at it. */
+  accountFailuresWithoutDelay: 20,
+  /** G: then one attempt a second, so that an honest newcomer gets through and 86 400 guesses a day remain. */
+  accountFailureDelayMs: 1_000,
+  /** G: strange addresses that wait at one account at once. */
+  attemptsPerAccount: 64,
+  /** G: addresses of a person that count as known: where that person has logged in, the latest ones. */
+  knownAddressesPerUser: 16,
   /** G: what another process revoked ends open streams within this. */
   sweepIntervalMs: 1_000,
   /** G: last use of a token is exact to this, for the sake of the flash card. */

@@ -1,7 +1,7 @@
 /** Site and access behind the real HTTP side, without a socket, on a real state.db. */
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Auth, authRoutes, createAuth, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import { Auth, authRoutes, type IssuableRole } from '../../src/capabilities/auth/index.ts';
 import { type Audit, auditRoutes, createAudit } from '../../src/capabilities/audit/index.ts';
 import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
 import type { Limits } from '../../src/lib/limits.ts';
@@ -70,7 +70,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
   test.after(() => database.close());
   const metrics = createMetrics();
   const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
-  const auth = createAuth({ database, clock, log, metrics, dataDir });
+  const auth = new Auth({ database, clock, log, metrics, dataDir });
   const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
   const audit = createAudit({ database, commits, clock, log, metrics, ...options.audit });
   audit.start();
@@ -144,7 +144,7 @@ export async function claimed(
 ): Promise<{ api: Api; token: string; userId: string; ended: string[] }> {
   const api = startApi(test, options);
   const ended: string[] = [];
-  api.auth.events.on('token_revoked', 'test', ({ rateKey }) => ended.push(rateKey));
+  api.auth.events.on('token_revoked', 'test', ({ tokenId }) => ended.push(tokenId));
   const answer = await api.call(null, 'POST', '/v3/auth/claim', {
     claim_code: api.auth.claimCode(),
     password: PASSWORD,

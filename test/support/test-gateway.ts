@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
-import { createAuth, ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import { Auth, ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
 import { createGateway, type Gateway, type Started } from '../../src/gateway.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { type Config, loadConfig } from '../../src/platform/config/index.ts';
@@ -290,7 +290,7 @@ function createTokens(
   const path = join(dataDir, 'state.db');
   const database = openDatabase({ path, migrationsDir: join(MIGRATIONS_DIR, 'state'), clock, log });
   try {
-    const auth = createAuth({ database, clock, log, metrics: createMetrics(), dataDir });
+    const auth = new Auth({ database, clock, log, metrics: createMetrics(), dataDir });
     const entries = ISSUABLE_ROLES.map((role) => [role, auth.tokens.create({ name: role, role }).text]);
     return Object.fromEntries(entries) as Record<IssuableRole, string>;
   } finally {

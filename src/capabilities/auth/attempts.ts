@@ -1,7 +1,12 @@
 /**
- * Slows guessing down without locking anybody out: after a few failures, the attempts of that address wait
- * before they are judged, one after the other. Other addresses do not notice, open sessions and tokens
- * neither, and the right password always gets in.
+ * Slows guessing down without locking anybody out. Attempts are judged one after the other:
+ *
+ * - of an account from an address that has proved to be its own: by themselves, whatever others do;
+ * - of all others: by their address, and those of one account by the account too, so that neither many accounts
+ *   from one address nor one account from many addresses are tried faster.
+ *
+ * After a few failures the next attempt waits. A success forgives the failures of its own account and address,
+ * not those at other accounts. Open sessions and tokens never notice. Everything is in memory and bounded.
  */
 import { GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -9,106 +14,216 @@ import type { Clock } from '../../platform/clock/index.ts';
 
 const FIRST_DELAY_MS = 1_000;
 
-export interface Attempts {
-  /**
-   * Runs `judge` when it is the turn of the address; an undefined result is a failure.
-   * @throws GatewayError too_many_requests (429) when too many of it wait, unavailable (503) when the caller
-   *   leaves, or the gateway stops, while it waits
-   */
-  run<Result>(
-    caller: { address: string; signal: AbortSignal },
-    judge: () => Promise<Result | undefined>,
-  ): Promise<Result | undefined>;
+/** What is tried from where; `signal` ends its waiting. */
+export interface Attempt {
+  /** As `addressKey` makes it. */
+  readonly address: string;
+  /** Id of the user, or the name that was typed for one who does not exist. */
+  readonly account: string;
+  readonly signal: AbortSignal;
 }
 
-interface Address {
+/** How the attempts of one address, account, or both, are paced. */
+interface Pace {
+  /** Failures before the next attempt waits. */
+  readonly freeFailures: number;
+  /** The delay doubles from 1 s to this. */
+  readonly delayMaxMs: number;
+  /** Attempts that wait at once. */
+  readonly places: number;
+}
+
+interface Lane {
   failures: number;
   failedAtMs: number;
   waiting: number;
   turn: Promise<unknown>;
+  /** Of these failures, those at each account, for its success to forgive. */
+  readonly byAccount: Map<string, number>;
 }
 
-export function createAttempts(options: { clock: Clock; limits: Limits['auth'] }): Attempts {
-  const { clock, limits } = options;
-  /** The one that failed longest ago is first. */
-  const addresses = new Map<string, Address>();
+export class Attempts {
+  readonly #clock: Clock;
+  readonly #limits: Limits['auth'];
+  readonly #addresses = new Map<string, Lane>();
+  readonly #accounts = new Map<string, Lane>();
+  /** By account and address: one that the account has logged in from. */
+  readonly #known = new Map<string, Map<string, Lane>>();
+  readonly #addressPace: Pace;
+  readonly #accountPace: Pace;
 
-  function entryOf(name: string): Address {
-    let entry = addresses.get(name);
-    if (!entry) {
-      entry = { failures: 0, failedAtMs: clock.monotonicMs(), waiting: 0, turn: Promise.resolve() };
-      addresses.set(name, entry);
-      for (const [other, { waiting }] of addresses) {
-        if (addresses.size <= limits.addresses) break;
-        if (waiting === 0 && other !== name) addresses.delete(other);
-      }
+  constructor({ clock, limits }: { clock: Clock; limits: Limits['auth'] }) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#addressPace = {
+      freeFailures: limits.failuresWithoutDelay,
+      delayMaxMs: limits.failureDelayMaxMs,
+      places: limits.attemptsPerAddress,
+    };
+    this.#accountPace = {
+      freeFailures: limits.accountFailuresWithoutDelay,
+      delayMaxMs: limits.accountFailureDelayMs,
+      places: limits.attemptsPerAccount,
+    };
+  }
+
+  /**
+   * Runs `judge` when it is the turn of the attempt; an undefined result is a failure. `isKnown` tells that the
+   * account has logged in from this address before.
+   * @throws GatewayError too_many_requests (429) when too many wait, unavailable (503) when the caller leaves, or
+   *   the gateway stops, while it waits
+   */
+  run<Result>(
+    attempt: Attempt,
+    judge: (isKnown: boolean) => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
+    const own = this.#known.get(attempt.account)?.get(attempt.address);
+    return own ? this.#runKnown(own, attempt, judge) : this.#runUnknown(attempt, judge);
+  }
+
+  #runKnown<Result>(
+    lane: Lane,
+    attempt: Attempt,
+    judge: (isKnown: boolean) => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
+    return this.#inTurn(lane, this.#addressPace, attempt.signal, async () => {
+      const result = await judge(true);
+      if (result === undefined) this.#fail(lane, attempt.account);
+      else lane.failures = 0;
+      this.#remember(attempt, lane);
+      return result;
+    });
+  }
+
+  #runUnknown<Result>(
+    attempt: Attempt,
+    judge: (isKnown: boolean) => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
+    const { account, address, signal } = attempt;
+    const fromAddress = this.#laneOf(this.#addresses, address);
+    return this.#inTurn(fromAddress, this.#addressPace, signal, () => {
+      const atAccount = this.#laneOf(this.#accounts, account);
+      return this.#inTurn(atAccount, this.#accountPace, signal, async () => {
+        const result = await judge(false);
+        if (result === undefined) {
+          this.#fail(fromAddress, account);
+          this.#fail(atAccount, account);
+          moveToEnd(this.#addresses, address, fromAddress);
+          moveToEnd(this.#accounts, account, atAccount);
+        } else {
+          fromAddress.failures -= fromAddress.byAccount.get(account) ?? 0;
+          fromAddress.byAccount.delete(account);
+          this.#remember(attempt, this.#newLane());
+        }
+        return result;
+      });
+    });
+  }
+
+  /** Notes that the account logs in from this address; the one it used longest ago is forgotten. */
+  #remember({ account, address }: Attempt, lane: Lane): void {
+    const addresses = this.#known.get(account) ?? new Map<string, Lane>();
+    moveToEnd(addresses, address, lane);
+    dropOldest(addresses, this.#limits.knownAddressesPerUser, address);
+    moveToEnd(this.#known, account, addresses);
+    dropOldest(this.#known, this.#limits.users, account);
+  }
+
+  #newLane(): Lane {
+    return {
+      failures: 0,
+      failedAtMs: this.#clock.monotonicMs(),
+      waiting: 0,
+      turn: Promise.resolve(),
+      byAccount: new Map(),
+    };
+  }
+
+  #laneOf(lanes: Map<string, Lane>, name: string): Lane {
+    let lane = lanes.get(name);
+    if (!lane) {
+      lane = this.#newLane();
+      lanes.set(name, lane);
+      dropOldest(lanes, this.#limits.addresses, name, ({ waiting }) => waiting === 0);
     }
-    if (clock.monotonicMs() - entry.failedAtMs >= limits.failureForgottenMs) entry.failures = 0;
-    return entry;
+    return lane;
   }
 
-  /** Until the next attempt is judged, counted from the last failure. */
-  function remainingMs({ failures, failedAtMs }: Address): number {
-    const counted = failures - limits.failuresWithoutDelay;
-    if (counted < 0) return 0;
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** counted, limits.failureDelayMaxMs);
-    return failedAtMs + delayMs - clock.monotonicMs();
+  #fail(lane: Lane, account: string): void {
+    lane.failures++;
+    lane.failedAtMs = this.#clock.monotonicMs();
+    const { byAccount } = lane;
+    if (byAccount.has(account) || byAccount.size < this.#limits.accountsPerAddress)
+      byAccount.set(account, (byAccount.get(account) ?? 0) + 1);
   }
 
-  async function untilTurn(entry: Address, signal: AbortSignal): Promise<void> {
+  /** Runs the work of a lane one after the other, each when its delay is over. */
+  async #inTurn<Result>(
+    lane: Lane,
+    pace: Pace,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    if (lane.waiting >= pace.places) throw this.#tooMany();
+    lane.waiting++;
+    const result = lane.turn.then(async () => {
+      await this.#untilDue(lane, pace, signal);
+      return work();
+    });
+    // The next one waits for the end of this one, however it ends.
+    lane.turn = result.catch((error: unknown) => error);
+    try {
+      return await result;
+    } finally {
+      lane.waiting--;
+    }
+  }
+
+  async #untilDue(lane: Lane, pace: Pace, signal: AbortSignal): Promise<void> {
     try {
       signal.throwIfAborted();
-      const waitMs = remainingMs(entry);
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      const waitMs = this.#remainingMs(lane, pace);
+      if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
       throw gatewayError('unavailable', 'unavailable', 'The attempt was given up.', undefined, error);
     }
   }
 
-  async function judgeInTurn<Result>(
-    name: string,
-    entry: Address,
-    signal: AbortSignal,
-    judge: () => Promise<Result | undefined>,
-  ): Promise<Result | undefined> {
-    await untilTurn(entry, signal);
-    const result = await judge();
-    addresses.delete(name);
-    if (result === undefined) {
-      entry.failures++;
-      entry.failedAtMs = clock.monotonicMs();
-      addresses.set(name, entry);
-    } else if (entry.waiting > 1) {
-      entry.failures = 0;
-      addresses.set(name, entry);
+  /** Until the next attempt is judged, counted from the last failure. */
+  #remainingMs(lane: Lane, { freeFailures, delayMaxMs }: Pace): number {
+    const sinceMs = this.#clock.monotonicMs() - lane.failedAtMs;
+    if (sinceMs >= this.#limits.failureForgottenMs) {
+      lane.failures = 0;
+      lane.byAccount.clear();
     }
-    return result;
+    const counted = lane.failures - freeFailures;
+    return counted < 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** counted, delayMaxMs) - sinceMs;
   }
 
-  return {
-    run: async ({ address, signal }, judge) => {
-      const entry = entryOf(address);
-      if (entry.waiting >= limits.attemptsPerAddress)
-        throw new GatewayError(
-          'rate_limited',
-          [
-            {
-              code: 'too_many_requests',
-              message: 'Too many failed logins from this address; wait a little.',
-            },
-          ],
-          { retryAfterS: Math.ceil(limits.failureDelayMaxMs / 1_000) },
-        );
-      entry.waiting++;
-      const result = entry.turn.then(() => judgeInTurn(address, entry, signal, judge));
-      // The next one waits for the end of this one, however it ends.
-      entry.turn = result.catch((error: unknown) => error);
-      try {
-        return await result;
-      } finally {
-        entry.waiting--;
-      }
-    },
-  };
+  #tooMany(): GatewayError {
+    return new GatewayError(
+      'rate_limited',
+      [{ code: 'too_many_requests', message: 'Too many failed logins; wait a little.' }],
+      { retryAfterS: Math.ceil(this.#limits.failureDelayMaxMs / 1_000) },
+    );
+  }
+}
+
+function moveToEnd<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+}
+
+/** Keeps `kept` entries: the first ones go, as far as they may. */
+function dropOldest<Value>(
+  map: Map<string, Value>,
+  kept: number,
+  except: string,
+  mayGo: (value: Value) => boolean = () => true,
+): void {
+  for (const [key, value] of map) {
+    if (map.size <= kept) return;
+    if (key !== except && mayGo(value)) map.delete(key);
+  }
 }

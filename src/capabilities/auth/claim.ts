@@ -19,59 +19,54 @@ export interface ClaimOptions {
   random: (sizeBytes: number) => Buffer;
 }
 
-export interface Claim {
-  isClaimed(): boolean;
-  /** The code that is valid now, as long as its file is there; undefined when the box is claimed. */
-  code(): string | undefined;
+export class Claim {
+  readonly #options: ClaimOptions;
+  /** Holds the code while there is one. */
   readonly file: string;
+
+  constructor(options: ClaimOptions) {
+    this.#options = options;
+    this.file = `${options.dataDir}/claim-code`;
+  }
+
+  /** True once an installer has a password. */
+  isClaimed(): boolean {
+    return this.#options.store.users.countUsable('INSTALLER') > 0;
+  }
+
+  /** The code that is valid now, as long as its file is there; undefined when the box is claimed. */
+  code(): string | undefined {
+    const written = readPrivateFile(this.file)?.trim();
+    return written !== undefined && this.fits(written) ? written : undefined;
+  }
+
   /** True for the code that is valid now. */
-  fits(typed: string): boolean;
-  /** Keeps the code of an unclaimed box, or makes one. */
-  ensure(): void;
-  /** Makes a new code; the former one is void. */
-  renew(): string;
-  /** Within a transaction: ends the code if the box is claimed by then. */
-  settle(): void;
-}
-
-export function createClaim(options: ClaimOptions): Claim {
-  const { clock, database, dataDir, log, random, store } = options;
-  const file = `${dataDir}/claim-code`;
-  const isClaimed = (): boolean => store.users.countUsable('INSTALLER') > 0;
-
-  const fits = (typed: string): boolean => {
-    const expected = store.claim.codeHash();
+  fits(typed: string): boolean {
+    const expected = this.#options.store.claim.codeHash();
     return expected !== undefined && timingSafeEqual(hashOf(normalizeClaimCode(typed)), expected);
-  };
+  }
 
-  const code = (): string | undefined => {
-    const written = readPrivateFile(file)?.trim();
-    return written !== undefined && fits(written) ? written : undefined;
-  };
+  /** Keeps the code of an unclaimed box, or makes one. */
+  ensure(): void {
+    if (this.isClaimed()) return removeFile(this.file);
+    if (this.code() === undefined) this.renew();
+    this.#options.log.info('gateway waits to be claimed', { claim_code_file: this.file });
+  }
 
-  function renew(): string {
+  /** Makes a new code; the former one is void. */
+  renew(): string {
+    const { clock, random, store } = this.#options;
     const made = newClaimCode(random);
     // The file first: a code that nobody can read would be of no use.
-    writePrivateFile(file, `${made}\n`);
+    writePrivateFile(this.file, `${made}\n`);
     store.claim.put(hashOf(made), clock.wallMs());
     return made;
   }
 
-  return {
-    isClaimed,
-    file,
-    fits,
-    code,
-    renew,
-    ensure: () => {
-      if (isClaimed()) return removeFile(file);
-      if (code() === undefined) renew();
-      log.info('gateway waits to be claimed', { claim_code_file: file });
-    },
-    settle: () => {
-      if (!isClaimed()) return;
-      store.claim.remove();
-      database.afterCommit(() => removeFile(file));
-    },
-  };
+  /** Within a transaction: ends the code if the box is claimed by then. */
+  settle(): void {
+    if (!this.isClaimed()) return;
+    this.#options.store.claim.remove();
+    this.#options.database.afterCommit(() => removeFile(this.file));
+  }
 }

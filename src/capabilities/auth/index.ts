@@ -9,7 +9,7 @@ export {
   type User,
 } from './model.ts';
 export { authRoutes } from './routes.ts';
-export { createAuth, type Auth, type AuthOptions } from './service.ts';
+export { Auth, type AuthOptions } from './service.ts';
 export type { Session, SignIn } from './sign-in.ts';
 export type { TokenRequest, Tokens } from './tokens.ts';
 export type { Users } from './users.ts';

@@ -42,8 +42,8 @@ export interface NewToken {
 }
 
 export interface AuthEvents {
-  /** What is open under this key must end: its token was revoked, has expired, or has a lower role now. */
-  token_revoked: { rateKey: string };
+  /** What is open with this token must end: it was revoked, has expired, or has a lower role now. */
+  token_revoked: { tokenId: string };
 }
 
 export function isIssuable(role: Role): role is IssuableRole {
@@ -55,17 +55,22 @@ export function effectiveRole({ role, user }: Pick<TokenRecord, 'role' | 'user'>
   return user && !roleIncludes(user.role, role) ? user.role : role;
 }
 
-/** The key under which calls of a token are counted and its streams are found. */
-export function rateKeyOf(tokenId: string): string {
-  return `token:${tokenId}`;
+/**
+ * Who stands behind a token, for what is counted: its user, else the token that the first of its makers was given
+ * on the box. More tokens give nobody more.
+ */
+export function personOf(token: TokenRecord, tokenOf: (id: string) => TokenRecord | undefined): string {
+  let first: TokenRecord = token;
+  while (!first.user && first.parentId !== undefined) {
+    const maker = tokenOf(first.parentId);
+    if (!maker) break;
+    first = maker;
+  }
+  return first.user ? `user:${first.user.id}` : `token:${first.id}`;
 }
 
-export function tokenIdOf(principal: Principal): string | undefined {
-  const [kind, id] = principal.rateKey.split(':');
-  return kind === 'token' ? id : undefined;
-}
-
-export function principalOf(token: TokenRecord): Principal {
+/** `person` as `personOf` tells it. */
+export function principalOf(token: TokenRecord, person: string): Principal {
   const { id, kind, name, user } = token;
   return {
     role: effectiveRole(token),
@@ -73,6 +78,7 @@ export function principalOf(token: TokenRecord): Principal {
       kind === 'SESSION' && user
         ? { kind: 'user', id: user.id, name: user.name }
         : { kind: 'token', id, name },
-    rateKey: rateKeyOf(id),
+    rateKey: person,
+    tokenId: id,
   };
 }

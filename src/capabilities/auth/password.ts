@@ -10,65 +10,68 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 
-export interface Passwords {
-  /** @throws GatewayError too_many_requests (429) when too many wait */
-  hash(password: string): Promise<string>;
-  /**
-   * True when the password belongs to the hash. Without a hash it is false after the same work, so that the
-   * time does not tell whether a user exists. @throws GatewayError too_many_requests (429)
-   */
-  verify(password: string, hash: string | undefined): Promise<boolean>;
-}
-
 interface Cost {
   memory: number;
   passes: number;
   parallelism: number;
 }
 
-export function createPasswords(options: {
-  limits: Limits['auth'];
-  random: (sizeBytes: number) => Buffer;
-}): Passwords {
-  const { limits, random } = options;
-  const cost: Cost = { memory: limits.argon2MemoryKib, passes: limits.argon2Passes, parallelism: 1 };
-  let waiting = 0;
-  let last: Promise<unknown> = Promise.resolve();
+export class Passwords {
+  readonly #limits: Limits['auth'];
+  readonly #random: (sizeBytes: number) => Buffer;
+  readonly #cost: Cost;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs one after the other; a failure of one is told to its own caller only. */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (waiting >= limits.hashesWaiting) throw tooMany();
-    waiting++;
-    const result = last.then(work).finally(() => waiting--);
-    last = result.catch((error: unknown) => error);
-    return result;
+  constructor({ limits, random }: { limits: Limits['auth']; random: (sizeBytes: number) => Buffer }) {
+    this.#limits = limits;
+    this.#random = random;
+    this.#cost = { memory: limits.argon2MemoryKib, passes: limits.argon2Passes, parallelism: 1 };
   }
 
-  return {
-    hash: (password) =>
-      inTurn(async () => {
-        const salt = random(SALT_BYTES);
-        const digest = await derive(password, salt, cost, HASH_BYTES);
-        return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${text(salt)}$${text(digest)}`;
-      }),
-    verify: (password, hash) =>
-      inTurn(async () => {
-        const match = PHC.exec(hash ?? '');
-        if (!match) {
-          await derive(password, Buffer.alloc(SALT_BYTES), cost, HASH_BYTES);
-          return false;
-        }
-        const [, memory, passes, parallelism, salt = '', digest = ''] = match;
-        const expected = Buffer.from(digest, 'base64');
-        const given = await derive(
-          password,
-          Buffer.from(salt, 'base64'),
-          { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
-          expected.length,
-        );
-        return timingSafeEqual(given, expected);
-      }),
-  };
+  /** @throws GatewayError too_many_requests (429) when too many wait */
+  hash(password: string): Promise<string> {
+    return this.#inTurn(true, async () => {
+      const salt = this.#random(SALT_BYTES);
+      const cost = this.#cost;
+      const digest = await derive(password, salt, cost, HASH_BYTES);
+      return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${text(salt)}$${text(digest)}`;
+    });
+  }
+
+  /**
+   * True when the password belongs to the hash. Without a hash it is false after the same work, so that the
+   * time does not tell whether a user exists. People who are known where they come from have places of their own.
+   * @throws GatewayError too_many_requests (429)
+   */
+  verify(password: string, hash: string | undefined, isKnown: boolean): Promise<boolean> {
+    return this.#inTurn(isKnown, async () => {
+      const match = PHC.exec(hash ?? '');
+      if (!match) {
+        await derive(password, Buffer.alloc(SALT_BYTES), this.#cost, HASH_BYTES);
+        return false;
+      }
+      const [, memory, passes, parallelism, salt = '', digest = ''] = match;
+      const expected = Buffer.from(digest, 'base64');
+      const given = await derive(
+        password,
+        Buffer.from(salt, 'base64'),
+        { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+        expected.length,
+      );
+      return timingSafeEqual(given, expected);
+    });
+  }
+
+  /** Runs one after the other; a failure of one is told to its own caller only. */
+  #inTurn<Result>(isKnown: boolean, work: () => Promise<Result>): Promise<Result> {
+    const { hashesWaiting, hashesWaitingKnown } = this.#limits;
+    if (this.#waiting >= hashesWaiting + (isKnown ? hashesWaitingKnown : 0)) throw tooMany();
+    this.#waiting++;
+    const result = this.#last.then(work).finally(() => this.#waiting--);
+    this.#last = result.catch((error: unknown) => error);
+    return result;
+  }
 }
 
 /** The same characters typed on another system are the same password (Unicode NFC). */

@@ -11,7 +11,7 @@ import {
   sessionCookie,
   shape,
 } from '../../platform/http/index.ts';
-import { principalOf, tokenIdOf, type TokenRecord } from './model.ts';
+import type { TokenRecord } from './model.ts';
 import {
   accessShapes,
   claimBody,
@@ -61,7 +61,7 @@ function signInRoutes(auth: Auth): Route[] {
       errors: [WRONG, '409 already_claimed', THROTTLED],
       handle: async (call) => {
         const { claim_code: code, name, password } = call.body;
-        return sessionAnswer(call, await auth.signIn.claim(callerOf(call), code, name, password));
+        return sessionAnswer(auth, call, await auth.signIn.claim(callerOf(call), code, name, password));
       },
     }),
     route({
@@ -74,7 +74,11 @@ function signInRoutes(auth: Auth): Route[] {
       body: loginBody,
       errors: [WRONG, THROTTLED],
       handle: async (call) =>
-        sessionAnswer(call, await auth.signIn.logIn(callerOf(call), call.body.name, call.body.password)),
+        sessionAnswer(
+          auth,
+          call,
+          await auth.signIn.logIn(callerOf(call), call.body.name, call.body.password),
+        ),
     }),
     route({
       operation: 'logout',
@@ -84,7 +88,7 @@ function signInRoutes(auth: Auth): Route[] {
       paths: ['/v3/auth/logout'],
       role: null,
       handle: (call) => {
-        const id = tokenIdOf(call.principal);
+        const id = call.principal.tokenId;
         const token = id === undefined ? undefined : auth.tokens.get(id);
         // A token that a program holds is revoked on purpose only, not by a logout.
         if (token?.kind === 'SESSION') auth.tokens.revoke(token.id);
@@ -99,8 +103,8 @@ function callerOf({ remoteAddress, signal }: Pick<Call, 'remoteAddress' | 'signa
 }
 
 /** The token in the body is for programs, the cookie for browsers, whose scripts cannot read it. */
-function sessionAnswer(call: Pick<Call, 'identify' | 'isEncrypted'>, session: Session): Response {
-  call.identify(principalOf(session.record));
+function sessionAnswer(auth: Auth, call: Pick<Call, 'identify' | 'isEncrypted'>, session: Session): Response {
+  call.identify(auth.tokens.principalOf(session.record));
   const cookie = sessionCookie(session.text, LIMITS.auth.sessionLifetimeMs, call.isEncrypted);
   return withCookie(sessionToWire(session), cookie);
 }
@@ -150,7 +154,7 @@ function ownRoutes(auth: Auth): Route[] {
 
 /** The token or session behind a caller. @throws GatewayError invalid_header (401) when there is none */
 function makerOf(auth: Auth, principal: Principal): TokenRecord {
-  const id = tokenIdOf(principal);
+  const id = principal.tokenId;
   const token = id === undefined ? undefined : auth.tokens.get(id);
   if (!token)
     throw gatewayError('unauthenticated', 'invalid_header', 'An access token is needed.', {
@@ -202,7 +206,7 @@ function userRoutes(auth: Auth): Route[] {
       body: updateUserBody,
       errors: ['404 user_not_found', '422 last_installer', THROTTLED],
       handle: async (call) => ({
-        user: userToWire(await users.update(idOf(call), call.body, tokenIdOf(call.principal))),
+        user: userToWire(await users.update(idOf(call), call.body, call.principal.tokenId)),
       }),
     }),
     route({

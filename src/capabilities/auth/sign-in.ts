@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { Attempts } from './attempts.ts';
+import type { Attempt, Attempts } from './attempts.ts';
 import type { Claim } from './claim.ts';
 import type { NewToken, User } from './model.ts';
 import type { Passwords } from './password.ts';
@@ -13,10 +13,10 @@ import type { Tokens } from './tokens.ts';
 import type { Users } from './users.ts';
 
 /** Where an attempt comes from; `signal` ends its waiting. */
-export interface Caller {
-  address: string;
-  signal: AbortSignal;
-}
+export type Caller = Omit<Attempt, 'account'>;
+
+/** What guesses at the claim code count for. */
+const CLAIM_ACCOUNT = 'claim code';
 
 export interface Session extends NewToken {
   readonly user: User;
@@ -53,7 +53,7 @@ export class SignIn {
    */
   async claim(caller: Caller, code: string, name: string, password: string): Promise<Session> {
     const { attempts, claim, log } = this.#options;
-    const session = await attempts.run(caller, async () => {
+    const session = await attempts.run({ ...caller, account: CLAIM_ACCOUNT }, async () => {
       if (claim.isClaimed())
         throw gatewayError('conflict', 'already_claimed', 'The gateway is claimed already; log in instead.');
       if (!claim.fits(code)) return undefined;
@@ -82,18 +82,26 @@ export class SignIn {
 
   /** @throws GatewayError access_denied (403), too_many_requests (429) */
   async logIn(caller: Caller, name: string, password: string): Promise<Session> {
-    const { attempts, log, tokens, users } = this.#options;
-    const user = await attempts.run(caller, () => this.#verified(name, password));
+    const { log, tokens, users } = this.#options;
+    const user = await this.#judged(caller, name, password);
     if (!user) throw this.#refused(caller, 'Name or password is wrong.');
     log.info('login', { user_id: user.id });
     return { ...tokens.createSession(users.require(user.id)), user };
   }
 
-  async #verified(name: string, password: string): Promise<User | undefined> {
+  /** In turn with the other attempts of the address and at the account. */
+  #judged(caller: Caller, name: string, password: string): Promise<User | undefined> {
+    const { attempts, store } = this.#options;
+    // A name that nobody has is paced like a user's, so that pauses do not tell who exists.
+    const account = store.users.byName(name)?.id ?? `name ${name.normalize('NFC').toLowerCase()}`;
+    return attempts.run({ ...caller, account }, (isKnown) => this.#verified(name, password, isKnown));
+  }
+
+  async #verified(name: string, password: string, isKnown: boolean): Promise<User | undefined> {
     const { passwords, store } = this.#options;
     const user = store.users.byName(name);
     const hash = user && store.users.passwordHash(user.id);
-    const isRight = await passwords.verify(password, hash);
+    const isRight = await passwords.verify(password, hash, isKnown);
     // A password that was changed meanwhile counts no longer.
     return isRight && user && store.users.passwordHash(user.id) === hash ? user : undefined;
   }
@@ -109,9 +117,9 @@ export class SignIn {
     next: string,
     keptSessionId?: string,
   ): Promise<void> {
-    const { attempts, users } = this.#options;
-    const verified = await attempts.run(caller, () => this.#verified(user.name, current));
-    if (!verified) throw this.#refused(caller, 'The current password is wrong.');
+    const { users } = this.#options;
+    if (!(await this.#judged(caller, user.name, current)))
+      throw this.#refused(caller, 'The current password is wrong.');
     await users.update(user.id, { password: next }, keptSessionId);
   }
 

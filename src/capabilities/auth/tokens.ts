@@ -15,9 +15,8 @@ import {
   effectiveRole,
   type IssuableRole,
   type NewToken,
+  personOf,
   principalOf,
-  rateKeyOf,
-  tokenIdOf,
   type TokenKind,
   type TokenRecord,
   type User,
@@ -55,8 +54,8 @@ export class Tokens {
   #known = new Map<string, IssuableRole>();
   #version = -1;
   #nextExpiryMs = Infinity;
-  /** By the hash of its text, as it was read. */
-  readonly #read = new Map<string, TokenRecord>();
+  /** By the hash of its text, as it was read, and the person behind it. */
+  readonly #read = new Map<string, { token: TokenRecord; person: string }>();
   #readVersion = -1;
   /** Token → moment of its last use, until it is written. */
   readonly #used = new Map<string, number>();
@@ -66,24 +65,37 @@ export class Tokens {
   }
 
   authenticate(text: string): Principal | undefined {
-    const token = this.#find(text);
-    if (token === undefined || this.isExpired(token)) return undefined;
-    this.#noteUse(token);
-    this.#watch(token);
-    return principalOf(token);
+    const found = this.#find(text);
+    if (found === undefined || this.isExpired(found.token)) return undefined;
+    this.#noteUse(found.token);
+    this.#watch(found.token);
+    return principalOf(found.token, found.person);
+  }
+
+  /** Who calls with a token that was just made. */
+  principalOf(token: TokenRecord): Principal {
+    return principalOf(token, this.#personOf(token));
+  }
+
+  #personOf(token: TokenRecord): string {
+    return personOf(token, (id) => this.#options.store.tokens.byId(id));
   }
 
   /** The version says what other connections changed; every change of ours forgets what was read. */
-  #find(text: string): TokenRecord | undefined {
+  #find(text: string): { token: TokenRecord; person: string } | undefined {
     const { limits, store } = this.#options;
     const version = store.tokens.version();
     if (version !== this.#readVersion || this.#read.size >= limits.tokens) this.#read.clear();
     this.#readVersion = version;
     const hash = hashOf(text);
     const key = hash.toString('base64');
-    const token = this.#read.get(key) ?? store.tokens.byHash(hash);
-    if (token) this.#read.set(key, token);
-    return token;
+    const known = this.#read.get(key);
+    if (known) return known;
+    const token = store.tokens.byHash(hash);
+    if (!token) return undefined;
+    const found = { token, person: this.#personOf(token) };
+    this.#read.set(key, found);
+    return found;
   }
 
   /** Judged only while the clock is set. */
@@ -125,7 +137,7 @@ export class Tokens {
     user: TokenRecord['user'],
     parent: TokenRecord | undefined,
   ): NewToken {
-    const { clock, database, limits, log, newId, random, store } = this.#options;
+    const { clock, database, log, newId, random, store } = this.#options;
     const createdAtMs = clock.wallMs();
     const ends = [parent?.expiresAtMs, lifetimeMs === undefined ? undefined : createdAtMs + lifetimeMs];
     const expiresAtMs = Math.min(...ends.filter((end) => end !== undefined));
@@ -141,18 +153,32 @@ export class Tokens {
       ...(Number.isFinite(expiresAtMs) && { expiresAtMs: Math.round(expiresAtMs) }),
     };
     database.transaction(() => {
-      if (kind === 'TOKEN' && store.tokens.count('TOKEN') >= limits.tokens)
-        throw gatewayError(
-          'unprocessable',
-          'token_limit_reached',
-          `There are ${limits.tokens} access tokens; revoke those that nobody uses.`,
-          { limit: limits.tokens },
-        );
+      if (kind === 'TOKEN') this.#requireRoom(record);
       store.tokens.insert(record, hashOf(text));
       this.#sweepAfterCommit();
     });
     log.info('token made', { token_id: record.id, kind, role, user_id: user?.id });
     return { record, text };
+  }
+
+  /** A token of the local command is a person of its own, so that those are bounded in all only. */
+  #requireRoom(record: TokenRecord): void {
+    const { limits, store } = this.#options;
+    const tokens = new Map(store.tokens.all().map((token) => [token.id, token]));
+    const personBehind = (token: TokenRecord): string => personOf(token, (id) => tokens.get(id));
+    const person = personBehind(record);
+    const made = [...tokens.values()].filter(({ kind }) => kind === 'TOKEN');
+    const own = made.filter((token) => personBehind(token) === person);
+    const limit = own.length >= limits.tokensPerPerson ? limits.tokensPerPerson : limits.tokens;
+    const isFull = own.length >= limits.tokensPerPerson || made.length >= limits.tokens;
+    if (!isFull) return;
+    const whose = limit === limits.tokens ? 'There are' : 'You have';
+    throw gatewayError(
+      'unprocessable',
+      'token_limit_reached',
+      `${whose} ${limit} access tokens; revoke those that nobody uses.`,
+      { limit },
+    );
   }
 
   /** Every token, by id ascending; with a last use that is not on disk yet. */
@@ -168,7 +194,7 @@ export class Tokens {
    * itself and what it made. By id ascending.
    */
   visibleTo(principal: Principal): TokenRecord[] {
-    const own = this.get(tokenIdOf(principal) ?? '');
+    const own = this.get(principal.tokenId ?? '');
     if (!own) return [];
     if (roleIncludes(principal.role, 'INSTALLER')) return this.all();
     const isOwn = ({ id, user, parentId }: TokenRecord): boolean =>
@@ -235,7 +261,7 @@ export class Tokens {
     for (const [id, role] of previous) {
       const now = this.#known.get(id);
       if (now === undefined || ROLES.indexOf(now) < ROLES.indexOf(role))
-        events.emit('token_revoked', { rateKey: rateKeyOf(id) });
+        events.emit('token_revoked', { tokenId: id });
     }
   }
 

@@ -9,8 +9,10 @@ export interface Principal {
   role: Role;
   /** What the call is recorded under: a token, a user, a rule, a device's script, or the anonymous role. */
   origin: { kind: 'token' | 'user' | 'rule' | 'device' | 'anonymous'; id: string; name: string };
-  /** Key of the per-caller rate limit. */
+  /** Key of what is limited per caller: one for a person, whatever the number of tokens. */
   rateKey: string;
+  /** The token or session that the call came with; absent without one. */
+  tokenId?: string;
 }
 
 const RANK = Object.fromEntries(ROLES.map((role, rank) => [role, rank])) as Record<Role, number>;

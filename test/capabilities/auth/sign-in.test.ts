@@ -99,11 +99,92 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup.clock, logIn('wrong', '10.0.0.1')), ['access_denied', 0]);
   });
 
+  test('at one account are not forgiven by a login to another', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    await setup.auth.users.create('mallory', 'READONLY', PASSWORD);
+    const own = () => outcome(setup.auth.signIn.logIn(caller(), 'mallory', PASSWORD));
+    const waits: number[] = [];
+    for (let guess = 0; guess < 7; guess++) {
+      waits.push((await timed(setup.clock, logIn('wrong')))[1]);
+      assert.equal((await timed(setup.clock, own()))[0], 'READONLY');
+    }
+    assert.deepEqual(waits, [0, 0, 0, 1, 2, 4, 8]);
+  });
+
+  test('of many addresses at one account are slowed down, whether or not the account exists', async (t) => {
+    const setup = startAuth(t);
+    await withUser(setup);
+    for (const name of ['anna', 'nobody']) {
+      const guess = (from: string) => outcome(setup.auth.signIn.logIn(caller(from), name, 'wrong'));
+      const startMs = setup.clock.monotonicMs();
+      for (let address = 0; address < CHEAP.accountFailuresWithoutDelay; address++)
+        await guess(`10.0.1.${address}`);
+      assert.equal(setup.clock.monotonicMs(), startMs);
+      for (let address = 0; address < 3; address++)
+        assert.deepEqual(await timed(setup.clock, guess(`10.0.2.${address}`)), ['access_denied', 1]);
+    }
+  });
+
+  test('of strangers delay nobody where he has logged in before, not even from his own address', async (t) => {
+    const setup = startAuth(t);
+    const logIn = await withUser(setup);
+    await setup.auth.users.create('ben', 'USER', PASSWORD);
+    assert.equal(await logIn(PASSWORD, '10.0.0.1'), 'INSTALLER');
+    for (let address = 0; address < CHEAP.accountFailuresWithoutDelay; address++)
+      await logIn('wrong', `10.0.1.${address}`);
+    const guess = (name: string) => outcome(setup.auth.signIn.logIn(caller('10.0.0.1'), name, 'wrong'));
+    for (let count = 0; count < 4; count++) await timed(setup.clock, guess('ben'));
+    const waiting = Array.from({ length: CHEAP.attemptsPerAddress }, () => guess('ben'));
+    assert.deepEqual(await timed(setup.clock, logIn(PASSWORD, '10.0.0.1')), ['INSTALLER', 0]);
+    await timed(setup.clock, logIn('wrong', '10.0.1.200'));
+    assert.deepEqual(await timed(setup.clock, logIn(PASSWORD, '10.0.0.2')), ['INSTALLER', 1]);
+    for (const attempt of waiting) await timed(setup.clock, attempt);
+  });
+
+  test('at an account wait in a bounded number of places, one for each address', async (t) => {
+    const setup = startAuth(t, {
+      limits: { ...CHEAP, accountFailuresWithoutDelay: 1, attemptsPerAccount: 2 },
+    });
+    const logIn = await withUser(setup);
+    await logIn('wrong', '10.0.0.1');
+    const waiting = ['10.0.0.1', '10.0.0.1', '10.0.0.2'].map((from) => logIn('wrong', from));
+    await settle();
+    assert.equal(await logIn(PASSWORD, '10.0.0.3'), 'too_many_requests');
+    for (const attempt of waiting) assert.equal((await timed(setup.clock, attempt))[0], 'access_denied');
+    assert.deepEqual(await timed(setup.clock, logIn(PASSWORD, '10.0.0.3')), ['INSTALLER', 1]);
+  });
+
+  test('do not take the places for hashes from people at addresses of theirs', async (t) => {
+    const setup = startAuth(t, { limits: { ...CHEAP, hashesWaiting: 1, hashesWaitingKnown: 1 } });
+    const logIn = await withUser(setup);
+    await logIn(PASSWORD, '10.0.0.1');
+    const making = setup.auth.users.create('ben', 'USER', PASSWORD);
+    const results = await Promise.all([logIn(PASSWORD, '10.0.0.2'), logIn(PASSWORD, '10.0.0.1')]);
+    assert.deepEqual(results, ['too_many_requests', 'INSTALLER']);
+    await making;
+  });
+
+  test('count the same when the current password is guessed for a new one, from wherever', async (t) => {
+    const setup = startAuth(t, { limits: { ...CHEAP, accountFailuresWithoutDelay: 2 } });
+    const anna = await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
+    const change = async (current: string, from: string): Promise<string> => {
+      const changing = setup.auth.signIn.changePassword(caller(from), anna, current, 'another password');
+      return outcome(changing.then(() => ({ user: anna })));
+    };
+    for (const from of ['10.0.0.1', '10.0.0.2'])
+      assert.deepEqual(await timed(setup.clock, change('wrong', from)), ['access_denied', 0]);
+    assert.deepEqual(await timed(setup.clock, change('wrong', '10.0.0.3')), ['access_denied', 1]);
+    assert.deepEqual(await timed(setup.clock, change(PASSWORD, '10.0.0.4')), ['INSTALLER', 1]);
+  });
+
   test('are refused when too many hashes wait', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, hashesWaiting: 1 } });
     const logIn = await withUser(setup);
-    const results = await Promise.all([logIn(PASSWORD, '10.0.0.1'), logIn(PASSWORD, '10.0.0.2')]);
-    assert.deepEqual(results, ['INSTALLER', 'too_many_requests']);
+    const making = setup.auth.users.create('ben', 'USER', PASSWORD);
+    assert.equal(await logIn(PASSWORD), 'too_many_requests');
+    await making;
+    assert.equal(await logIn(PASSWORD), 'INSTALLER');
   });
 
   test('of a claim are slowed down too', async (t) => {

@@ -1,7 +1,7 @@
 /** Access on a real state.db, with cheap password hashes. */
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Auth, createAuth } from '../../../src/capabilities/auth/index.ts';
+import { Auth } from '../../../src/capabilities/auth/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
@@ -39,11 +39,11 @@ export function startAuth(
     return database;
   };
   const create = (database: Database): Auth =>
-    createAuth({ database, clock, log, metrics: createMetrics(), dataDir, limits });
+    new Auth({ database, clock, log, metrics: createMetrics(), dataDir, limits });
   const database = openState();
   const auth = create(database);
   const ended: string[] = [];
-  auth.events.on('token_revoked', 'test', ({ rateKey }) => ended.push(rateKey));
+  auth.events.on('token_revoked', 'test', ({ tokenId }) => ended.push(tokenId));
   auth.start();
   test.after(() => auth.stop());
   return { auth, clock, dataDir, database, lines, ended, open: () => create(openState()) };

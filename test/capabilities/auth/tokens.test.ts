@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { TokenRecord } from '../../../src/capabilities/auth/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { CHEAP, startAuth } from './support.ts';
@@ -21,7 +22,47 @@ describe('an access token', () => {
       role: 'USER',
       origin: { kind: 'token', id: record.id, name: 'meter' },
       rateKey: `token:${record.id}`,
+      tokenId: record.id,
     });
+  });
+
+  test('gives a person or program no more of what is limited per caller than the first one', async (t) => {
+    const { auth } = startAuth(t);
+    const anna = await auth.users.create('anna', 'USER', 'correct horse');
+    const session = auth.tokens.createSession(anna);
+    const script = auth.tokens.createFor(session.record, { name: 'script', role: 'USER' });
+    const child = auth.tokens.createFor(script.record, { name: 'child', role: 'READONLY' });
+    for (const { text } of [session, script, child])
+      assert.equal(auth.authenticate(text)?.rateKey, `user:${anna.id}`);
+    const program = auth.tokens.create({ name: 'program', role: 'USER' });
+    let made = program;
+    for (let depth = 0; depth < 3; depth++)
+      made = auth.tokens.createFor(made.record, { name: 'child', role: 'READONLY' });
+    assert.equal(auth.authenticate(made.text)?.rateKey, auth.authenticate(program.text)?.rateKey);
+  });
+
+  test('is one of a bounded number, of a person, of a program and what it made, and in all', async (t) => {
+    const { auth } = startAuth(t, { limits: { ...CHEAP, tokensPerPerson: 3, tokens: 7 } });
+    const request = { name: 'x', role: 'READONLY' } as const;
+    const anna = await auth.users.create('anna', 'USER', 'correct horse');
+    const { record: session } = auth.tokens.createSession(anna);
+    const program = auth.tokens.create({ name: 'program', role: 'USER' }).record;
+    const fill = (maker: TokenRecord, count: number): void => {
+      for (let made = 0, from = maker; made < count; made++)
+        from = auth.tokens.createFor(from, request).record;
+      assert.throws(
+        () => auth.tokens.createFor(maker, request),
+        (error) =>
+          error instanceof GatewayError &&
+          error.code === 'token_limit_reached' &&
+          error.message === 'You have 3 access tokens; revoke those that nobody uses.',
+      );
+    };
+    fill(session, 3);
+    fill(program, 2);
+    auth.tokens.create(request);
+    assert.throws(() => auth.tokens.create(request), /There are 7 access tokens/);
+    assert.doesNotThrow(() => auth.tokens.createSession(anna));
   });
 
   test('that another process made or revoked counts at once', (t) => {
@@ -42,7 +83,7 @@ describe('an access token', () => {
     assert.deepEqual(ended, []);
     await clock.advance(CHEAP.sweepIntervalMs);
     await clock.advance(5 * CHEAP.sweepIntervalMs);
-    assert.deepEqual(ended, [`token:${record.id}`]);
+    assert.deepEqual(ended, [record.id]);
     assert.equal(auth.tokens.all().length, 0);
   });
 
@@ -53,7 +94,7 @@ describe('an access token', () => {
     auth.authenticate(used?.text ?? '');
     for (const made of [used, unused]) other.tokens.revoke(made?.record.id ?? '');
     await clock.advance(CHEAP.sweepIntervalMs);
-    assert.deepEqual(ended, [`token:${used?.record.id}`]);
+    assert.deepEqual(ended, [used?.record.id]);
   });
 
   test('that expires is told', async (t) => {
@@ -62,7 +103,7 @@ describe('an access token', () => {
     await clock.advance(HOUR_MS - 1);
     assert.deepEqual([auth.authenticate(text)?.role, ended], ['OWNER', []]);
     await clock.advance(CHEAP.sweepIntervalMs);
-    assert.deepEqual([auth.authenticate(text), ended], [undefined, [`token:${record.id}`]]);
+    assert.deepEqual([auth.authenticate(text), ended], [undefined, [record.id]]);
   });
 
   test('lives again when the clock that had run ahead is corrected', (t) => {
