@@ -14,7 +14,7 @@ import { kindOf, type StoredValue } from '../../src/capabilities/telemetry/model
 import type { PlannedColumn } from '../../src/capabilities/telemetry/query-plan.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
-import { createJournal, type Journal } from '../../src/platform/journal/index.ts';
+import { Journal } from '../../src/platform/journal/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
@@ -91,7 +91,7 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
     pause: turns.pause,
   });
   let journalBytes = 0;
-  const journal: Journal = await createJournal({
+  const journal: Journal = await Journal.open({
     folder: join(folder, 'journal'),
     name: 'bench',
     clock,

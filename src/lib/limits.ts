@@ -215,6 +215,8 @@ export const LIMITS = {
     segmentBytes: 1_048_576,
     /** G: released segments kept for reuse; others are removed. */
     spareSegments: 4,
+    /** G: segments with damage kept for a person to look at; of more, the oldest go once what they hold is stored. */
+    damagedSegments: 16,
   },
   field: FIELD_LIMITS,
   module: MODULE_LIMITS,

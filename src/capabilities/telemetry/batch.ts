@@ -224,12 +224,19 @@ export interface BatchSink {
   text(seriesId: number, timestampS: number, value: string): void;
 }
 
+export interface ReadRecord {
+  isKey: boolean;
+  isUnderstood: boolean;
+  /** Time of the last sample in it; 0 when there is none. */
+  lastS: number;
+}
+
 export interface BatchReader {
   /**
    * Reads one record into `sink`. Not understood when it needs a key record that was not seen, after
    * `interrupt` or at the very start. @throws RangeError, when the record is not what a writer writes
    */
-  read(record: Uint8Array, sink: BatchSink): { isKey: boolean; isUnderstood: boolean };
+  read(record: Uint8Array, sink: BatchSink): ReadRecord;
   /** A record is missing: nothing is understood until the next key record. */
   interrupt(): void;
 }
@@ -249,7 +256,7 @@ export function createBatchReader(): BatchReader {
     return coding;
   }
 
-  function readEntries(reader: ByteReader, sink: BatchSink): void {
+  function readEntries(reader: ByteReader, sink: BatchSink): number {
     let timestampS = 0;
     while (!reader.done) {
       const tag = reader.byte();
@@ -270,6 +277,7 @@ export function createBatchReader(): BatchReader {
       else if (tag === DROP) sink.drop(reader.unsigned());
       else throw new RangeError(`unknown entry ${tag}`);
     }
+    return timestampS;
   }
 
   return {
@@ -284,8 +292,8 @@ export function createBatchReader(): BatchReader {
         shapes = [];
         understood = true;
       }
-      if (understood) readEntries(reader, sink);
-      return { isKey, isUnderstood: understood };
+      const lastS = understood ? readEntries(reader, sink) : 0;
+      return { isKey, isUnderstood: understood, lastS };
     },
     interrupt: () => {
       understood = false;

@@ -16,6 +16,7 @@ import { compactDays } from './compaction.ts';
 import { dayOf, type EngineState, type Housework, reportDamage } from './engine-state.ts';
 import { decodeLatest } from './latest-blob.ts';
 import type { PlacedValue } from './column-cursor.ts';
+import { createLostStretch } from './lost-stretch.ts';
 import type { Series } from './model.ts';
 import { createOpenData, type OpenData } from './open-data.ts';
 import { decodeDirectory, PartDirectory } from './part-directory.ts';
@@ -56,6 +57,8 @@ export interface EngineContent {
   series: { series: Series; latest: PlacedValue | undefined }[];
   nextSeriesId: number;
   lastSequence: number;
+  /** First record of the journal that the store still needed when it was opened. */
+  neededFrom: number;
 }
 
 export interface Engine {
@@ -102,6 +105,7 @@ export function createEngine(options: EngineOptions): Engine {
   const due = createDueTimes(clock, limits);
   const { sizeMaxBytes: _limit, ...retention } = policy;
   let lastSequence = 0;
+  const lost = createLostStretch(state);
   /** Key record of the epoch that the last record belongs to. */
   let keySequence = 1;
   let nextSeriesId = 1;
@@ -132,12 +136,20 @@ export function createEngine(options: EngineOptions): Engine {
     nextSeriesId = Math.max(1, store.number('next_series_id'));
     loadDirectories();
     loadLatest();
-    lastSequence = sealed;
-    keySequence = Math.max(1, store.number('journal_from'));
-    const onDamage = (damage: JournalDamage): void =>
-      reportDamage(state, 'journal', 0, new Error(`record ${damage.sequence} of ${damage.segment}`));
-    for (const { sequence, payload } of options.readJournal(keySequence - 1, onDamage))
+    const neededFrom = Math.max(1, store.number('journal_from'));
+    keySequence = neededFrom;
+    let previous: number | undefined;
+    const onDamage = (damage: JournalDamage): void => {
+      const { sequence = sealed + 1, recordCount = 1 } = damage;
+      if (sequence + recordCount > sealed + 1) lost.begins(damage);
+    };
+    for (const { sequence, payload } of options.readJournal(neededFrom - 1, onDamage)) {
+      if (previous !== undefined && sequence !== previous + 1) reader.interrupt();
+      previous = sequence;
       read(sequence, payload, sequence > sealed ? state.open : NOTHING);
+    }
+    lost.ends(undefined);
+    lastSequence = Math.max(sealed, previous ?? 0);
     const latest = new Map(state.latest);
     for (const [seriesId, open] of state.open.series) {
       const known = latest.get(seriesId);
@@ -148,6 +160,7 @@ export function createEngine(options: EngineOptions): Engine {
       series: [...state.definitions.values()].map((series) => ({ series, latest: latest.get(series.id) })),
       nextSeriesId,
       lastSequence,
+      neededFrom,
     };
   }
 
@@ -172,12 +185,11 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function read(sequence: number, record: Uint8Array, sink: BatchSink): void {
-    if (sequence !== lastSequence + 1 && sink === state.open) reader.interrupt();
-    lastSequence = Math.max(lastSequence, sequence);
     try {
-      const { isKey, isUnderstood } = reader.read(record, sink);
+      const { isKey, isUnderstood, lastS } = reader.read(record, sink);
       if (isKey) keySequence = sequence;
-      if (!isUnderstood && sink === state.open) throw new RangeError('its key record is missing');
+      if (isUnderstood) lost.ends(lastS);
+      else if (sink === state.open) lost.adds();
     } catch (error) {
       reader.interrupt();
       reportDamage(state, 'record', 0, error);
@@ -260,7 +272,11 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     source,
     load,
-    apply: (sequence, record) => read(sequence, record, state.open),
+    apply: (sequence, record) => {
+      if (sequence !== lastSequence + 1) reader.interrupt();
+      lastSequence = Math.max(lastSequence, sequence);
+      read(sequence, record, state.open);
+    },
     get isSealDue() {
       return state.sealing === undefined && state.open.sampleCount >= limits.openSamples;
     },

@@ -10,7 +10,7 @@ import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Role } from '../../platform/http/index.ts';
-import { createJournal, type Journal, type JournalFiles } from '../../platform/journal/index.ts';
+import { Journal, type JournalFiles } from '../../platform/journal/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
@@ -164,7 +164,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       nextId: state.nextSeriesId,
       batch,
     });
-    const journal = await createJournal({
+    const journal = await Journal.open({
       folder: options.journalFolder,
       name: 'telemetry',
       clock,
@@ -172,6 +172,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       metrics: options.metrics,
       limits,
       lastKnownSequence: state.lastSequence,
+      neededFrom: state.neededFrom,
       encode: () => batch.take(),
       synced: (sequence, record) => history.apply(sequence, record),
       ...(options.journalFiles && { files: options.journalFiles }),

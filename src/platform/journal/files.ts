@@ -1,6 +1,6 @@
 /** The file operations a journal needs, so that tests can make a disk full or broken. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
-import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
 
 export interface JournalFile {
   /** Writes all of `bytes` at `position`. */
@@ -15,6 +15,7 @@ export interface JournalFiles {
   /** Opens for writing; creates the file, or empties it when `truncate` says so. */
   open(path: string, truncate: boolean): Promise<JournalFile>;
   remove(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
   /** Makes created and removed names of a folder durable. */
   syncFolder(path: string): void;
 }
@@ -23,6 +24,7 @@ export const nodeFiles: JournalFiles = {
   makeFolder: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
   open: async (path, truncate) => wrap(await open(path, truncate ? 'w' : 'r+', 0o600)),
   remove: (path) => unlink(path),
+  rename: (from, to) => rename(from, to),
   syncFolder: (path) => {
     const handle = openSync(path, 'r');
     try {

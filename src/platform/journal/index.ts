@@ -1,3 +1,3 @@
-export { createJournal, type Journal, type JournalOptions } from './journal.ts';
+export { Journal, type JournalOptions } from './journal.ts';
 export { readJournal, type JournalDamage, type JournalRecord } from './read-journal.ts';
 export { nodeFiles, type JournalFile, type JournalFiles } from './files.ts';

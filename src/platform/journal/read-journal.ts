@@ -1,96 +1,175 @@
-/** Reads a journal folder back, in order, as far as it is intact. Synchronous: it runs before anything else. */
+/**
+ * Reads a journal folder back, in order. Whatever is damaged costs only what cannot be read: the records behind
+ * it are found again by their header and checksum. Synchronous: it runs before anything else. Writes nothing.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readHeader, readRecord, SEGMENT } from './segment-format.ts';
+import { findRecord, isUnused, readHeader, readRecord, type RecordAt, SEGMENT } from './segment-format.ts';
 
 export interface JournalRecord {
   sequence: number;
   payload: Buffer;
 }
 
-/** Records that were written, and can no longer be read. */
+/** What was written, and can no longer be read. */
 export interface JournalDamage {
   segment: string;
-  /** First sequence that is missing. */
-  sequence: number;
+  /** First sequence that is missing; undefined: nothing of the file tells. */
+  sequence: number | undefined;
+  /** Records that are missing; undefined: unknown. */
+  recordCount: number | undefined;
+  /** Bytes that belong to no intact record. */
+  bytes: number;
 }
+
+export type OnDamage = (damage: JournalDamage) => void;
 
 export interface SegmentFile {
   name: string;
   path: string;
   firstSequence: number;
+  bytes: Buffer;
+  /** False: the first sequence is that of the first record found, what was before it is missing. */
+  hasHeader: boolean;
 }
 
-const SEGMENT_NAME = /^\d{6}\.journal$/;
+export interface SegmentList {
+  /** By first sequence. */
+  segments: SegmentFile[];
+  /** Never written to: all zeros. */
+  unused: string[];
+  /** Not one intact record, or the file could not be read. */
+  unreadable: { name: string; sizeBytes: number; error: Error | undefined }[];
+}
 
-/** Segments with an intact header by first sequence, and the names of all other segment files. */
-export function listSegments(folder: string): { segments: SegmentFile[]; unused: string[] } {
-  const segments: SegmentFile[] = [];
-  const unused: string[] = [];
-  if (!existsSync(folder)) return { segments, unused };
-  for (const name of readdirSync(folder).filter((candidate) => SEGMENT_NAME.test(candidate))) {
-    const path = join(folder, name);
-    const firstSequence = readHeader(readFileSync(path).subarray(0, SEGMENT.headerBytes));
-    if (firstSequence === undefined) unused.push(name);
-    else segments.push({ name, path, firstSequence });
+/** G: beyond it are millions of years of commits; it keeps the search for a first record short. */
+const SEQUENCE_BEFORE = 2 ** 40;
+
+const SEGMENT_NAME = /^\d{6}\.journal(\.damaged)?$/;
+
+/** Suffix of a segment that is set aside: still read, never written to nor removed. */
+export const DAMAGED_SUFFIX = '.damaged';
+
+export function listSegments(folder: string): SegmentList {
+  const list: SegmentList = { segments: [], unused: [], unreadable: [] };
+  if (!existsSync(folder)) return list;
+  for (const name of readdirSync(folder)
+    .filter((candidate) => SEGMENT_NAME.test(candidate))
+    .sort())
+    addSegment(list, name, join(folder, name));
+  list.segments.sort((a, b) => a.firstSequence - b.firstSequence);
+  return list;
+}
+
+function addSegment(list: SegmentList, name: string, path: string): void {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    list.unreadable.push({ name, sizeBytes: 0, error: error as Error });
+    return;
   }
-  segments.sort((a, b) => a.firstSequence - b.firstSequence);
-  return { segments, unused };
+  const firstSequence = readHeader(bytes);
+  if (firstSequence !== undefined)
+    return void list.segments.push({ name, path, firstSequence, bytes, hasHeader: true });
+  if (isUnused(bytes)) return void list.unused.push(name);
+  const found = findRecord(bytes, 0, 0, SEQUENCE_BEFORE);
+  if (found) list.segments.push({ name, path, firstSequence: found.sequence, bytes, hasHeader: false });
+  else list.unreadable.push({ name, sizeBytes: bytes.length, error: undefined });
 }
 
 /**
- * All intact records with a sequence above `afterSequence`, oldest first. What is damaged is reported and
+ * All intact records with a sequence above `afterSequence`, oldest first. What is missing of them is reported and
  * skipped; a torn end, as a power cut leaves it, is no damage: it was never acknowledged.
  */
 export function* readJournal(
   folder: string,
   afterSequence: number,
-  onDamage: (damage: JournalDamage) => void,
+  onDamage: OnDamage,
 ): Generator<JournalRecord> {
-  const { segments } = listSegments(folder);
+  const { segments, unreadable } = listSegments(folder);
+  for (const { name, sizeBytes } of unreadable)
+    if (!name.endsWith(DAMAGED_SUFFIX))
+      onDamage({ segment: name, sequence: undefined, recordCount: undefined, bytes: sizeBytes });
+  /** The next record that is wanted; undefined: whatever comes first. */
+  let expected = afterSequence > 0 ? afterSequence + 1 : undefined;
   for (const [index, segment] of segments.entries()) {
-    const next = segments[index + 1];
-    if (next && next.firstSequence <= afterSequence + 1) continue;
-    const walk = walkSegment(segment, onDamage);
-    for (let step = walk.next(); ; step = walk.next()) {
-      if (step.done) {
-        if (next && step.value.nextSequence < next.firstSequence)
-          onDamage({ segment: segment.name, sequence: step.value.nextSequence });
-        break;
+    const { firstSequence: following, hasHeader = true, name = '' } = segments[index + 1] ?? {};
+    if (following !== undefined && following <= afterSequence + 1) continue;
+    for (const step of walkSegment(segment, following)) {
+      const { sequence, payload } = step.record;
+      if (expected !== undefined && sequence < expected) continue;
+      if (sequence > afterSequence) {
+        const missingFrom = Math.max(expected ?? step.expected, afterSequence + 1);
+        if (sequence > missingFrom)
+          onDamage(damageOf(segment.name, missingFrom, sequence, step.skippedBytes));
+        yield { sequence, payload };
       }
-      if (step.value.sequence > afterSequence) yield step.value;
+      expected = sequence + 1;
+    }
+    if (following !== undefined && (expected ?? segment.firstSequence) < following) {
+      const missingFrom = Math.max(expected ?? segment.firstSequence, afterSequence + 1);
+      onDamage(damageOf(hasHeader ? segment.name : name, missingFrom, following, 0));
+      expected = following;
     }
   }
 }
 
+const damageOf = (segment: string, from: number, before: number, bytes: number): JournalDamage => ({
+  segment,
+  sequence: from,
+  recordCount: before - from,
+  bytes,
+});
+
+interface Step {
+  record: RecordAt;
+  /** The sequence that would have been next. */
+  expected: number;
+  /** Bytes between the record before and this one that belong to none. */
+  skippedBytes: number;
+}
+
+/** The intact records of one segment below `beforeSequence`, damaged stretches passed. */
+export function* walkSegment(segment: SegmentFile, beforeSequence?: number): Generator<Step, void> {
+  const { bytes } = segment;
+  let expected = segment.firstSequence;
+  let offset = segment.hasHeader ? SEGMENT.headerBytes : 0;
+  for (;;) {
+    // A segment of n bytes has fewer than n records: what is further ahead is chance.
+    const before = Math.min(beforeSequence ?? Number.MAX_SAFE_INTEGER, expected + bytes.length);
+    const next = readRecord(bytes, offset);
+    const record =
+      next?.isIntact && next.sequence === expected ? next : findRecord(bytes, offset, expected, before);
+    if (!record) return;
+    yield { record, expected, skippedBytes: record.start - offset };
+    expected = record.sequence + 1;
+    offset = record.end;
+  }
+}
+
+/** Where a segment ends, and whether everything in it was read. */
 export interface SegmentEnd {
   nextSequence: number;
   /** Offset at which the next record goes. */
   offset: number;
+  /** Records from `neededFrom` on are missing within it. */
+  isDamaged: boolean;
+  /** The record after the last one was begun: it was never acknowledged, or is damaged. */
+  hasTornEnd: boolean;
 }
 
-/** The records of one segment; returns where it ends. */
-export function* walkSegment(
-  segment: SegmentFile,
-  onDamage: (damage: JournalDamage) => void,
-): Generator<JournalRecord, SegmentEnd> {
-  const bytes = readFileSync(segment.path);
-  let expected = segment.firstSequence;
-  let offset = SEGMENT.headerBytes;
-  for (;;) {
-    const record = readRecord(bytes, offset);
-    if (!record) break;
-    if (record.intact) {
-      if (record.sequence !== expected) break;
-      yield { sequence: record.sequence, payload: record.payload };
-    } else {
-      // Only a record with an intact successor was once complete; anything else is the torn end.
-      const successor = readRecord(bytes, record.end);
-      if (!successor?.intact || successor.sequence !== expected + 1) break;
-      onDamage({ segment: segment.name, sequence: expected });
-    }
-    expected++;
-    offset = record.end;
+export function endOf(segment: SegmentFile, neededFrom: number): SegmentEnd {
+  const end = {
+    nextSequence: segment.firstSequence,
+    offset: SEGMENT.headerBytes,
+    isDamaged: !segment.hasHeader,
+  };
+  for (const { record, expected } of walkSegment(segment)) {
+    end.isDamaged ||= record.sequence > expected && record.sequence > neededFrom;
+    end.nextSequence = record.sequence + 1;
+    end.offset = record.end;
   }
-  return { nextSequence: expected, offset };
+  const torn = readRecord(segment.bytes, end.offset);
+  return { ...end, hasTornEnd: torn !== undefined && !torn.isIntact && torn.sequence === end.nextSequence };
 }

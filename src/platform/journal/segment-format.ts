@@ -41,9 +41,10 @@ export function writeRecordHeader(
 export interface RecordAt {
   sequence: number;
   payload: Buffer;
+  start: number;
   /** Where the next record begins. */
   end: number;
-  intact: boolean;
+  isIntact: boolean;
 }
 
 /** The record at `offset`, damaged ones included; `undefined` where no record can be. */
@@ -57,7 +58,41 @@ export function readRecord(bytes: Buffer, offset: number): RecordAt | undefined 
   return {
     sequence: Number(bytes.readBigUInt64LE(offset + 8)),
     payload,
+    start: offset,
     end,
-    intact: bytes.readUInt32LE(offset + 4) === checksum,
+    isIntact: bytes.readUInt32LE(offset + 4) === checksum,
   };
+}
+
+/**
+ * The first intact record at or after `offset` with a sequence of [fromSequence, beforeSequence). Records of an
+ * earlier life of the segment have lower sequences, so they are never taken for one.
+ */
+export function findRecord(
+  bytes: Buffer,
+  offset: number,
+  fromSequence: number,
+  beforeSequence: number,
+): RecordAt | undefined {
+  const highFrom = Math.floor(fromSequence / 2 ** 32);
+  const highTo = Math.floor((beforeSequence - 1) / 2 ** 32);
+  // Where only the payload is damaged, its length leads to the next record without a look at its bytes.
+  const damaged = readRecord(bytes, offset);
+  const successor = damaged && readRecord(bytes, damaged.end);
+  if (successor?.isIntact && successor.sequence === fromSequence + 1 && successor.sequence < beforeSequence)
+    return successor;
+  for (let at = offset; at + SEGMENT.recordHeaderBytes < bytes.length; at++) {
+    const high = bytes.readUInt32LE(at + 12);
+    if (high < highFrom || high > highTo) continue;
+    const sequence = high * 2 ** 32 + bytes.readUInt32LE(at + 8);
+    if (sequence < fromSequence || sequence >= beforeSequence) continue;
+    const record = readRecord(bytes, at);
+    if (record?.isIntact) return record;
+  }
+  return undefined;
+}
+
+/** True when nothing was ever written. */
+export function isUnused(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import * as fc from 'fast-check';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import {
-  createJournal,
-  type Journal,
+  Journal,
   type JournalDamage,
   type JournalFiles,
   nodeFiles,
@@ -27,13 +27,16 @@ async function open(folder: string, files?: JournalFiles, lastKnownSequence = 0)
   const clock = new TestClock();
   const pending: string[] = [];
   const synced: number[] = [];
-  const journal = await createJournal({
+  const journal = await Journal.open({
     folder,
     name: 'test',
     clock,
     log: recordingLog(clock).log,
     metrics: createMetrics(),
-    limits: { commits: LIMITS.commits, journal: { segmentBytes: SEGMENT_BYTES, spareSegments: 1 } },
+    limits: {
+      commits: LIMITS.commits,
+      journal: { segmentBytes: SEGMENT_BYTES, spareSegments: 1, damagedSegments: 2 },
+    },
     lastKnownSequence,
     encode: () => (pending.length > 0 ? Buffer.from(pending.shift() ?? '') : undefined),
     synced: (sequence) => void synced.push(sequence),
@@ -66,6 +69,15 @@ async function filled(t: TestContext, records: number): Promise<string> {
   await opened.journal.stop();
   return folder;
 }
+
+/** Ways in which a stretch of the second segment, records 5 to 8, is lost; 8 stays. */
+const DAMAGES: Record<string, (bytes: Buffer) => void> = {
+  'a zeroed stretch': (bytes) => bytes.fill(0, 24 + 916 + 10, 24 + 2 * 916 + 50),
+  'a record whose length is wrong': (bytes) => bytes.writeUInt32LE(17, 24 + 916),
+  'a record whose length is beyond the file': (bytes) => bytes.writeUInt32LE(0x7fffffff, 24 + 916),
+  'a lost header': (bytes) => bytes.fill(0, 0, 1_000),
+  garbage: (bytes) => bytes.fill(0xa5, 500, 24 + 2 * 916 + 5),
+};
 
 describe('a journal', () => {
   test('gives back every record in order, across segments and restarts', async (t) => {
@@ -133,8 +145,119 @@ describe('a journal', () => {
     writeFileSync(path, bytes);
     assert.deepEqual(read(folder), {
       texts: ['1:record1 ', '3:record3 ', '4:record4 '],
-      damages: [{ segment: '000001.journal', sequence: 2 }],
+      damages: [{ segment: '000001.journal', sequence: 2, recordCount: 1, bytes: 916 }],
     });
+  });
+
+  for (const [what, damage] of Object.entries(DAMAGES))
+    test(`behind ${what} every intact record is found again, and nothing is written over it`, async (t) => {
+      const folder = await filled(t, 10);
+      const path = join(folder, '000002.journal');
+      const bytes = readFileSync(path);
+      damage(bytes);
+      writeFileSync(path, bytes);
+      const { texts, damages } = read(folder);
+      // Records 5 to 8 stand in the second segment, 6 and 7 cross the damaged stretch or are in it.
+      assert.deepEqual(
+        texts.filter((text) => text.startsWith('8:') || text.startsWith('9:') || text.startsWith('10:')),
+        ['8:record8 ', '9:record9 ', '10:record10'],
+      );
+      assert.equal(damages.length, 1);
+      const missing = damages[0]?.recordCount ?? 0;
+      assert.equal(texts.length, 10 - missing);
+      const again = await open(folder);
+      assert.deepEqual(again.journal.damagedSegments(), ['000002.journal.damaged']);
+      await again.write('more');
+      await again.journal.release(11);
+      await again.journal.stop();
+      assert.deepEqual(readFileSync(`${path}.damaged`), bytes);
+      assert.equal(again.journal.lastSequence, 11);
+    });
+
+  test('behind a damaged stretch of the newest segment records are found, and new ones go elsewhere', async (t) => {
+    const folder = await filled(t, 4);
+    const path = join(folder, '000001.journal');
+    const bytes = readFileSync(path);
+    bytes.fill(0, 24 + 916, 24 + 2 * 916 + 100);
+    writeFileSync(path, bytes);
+    assert.deepEqual(read(folder), {
+      texts: ['1:record1 ', '4:record4 '],
+      damages: [{ segment: '000001.journal', sequence: 2, recordCount: 2, bytes: 2 * 916 }],
+    });
+    const again = await open(folder);
+    await again.write('five');
+    await again.journal.stop();
+    assert.deepEqual(read(folder).texts, ['1:record1 ', '4:record4 ', '5:five']);
+    assert.deepEqual(readFileSync(`${path}.damaged`), bytes);
+  });
+
+  test('damage among records that are stored elsewhere is none', async (t) => {
+    const folder = await filled(t, 4);
+    const path = join(folder, '000001.journal');
+    const bytes = readFileSync(path);
+    bytes.fill(0, 24 + 100, 24 + 916 + 100);
+    writeFileSync(path, bytes);
+    assert.deepEqual(read(folder, 2), { texts: ['3:record3 ', '4:record4 '], damages: [] });
+  });
+
+  test('a file that holds no record at all is set aside, an unused one is not', async (t) => {
+    const folder = await filled(t, 2);
+    writeFileSync(join(folder, '000002.journal'), Buffer.alloc(SEGMENT_BYTES, 7));
+    writeFileSync(join(folder, '000003.journal'), Buffer.alloc(SEGMENT_BYTES));
+    mkdirSync(join(folder, '000004.journal'));
+    assert.deepEqual(
+      read(folder).damages.map(({ segment }) => segment),
+      ['000002.journal', '000004.journal'],
+    );
+    const { journal } = await open(folder);
+    assert.deepEqual(journal.damagedSegments(), ['000002.journal.damaged', '000004.journal.damaged']);
+    await journal.stop();
+    assert.deepEqual(read(folder).damages, []);
+  });
+
+  test('no byte of damage, wherever it is, costs more than the records it touches', async (t) => {
+    const folder = await filled(t, 8);
+    const path = join(folder, '000001.journal');
+    const whole = readFileSync(path);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(3_600),
+        fc.integer({ min: 1, max: 1_500 }),
+        fc.nat(255),
+        (from, length, byte) => {
+          const bytes = Buffer.from(whole);
+          bytes.fill(byte, from, Math.min(from + length, bytes.length));
+          writeFileSync(path, bytes);
+          const isTouched = (record: number): boolean =>
+            from < 24 + record * 916 && from + length > 24 + (record - 1) * 916;
+          const { texts } = read(folder);
+          for (let record = 1; record <= 8; record++)
+            if (record > 4 || !isTouched(record))
+              assert.ok(texts.includes(`${record}:record${record} `), `record ${record} of ${texts.join()}`);
+          return Promise.resolve();
+        },
+      ),
+      { numRuns: 200 },
+    );
+    writeFileSync(path, whole);
+  });
+
+  test('opens on a full disk, and leaves no part of a segment there', async (t) => {
+    const folder = await filled(t, 3);
+    const names = readdirSync(folder);
+    const files: JournalFiles = {
+      ...nodeFiles,
+      makeFolder: () => Promise.reject(new Error('ENOSPC')),
+      open: async (path, truncate) => {
+        const file = await nodeFiles.open(path, truncate);
+        return { ...file, write: () => Promise.reject(new Error('ENOSPC')) };
+      },
+    };
+    const { journal, write } = await open(folder, files);
+    assert.deepEqual(read(folder).texts.length, 3);
+    await assert.rejects(write('x'.repeat(SEGMENT_BYTES)), /ENOSPC/);
+    await journal.stop();
+    assert.deepEqual(readdirSync(folder), names);
   });
 
   test('a segment cut short is reported where the next one shows that more was written', async (t) => {
@@ -143,7 +266,7 @@ describe('a journal', () => {
     writeFileSync(path, readFileSync(path).subarray(0, 24 + 916));
     const { texts, damages } = read(folder);
     assert.deepEqual(texts, ['1:record1 ', '5:record5 ', '6:record6 ']);
-    assert.deepEqual(damages, [{ segment: '000001.journal', sequence: 2 }]);
+    assert.deepEqual(damages, [{ segment: '000001.journal', sequence: 2, recordCount: 3, bytes: 0 }]);
   });
 
   test('on a full disk it keeps the record, acknowledges nothing, and writes it when space returns', async (t) => {

@@ -1,0 +1,43 @@
+/** Stretches of the journal that could not be read. */
+import type { JournalDamage } from '../../platform/journal/index.ts';
+import type { EngineState } from './engine-state.ts';
+
+/**
+ * Tells what a damaged journal cost: from the last sample before to the first one that is understood again. Of
+ * the records behind the damage those up to the next key record cost too, since each builds on the one before.
+ */
+export function createLostStretch(state: EngineState) {
+  let lastS: number | undefined;
+  let stretch: { segment: string; sequence: number | undefined; records: number; bytes: number } | undefined;
+  return {
+    begins: ({ segment, sequence, recordCount, bytes }: JournalDamage): void => {
+      stretch ??= { segment, sequence, records: 0, bytes: 0 };
+      stretch.records += recordCount ?? 0;
+      stretch.bytes += bytes;
+    },
+    /** One more record that is there, and cannot be understood. */
+    adds: (): void => {
+      stretch ??= { segment: 'unknown', sequence: undefined, records: 0, bytes: 0 };
+      stretch.records++;
+    },
+    /** A record was understood, its last sample is of that time; or there are no more. */
+    ends: (atS: number | undefined): void => {
+      if (stretch) {
+        const { segment, sequence, records, bytes } = stretch;
+        stretch = undefined;
+        state.damaged++;
+        state.log.error('part of the telemetry journal is damaged: samples are lost', {
+          segment,
+          ...(sequence !== undefined && { first_sequence: sequence }),
+          records,
+          bytes,
+          ...(lastS !== undefined && { after: isoOf(lastS) }),
+          ...(atS !== undefined && atS > 0 && { until: isoOf(atS) }),
+        });
+      }
+      if (atS !== undefined && atS > 0) lastS = atS;
+    },
+  };
+}
+
+const isoOf = (timestampS: number): string => new Date(timestampS * 1_000).toISOString();
