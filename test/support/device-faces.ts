@@ -107,7 +107,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
         return faces.publish(sent);
       },
       send: async () => 0,
-      silence: () => undefined,
+      noteScript: () => undefined,
     },
     sent: [],
     publish: async ({ deviceId }) => listening.get(deviceId) ?? 0,

@@ -28,7 +28,10 @@ export type DeviceMessageHandler = (message: DeviceMessage) => Promise<void> | v
 export interface Connectivity {
   /** Registers the one handler of a kind. */
   handle(kind: DeviceMessageKind, handler: DeviceMessageHandler): void;
-  /** True when a session of the device is connected and subscribed to command requests. */
+  /**
+   * True when a session is connected and subscribed to the device's command requests. Of a carried device the module
+   * says whether its script runs; one that said nothing is asked by whether the device was heard lately.
+   */
   canReceiveCommands(device: Device): boolean;
   /** Publishes a command request; resolves with the number of sessions it was written to. */
   sendCommandRequest(
@@ -37,6 +40,9 @@ export interface Connectivity {
   ): Promise<number>;
   /** Publishes a message of any other subject to the device; resolves with the number of sessions reached. */
   send(device: Device, subject: string, payload: string): Promise<number>;
-  /** A carried device is known to be silent before its time is over: its script ended. */
-  silence(device: Device): void;
+  /**
+   * What the module says about the script of a carried device; undefined: nothing any more. One that does not run
+   * is silent before its time is over.
+   */
+  noteScript(device: Device, isRunning: boolean | undefined): void;
 }

@@ -74,6 +74,8 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   const presence = createPresence({ devices, clock, limits: limits.connectivity });
   const handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   const rejectedAtMs = new Map<string, number>();
+  /** Carried device → whether its script runs, as its module said. */
+  const scripts = new Map<string, boolean>();
   let broker: MqttBroker | undefined;
 
   const messages = metrics.counter('device_messages_total', 'Messages of devices by kind.', ['kind']);
@@ -91,6 +93,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     ),
     devices.events.on('device_deleted', 'connectivity', ({ device }) => {
       presence.forget(device);
+      scripts.delete(device.id);
       rejectedAtMs.delete(device.id);
     }),
   ];
@@ -178,8 +181,9 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     canReceiveCommands: (device) => {
       const topic = requestTopicOf(device);
       if (!broker || topic === undefined) return false;
-      // A module listens for all it carries; whether the script runs is what presence knows.
-      if (isCarried(device) && devices.connectivity(device.id) === 'OFFLINE') return false;
+      // A module listens for all it carries, also for what it does not run.
+      if (isCarried(device) && !(scripts.get(device.id) ?? devices.connectivity(device.id) === 'ONLINE'))
+        return false;
       return broker.subscribers(topic) > 0;
     },
     sendCommandRequest: async (device, request) => {
@@ -191,7 +195,11 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       if (!broker || hardwareId === undefined || channelId === undefined) return 0;
       return broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload);
     },
-    silence: (device) => presence.silence(device),
+    noteScript: (device, isRunning) => {
+      if (isRunning === undefined) scripts.delete(device.id);
+      else scripts.set(device.id, isRunning);
+      if (isRunning === false) presence.silence(device);
+    },
     stop: () => {
       for (const end of unsubscribe) end();
       presence.stop();

@@ -105,7 +105,10 @@ class ModuleService implements Modules {
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status }) => {
         if (status !== 'OFFLINE') return;
-        for (const { id } of this.#carriedBy(device)) this.#statuses.delete(id);
+        for (const carried of this.#carriedBy(device)) {
+          this.#statuses.delete(carried.id);
+          options.connectivity.noteScript(carried, undefined);
+        }
         this.#questions.giveUp(device);
       }),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
@@ -240,7 +243,8 @@ class ModuleService implements Modules {
     const device = this.#deviceAt(module, channelId);
     if (!device) return;
     this.#statuses.set(device.id, { state, reason, reads });
-    if (state === 'failed' || state === 'stopped') this.#options.connectivity.silence(device);
+    const isRunning = state === 'starting' ? undefined : state === 'running';
+    this.#options.connectivity.noteScript(device, isRunning);
   }
 
   /** What a running script says about values before they are stored; one that does not run says nothing. */

@@ -225,6 +225,27 @@ describe('a communication module', () => {
     assert.equal(refusal(refused), '422 device_offline');
   });
 
+  test('takes commands for a running script that has sent no telemetry, and for no other', async () => {
+    const script = '0'.repeat(64);
+    const path = `/v3/devices/${deviceId}/commands/executions`;
+    const say = (state: 'starting' | 'running' | 'failed' | 'stopped'): Promise<void> =>
+      module.say({ type: 'status', channel_id: channelId, state, script });
+    const create = () => gateway().call('OWNER', 'POST', path, { name: 'reset' });
+    for (const state of ['starting', 'failed', 'stopped'] as const) {
+      await say(state);
+      assert.equal(refusal(await create()), '422 device_offline', state);
+    }
+    await say('running');
+    const { device } = await gateway().ok('READONLY', 'GET', `/v3/devices/${deviceId}?expand=connectivity`);
+    assert.deepEqual((device as { connectivity: object }).connectivity, { status: 'OFFLINE' });
+    const created = await create();
+    assert.equal(created.status, 200, JSON.stringify(created.body));
+    const { execution_id: id } = created.body as { execution_id: string };
+    await module.device.send('v1/command/responses', { id, state: 'completed', payload: {} }, channelId);
+    const { execution } = await gateway().ok('READONLY', 'GET', `${path}/${id}`);
+    assert.equal((execution as { state: string }).state, 'SUCCESS');
+  });
+
   test('keeps values of a script until they are removed, and refuses more than 1 MiB', async () => {
     const ask = async (question: object): Promise<unknown> => {
       await module.say({ id: 'q1', channel_id: channelId, key: 'k', ...question } as FromModule);
