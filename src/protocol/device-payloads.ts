@@ -36,7 +36,9 @@ const telemetry: DevicePayload = {
     alerts: v.optional(
       v.pipe(
         v.nullable(v.array(v.string())),
-        v.description('Names of all alerts that are raised now; null or absent: as before.'),
+        v.description(
+          'Names of all alerts that are raised now: other attributes of alerts that the message leaves out are cleared. Null or absent: as before.',
+        ),
       ),
     ),
     alert_details: v.optional(

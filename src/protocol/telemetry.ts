@@ -75,7 +75,10 @@ function reject(reason: Rejection['reason'], message: string): Rejection {
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** The value as it is stored, or why it is not. `null` is no value and must be handled before. */
+/**
+ * The value as it is stored, or why it is not. `null` is no value and must be handled before. One string is one alert:
+ * published scripts leave out the list.
+ */
 export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | Rejection {
   switch (type) {
     case 'float':
@@ -88,8 +91,9 @@ export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | 
       if (typeof raw !== 'string') return wrongType(type, raw);
       return fits(raw, LIMITS.telemetry.stringBytes) ? raw : tooLarge(LIMITS.telemetry.stringBytes);
     case 'array_of_strings':
-    case 'alerts':
       return checkStrings(type, raw);
+    case 'alerts':
+      return checkStrings(type, typeof raw === 'string' ? [raw] : raw);
     case 'json':
     case 'object':
       return checkJson(raw);

@@ -8,6 +8,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { checkDeviceValue, type ValueDeclaration } from '../blueprints/index.ts';
 import type { Device } from '../devices/index.ts';
 import {
+  ALERTS_KEY,
   checkValue,
   isRejection,
   measurementTime,
@@ -24,6 +25,8 @@ import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 
 /** G: message forms remembered per device; devices that leave out attributes at will are written loosely. */
 const SHAPES_PER_DEVICE = 16;
+
+const NO_ALERTS: readonly string[] = [];
 
 export interface IncomingMessage {
   device: Device;
@@ -69,6 +72,7 @@ export function createIngest(options: {
     codings.length = 0;
     stored.length = 0;
     let seen = 0;
+    let saysAlerts = false;
     for (const key in body) {
       if (key === TIMESTAMP_KEY) continue;
       if (++seen > limits.attributesPerMessage) {
@@ -79,8 +83,12 @@ export function createIngest(options: {
       if (raw === null || raw === undefined) continue;
       const attribute = plan.attributes.get(key);
       if (!attribute) reportUndeclared(device, plan, key);
-      else takeValue(device, attribute, raw, timestampS, values);
+      else {
+        const isTaken = takeValue(device, attribute, raw, timestampS, values);
+        saysAlerts ||= isTaken && key === ALERTS_KEY;
+      }
     }
+    if (saysAlerts) clearOtherAlerts(plan, timestampS, values);
     valueCount += codings.length;
     const sizeBytes = codings.length > 0 && options.canStore() ? store(plan, timestampS) : 0;
     if (values && values.size > 0)
@@ -121,14 +129,34 @@ export function createIngest(options: {
     raw: unknown,
     timestampS: number,
     values: Map<string, ReceivedValue> | undefined,
-  ): void {
+  ): boolean {
     const value = acceptedValue(device, plan, raw);
-    if (value === undefined) return;
+    if (value === undefined) return false;
     const state = (plan.state ??= options.registry.obtain(device.id, plan.attribute, plan.type));
     const isLatest = noteLatest(state, timestampS, value);
     codings.push(state.coding);
     stored.push(toStored(plan.type, value));
     values?.set(plan.attribute, { value, isLatest });
+    return true;
+  }
+
+  /**
+   * A message with `alerts` says which alerts there are: one that another attribute raised before is over unless the
+   * message carries that attribute too. Scripts report a lost connection in it and never take it back.
+   */
+  function clearOtherAlerts(
+    plan: DevicePlan,
+    timestampS: number,
+    values: Map<string, ReceivedValue> | undefined,
+  ): void {
+    for (const { attribute, type, state } of plan.alerts) {
+      const raised = state?.latest?.value;
+      if (!state || !Array.isArray(raised) || raised.length === 0 || codings.includes(state.coding)) continue;
+      if (!noteLatest(state, timestampS, NO_ALERTS)) continue;
+      codings.push(state.coding);
+      stored.push(toStored(type, NO_ALERTS));
+      values?.set(attribute, { value: NO_ALERTS, isLatest: true });
+    }
   }
 
   function restore(
