@@ -3,18 +3,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
-import {
-  type Assignment,
-  decodeToModule,
-  encodeModuleMessage,
-  type FromModule,
-  MODULE_SUBJECT,
-  type ToModule,
-} from '../../../src/protocol/module.ts';
+import { type Assignment, type FromModule } from '../../../src/protocol/module.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { MockDevice } from '../../support/mock-device.ts';
-import { refusal, type TestGateway, useTestGateway } from '../../support/test-gateway.ts';
+import { refusal, useTestGateway } from '../../support/test-gateway.ts';
 import { until } from '../../support/until.ts';
+import { type PlayedModule, provisionModule } from './played-module.ts';
 
 const MANIFEST = `
 blueprint_spec: device/3.0
@@ -40,41 +33,6 @@ configuration:
       name: { display_name: Name, type: string, required: true }
 `;
 const SCRIPT = `enapter.log('${'x'.repeat(200_000)}')`;
-
-/** A module as the test plays it. */
-class PlayedModule {
-  readonly device: MockDevice;
-  readonly messages: ToModule[] = [];
-
-  constructor(device: MockDevice) {
-    this.device = device;
-  }
-
-  async connect(): Promise<void> {
-    const { client } = await this.device.open();
-    const { hardwareId } = this.device.config;
-    client.on('message', (topic, payload) => {
-      if (!topic.endsWith(MODULE_SUBJECT)) return;
-      const decoded = decodeToModule(payload);
-      if (!('message' in decoded)) throw new Error(decoded.problem);
-      this.messages.push(decoded.message);
-    });
-    await this.device.subscribe(`v1/to/${hardwareId}/ucm/${MODULE_SUBJECT}`);
-    await this.device.subscribe(`v1/to/${hardwareId}/+/v1/command/requests`);
-  }
-
-  say(message: FromModule): Promise<void> {
-    return this.device.publish(this.device.from(MODULE_SUBJECT), encodeModuleMessage(message));
-  }
-
-  /** The next message of a type, in the order of arrival; those before it are dropped. */
-  async next<Type extends ToModule['type']>(type: Type): Promise<ToModule & { type: Type }> {
-    const find = (): number => this.messages.findIndex((message) => message.type === type);
-    await until(() => find() >= 0);
-    const [message] = this.messages.splice(0, find() + 1).slice(-1);
-    return message as ToModule & { type: Type };
-  }
-}
 
 const HELLO: FromModule = { type: 'hello', version: 1, run: 'r1', offers: ['http', 'modbus'] };
 
@@ -398,15 +356,3 @@ describe('a communication module', () => {
     assert.deepEqual(await gateway().ok('OWNER', 'DELETE', `/v3/devices/${module.device.id}`), {});
   });
 });
-
-async function provisionModule(
-  gateway: TestGateway,
-  name: string,
-  hardwareId: string,
-): Promise<PlayedModule> {
-  const body = { name, hardware_id: hardwareId };
-  const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/vucm', body);
-  return new PlayedModule(
-    new MockDevice(made, { settled: (promise) => promise, port: () => gateway.ports.mqttPort }),
-  );
-}

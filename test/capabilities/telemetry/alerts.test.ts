@@ -1,0 +1,77 @@
+/** Which alerts of a device are raised (blueprint-manifest.md section 9). */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { attribute, manifestOf, startTelemetry } from './support.ts';
+
+const MANIFEST = manifestOf({
+  voltage: attribute('float'),
+  mode: attribute('string'),
+  conn_alerts: attribute('alerts'),
+});
+
+const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
+
+function rows(csv: string): string[] {
+  return csv.trimEnd().split('\n').slice(1);
+}
+
+describe('raised alerts', () => {
+  test('of another attribute are over with a message that carries alerts and not that attribute', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send, query, clock } = started;
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { alerts: ['low'], timestamp: NOW_S - 11 });
+    await send(device, { conn_alerts: ['lost'], timestamp: NOW_S - 10 });
+    assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low'], 'alerts are not known to be over');
+    await send(device, { voltage: 1, alerts: null, timestamp: NOW_S - 9 });
+    assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low'], 'null says nothing');
+    await send(device, { alerts: 5, timestamp: NOW_S - 9 });
+    assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low'], 'nor does what is no list');
+    await send(device, { alerts: [], timestamp: NOW_S - 12 });
+    assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low'], 'nor a late message');
+    await send(device, { mode: 'manual', alerts: [], timestamp: NOW_S - 8 });
+    assert.deepEqual(devices.raisedAlerts(device), []);
+    await send(device, { alerts: ['hot'], conn_alerts: ['lost'], timestamp: NOW_S - 7 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'lost'], 'both in one message count');
+    await send(device, { alerts: ['hot'], timestamp: NOW_S - 6 });
+    await send(device, { alerts: ['hot'], timestamp: NOW_S - 5 });
+    await started.restart();
+    assert.deepEqual(devices.raisedAlerts(device), ['hot']);
+    await clock.advance(2_000);
+    const asked = { granularity: '1s', aggregation: 'last', from: NOW_S - 200, to: NOW_S + 100 };
+    assert.deepEqual(
+      rows(await query({ ...asked, telemetry: [{ attribute: 'conn_alerts' }] })),
+      [
+        [NOW_S - 10, '"[""lost""]"'],
+        [NOW_S - 8, '"[]"'],
+        [NOW_S - 7, '"[""lost""]"'],
+        [NOW_S - 6, '"[]"'],
+      ].map((row) => row.join(',')),
+      'and the history says when',
+    );
+  });
+
+  test('may be one string where a list is declared', async (t) => {
+    const { devices, send, telemetry } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { alerts: 'low', conn_alerts: 'lost' });
+    assert.deepEqual(telemetry.latest(device, 'alerts')?.value, ['low']);
+    assert.deepEqual(telemetry.latest(device, 'conn_alerts')?.value, ['lost']);
+    assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low']);
+  });
+
+  test('are those of all alert attributes together, each from its latest message', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send } = started;
+    const device = devices.add('battery', MANIFEST);
+    assert.deepEqual(devices.raisedAlerts(device), []);
+    await send(device, { alerts: ['low', 'hot'], conn_alerts: ['lost', 'low'], timestamp: NOW_S - 10 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'lost', 'low']);
+    await send(device, { alerts: null, conn_alerts: [], timestamp: NOW_S - 9 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low']);
+    await send(device, { alerts: [], timestamp: NOW_S - 20 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low'], 'a late message changes nothing');
+    await started.restart();
+    assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low']);
+  });
+});
