@@ -135,6 +135,15 @@ export function refusal({ status, body }: Answer): string {
   return [status, ...errors.map(({ code }) => code)].join(' ');
 }
 
+/** The token in the answer of a claim, a login, or the making of a token. */
+export const tokenOf = ({ body }: Answer): string => (body as { token: string }).token;
+
+export const as = (token: string) => ({ 'X-Service-Auth-Token': token });
+
+/** What `GET /v3/auth/me` answers with these headers. */
+export const me = async (api: Api, headers: Record<string, string>): Promise<unknown> =>
+  ((await api.send('GET', '/v3/auth/me', headers)).body as { me?: unknown }).me;
+
 export const PASSWORD = 'correct horse';
 
 /** A gateway whose installer has logged in. */

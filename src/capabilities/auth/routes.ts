@@ -8,7 +8,10 @@ import {
   type Principal,
   route,
   type Route,
-  sessionCookie,
+  endedSessionCookies,
+  refuseForeignForm,
+  sessionCookies,
+  sessionTokensOf,
   shape,
 } from '../../platform/http/index.ts';
 import type { TokenRecord } from './model.ts';
@@ -60,6 +63,7 @@ function signInRoutes(auth: Auth): Route[] {
       body: claimBody,
       errors: [WRONG, '409 already_claimed', THROTTLED],
       handle: async (call) => {
+        refuseForeignForm(call);
         const { claim_code: code, name, password } = call.body;
         return sessionAnswer(auth, call, await auth.signIn.claim(callerOf(call), code, name, password));
       },
@@ -73,12 +77,11 @@ function signInRoutes(auth: Auth): Route[] {
       role: null,
       body: loginBody,
       errors: [WRONG, THROTTLED],
-      handle: async (call) =>
-        sessionAnswer(
-          auth,
-          call,
-          await auth.signIn.logIn(callerOf(call), call.body.name, call.body.password),
-        ),
+      handle: async (call) => {
+        refuseForeignForm(call);
+        const { name, password } = call.body;
+        return sessionAnswer(auth, call, await auth.signIn.logIn(callerOf(call), name, password));
+      },
     }),
     route({
       operation: 'logout',
@@ -87,12 +90,19 @@ function signInRoutes(auth: Auth): Route[] {
       method: 'POST',
       paths: ['/v3/auth/logout'],
       role: null,
+      errors: [WRONG],
       handle: (call) => {
-        const id = call.principal.tokenId;
-        const token = id === undefined ? undefined : auth.tokens.get(id);
-        // A token that a program holds is revoked on purpose only, not by a logout.
-        if (token?.kind === 'SESSION') auth.tokens.revoke(token.id);
-        return withCookie({}, sessionCookie('', 0, call.isEncrypted));
+        refuseForeignForm(call);
+        // A browser may hold a session for HTTPS and one for HTTP: both end.
+        const inCookies = sessionTokensOf('POST', false, call).map(
+          (text) => auth.authenticate(text)?.tokenId,
+        );
+        for (const id of new Set([call.principal.tokenId, ...inCookies])) {
+          const token = id === undefined ? undefined : auth.tokens.get(id);
+          // A token that a program holds is revoked on purpose only, not by a logout.
+          if (token?.kind === 'SESSION') auth.tokens.revoke(token.id);
+        }
+        return withCookies({}, endedSessionCookies(call.isEncrypted, call));
       },
     }),
   ];
@@ -103,14 +113,21 @@ function callerOf({ remoteAddress, signal }: Pick<Call, 'remoteAddress' | 'signa
 }
 
 /** The token in the body is for programs, the cookie for browsers, whose scripts cannot read it. */
-function sessionAnswer(auth: Auth, call: Pick<Call, 'identify' | 'isEncrypted'>, session: Session): Response {
+function sessionAnswer(
+  auth: Auth,
+  call: Pick<Call, 'header' | 'identify' | 'isEncrypted'>,
+  session: Session,
+): Response {
   call.identify(auth.tokens.principalOf(session.record));
-  const cookie = sessionCookie(session.text, LIMITS.auth.sessionLifetimeMs, call.isEncrypted);
-  return withCookie(sessionToWire(session), cookie);
+  const { sessionLifetimeMs } = LIMITS.auth;
+  const cookies = sessionCookies(session.text, sessionLifetimeMs, call.isEncrypted, call);
+  return withCookies(sessionToWire(session), cookies);
 }
 
-function withCookie(body: unknown, cookie: string): Response {
-  return new Response(JSON.stringify(body), { headers: { ...JSON_HEADERS, 'Set-Cookie': cookie } });
+function withCookies(body: unknown, cookies: readonly string[]): Response {
+  const headers = new Headers(JSON_HEADERS);
+  for (const cookie of cookies) headers.append('Set-Cookie', cookie);
+  return new Response(JSON.stringify(body), { headers });
 }
 
 function ownRoutes(auth: Auth): Route[] {
@@ -128,7 +145,7 @@ function ownRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'change_own_password',
-      about: 'Changes the password of the logged-in user.',
+      about: 'Changes the password of the logged-in user; other sessions end, and tokens too if asked for.',
       answer: shape.nothing(),
       method: 'POST',
       paths: ['/v3/auth/password'],
@@ -143,9 +160,10 @@ function ownRoutes(auth: Auth): Route[] {
             'access_denied',
             'Only a logged-in user has a password to change.',
           );
-        const { current_password: current, password } = call.body;
+        const { current_password: current, password, revoke_tokens: revokeTokens } = call.body;
         const user = auth.users.require(maker.user.id);
-        await auth.signIn.changePassword(callerOf(call), user, current, password, maker.id);
+        const change = { password, revokeTokens };
+        await auth.signIn.changePassword(callerOf(call), user, current, change, maker.id);
         return {};
       },
     }),
@@ -198,16 +216,19 @@ function userRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'update_user',
-      about: 'Changes role and password of a user; null or absent stays.',
+      about:
+        'Changes role and password of a user; null or absent stays. A new password ends its sessions, and tokens too if asked for.',
       answer: accessShapes.user,
       method: 'PATCH',
       paths: ['/v3/auth/users/{user_id}'],
       role: 'INSTALLER',
       body: updateUserBody,
       errors: ['404 user_not_found', '422 last_installer', THROTTLED],
-      handle: async (call) => ({
-        user: userToWire(await users.update(idOf(call), call.body, call.principal.tokenId)),
-      }),
+      handle: async (call) => {
+        const { role, password, revoke_tokens: revokeTokens } = call.body;
+        const change = { role, password, revokeTokens };
+        return { user: userToWire(await users.update(idOf(call), change, call.principal.tokenId)) };
+      },
     }),
     route({
       operation: 'delete_user',

@@ -124,8 +124,13 @@ export const loginBody = v.pipe(
   shape.example({ name: 'installer', password: 'a long sentence' }),
 );
 
+const revokeTokens = v.pipe(
+  v.nullish(v.boolean(), false),
+  v.description('Ends every access token that acts for the user, too.'),
+);
+
 export const passwordBody = v.pipe(
-  v.object({ current_password: secret, password: newPassword }),
+  v.object({ current_password: secret, password: newPassword, revoke_tokens: revokeTokens }),
   shape.example({ current_password: 'a long sentence', password: 'another long sentence' }),
 );
 
@@ -135,7 +140,7 @@ export const createUserBody = v.pipe(
 );
 
 export const updateUserBody = v.pipe(
-  v.object({ role: absent(role), password: absent(newPassword) }),
+  v.object({ role: absent(role), password: absent(newPassword), revoke_tokens: revokeTokens }),
   shape.example({ role: 'USER' }),
 );
 

@@ -135,7 +135,7 @@ export class Auth {
     const code = this.#options.database.transaction(() => {
       this.#store.users.voidPasswords('INSTALLER');
       for (const user of this.#store.users.all())
-        if (user.role === 'INSTALLER') this.tokens.endSessions(user.id);
+        if (user.role === 'INSTALLER') this.tokens.endOf(user.id, ['SESSION']);
       if (revokeTokens) this.tokens.revokeAll(['TOKEN', 'SESSION']);
       return this.#claim.renew();
     });

@@ -10,7 +10,7 @@ import type { NewToken, User } from './model.ts';
 import type { Passwords } from './password.ts';
 import type { AuthStore } from './store.ts';
 import type { Tokens } from './tokens.ts';
-import type { Users } from './users.ts';
+import type { UserChange, Users } from './users.ts';
 
 /** Where an attempt comes from; `signal` ends its waiting. */
 export type Caller = Omit<Attempt, 'account'>;
@@ -107,20 +107,20 @@ export class SignIn {
   }
 
   /**
-   * A user's own change of password; other sessions of the user end.
+   * A user's own change of password; other sessions of the user end, and tokens if asked for.
    * @throws GatewayError access_denied (403), user_not_found (404), too_many_requests (429)
    */
   async changePassword(
     caller: Caller,
     user: User,
     current: string,
-    next: string,
+    change: Pick<UserChange, 'password' | 'revokeTokens'>,
     keptSessionId?: string,
   ): Promise<void> {
     const { users } = this.#options;
     if (!(await this.#judged(caller, user.name, current)))
       throw this.#refused(caller, 'The current password is wrong.');
-    await users.update(user.id, { password: next }, keptSessionId);
+    await users.update(user.id, change, keptSessionId);
   }
 
   #refused({ address }: Caller, message: string): GatewayError {

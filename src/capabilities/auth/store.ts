@@ -51,8 +51,8 @@ function tokenStatements(database: Database) {
   );
   const remove = database.prepare<[string]>('DELETE FROM access_token WHERE id = ?');
   const removeAll = database.prepare<[TokenKind]>('DELETE FROM access_token WHERE kind = ?');
-  const removeSessions = database.prepare<[string, string]>(
-    `DELETE FROM access_token WHERE kind = 'SESSION' AND user_id = ? AND id <> ?`,
+  const removeOf = database.prepare<[string, TokenKind, string]>(
+    'DELETE FROM access_token WHERE user_id = ? AND kind = ? AND id <> ?',
   );
   const removeOldSessions = database.prepare<[string, string, number]>(
     `DELETE FROM access_token WHERE kind = 'SESSION' AND user_id = ? AND rowid NOT IN
@@ -86,8 +86,9 @@ function tokenStatements(database: Database) {
     count: (kind: TokenKind): number => count.get(kind)?.count ?? 0,
     remove: (id: string): void => void remove.run(id),
     removeAll: (kind: TokenKind): void => void removeAll.run(kind),
-    /** All sessions of a user, except one. */
-    removeSessions: (userId: string, exceptId = ''): void => void removeSessions.run(userId, exceptId),
+    /** All of a user and kind, except one. */
+    removeOf: (userId: string, kind: TokenKind, exceptId = ''): void =>
+      void removeOf.run(userId, kind, exceptId),
     /** The oldest sessions of a user, so that `kept` remain. */
     removeOldSessions: (userId: string, kept: number): void =>
       void removeOldSessions.run(userId, userId, kept),

@@ -232,11 +232,11 @@ export class Tokens {
     });
   }
 
-  /** Ends the sessions of a user, except one. */
-  endSessions(userId: string, exceptId?: string): void {
+  /** Ends what acts for a user, of these kinds, except one. */
+  endOf(userId: string, kinds: readonly TokenKind[], exceptId?: string): void {
     const { database, store } = this.#options;
     database.transaction(() => {
-      store.tokens.removeSessions(userId, exceptId);
+      for (const kind of kinds) store.tokens.removeOf(userId, kind, exceptId);
       this.#sweepAfterCommit();
     });
   }

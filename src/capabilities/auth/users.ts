@@ -13,6 +13,8 @@ import type { Tokens } from './tokens.ts';
 export interface UserChange {
   role?: IssuableRole | undefined;
   password?: string | undefined;
+  /** Ends every token that acts for the user. */
+  revokeTokens?: boolean;
 }
 
 export interface UsersOptions {
@@ -80,8 +82,8 @@ export class Users {
   }
 
   /**
-   * Role and password. A new password ends the user's sessions, except `keptSessionId`; a lower role binds
-   * open sessions and tokens at once. @throws GatewayError user_not_found (404), last_installer (422)
+   * Role and password. A new password ends the user's sessions, except `keptSessionId`, tokens end if asked for; a
+   * lower role binds open sessions and tokens at once. @throws GatewayError user_not_found (404), last_installer (422)
    */
   async update(id: string, change: UserChange, keptSessionId?: string): Promise<User> {
     const { claim, database, log, passwords, store, tokens } = this.#options;
@@ -93,8 +95,9 @@ export class Users {
       if (change.role !== undefined) store.users.setRole(id, change.role);
       if (hash !== undefined) {
         store.users.setPassword(id, hash);
-        tokens.endSessions(id, keptSessionId);
+        tokens.endOf(id, ['SESSION'], keptSessionId);
       }
+      if (change.revokeTokens) tokens.endOf(id, ['TOKEN'], keptSessionId);
       claim.settle();
       database.afterCommit(() => tokens.sweep(true));
       return this.require(id);

@@ -47,10 +47,12 @@ export function AccessPage() {
 function PasswordCard() {
   const [current, setCurrent] = useState('');
   const [password, setPassword] = useState('');
+  const [revokesTokens, setRevokesTokens] = useState(false);
   const [isDone, setDone] = useState(false);
   const action = useAction(async () => {
     setDone(false);
-    await call('POST', '/v3/auth/password', { current_password: current, password });
+    const body = { current_password: current, password, revoke_tokens: revokesTokens };
+    await call('POST', '/v3/auth/password', body);
     setCurrent('');
     setPassword('');
     setDone(true);
@@ -79,6 +81,10 @@ function PasswordCard() {
             name="password"
           />
         </Field>
+        <label>
+          <input type="checkbox" checked={revokesTokens} onChange={() => setRevokesTokens(!revokesTokens)} />{' '}
+          End my access tokens, too
+        </label>
         <ErrorNotice error={action.error} />
         {isDone && <Notice kind="success">The password is changed.</Notice>}
         <div class="actions end">

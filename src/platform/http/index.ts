@@ -18,5 +18,5 @@ export {
   type Stream,
   type StreamSocket,
 } from './route.ts';
-export { sessionCookie } from './session-cookie.ts';
+export { endedSessionCookies, refuseForeignForm, sessionCookies, sessionTokensOf } from './session-cookie.ts';
 export { createHttp, type Http, type HttpOptions } from './server.ts';

@@ -8,6 +8,7 @@ import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-sch
 import { createRefusals, type Refusals } from './openapi-refusals.ts';
 import { DONE } from './schema-words.ts';
 import type { MediaAnswer, Route, RouteGroup, Stream } from './route.ts';
+import { SESSION_COOKIES } from './session-cookie.ts';
 
 export interface PathParameter {
   about: string;
@@ -53,8 +54,8 @@ const SECURITY_SCHEMES = {
   session: {
     type: 'apiKey',
     in: 'cookie',
-    name: 'gateway_session',
-    description: "Set by a login, for the gateway's own pages.",
+    name: SESSION_COOKIES[0],
+    description: `Set by a login, for the gateway's own pages; over plain HTTP its name is \`${SESSION_COOKIES[1]}\`.`,
   },
 } as const;
 

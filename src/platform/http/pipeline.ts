@@ -12,7 +12,7 @@ import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { Call, Route, Stream, StreamSocket } from './route.ts';
-import { sessionTokenOf } from './session-cookie.ts';
+import { sessionTokensOf } from './session-cookie.ts';
 
 export interface Bindings {
   incoming?: IncomingMessage;
@@ -68,8 +68,12 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
 
   /** An ended session is like none, so that a browser which still sends its cookie can log in again. */
   function ofSession(context: RequestContext, isUpgrade: boolean): Principal | undefined {
-    const token = sessionTokenOf(context.req.method, isUpgrade, (name) => context.req.header(name));
-    return token === undefined ? undefined : principalOf(token);
+    const request = { header: (name: string) => context.req.header(name) };
+    for (const token of sessionTokensOf(context.req.method, isUpgrade, request)) {
+      const principal = principalOf(token);
+      if (principal) return principal;
+    }
+    return undefined;
   }
 
   /** A rebound page has no token and no cookie; what it must not get is the role of those without. */

@@ -3,38 +3,102 @@
  * counts only for requests that the gateway's own pages made: `SameSite=Strict` keeps it from other sites,
  * and changes need a sign that no other site can send (OWASP, Cross-Site Request Forgery Prevention).
  */
-const NAME = 'gateway_session';
+import { gatewayError } from '../../lib/errors.ts';
+import type { Call } from './route.ts';
 
-/** Value of `Set-Cookie`; a life of 0 takes the cookie away. */
-export function sessionCookie(token: string, lifetimeMs: number, isEncrypted: boolean): string {
-  const parts = [`${NAME}=${token}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
-  parts.push(`Max-Age=${Math.floor(lifetimeMs / 1_000)}`);
-  if (isEncrypted) parts.push('Secure');
-  return parts.join('; ');
+/**
+ * A browser refuses to set over plain HTTP what it holds as `Secure` under the same name, so that each has a name of
+ * its own; the prefix keeps other origins from setting the first one (RFC 6265bis, "Cookie Name Prefixes"). The last
+ * one was used for both by earlier versions.
+ */
+const ENCRYPTED = '__Host-gateway_session';
+const PLAIN = 'gateway_session_http';
+const FORMER = 'gateway_session';
+/** The first ones count first. */
+export const SESSION_COOKIES = [ENCRYPTED, PLAIN, FORMER] as const;
+/** Of the tokens in one request, those that are looked at. */
+const TOKENS_MAX = 4;
+
+/** A request, as far as its cookies and its origin go. */
+type Headed = Pick<Call, 'header'>;
+
+/** Values of `Set-Cookie` that a login answers with: its own first. */
+export function sessionCookies(
+  token: string,
+  lifetimeMs: number,
+  isEncrypted: boolean,
+  request: Headed,
+): string[] {
+  const own = isEncrypted ? ENCRYPTED : PLAIN;
+  const made = cookie(own, token, Math.floor(lifetimeMs / 1_000), isEncrypted);
+  const hasFormer = cookiesOf(request).some(([name]) => name === FORMER);
+  return hasFormer ? [made, cookie(FORMER, '', 0, isEncrypted)] : [made];
 }
 
-/** The token in the cookie, if the request may use it. */
-export function sessionTokenOf(
-  method: string,
-  isUpgrade: boolean,
-  header: (name: string) => string | undefined,
-): string | undefined {
-  const token = new RegExp(`(?:^|;)\\s*${NAME}=([^;\\s]+)`).exec(header('cookie') ?? '')?.[1];
-  if (token === undefined) return undefined;
+/** Values of `Set-Cookie` that take away what the browser sent, and its own in any case. */
+export function endedSessionCookies(isEncrypted: boolean, request: Headed): string[] {
+  const own = isEncrypted ? ENCRYPTED : PLAIN;
+  const sent = new Set(cookiesOf(request).map(([name]) => name));
+  const ended = SESSION_COOKIES.filter((name) => name !== own && sent.has(name));
+  return [own, ...ended].map((name) => cookie(name, '', 0, isEncrypted || name === ENCRYPTED));
+}
+
+function cookie(name: string, value: string, lifetimeS: number, isSecure: boolean): string {
+  const parts = [`${name}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${lifetimeS}`];
+  return (isSecure ? [...parts, 'Secure'] : parts).join('; ');
+}
+
+/** The tokens in the cookies of the request, if it may use them; the first that is valid counts. */
+export function sessionTokensOf(method: string, isUpgrade: boolean, request: Headed): string[] {
+  const cookies = cookiesOf(request);
+  if (cookies.length === 0) return [];
   const isReading = !isUpgrade && (method === 'GET' || method === 'HEAD');
-  return isReading || isFromOwnPage(isUpgrade, header) ? token : undefined;
+  if (!isReading && !isFromOwnPage(isUpgrade, request)) return [];
+  const inOrder = SESSION_COOKIES.flatMap((wanted) => cookies.filter(([name]) => name === wanted));
+  return inOrder.slice(0, TOKENS_MAX).map(([, token]) => token);
+}
+
+/** Cookies of a session with a value, in the order in which they came. */
+function cookiesOf(request: Headed): [name: string, token: string][] {
+  const found: [string, string][] = [];
+  for (const part of (request.header('cookie') ?? '').split(';')) {
+    const [, name = '', token = ''] = /^\s*([^=\s]+)=(\S+)\s*$/.exec(part) ?? [];
+    if ((SESSION_COOKIES as readonly string[]).includes(name)) found.push([name, token]);
+  }
+  return found;
 }
 
 /**
  * Another site's script cannot set `X-Requested-With` without our leave (CORS) nor `Sec-Fetch-Site` and
  * `Origin` at all. Only the last two come with an upgrade.
  */
-function isFromOwnPage(isUpgrade: boolean, header: (name: string) => string | undefined): boolean {
-  const site = header('sec-fetch-site');
+function isFromOwnPage(isUpgrade: boolean, request: Headed): boolean {
+  const site = request.header('sec-fetch-site');
   if (site !== undefined) return site === 'same-origin';
-  if (!isUpgrade) return header('x-requested-with') !== undefined;
-  const origin = header('origin');
-  return origin !== undefined && hostOf(origin) === header('host')?.toLowerCase();
+  if (!isUpgrade) return request.header('x-requested-with') !== undefined;
+  const origin = request.header('origin');
+  return origin !== undefined && hostOf(origin) === request.header('host')?.toLowerCase();
+}
+
+/**
+ * For operations that set or take away the cookie, which a form of another site could send too: its answer would log
+ * the browser in as somebody else, or out. A program says nothing about where it comes from, and a script of another
+ * site sends JSON or a header of its own only with our leave (CORS). @throws GatewayError access_denied (403)
+ */
+export function refuseForeignForm(request: Headed): void {
+  const site = request.header('sec-fetch-site');
+  const origin = request.header('origin');
+  const isForeign =
+    site !== undefined
+      ? site !== 'same-origin' && site !== 'none'
+      : origin !== undefined && hostOf(origin) !== request.header('host')?.toLowerCase();
+  const isJson = /^application\/json *(;|$)/i.test(request.header('content-type') ?? '');
+  if (!isForeign || isJson || request.header('x-requested-with') !== undefined) return;
+  throw gatewayError(
+    'permission_denied',
+    'access_denied',
+    "This came from a page of another site; use the gateway's own page, or send the body as application/json.",
+  );
 }
 
 function hostOf(origin: string): string | undefined {

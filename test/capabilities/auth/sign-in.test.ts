@@ -169,7 +169,9 @@ describe('failed logins', () => {
     const setup = startAuth(t, { limits: { ...CHEAP, accountFailuresWithoutDelay: 2 } });
     const anna = await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
     const change = async (current: string, from: string): Promise<string> => {
-      const changing = setup.auth.signIn.changePassword(caller(from), anna, current, 'another password');
+      const changing = setup.auth.signIn.changePassword(caller(from), anna, current, {
+        password: 'another password',
+      });
       return outcome(changing.then(() => ({ user: anna })));
     };
     for (const from of ['10.0.0.1', '10.0.0.2'])

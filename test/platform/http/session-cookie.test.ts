@@ -1,10 +1,11 @@
 /** The cookie of a login in a browser, on a listening server; its denials first. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { sessionCookie } from '../../../src/platform/http/index.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { endedSessionCookies, refuseForeignForm, sessionCookies } from '../../../src/platform/http/index.ts';
 import { raw, serve } from './support.ts';
 
-const COOKIE = 'gateway_session=owner';
+const COOKIE = 'gateway_session_http=owner';
 
 /** Status line of an upgrade with these headers; `HOST` stands for the address of the server. */
 async function upgrade(t: TestContext, port: number, headers: readonly string[]): Promise<string> {
@@ -71,10 +72,12 @@ describe('the cookie of a session', () => {
       [COOKIE, 200],
       [`a=b; ${COOKIE}; c="d"`, 200],
       [`a=b;${COOKIE}`, 200],
+      ['__Host-gateway_session=owner', 200],
+      ['gateway_session=owner', 200],
       [`not_${COOKIE}`, 401],
-      ['gateway_session=', 401],
-      ['gateway_session=unknown', 401],
-      [`gateway_session=${'x'.repeat(600)}`, 401],
+      ['gateway_session_http=', 401],
+      ['gateway_session_http=unknown', 401],
+      [`gateway_session_http=${'x'.repeat(600)}`, 401],
     ] as const) {
       const headers = { Cookie: cookie };
       assert.equal((await ask('GET', '/v3/things/slug', { token: null, headers })).status, status, cookie);
@@ -91,18 +94,76 @@ describe('the cookie of a session', () => {
 
   test('that has ended does not count as a failed authentication', async (t) => {
     const { ask } = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
-    const headers = { Cookie: 'gateway_session=ended' };
+    const headers = { Cookie: 'gateway_session_http=ended' };
     for (let time = 0; time < 5; time++)
       assert.equal((await ask('GET', '/v3/things/slug', { token: null, headers })).status, 401);
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'wrong' })).status, 403);
   });
 
-  test('is for TLS alone when it came over TLS', () => {
-    assert.equal(
-      sessionCookie('abc', 60_000, true),
-      'gateway_session=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure',
-    );
+  test('of HTTPS counts before one of plain HTTP, and one that has ended before neither', async (t) => {
+    const { ask, calls } = await serve(t);
+    for (const [cookie, role] of [
+      ['gateway_session=readonly; gateway_session_http=user; __Host-gateway_session=owner', 'OWNER'],
+      ['gateway_session=readonly; gateway_session_http=user; __Host-gateway_session=ended', 'USER'],
+      ['gateway_session_http=ended; gateway_session=readonly', 'READONLY'],
+    ] as const) {
+      await ask('GET', '/v3/things/slug', { token: null, headers: { Cookie: cookie } });
+      assert.equal(calls.at(-1)?.principal.role, role);
+    }
   });
+
+  const headers = (values: Record<string, string>) => ({ header: (name: string) => values[name] });
+
+  test('has a name of its own over TLS, for TLS alone and this host alone', () => {
+    assert.deepEqual(sessionCookies('abc', 60_000, true, headers({})), [
+      '__Host-gateway_session=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure',
+    ]);
+    assert.deepEqual(sessionCookies('abc', 60_000, false, headers({ cookie: '__Host-gateway_session=x' })), [
+      'gateway_session_http=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60',
+    ]);
+  });
+
+  test('of an earlier version is taken away by a login, and every one that was sent by a logout', () => {
+    const sent = headers({ cookie: 'gateway_session=a; __Host-gateway_session=b; other=c' });
+    const ended = 'Path=/; HttpOnly; SameSite=Strict; Max-Age=0';
+    assert.deepEqual(sessionCookies('abc', 60_000, false, sent).slice(1), [`gateway_session=; ${ended}`]);
+    assert.deepEqual(endedSessionCookies(false, sent), [
+      `gateway_session_http=; ${ended}`,
+      `__Host-gateway_session=; ${ended}; Secure`,
+      `gateway_session=; ${ended}`,
+    ]);
+  });
+
+  const forms: [title: string, values: Record<string, string>, isRefused: boolean][] = [
+    ['a form of another site', { 'sec-fetch-site': 'cross-site' }, true],
+    ['a form of another host of the site', { 'sec-fetch-site': 'same-site' }, true],
+    ['a form whose browser tells the origin only', { origin: 'http://evil.example', host: 'box' }, true],
+    ['a form that hides its origin', { origin: 'null', host: 'box' }, true],
+    [
+      'JSON that a form calls text',
+      { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain;application/json' },
+      true,
+    ],
+    ['the own page', { 'sec-fetch-site': 'same-origin', origin: 'http://box' }, false],
+    ['the own page over plain HTTP', { origin: 'http://box:8080', host: 'BOX:8080' }, false],
+    ['a program', { 'content-type': 'application/x-www-form-urlencoded' }, false],
+    [
+      'a page that the operator allows, behind its preflight',
+      { 'sec-fetch-site': 'cross-site', 'content-type': 'application/json; charset=utf-8' },
+      false,
+    ],
+    [
+      'a page behind a proxy',
+      { origin: 'https://site.example', host: 'box', 'x-requested-with': 'x' },
+      false,
+    ],
+  ];
+  for (const [title, values, isRefused] of forms)
+    test(`is ${isRefused ? 'not ' : ''}set or taken away for ${title}`, () => {
+      const refuse = (): void => refuseForeignForm(headers(values));
+      if (!isRefused) assert.doesNotThrow(refuse);
+      else assert.throws(refuse, (error) => error instanceof GatewayError && error.code === 'access_denied');
+    });
 });
 
 describe('before the box is claimed', () => {
