@@ -13,8 +13,8 @@ import { decodeAnswer, encodeRequest, isRead, type ModbusRequest, requestProblem
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
 import { SerialFault, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
 
+/** Writes to it are for every unit, and nobody answers. */
 const BROADCAST_UNIT = 0;
-const UNIT_MAX = 247;
 /** Section 2.5.1.1: above 19 200 baud the gap does not shrink any further. */
 const GAP_MIN_MS = 1.75;
 /** Bytes of a frame may come in two pieces from an adapter that collects for so long. */
@@ -48,14 +48,14 @@ export function createModbusRtu(options: {
     await settleLine(turn, Math.max(gapMs(settings), lateMs));
     await turn.write(frame);
     const sendingMs = frame.length * characterMs(settings);
-    if (unitId === BROADCAST_UNIT) {
+    if (isBroadcast(unitId, request)) {
       await clock.sleep(sendingMs + limits.broadcastMs);
       return { ok: true, values: [] };
     }
     return receive({ unitId, request, turn, clock, withinMs: sendingMs + timeoutMs });
   }
 
-  function note(unitId: number, answer: ModbusAnswer, beginMs: number): void {
+  function note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: number): void {
     const nowMs = clock.monotonicMs();
     const kind = answer.ok ? undefined : answer.fault.kind;
     lateUntilMs.delete(unitId);
@@ -64,12 +64,12 @@ export function createModbusRtu(options: {
       return patience.silent(unitId, nowMs - beginMs, nowMs);
     }
     if (kind === 'invalid_response') noiseUntilMs = nowMs + limits.lateAnswerMs;
-    if (unitId !== BROADCAST_UNIT) patience.answered(unitId, nowMs - beginMs, nowMs);
+    if (!isBroadcast(unitId, request)) patience.answered(unitId, nowMs - beginMs, nowMs);
   }
 
   return {
     request: async (unitId, request, timeoutMs = limits.requestMs) => {
-      const problem = serialProblem(unitId, request);
+      const problem = requestProblem(unitId, request);
       if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
       const limitMs = Math.min(timeoutMs, limits.requestMsMax);
       try {
@@ -78,7 +78,7 @@ export function createModbusRtu(options: {
           const waitMs = patience.grant(unitId, isRead(request), limitMs, beginMs);
           if (waitMs === undefined) return failed({ kind: 'timeout' });
           const answer = await exchange(unitId, request, waitMs, turn);
-          note(unitId, answer, beginMs);
+          note(unitId, request, answer, beginMs);
           return answer;
         });
       } catch (error) {
@@ -94,11 +94,9 @@ export function createModbusRtu(options: {
   };
 }
 
-function serialProblem(unitId: number, request: ModbusRequest): string | undefined {
-  const problem = requestProblem(unitId, request);
-  if (problem !== undefined) return problem;
-  if (unitId > UNIT_MAX) return `the unit id must be an integer from 0 to ${UNIT_MAX} on a serial line`;
-  return unitId === BROADCAST_UNIT && isRead(request) ? 'nobody answers a read from unit 0' : undefined;
+/** Some devices of one line answer a read at address 0. */
+function isBroadcast(unitId: number, request: ModbusRequest): boolean {
+  return unitId === BROADCAST_UNIT && !isRead(request);
 }
 
 /** Start bit, data, parity, stop. */

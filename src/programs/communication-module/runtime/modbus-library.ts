@@ -35,7 +35,7 @@ local function uri_of(client)
 end
 
 local function values_of(values, message, code)
-  if is_old then return values, code end
+  if is_old then return values, code or 0 end
   return values, message
 end
 
@@ -95,10 +95,10 @@ function modbusrtu.new(port, options)
   return new_client(uri)
 end
 
--- Functions without a client speak over the one serial port that such hardware has.
+-- Functions without a client speak over the port that the script set up, else over the one that such hardware has.
 for kind, method in pairs(methods) do
   modbus[kind] = function(...)
-    local uri = host.modbus_only_port()
+    local uri = host.modbus_only_port(kit.serial_port)
     if not uri then
       if kind:sub(1, 4) == 'read' then return nil, 5 end
       return 5
@@ -107,6 +107,10 @@ for kind, method in pairs(methods) do
   end
 end
 
+function methods.err_to_str(client, code)
+  if code == nil then code = client end
+  return kit.err_to_str(code)
+end
 modbustcp.err_to_str, modbusrtu.err_to_str, modbus.err_to_str = kit.err_to_str, kit.err_to_str, kit.err_to_str
 `;
 
@@ -203,8 +207,11 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
     modbus_write_batch: { waits: true, call: ([uri, list]) => batch(uri, list, 'write', writeOf, false) },
     modbus_port: { waits: true, call: ([port, options]) => openPort(host, port, options) },
     modbus_only_port: {
-      call: () => {
-        const name = ['rs485', 'rs232'].find((known) => host.ports.has(known));
+      call: ([chosen]) => {
+        const wanted = textOf(chosen);
+        const name = (wanted === undefined ? ['rs485', 'rs232'] : [wanted]).find((known) =>
+          host.ports.has(known),
+        );
         return [name === undefined ? undefined : `port://${name}`];
       },
     },

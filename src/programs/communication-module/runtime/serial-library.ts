@@ -81,6 +81,7 @@ for _, name in ipairs({ 'rs485', 'rs232' }) do
   local port = {}
 
   function port.init(baud_rate, data_bits, parity, stop_bits)
+    kit.serial_port = name
     return outcome(configure(name, baud_rate, data_bits, parity, stop_bits))
   end
 

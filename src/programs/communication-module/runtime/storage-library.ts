@@ -39,7 +39,8 @@ function storage.remove(key) return outcome(remove(key)) end
 
 function storage.read(key)
   local value, message, code = read(key)
-  if is_old then return value, code or 0 end
+  -- Published scripts of the older generation take every other code for a fault.
+  if is_old then return value, message == 'NotFound' and 0 or code or 0 end
   return value, message
 end
 

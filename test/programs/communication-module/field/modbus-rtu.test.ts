@@ -52,11 +52,19 @@ function answering(device: FakeSerialDevice, values: Record<number, number>): vo
 const faultOf = (answer: ModbusAnswer): unknown => (answer.ok ? 'no fault' : answer.fault);
 const kindOf = (answer: ModbusAnswer): string => (answer.ok ? 'no fault' : answer.fault.kind);
 
-describe('Modbus RTU refuses or fails', () => {
-  test('wrong requests: units beyond 247, and reads from everybody', async () => {
+test('Modbus RTU reads from every unit that a byte can name, 0 and those reserved by the standard too', async () => {
+  for (const unitId of [0, 1, 247, 248, 255]) {
     const { ask, device } = line();
-    assert.match(JSON.stringify(faultOf(await ask(248))), /0 to 247/);
-    assert.match(JSON.stringify(faultOf(await ask(0))), /nobody answers/);
+    answering(device, { [unitId]: 7 });
+    assert.deepEqual(await ask(unitId), { ok: true, values: [7] }, String(unitId));
+  }
+});
+
+describe('Modbus RTU refuses or fails', () => {
+  test('wrong requests: units that no byte can name', async () => {
+    const { ask, device } = line();
+    for (const unitId of [-1, 256, 1.5])
+      assert.match(JSON.stringify(faultOf(await ask(unitId))), /0 to 255/, String(unitId));
     assert.equal(device.openings.length, 0);
   });
 

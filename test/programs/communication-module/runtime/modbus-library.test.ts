@@ -145,7 +145,7 @@ describe('modbus of the older generation', () => {
           call.kind === 'modbus' ? { kind: 'values', values: [1, 2] } : { kind: 'done' },
       },
     );
-    assert.deepEqual(said, ['[1,2] nil', '[1,2] nil', '0', '3']);
+    assert.deepEqual(said, ['[1,2] 0', '[1,2] 0', '0', '3']);
     const [configure, read] = calls;
     assert.deepEqual(configure, {
       kind: 'serial',
@@ -153,5 +153,39 @@ describe('modbus of the older generation', () => {
       operation: { do: 'configure', settings: { baudRate: 19_200, dataBits: 8, parity: 'E', stopBits: 2 } },
     });
     assert.equal(read?.kind === 'modbus' && read.uri, 'port://rs485');
+  });
+
+  test('answers reads with 0 when all is well, and its clients know the words of its codes', async () => {
+    const [said] = await saidBy(
+      `local client = modbustcp.new('10.0.0.1')
+      for _, kind in ipairs({ 'coils', 'discrete_inputs', 'holdings', 'inputs' }) do
+        local list, err = client['read_' .. kind](client, 1, 0, 2, 500)
+        say(#list, err, math.type(err))
+      end
+      say(client:err_to_str(1), client.err_to_str(102), client:err_to_str(0) == '')`,
+      { ...OLD, answer: () => ({ kind: 'values', values: [1, 0] }) },
+    );
+    assert.deepEqual(said, [...Array<string>(4).fill('2 0 integer'), 'timeout illegal data address true']);
+  });
+
+  test('uses the port that the script initialised, and no other', async () => {
+    const uris = async (source: string): Promise<(string | undefined)[]> => {
+      const [said, { calls }] = await saidBy(`${source} say(modbus.read_holdings(3, 0, 1, 500))`, {
+        ...OLD,
+        ports: { rs485: '/dev/ttyUSB0', rs232: '/dev/ttyUSB1' },
+        answer: (call: ThreadCall) =>
+          call.kind === 'modbus' ? { kind: 'values', values: [1] } : { kind: 'done' },
+      });
+      return [...said, ...calls.map((call) => (call.kind === 'modbus' ? call.uri : call.kind))];
+    };
+    assert.deepEqual(await uris('rs232.init(9600, 8, "N", 1)'), ['[1] 0', 'serial', 'port://rs232']);
+    assert.deepEqual(await uris('rs485.init(9600, 8, "N", 1)'), ['[1] 0', 'serial', 'port://rs485']);
+    assert.deepEqual(await uris(''), ['[1] 0', 'port://rs485']);
+    const [said] = await saidBy('rs232.init(9600, 8, "N", 1) say(modbus.read_holdings(3, 0, 1, 500))', {
+      ...OLD,
+      ...PORTS,
+      answer: () => ({ kind: 'fault', fault: { text: 'not available', number: 5 } }),
+    });
+    assert.deepEqual(said, ['nil 5'], 'a port that is not there is not taken for another one');
   });
 });
