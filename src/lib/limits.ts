@@ -27,6 +27,8 @@ export const LIMITS = {
     arrayItems: 256,
     keyLength: 128,
     jsonDepth: 16,
+    /** M: values of one message, nested ones too; so many take 8 ms on x64, whatever they are. */
+    messageValues: 16_384,
     /** C mqtt-device-protocol 11. */
     futureToleranceMs: 60_000,
     lateMs: 7 * 86_400_000,
@@ -260,6 +262,11 @@ export function contradictions(limits: Limits): string[] {
       limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
       'idle connections end by their own limit',
     ],
+    [
+      limits.mqtt.requestPacketBytes > limits.mqtt.subscriptionsPerSession * (limits.mqtt.topicBytes + 3),
+      'all subscriptions of a session fit one packet',
+    ],
+    [limits.mqtt.sliceWorkMs < limits.mqtt.turnWorkMs, 'several identities share a turn'],
     [limits.mqtt.connections > limits.mqtt.sessions, 'every session has a connection'],
     [
       limits.tls.webRenewalMs + limits.tls.webBackdatingMs < limits.tls.webValidityMs,

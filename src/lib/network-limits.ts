@@ -93,8 +93,16 @@ export const NETWORK_LIMITS = {
     /** C 12; options `mqtt_messages_per_second` and `mqtt_message_burst` replace these two. */
     messagesPerSecond: 100,
     messageBurst: 500,
+    /** G: a message that is larger or takes longer than this counts as several: so many as fit into it. */
+    countedBytes: 10_240,
+    countedWorkMs: 2,
+    /** G: a turn of the event loop works for clients so long, and for one identity so long of it. */
+    turnWorkMs: 10,
+    sliceWorkMs: 2,
     /** G: packet = payload + topic + fixed parts. */
     packetBytes: 262_144 + 1_024,
+    /** G: every other packet; a SUBSCRIBE with the longest filters that may be granted fits in. */
+    requestPacketBytes: 16_384,
     /** G: CONNECT carries client id, will and credentials; will payload is bounded by this too. */
     connectPacketBytes: 16_384,
     /** G: a socket that does not send CONNECT in this time is closed. */

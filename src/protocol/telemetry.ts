@@ -1,9 +1,10 @@
 /**
  * Telemetry payloads of devices: reserved keys, time of measurement, values of each declared type.
- * Pure; source: mqtt-device-protocol.md sections 6, 11 and 12.
+ * Pure; docs/interface/mqtt-devices.md, "Telemetry".
  */
 import { Buffer } from 'node:buffer';
 import { LIMITS, type Limits } from '../lib/limits.ts';
+import { readJson } from './json-reader.ts';
 
 export const TIMESTAMP_KEY = 'timestamp';
 export const ALERTS_KEY = 'alerts';
@@ -100,10 +101,12 @@ export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | 
   }
 }
 
+const NOT_FINITE = reject('wrong_type', 'The number is not finite.');
+
 function checkFloat(raw: unknown): number | Rejection {
-  if (typeof raw === 'bigint') return Number(raw);
-  if (typeof raw !== 'number') return wrongType('float', raw);
-  return Number.isFinite(raw) ? raw : reject('wrong_type', 'The number is not finite.');
+  const value = typeof raw === 'bigint' ? Number(raw) : raw;
+  if (typeof value !== 'number') return wrongType('float', raw);
+  return Number.isFinite(value) ? value : NOT_FINITE;
 }
 
 /**
@@ -120,6 +123,7 @@ function checkInteger(raw: unknown): number | bigint | Rejection {
   if (typeof raw !== 'number') return wrongType('integer', raw);
   // Adding zero turns -0 into 0: an integer has one zero.
   if (Number.isSafeInteger(raw)) return raw + 0;
+  if (!Number.isFinite(raw)) return NOT_FINITE;
   return Number.isInteger(raw)
     ? reject('not_exact', 'The integer is beyond 2^53 and was rounded on its way.')
     : wrongType('integer', raw);
@@ -140,9 +144,17 @@ function checkStrings(type: 'array_of_strings' | 'alerts', raw: unknown): readon
 
 function checkJson(raw: unknown): JsonValue | Rejection {
   if (raw === undefined) return wrongType('json', raw);
+  if (!isFinite(raw)) return NOT_FINITE;
   return fits(exactJson(raw), LIMITS.telemetry.jsonBytes)
     ? (raw as JsonValue)
     : tooLarge(LIMITS.telemetry.jsonBytes);
+}
+
+/** JSON has no word for NaN and the infinities; they would be stored as null. */
+function isFinite(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return (Array.isArray(value) ? value : Object.values(value)).every(isFinite);
 }
 
 function wrongType(type: TelemetryType, raw: unknown): Rejection {
@@ -190,7 +202,7 @@ export function exactNumber(value: bigint): unknown {
 }
 
 const LONG_INTEGER = /\d{16}/;
-const INTEGER_LITERAL = /^-?\d+$/;
+const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
 
 /**
  * JSON.parse, except that integer literals beyond 2^53 come as `bigint` instead of rounded. Texts without a
@@ -199,12 +211,5 @@ const INTEGER_LITERAL = /^-?\d+$/;
  */
 export function parseExactJson(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  const reviver = (_key: string, value: unknown, context: { source?: string }): unknown =>
-    typeof value === 'number' &&
-    !Number.isSafeInteger(value) &&
-    context.source !== undefined &&
-    INTEGER_LITERAL.test(context.source)
-      ? BigInt(context.source)
-      : value;
-  return JSON.parse(text, reviver as (this: unknown, key: string, value: unknown) => unknown);
+  return readJson(text, { limits: UNLIMITED, exact: true, nonFinite: false });
 }

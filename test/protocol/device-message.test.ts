@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assert as holds, jsonValue, property, uint8Array } from 'fast-check';
+import {
+  assert as holds,
+  boolean,
+  constantFrom,
+  jsonValue,
+  nat,
+  property,
+  tuple,
+  uint8Array,
+} from 'fast-check';
 import { decodeMessage } from '../../src/protocol/device-message.ts';
+import { readJson } from '../../src/protocol/json-reader.ts';
 
-const LIMITS = { keyLength: 9, depth: 3 };
+const LIMITS = { keyLength: 9, depth: 3, values: 1_000 };
+const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
+const READING = { limits: UNLIMITED, exact: false, nonFinite: false };
+const SPACES = ['', '\n', ' \t'];
 const decode = (payload: string | Buffer, options: { exact?: boolean; mayBeEmpty?: boolean } = {}) =>
   decodeMessage(Buffer.from(payload), LIMITS, { exact: false, mayBeEmpty: false, ...options });
 
@@ -13,7 +26,12 @@ describe('decodeMessage (mqtt-device-protocol.md 6, 12)', () => {
     [' ', /is not JSON/],
     ['{"a":}', /is not JSON/],
     ['{} {}', /is not JSON/],
-    ['{"a":NaN}', /is not JSON/],
+    ['{"a":nan}', /is not JSON/],
+    ['{"a":-NaN}', /is not JSON/],
+    ['{"a":+Infinity}', /is not JSON/],
+    ['{"a":01}', /is not JSON/],
+    [`{"a":[${'1,'.repeat(998)}1]}`, /has more than 1000 values/],
+    [`{"a":[${'{},'.repeat(998)}{}]}`, /has more than 1000 values/],
     ['[1]', /is not a JSON object/],
     ['true', /is not a JSON object/],
     [Buffer.from([0xc3, 0x28]), /is not UTF-8/],
@@ -32,6 +50,7 @@ describe('decodeMessage (mqtt-device-protocol.md 6, 12)', () => {
       });
 
   test('takes what is just within the limits', () => {
+    assert.equal(decode(`{"a":[${'1,'.repeat(997)}1]}`).problem, undefined);
     assert.equal(decode('{"ninechars":1}').problem, undefined);
     assert.equal(decode('{"a":[[1]]}').problem, undefined);
   });
@@ -46,6 +65,12 @@ describe('decodeMessage (mqtt-device-protocol.md 6, 12)', () => {
     assert.deepEqual({ ...decode(text).body }, { a: 9_007_199_254_740_992, b: 1.5, c: 3 });
   });
 
+  test('takes the words of Python for numbers that are not finite', () => {
+    const text = '{"a":NaN,"b":[Infinity,-Infinity],"c":1e999}';
+    const all = [Number.NaN, [Infinity, -Infinity], Infinity];
+    assert.deepEqual(Object.values(decode(text).body ?? {}), all);
+  });
+
   test('has no prototype to inherit from', () => {
     const { body } = decode('{"__proto__":{"a":1},"toString":2}');
     assert.equal(Object.getPrototypeOf(body), null);
@@ -58,6 +83,31 @@ describe('decodeMessage (mqtt-device-protocol.md 6, 12)', () => {
         const { body, problem } = decode(Buffer.from(bytes), { exact: true });
         assert.equal((body === undefined) !== (problem === undefined), true);
       }),
+    );
+  });
+
+  test('agrees with JSON.parse about every text', () => {
+    const texts = jsonValue().chain((value) =>
+      tuple(
+        constantFrom(...SPACES).map((space) => JSON.stringify({ a: value }, undefined, space)),
+        nat(),
+        nat(0x7f),
+      ),
+    );
+    holds(
+      property(texts, boolean(), ([text, place, code], isBent) => {
+        const at = place % text.length;
+        const given = isBent ? text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1) : text;
+        let expected: unknown;
+        try {
+          expected = JSON.parse(given);
+        } catch {
+          assert.throws(() => readJson(given, READING), SyntaxError);
+          return;
+        }
+        assert.deepEqual(readJson(given, READING), expected);
+      }),
+      { numRuns: 2_000 },
     );
   });
 

@@ -6,7 +6,7 @@ import { decodeDeviceLog } from '../../src/protocol/device-log.ts';
 import { decodeMessage } from '../../src/protocol/device-message.ts';
 import { COMMAND_REQUEST, DEVICE_PAYLOADS } from '../../src/protocol/device-payloads.ts';
 
-const LIMITS = { keyLength: 128, depth: 16 };
+const LIMITS = { values: 1_000, keyLength: 128, depth: 16 };
 
 describe('the description of a message', () => {
   for (const [kind, { schema, examples }] of Object.entries({ ...DEVICE_PAYLOADS, request: COMMAND_REQUEST }))

@@ -89,6 +89,11 @@ export class TestClock implements Clock {
     await settle();
   }
 
+  /** Time goes by without a timer firing, as while something is computed. */
+  spend(durationMs: number): void {
+    this.#move(durationMs);
+  }
+
   /** The wall clock jumps (time was set); monotonic time does not. */
   step(jumpMs: number): void {
     this.#wallMs += jumpMs;

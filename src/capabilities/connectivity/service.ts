@@ -8,7 +8,8 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
-import { decodeMessage, type MessageLimits } from '../../protocol/device-message.ts';
+import { decodeMessage } from '../../protocol/device-message.ts';
+import type { JsonLimits } from '../../protocol/json-reader.ts';
 import {
   DEVICE_SUBJECTS,
   commandRequestTopic,
@@ -54,6 +55,9 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, 
 /** Kinds that show a carried device alive (mqtt-device-protocol.md section 10). */
 const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
 
+/** Kinds whose integers beyond 2^53 are not rounded on their way. */
+const EXACT: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
+
 /** Kinds of which a message says something without a body. */
 const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([
   'telemetry',
@@ -82,9 +86,10 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   const dropped = metrics.counter('device_messages_dropped_total', 'Messages of devices that were dropped.', [
     'reason',
   ]);
-  const messageLimits: MessageLimits = {
+  const messageLimits: JsonLimits = {
     keyLength: limits.telemetry.keyLength,
     depth: limits.telemetry.jsonDepth,
+    values: limits.telemetry.messageValues,
   };
 
   const unsubscribe = [
@@ -128,7 +133,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       return undefined;
     }
     const { body, problem } = decodeMessage(message.payload, messageLimits, {
-      exact: kind === 'telemetry',
+      exact: EXACT.has(kind),
       mayBeEmpty: MAY_BE_EMPTY.has(kind),
     });
     if (problem !== undefined) return reject(device, problem);

@@ -55,8 +55,8 @@ export interface DeviceEvents {
   /** The blueprint, and with it the declared attributes and commands, is another one now. */
   blueprint_assigned: { device: Device; previousBlueprintId: string };
   device_deleted: { device: Device };
-  /** New or different ones; `null` stands for a property that was removed. */
-  properties_changed: { device: Device; changed: Record<string, unknown>; receivedAtMs: number };
+  /** Everything a message brought, known before or not; `null` stands for a property that was removed. */
+  properties_received: { device: Device; values: Record<string, unknown>; receivedAtMs: number };
   /** A value that a device sent was not taken; `message` is a sentence for a person. */
   property_rejected: { device: Device; property: string; message: string };
   connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: number };

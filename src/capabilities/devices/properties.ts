@@ -49,7 +49,8 @@ export function createProperties(options: {
   clock: Clock;
   limits: Limits['devices'];
   manifest: (device: Device) => CompiledManifest;
-  changed: (device: Device, changed: Record<string, unknown>, receivedAtMs: number) => void;
+  /** What was taken of a message, once it is on disk; also when it was known before. */
+  received: (device: Device, values: Record<string, unknown>, receivedAtMs: number) => void;
   /** A value was not taken, with a sentence for a person; once an hour and property, and so many a device. */
   rejected: (device: Device, property: string, message: string) => void;
 }): Properties {
@@ -59,8 +60,8 @@ export function createProperties(options: {
       .allProperties()
       .map(({ deviceId, values, receivedAtMs }) => [deviceId, heldOf(values, receivedAtMs)]),
   );
-  /** Devices with changes that are not on disk yet, with what changed. */
-  const unsaved = new Map<string, { device: Device; changed: Record<string, unknown> }>();
+  /** Devices with changes that are not on disk yet, with what was taken since. */
+  const unsaved = new Map<string, { device: Device; received: Record<string, unknown> }>();
   const rejectedCount = options.metrics.counter(
     'properties_rejected_total',
     'Property values of devices that were not taken.',
@@ -76,8 +77,8 @@ export function createProperties(options: {
     committed: () => {
       const saved = [...unsaved.values()];
       unsaved.clear();
-      for (const { device, changed } of saved)
-        options.changed(device, changed, held.get(device.id)?.receivedAtMs ?? 0);
+      for (const { device, received } of saved)
+        options.received(device, received, held.get(device.id)?.receivedAtMs ?? 0);
     },
   });
 
@@ -94,12 +95,19 @@ export function createProperties(options: {
   }
 
   /** The value to keep, `null` to remove it, undefined to leave everything as it was. */
-  function accepted(device: Device, state: Held, name: string, raw: unknown): unknown {
-    if (raw === null) return null;
+  function accepted(device: Device, state: Held, name: string, sent: unknown): unknown {
+    if (sent === null) return null;
     if (name.length > limits.propertyNameLength) {
       reject(device, name.slice(0, limits.propertyNameLength), 'The name of a property is too long.');
       return undefined;
     }
+    const holder = { raw: sent };
+    const problem = numberProblem(holder);
+    if (problem !== undefined) {
+      reject(device, name, `Property "${name}" ${problem}; it was dropped.`);
+      return undefined;
+    }
+    const { raw } = holder;
     const { properties } = options.manifest(device);
     // A device may name a property `constructor`, which every object inherits.
     const declaration = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -125,20 +133,28 @@ export function createProperties(options: {
     return checked.value;
   }
 
-  /** Properties that are new or different now, `null` for removed ones. */
-  function merge(device: Device, state: Held, body: Record<string, unknown>): Record<string, unknown> {
-    const changed = emptyObject();
+  /** What is taken of a message, and of that what is new or different now; `null` for removed ones. */
+  function merge(device: Device, state: Held, body: Record<string, unknown>) {
+    const [received, changed] = [emptyObject(), emptyObject()];
     const { properties } = options.manifest(device);
+    const declaredNames = declaredNamesOf(properties);
+    let seen = 0;
     for (const sent in body) {
       if (sent === TIMESTAMP_KEY) continue;
-      const name = declaredName(properties, sent);
+      if (++seen > limits.propertiesPerDevice) {
+        reject(device, sent, `A message has more than ${limits.propertiesPerDevice} properties.`, TOO_MANY);
+        break;
+      }
+      const name = declaredNames.get(sent) ?? sent;
       if (Object.hasOwn(properties, name)) adopt(state.values, name, properties[name]?.aliases ?? []);
       const value = accepted(device, state, name, body[sent]);
-      if (value === undefined || isDeepStrictEqual(value, state.values[name] ?? null)) continue;
+      if (value === undefined || (value === null && !(name in state.values))) continue;
+      received[name] = value;
+      if (isDeepStrictEqual(value, state.values[name] ?? null)) continue;
       changed[name] = value;
       keep(state, name, value);
     }
-    return changed;
+    return { received, changed };
   }
 
   return {
@@ -146,12 +162,15 @@ export function createProperties(options: {
       let state = held.get(device.id);
       if (!state) held.set(device.id, (state = newlyHeld()));
       state.receivedAtMs = receivedAtMs;
-      const changed = merge(device, state, body);
-      const names = Object.keys(changed);
+      const { received, changed } = merge(device, state, body);
       const waiting = unsaved.get(device.id);
-      if (names.length === 0) return waiting && commits.request(0);
-      unsaved.set(device.id, { device, changed: Object.assign(waiting?.changed ?? emptyObject(), changed) });
-      return commits.request(Buffer.byteLength(JSON.stringify(changed)));
+      const isChanged = Object.keys(changed).length > 0;
+      if (!waiting && !isChanged) return options.received(device, received, receivedAtMs);
+      unsaved.set(device.id, {
+        device,
+        received: Object.assign(waiting?.received ?? emptyObject(), received),
+      });
+      return commits.request(isChanged ? Buffer.byteLength(JSON.stringify(changed)) : 0);
     },
     of: (device, role) => {
       const values = held.get(device.id)?.values;
@@ -175,10 +194,39 @@ export function createProperties(options: {
   };
 }
 
-/** The declared name behind an alias; a name that is neither stays as it is (blueprint-manifest.md section 13). */
-function declaredName(properties: CompiledManifest['properties'], name: string): string {
-  if (Object.hasOwn(properties, name)) return name;
-  return Object.keys(properties).find((declared) => properties[declared]?.aliases.includes(name)) ?? name;
+const declaredNames = new WeakMap<CompiledManifest['properties'], ReadonlyMap<string, string>>();
+
+/** Declared names by themselves and by their aliases; a name that is neither stays as it is. */
+function declaredNamesOf(properties: CompiledManifest['properties']): ReadonlyMap<string, string> {
+  const known = declaredNames.get(properties);
+  if (known) return known;
+  const names = new Map(
+    Object.entries(properties)
+      .toReversed()
+      .flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name])),
+  );
+  for (const name of Object.keys(properties)) names.set(name, name);
+  declaredNames.set(properties, names);
+  return names;
+}
+
+/**
+ * Why what `holder` has cannot be kept as what the device means: JSON would round it, or has no word for it. Whole
+ * numbers beyond 2^53 that JSON writes as they are become numbers.
+ */
+function numberProblem(holder: Record<string, unknown>): string | undefined {
+  for (const [key, value] of Object.entries(holder)) {
+    let problem: string | undefined;
+    if (typeof value === 'bigint') {
+      if (value.toString() === String(Number(value))) holder[key] = Number(value);
+      else problem = 'has a whole number beyond 2^53, which would be rounded; send it as a string';
+    } else if (typeof value === 'number') {
+      if (!Number.isFinite(value)) problem = 'has a number that is not finite';
+    } else if (typeof value === 'object' && value !== null)
+      problem = numberProblem(value as Record<string, unknown>);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** What is held under an alias from here on counts as the declared one's, so that it goes when that goes. */

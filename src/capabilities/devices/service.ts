@@ -118,11 +118,11 @@ export function createDevices(options: DevicesOptions): DeviceService {
     metrics,
     limits,
     manifest,
-    changed: (device, changed, receivedAtMs) => {
+    received: (device, values, receivedAtMs) => {
       if (registry.get(device.id))
-        events.emit('properties_changed', {
+        events.emit('properties_received', {
           device: registry.get(device.id) ?? device,
-          changed,
+          values,
           receivedAtMs,
         });
     },

@@ -120,11 +120,11 @@ function watch(
       );
       if (shown) send(device, receivedAtMs, timestampS, { telemetry: shown });
     }),
-    devices.events.on('properties_changed', owner, ({ device, changed, receivedAtMs }) => {
+    devices.events.on('properties_received', owner, ({ device, values, receivedAtMs }) => {
       if (!isWanted(device)) return;
       const declared = devices.manifest(device).properties;
       const shown = visible(
-        Object.entries(changed).filter(([name]) => Object.hasOwn(declared, name)),
+        Object.entries(values).filter(([name]) => Object.hasOwn(declared, name)),
         (name) => declared[name]?.access_level,
         role,
       );

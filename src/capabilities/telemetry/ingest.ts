@@ -235,6 +235,7 @@ function noteLatest(state: SeriesState, timestampS: number, value: TelemetryValu
 
 /** An empty Lua table is `{}` or `[]` whatever was meant: it is read as what is declared. */
 function ofDeclaredKind(declaration: ValueDeclaration, raw: unknown): unknown {
+  if (typeof raw !== 'object' || raw === null || Object.keys(raw).length > 0) return raw;
   return checkDeviceValue(declaration, raw).value ?? raw;
 }
 

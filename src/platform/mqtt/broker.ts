@@ -17,6 +17,7 @@ import { createRouter } from './router.ts';
 import { closeServer, listen } from './listen.ts';
 import { SessionRegistry } from './sessions.ts';
 import { createTlsListener } from './tls-listener.ts';
+import { TurnScheduler } from './turn-scheduler.ts';
 
 const WARNING_INTERVAL_MS = 60_000;
 /** Address of streams that have none. */
@@ -67,6 +68,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     meters,
     hooks,
     registry,
+    turns: new TurnScheduler(limits),
     router,
     login,
     newSessionId: () => `session-${++lastSession}`,

@@ -11,13 +11,15 @@ import type { Router } from './router.ts';
 import type { MqttHooks, MqttIdentity, MqttSession } from './types.ts';
 import { Channel } from './channel.ts';
 import { connack, connectHeaderProblem, parseConnect, type Connect } from './connect-packet.ts';
-import { FrameReader, type FrameSink } from './frame-reader.ts';
+import type { FrameSink } from './frame-reader.ts';
+import { HOLD, Inbound } from './inbound.ts';
 import { watchSilence } from './keep-alive.ts';
 import { isViolation, PACKET, PACKET_TOO_LARGE, type Violation } from './packet-types.ts';
 import { headerProblem, parsePacketId, parseSubscribe, parseUnsubscribe, PINGRESP_BYTES } from './packets.ts';
 import { Publications, type PublicationsContext, type PublicationsPort } from './publications.ts';
 import type { SessionOwner, SessionRegistry, SessionState } from './sessions.ts';
 import { Subscriptions } from './subscriptions.ts';
+import type { TurnScheduler } from './turn-scheduler.ts';
 import { deliverWill } from './wills.ts';
 
 export interface ConnectionContext extends PublicationsContext {
@@ -25,6 +27,7 @@ export interface ConnectionContext extends PublicationsContext {
   readonly login: Login;
   readonly router: Router;
   readonly registry: SessionRegistry<Connection>;
+  readonly turns: TurnScheduler;
   readonly newSessionId: () => string;
   readonly newClientId: () => string;
   /** Logged in. */
@@ -34,12 +37,6 @@ export interface ConnectionContext extends PublicationsContext {
 
 /** Return codes of table 3.1. */
 const RETURN_CODES: Record<LoginFailure, number> = { unavailable: 3, bad_credentials: 4, not_authorized: 5 };
-
-/** Reasons not to read; any of them stops the reading. */
-const HOLD_LOGIN = 1;
-const HOLD_WINDOW = 2;
-const HOLD_RATE = 4;
-const HOLD_REQUEST = 8;
 
 const WARNING_INTERVAL_MS = 60_000;
 
@@ -58,28 +55,20 @@ export class Connection implements SessionOwner, FrameSink {
   readonly #stream: Duplex;
   readonly #channel: Channel;
   readonly #remoteAddress: string;
-  readonly #reader = new FrameReader(this);
+  readonly #inbound: Inbound;
   #stage: Stage = 'connect';
-  #holds = 0;
   #open: OpenSession | undefined;
   #subscriptions: Subscriptions<Connection> | undefined;
   #isAnnounced = false;
   #isDisconnected = false;
-  #nowMs: number;
-  #wallMs: number;
-  #lastPacketMs: number;
   /** CONNECT must arrive, later: the next packet. */
   #silence: Timer | undefined;
-  #rate: Timer | undefined;
   #onIdle: (() => void) | undefined;
 
   constructor(context: ConnectionContext, stream: Duplex, remoteAddress: string) {
     this.#context = context;
     this.#stream = stream;
     this.#remoteAddress = remoteAddress;
-    this.#nowMs = context.clock.monotonicMs();
-    this.#wallMs = context.clock.wallMs();
-    this.#lastPacketMs = this.#nowMs;
     this.#silence = context.clock.setTimer(context.limits.connectTimeoutMs, () =>
       this.close('connect_timeout'),
     );
@@ -95,7 +84,14 @@ export class Connection implements SessionOwner, FrameSink {
       },
     });
     stream.on('end', () => this.close('lost'));
-    stream.on('data', (chunk: Buffer) => this.#data(chunk));
+    stream.on('data', (chunk: Buffer) => context.meters.bytesIn.inc(chunk.length));
+    this.#inbound = new Inbound({
+      stream,
+      clock: context.clock,
+      turns: context.turns,
+      sink: this,
+      onRead: () => this.#countMessages(),
+    });
   }
 
   get remoteAddress(): string {
@@ -103,21 +99,11 @@ export class Connection implements SessionOwner, FrameSink {
   }
 
   get state(): SessionState {
-    if (!this.#open) throw new Error('a connection without session has no session state');
+    if (!this.#open) throw new Error('the connection has no session yet');
     return this.#open.state;
   }
 
   // Reading
-
-  #data(chunk: Buffer): void {
-    const { clock, meters } = this.#context;
-    meters.bytesIn.inc(chunk.length);
-    if (this.#stage === 'ended') return;
-    this.#nowMs = clock.monotonicMs();
-    this.#wallMs = clock.wallMs();
-    this.#reader.push(chunk);
-    this.#countMessages();
-  }
 
   #countMessages(): void {
     const taken = this.#open?.publications.takeCount() ?? 0;
@@ -127,20 +113,22 @@ export class Connection implements SessionOwner, FrameSink {
   admit(firstByte: number, remainingLengthBytes: number): Violation | undefined {
     const { limits } = this.#context;
     return this.#stage === 'open'
-      ? headerProblem(firstByte, remainingLengthBytes, limits.packetBytes)
+      ? headerProblem(firstByte, remainingLengthBytes, limits)
       : connectHeaderProblem(firstByte, remainingLengthBytes, limits.connectPacketBytes);
   }
 
   frame(firstByte: number, buffer: Buffer, start: number, end: number): void {
-    this.#lastPacketMs = this.#nowMs;
     if (this.#open === undefined || this.#stage !== 'open') {
       this.#connect(buffer, start, end);
       return;
     }
-    const { publications } = this.#open;
+    this.#handle(this.#open.publications, firstByte, buffer, start, end);
+  }
+
+  #handle(publications: Publications, firstByte: number, buffer: Buffer, start: number, end: number): void {
     switch (firstByte >> 4) {
       case PACKET.publish:
-        return publications.receive(firstByte, buffer, start, end, this.#nowMs, this.#wallMs);
+        return publications.receive(firstByte, buffer, start, end, this.#inbound.nowMs, this.#inbound.wallMs);
       case PACKET.pubrel: {
         const packetId = parsePacketId(buffer, start);
         return typeof packetId === 'number' ? publications.release(packetId) : this.refuse(packetId);
@@ -180,23 +168,6 @@ export class Connection implements SessionOwner, FrameSink {
     this.close(problem === PACKET_TOO_LARGE ? 'packet_too_large' : 'violation');
   }
 
-  #hold(reason: number): void {
-    this.#holds |= reason;
-    this.#reader.hold();
-    this.#stream.pause();
-  }
-
-  #release(reason: number): void {
-    this.#holds &= ~reason;
-    if (this.#holds !== 0 || this.#stage === 'ended') return;
-    // The silence while not reading was ours.
-    this.#nowMs = this.#lastPacketMs = this.#context.clock.monotonicMs();
-    this.#wallMs = this.#context.clock.wallMs();
-    this.#reader.release();
-    this.#countMessages();
-    if (this.#holds === 0 && this.#stage === 'open') this.#stream.resume();
-  }
-
   // Login
 
   #connect(buffer: Buffer, start: number, end: number): void {
@@ -205,7 +176,7 @@ export class Connection implements SessionOwner, FrameSink {
     if ('answer' in connect) return this.#turnAway(connect.answer, connect.result);
     this.#stage = 'login';
     this.#silence?.cancel();
-    this.#hold(HOLD_LOGIN);
+    this.#inbound.hold(HOLD.login);
     this.#login(connect).catch((error: unknown) => this.#failed(error));
   }
 
@@ -228,9 +199,11 @@ export class Connection implements SessionOwner, FrameSink {
       clientId,
       remoteAddress: this.#remoteAddress,
     };
-    const { bucket } = registry.of(identity);
+    const { bucket, share } = registry.of(identity);
     const publications = new Publications(this.#context, this.#port(), session, admitted.state, bucket);
     this.#open = { session, state: admitted.state, publications, connect };
+    const account = publications.account.bind(publications);
+    this.#inbound.open({ share, account });
     registry.enter(identity, clientId, this);
     await this.#attach(this.#open);
     if (this.#stage === 'login') this.#accept(this.#open, admitted.isPresent);
@@ -261,11 +234,11 @@ export class Connection implements SessionOwner, FrameSink {
     this.#silence = watchSilence({
       clock,
       keepAliveS: connect.keepAliveS || limits.keepAliveDefaultS,
-      lastPacketMs: () => this.#lastPacketMs,
-      isHeld: () => this.#holds !== 0,
+      lastPacketMs: () => this.#inbound.lastPacketMs,
+      isHeld: () => this.#inbound.isHeld,
       onSilent: () => this.close('keepalive'),
     });
-    this.#release(HOLD_LOGIN);
+    this.#inbound.release(HOLD.login);
   }
 
   #turnAwayFull(identity: MqttIdentity, limit: string): void {
@@ -301,11 +274,11 @@ export class Connection implements SessionOwner, FrameSink {
 
   /** Packets behind the request wait, so that subscribe and unsubscribe take effect in their order. */
   #answer(work: Promise<Buffer>): void {
-    this.#hold(HOLD_REQUEST);
+    this.#inbound.hold(HOLD.request);
     work
       .then((answer) => {
         this.#channel.send([answer]);
-        this.#release(HOLD_REQUEST);
+        this.#inbound.release(HOLD.request);
       })
       .catch((error: unknown) => this.#failed(error));
   }
@@ -321,13 +294,9 @@ export class Connection implements SessionOwner, FrameSink {
       acknowledge: (packetType, packetId) => this.#channel.acknowledge(packetType, packetId),
       violate: (problem) => this.refuse(problem),
       close: (reason) => this.close(reason),
-      holdWindow: () => this.#hold(HOLD_WINDOW),
-      releaseWindow: () => this.#release(HOLD_WINDOW),
-      holdRate: (durationMs) => {
-        this.#hold(HOLD_RATE);
-        this.#rate?.cancel();
-        this.#rate = this.#context.clock.setTimer(durationMs, () => this.#release(HOLD_RATE));
-      },
+      holdWindow: () => this.#inbound.hold(HOLD.window),
+      releaseWindow: () => this.#inbound.release(HOLD.window),
+      holdRate: (durationMs) => this.#inbound.holdRate(durationMs),
       idle: () => this.#onIdle?.(),
     };
   }
@@ -340,7 +309,7 @@ export class Connection implements SessionOwner, FrameSink {
 
   /** Stops reading; ends once nothing is pending, or after `timeoutMs`. Resolves when the stream is closed. */
   async drain(timeoutMs: number): Promise<void> {
-    this.#reader.stop();
+    this.#inbound.stop();
     this.#stream.pause();
     if (this.#open && this.#open.publications.pending > 0) {
       await new Promise<void>((resolve) => {
@@ -360,9 +329,8 @@ export class Connection implements SessionOwner, FrameSink {
     if (this.#stage === 'ended') return;
     const wasOpen = this.#stage === 'open';
     this.#stage = 'ended';
-    this.#reader.stop();
+    this.#inbound.stop();
     this.#silence?.cancel();
-    this.#rate?.cancel();
     this.#context.meters.closes.inc({ reason });
     if (this.#open) this.#endSession(this.#open, wasOpen, reason);
     this.#subscriptions?.detach();

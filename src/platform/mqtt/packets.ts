@@ -43,10 +43,11 @@ const FROM_SERVER_ONLY: ReadonlySet<number> = new Set([
 export function headerProblem(
   firstByte: number,
   remainingLengthBytes: number,
-  packetBytesMax: number,
+  limits: { packetBytes: number; requestPacketBytes: number },
 ): Violation | undefined {
-  if (remainingLengthBytes > packetBytesMax) return PACKET_TOO_LARGE;
   const type = firstByte >> 4;
+  const bytesMax = type === PACKET.publish ? limits.packetBytes : limits.requestPacketBytes;
+  if (remainingLengthBytes > bytesMax) return PACKET_TOO_LARGE;
   if (type === PACKET.publish) {
     const qos = firstByte & 0x06;
     if (qos === 0x06) return QOS_3;

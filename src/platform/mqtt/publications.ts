@@ -4,7 +4,8 @@
  *
  * Over the rate of its identity a QoS 0 message is dropped, which MQTT allows. A QoS 1 or 2 message is
  * never dropped: acknowledged it would be lost, unacknowledged the client would wait for ever. It is taken,
- * and the connection is not read until the rate is kept again, so that TCP slows the sender down.
+ * and the connection is not read until the rate is kept again, so that TCP slows the sender down. The rate counts
+ * work: who sends larger messages, or such that cost more time, may send fewer of them.
  */
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -184,21 +185,34 @@ export class Publications {
 
   /** False when the message is dropped; may stop the reading for a while. */
   #keepRate(qos: 0 | 1 | 2, nowMs: number): boolean {
-    // Of a module with a hundred devices each device may send as much as if it were alone.
-    const tokens = 1 / Math.max(1, this.#session.identity.devices?.() ?? 1);
+    const tokens = this.#tokens();
     if (qos === 0) {
       if (this.#bucket.take(nowMs, tokens)) return true;
       this.#context.meters.dropped.inc({ reason: 'rate' });
       this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
       return false;
     }
-    const waitMs = this.#bucket.borrow(nowMs, tokens);
-    if (waitMs > 0) {
-      this.#context.meters.throttled.inc();
-      this.#warnOfRate('messages come too fast, the connection is slowed down');
-      this.#port.holdRate(waitMs);
-    }
+    this.#slowDown(this.#bucket.borrow(nowMs, tokens));
     return true;
+  }
+
+  /** A packet that was large or took long counts as several messages, and slows the connection down likewise. */
+  account(nowMs: number, sizeBytes: number, workMs: number): void {
+    const { limits } = this.#context;
+    const counted = Math.max(sizeBytes / limits.countedBytes, workMs / limits.countedWorkMs);
+    if (counted > 1) this.#slowDown(this.#bucket.borrow(nowMs, (counted - 1) * this.#tokens()));
+  }
+
+  /** Of a module with a hundred devices each device may send as much as if it were alone. */
+  #tokens(): number {
+    return 1 / Math.max(1, this.#session.identity.devices?.() ?? 1);
+  }
+
+  #slowDown(waitMs: number): void {
+    if (waitMs <= 0) return;
+    this.#context.meters.throttled.inc();
+    this.#warnOfRate('messages come too fast, the connection is slowed down');
+    this.#port.holdRate(waitMs);
   }
 
   #warnOfRate(sentence: string): void {

@@ -6,6 +6,7 @@
 import type { Clock } from '../clock/index.ts';
 import type { MqttIdentity, MqttLimits } from './types.ts';
 import { TokenBucket } from './token-bucket.ts';
+import type { Share } from './turn-scheduler.ts';
 import { topicMatches } from './topic.ts';
 
 /** Session state in the sense of MQTT 3.1.1 section 3.1.2.4; outlives the connection when kept. */
@@ -33,6 +34,7 @@ export interface SessionOwner {
 export interface IdentitySessions<Owner extends SessionOwner> {
   readonly identity: MqttIdentity;
   readonly bucket: TokenBucket;
+  readonly share: Share;
   readonly connected: Set<Owner>;
   /** Connected owner by client id. */
   readonly byClientId: Map<string, Owner>;
@@ -82,6 +84,7 @@ export class SessionRegistry<Owner extends SessionOwner> {
         this.#limits.messageBurst,
         this.#clock.monotonicMs(),
       ),
+      share: { turnMs: 0 },
       connected: new Set(),
       byClientId: new Map(),
       kept: new Map(),

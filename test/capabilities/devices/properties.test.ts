@@ -11,8 +11,8 @@ import { type DevicesSetup, startDevices } from './support.ts';
 async function take({ devices, clock, commits }: DevicesSetup, device: Device, body: unknown): Promise<void> {
   const decoded = decodeMessage(
     Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-    { keyLength: 128, depth: 16 },
-    { exact: false, mayBeEmpty: true },
+    { keyLength: 128, depth: 16, values: 1_000 },
+    { exact: true, mayBeEmpty: true },
   );
   assert.equal(decoded.problem, undefined);
   const stored = devices.takeProperties({
@@ -25,19 +25,24 @@ async function take({ devices, clock, commits }: DevicesSetup, device: Device, b
 }
 
 describe('a property is not taken', () => {
-  const rows: [title: string, body: Record<string, unknown>, complaint: RegExp][] = [
+  const rows: [title: string, body: Record<string, unknown> | string, complaint: RegExp][] = [
     ['of another type than declared', { vendor: 5 }, /Property "vendor" must be string, got integer/],
     ['outside its enum', { battery_type: 'lemon' }, /must be one of: lead_based/],
     ['with a fraction where an integer is declared', { battery_nameplate_capacity: 1.5 }, /must be integer/],
     ['with too long a name', { ['x'.repeat(11)]: 1 }, /The name of a property is too long/],
     ['with too large a value', { model: 'x'.repeat(99) }, /has more than 100 bytes/],
+    ['that is rounded by JSON', '{"model":9007199254740993}', /beyond 2\^53, .*send it as a string/],
+    ['with such a number inside', '{"model":[{"a":-9007199254740993}]}', /beyond 2\^53/],
+    ['that is not finite', '{"model":NaN}', /has a number that is not finite/],
+    ['too large to be finite', '{"model":1e999}', /has a number that is not finite/],
   ];
   for (const [title, body, complaint] of rows)
     test(`${title}; the others of its message are`, async (t) => {
       const setup = startDevices(t, { propertyBytes: 100, propertyNameLength: 26 });
       const device = setup.add();
-      if (title.includes('name')) body['x'.repeat(27)] = 1;
-      await take(setup, device, { ...body, serial_number: 'S1' });
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const long = title.includes('name') ? `"${'x'.repeat(27)}":1,` : '';
+      await take(setup, device, `{${long}${text.slice(1, -1)},"serial_number":"S1"}`);
       assert.deepEqual(setup.devices.properties(device, 'OWNER'), { serial_number: 'S1' });
       assert.match(setup.told.find((line) => line.startsWith('rejected')) ?? '', complaint);
     });
@@ -119,7 +124,7 @@ describe('properties', () => {
     assert.deepEqual(setup.restart().properties(device, 'OWNER'), { vendor: 'A' });
   });
 
-  test('that say nothing new are acknowledged without the disk, unless the first is still on its way', async (t) => {
+  test('that say nothing new are told, and acknowledged without the disk, unless the first is on its way', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const tell = (): Promise<void> | void =>
@@ -135,7 +140,8 @@ describe('properties', () => {
     await Promise.all([first, second]);
     assert.equal(tell(), undefined);
     const changes = setup.told.filter((line) => line.startsWith('properties'));
-    assert.deepEqual(changes, ['properties of device-1 {"vendor":"A"}']);
+    const told = 'properties of device-1 {"vendor":"A"}';
+    assert.deepEqual(changes, [told, told]);
   });
 
   test('are shown if declared, and to roles that may see them', async (t) => {

@@ -95,8 +95,8 @@ function watchEvents(devices: DeviceService, told: string[]): void {
   );
   events.on('blueprint_assigned', 'test', ({ device }) => told.push(`blueprint of ${device.slug}`));
   events.on('device_deleted', 'test', ({ device }) => told.push(`deleted ${device.slug}`));
-  events.on('properties_changed', 'test', ({ device, changed }) =>
-    told.push(`properties of ${device.slug} ${JSON.stringify(changed)}`),
+  events.on('properties_received', 'test', ({ device, values }) =>
+    told.push(`properties of ${device.slug} ${JSON.stringify(values)}`),
   );
   events.on('property_rejected', 'test', ({ device, property, message }) =>
     told.push(`rejected ${property.slice(0, 20)} of ${device.slug}: ${message}`),

@@ -19,7 +19,12 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
   failedLoginDelayMs: ['login', 'that fails too often from one address is answered late'],
   messagesPerSecond: ['publications', 'beyond its burst drops QoS 0'],
   messageBurst: ['publications', 'beyond its burst drops QoS 0'],
+  countedBytes: ['fairness', 'that is large counts as several'],
+  countedWorkMs: ['fairness', 'that takes long counts as several'],
+  turnWorkMs: ['fairness', 'of all identities together ends with the turn'],
+  sliceWorkMs: ['fairness', 'of one identity waits for the others'],
   packetBytes: ['limits', 'that announces more than the largest'],
+  requestPacketBytes: ['limits', 'that announces more than the largest'],
   connectPacketBytes: ['limits', 'that announces more than the largest'],
   connectTimeoutMs: ['login', 'must begin within the limit'],
   keepAliveDefaultS: ['login', 'of 0 is treated as 300 s'],
@@ -56,10 +61,12 @@ describe('a packet', () => {
   for (const [what, firstByte, limitBytes] of [
     ['CONNECT', 0x10, LIMITS.mqtt.connectPacketBytes],
     ['PUBLISH', 0x30, LIMITS.mqtt.packetBytes],
+    ['SUBSCRIBE', 0x82, LIMITS.mqtt.requestPacketBytes],
+    ['UNSUBSCRIBE', 0xa2, LIMITS.mqtt.requestPacketBytes],
   ] as const)
     test(`${what} that announces more than the largest is refused before its body comes`, async (t) => {
       const b = await startTestBroker(t);
-      const connected = firstByte === 0x30;
+      const connected = what !== 'CONNECT';
       const client = connected ? (await login(b)).client : b.raw();
       client.send(announcing(firstByte, limitBytes + 1));
       await client.closed();

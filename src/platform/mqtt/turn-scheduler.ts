@@ -1,0 +1,90 @@
+/**
+ * Divides a turn of the event loop between identities. What a connection has read is worked off until its identity
+ * has had its slice of this turn, or the turn is over; the rest waits for the next one, in which every waiting
+ * identity gets a slice in its order. So who sends what is costly waits for himself, and neither his neighbours nor
+ * anything else in the process wait for more than a turn and the longest single packet.
+ */
+import { nextTurn } from '../clock/index.ts';
+import type { MqttLimits } from './types.ts';
+
+/** Whoever takes turns: all connections of one identity are one. */
+export interface Share {
+  /** Time that it worked in this turn; kept by the scheduler. */
+  turnMs: number;
+}
+
+export interface Worker {
+  readonly share: Share;
+  /** Goes on until `mayGoOn` says no. */
+  resume(): void;
+}
+
+export class TurnScheduler {
+  readonly #limits: Pick<MqttLimits, 'turnWorkMs' | 'sliceWorkMs'>;
+  readonly #waiting = new Map<Share, Set<Worker>>();
+  /** Those who worked in this turn. */
+  #active: Share[] = [];
+  #spentMs = 0;
+  #isTurnBegun = false;
+
+  constructor(limits: Pick<MqttLimits, 'turnWorkMs' | 'sliceWorkMs'>) {
+    this.#limits = limits;
+  }
+
+  /** Whether there is something left of this turn, and of the share of this one in it. */
+  mayGoOn(share: Share): boolean {
+    return this.#spentMs < this.#limits.turnWorkMs && share.turnMs < this.#limits.sliceWorkMs;
+  }
+
+  spend(share: Share, workMs: number): void {
+    if (workMs <= 0) return;
+    if (share.turnMs === 0) this.#active.push(share);
+    share.turnMs += workMs;
+    this.#spentMs += workMs;
+    this.#begin();
+  }
+
+  /** Calls `resume` in a later turn. */
+  wait(worker: Worker): void {
+    const workers = this.#waiting.get(worker.share);
+    if (workers) workers.add(worker);
+    else this.#waiting.set(worker.share, new Set([worker]));
+    this.#begin();
+  }
+
+  forget(worker: Worker): void {
+    const workers = this.#waiting.get(worker.share);
+    workers?.delete(worker);
+    if (workers?.size === 0) this.#waiting.delete(worker.share);
+  }
+
+  #begin(): void {
+    if (this.#isTurnBegun) return;
+    this.#isTurnBegun = true;
+    void nextTurn().then(() => this.#next());
+  }
+
+  #next(): void {
+    this.#isTurnBegun = false;
+    this.#spentMs = 0;
+    for (const share of this.#active) share.turnMs = 0;
+    this.#active = [];
+    // Half of the turn is left for those who have not waited: their first packet is as a rule their only one.
+    const queueMs = this.#limits.turnWorkMs / 2;
+    const queue = [...this.#waiting];
+    for (const [share, workers] of queue) {
+      if (this.#spentMs >= queueMs) break;
+      // Whoever has to wait again, waits behind all others.
+      this.#waiting.delete(share);
+      this.#serve(share, [...workers]);
+    }
+    if (this.#waiting.size > 0) this.#begin();
+  }
+
+  #serve(share: Share, workers: readonly Worker[]): void {
+    for (const worker of workers) {
+      if (this.mayGoOn(share)) worker.resume();
+      else this.wait(worker);
+    }
+  }
+}
