@@ -4,24 +4,8 @@
  */
 import { parseArgs } from 'node:util';
 import { createSystemClock } from '../src/platform/clock/index.ts';
-import type { Clock } from '../src/platform/clock/index.ts';
-import { prepareStock } from './request-check/prepare.ts';
+import { withStockedGateway } from './request-check/gateway.ts';
 import { checkRequests, type RequestCheckReport } from './request-check/run.ts';
-import { startInverterDevice } from './simulate/inverter-device.ts';
-import { createStatistics } from './simulate/statistics.ts';
-import {
-  assignBlueprint,
-  batteryInverterBlueprint,
-  createGatewayClient,
-  provisionDevice,
-} from './support/gateway-client.ts';
-import {
-  createGatewayHome,
-  createTokens,
-  type GatewayHome,
-  startGateway,
-} from './support/gateway-process.ts';
-import { createRandom } from './support/random.ts';
 
 const HELP = `Usage: npm run request-check [-- --requests <n> --seed <n>]
 
@@ -33,72 +17,20 @@ description that a new gateway serves, and checks every answer against it.
   --help          this text`;
 
 const WIDTH = 8;
-const SETTLE_MS = 2_000;
 
 interface Options {
   requests: number;
   seed: number;
 }
 
-async function run({ requests, seed }: Options): Promise<RequestCheckReport> {
+async function run(options: Options): Promise<RequestCheckReport> {
   const clock = createSystemClock();
-  const home = await createGatewayHome();
-  const limits = { GATEWAY_HTTP_REQUESTS_PER_SECOND: '100000', GATEWAY_HTTP_REQUEST_BURST: '100000' };
-  const gateway = startGateway({ ...home, environment: { ...home.environment, ...limits } }, clock);
   try {
-    await gateway.healthy();
-    return await check(home, clock, { requests, seed });
+    return await withStockedGateway({ clock, seed: options.seed }, ({ home, tokens, stock }) =>
+      checkRequests({ ...options, origin: home.baseUrl, tokens, stock, width: WIDTH }),
+    );
   } finally {
-    await gateway.end('SIGTERM');
-    home.remove();
     clock.close();
-  }
-}
-
-async function check(home: GatewayHome, clock: Clock, options: Options): Promise<RequestCheckReport> {
-  const token = async (role: string): Promise<string> => (await createTokens(home, role, 1))[0] ?? '';
-  const installer = await token('INSTALLER');
-  const client = createGatewayClient({ baseUrl: home.baseUrl, tokens: [installer], clock });
-  const provisioned = await provisionDevice(client, 'Battery inverter');
-  await assignBlueprint(client, provisioned.id, await batteryInverterBlueprint(client));
-  const device = startInverterDevice({
-    config: provisioned.config,
-    clock,
-    random: createRandom(options.seed),
-    qos: 1,
-    intervalMs: 1_000,
-    phaseMs: 0,
-    timeScale: 1,
-    hourOfDay: 12,
-    socPercent: 50,
-    mishapsPerDay: 0,
-    statistics: createStatistics(),
-    say: () => undefined,
-  });
-  try {
-    await clock.sleep(SETTLE_MS);
-    const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
-    const stock = await prepareStock(client, provisioned, dataDir, async (path, body) => {
-      const answer = await fetch(`${home.baseUrl}${path}`, {
-        headers: { 'X-Service-Auth-Token': installer },
-        ...(body && { method: 'POST', body }),
-      });
-      return Buffer.from(await answer.arrayBuffer());
-    });
-    return await checkRequests({
-      ...options,
-      origin: home.baseUrl,
-      tokens: {
-        INSTALLER: installer,
-        OWNER: await token('OWNER'),
-        USER: await token('USER'),
-        READONLY: await token('READONLY'),
-      },
-      stock,
-      width: WIDTH,
-    });
-  } finally {
-    await device.stop();
   }
 }
 

@@ -1,5 +1,6 @@
 /** Makes backups: everything that a new box needs to go on as this one, without the history. */
-import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -21,7 +22,7 @@ export interface BackupOptions {
   version: string;
 }
 
-/** In the folder of the copies that are made before migrations; one that a crash left is removed by the next. */
+/** In the folder of the copies that are made before migrations; what a crash left is removed by the next backup. */
 const COPY = 'being-made.db';
 
 export interface Backup {
@@ -32,7 +33,8 @@ export interface Backup {
 
 /**
  * A consistent state as of now, sealed by the password (see seal.ts). The database is copied first, in turns
- * of a few pages, so that it takes its size on the disk once more until the stream has ended. One at a time.
+ * of a few pages, so that it takes its size on the disk once more until the stream has ended; its name is gone by
+ * then, so that nothing of it stays, however this ends. One at a time.
  */
 export async function openBackup(
   { database, dataDir, clock, log, version }: BackupOptions,
@@ -47,13 +49,12 @@ export async function openBackup(
     await database.copyTo(copy);
     const info: BackupInfo = { version, made_at: formatTimestamp(clock.wallMs()) };
     const seal = await createSeal(password);
-    const content = createReadStream(copy);
+    const content = (await open(copy)).createReadStream();
+    removeCopy();
     const ended = pipeline(zipOf({ info, content, tlsDir: join(dataDir, TLS_FOLDER), clock }), seal)
-      .catch((error: unknown) => log.info('backup was not read to its end', { error }))
-      .finally(() => {
-        content.destroy();
-        removeCopy();
-      });
+      // Whoever reads the stream is told.
+      .catch((error: unknown) => log.debug('backup was not read to its end', { error }))
+      .finally(() => content.destroy());
     return { stream: Readable.toWeb(seal) as ReadableStream<Uint8Array>, ended };
   } catch (error) {
     removeCopy();
@@ -64,7 +65,8 @@ export async function openBackup(
 function zipOf(parts: { info: BackupInfo; content: Readable; tlsDir: string; clock: Clock }): Readable {
   const zip = new ZipFile();
   const options = { mtime: new Date(parts.clock.wallMs()), mode: 0o600, compress: true };
-  zip.on('error', (error) => zip.outputStream.destroy(error));
+  for (const source of [zip, parts.content])
+    source.on('error', (error: Error) => zip.outputStream.destroy(error));
   zip.addBuffer(Buffer.from(JSON.stringify(parts.info, null, 2)), INFO_FILE, options);
   if (existsSync(parts.tlsDir))
     for (const name of readdirSync(parts.tlsDir).filter((file) => file.endsWith('.pem')))

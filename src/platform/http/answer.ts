@@ -72,30 +72,6 @@ export function errorAnswer(error: unknown, extraHeaders: Record<string, string>
   return new Response(envelope(known.problems), { status: statusOf(known.kind), headers });
 }
 
-/**
- * The same body; when its source fails, `onFailed` is told and the body ends. Passed on, the failure would be
- * written to the console by the library below.
- */
-export function watchedBody(
-  body: ReadableStream<Uint8Array>,
-  onFailed: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream({
-    pull: async (controller) => {
-      try {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        onFailed(error);
-        controller.close();
-      }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-}
-
 export function envelope(problems: readonly Problem[]): string {
   return JSON.stringify({ errors: problems });
 }

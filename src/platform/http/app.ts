@@ -1,9 +1,9 @@
 /** The routes and streams as Hono applications: what happens around a handler, and answers without one. */
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
-import { GatewayError, gatewayError } from '../../lib/errors.ts';
+import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { commonHeaders, errorAnswer, jsonAnswer, STRICT_TRANSPORT, watchedBody } from './answer.ts';
+import { commonHeaders, errorAnswer, jsonAnswer, STRICT_TRANSPORT } from './answer.ts';
 import { addFiles, type FilesOptions } from './files.ts';
 import { boundedBody, parseBody, readText } from './parse.ts';
 import {
@@ -13,6 +13,7 @@ import {
   remoteAddressOf,
   type RequestContext,
   requireHost,
+  streamed,
 } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import type { Clock } from '../clock/index.ts';
@@ -31,7 +32,6 @@ const EXPOSED_HEADERS = [
 ];
 const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 const CORS_MAX_AGE_S = 600;
-const RETRY_AFTER_STOP_S = 5;
 
 /** The part of the server's options that answering needs. */
 export interface AppOptions {
@@ -103,9 +103,7 @@ function newHono(options: AppOptions, limits: Limits, stopping: AbortSignal): Ap
   app.use('*', (context, next) => {
     requireHost(context.env.incoming);
     if (!stopping.aborted) return next();
-    throw new GatewayError('unavailable', [{ code: 'unavailable', message: 'The gateway is stopping.' }], {
-      retryAfterS: RETRY_AFTER_STOP_S,
-    });
+    throw stopping.reason;
   });
   app.onError((error, context) => {
     const answer = errorAnswer(error);
@@ -147,7 +145,8 @@ export function createApp(
   for (const [path, route] of routes.toSorted(bySpecificity))
     app.on(route.method, honoPath(path), (context) => answer(route, context));
   addRefusals(app, options);
-  if (options.files) addFiles(app, options.files);
+  if (options.files)
+    addFiles(app, options.files, (error) => options.log.error('file could not be sent', { error }));
   return app;
 }
 
@@ -203,27 +202,18 @@ function routeAnswering(
       const result = await route.handle(call);
       if (!(result instanceof Response))
         return await jsonAnswer(result, context.req.header('accept-encoding'));
-      return await streamed(result, route, context);
+      if (!result.body) return result;
+      const { status, headers } = result;
+      if (context.req.method === 'HEAD') {
+        await result.body.cancel();
+        return new Response(null, { status, headers });
+      }
+      return streamed(context, result, (error) => logFailure(error, route, context));
     } catch (error) {
       const refusal = errorAnswer(error);
       if (refusal.status === 500) logFailure(error, route, context);
       return refusal;
     }
-  }
-
-  /** A body that fails on its way cannot become an error answer: the connection ends in the middle. */
-  async function streamed(response: Response, route: Route, context: RequestContext): Promise<Response> {
-    const { body, status, headers } = response;
-    if (!body) return response;
-    if (context.req.method === 'HEAD') {
-      await body.cancel();
-      return new Response(null, { status, headers });
-    }
-    const watched = watchedBody(body, (error) => {
-      logFailure(error, route, context);
-      context.env.outgoing?.destroy();
-    });
-    return new Response(watched, { status, headers });
   }
 
   function logFailure(error: unknown, route: Route, context: RequestContext): void {

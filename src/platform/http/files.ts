@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
 import { notFound } from '../../lib/errors.ts';
 import { acceptsGzip } from './answer.ts';
-import type { Environment, RequestContext } from './pipeline.ts';
+import { type Environment, type RequestContext, streamed } from './pipeline.ts';
 
 export interface FilesOptions {
   /** Folder of the files; `index.html` answers at `/`, `name.gz` beside a file is its compressed form. */
@@ -49,7 +49,11 @@ const PAGE_HEADERS = {
 } as const;
 
 /** Adds the files to the routes; without the folder the start page says what is missing. */
-export function addFiles(app: Hono<Environment>, { dir, links = {} }: FilesOptions): void {
+export function addFiles(
+  app: Hono<Environment>,
+  { dir, links = {} }: FilesOptions,
+  onFailed: (error: unknown) => void,
+): void {
   if (!existsSync(join(dir, 'index.html'))) {
     app.get('/', () => {
       throw notFound('route_not_found', 'The console has not been built; run: npm run build');
@@ -57,7 +61,7 @@ export function addFiles(app: Hono<Environment>, { dir, links = {} }: FilesOptio
     return;
   }
   for (const [name, file] of listFiles(dir))
-    app.get(name === 'index.html' ? '/' : `/${name}`, (context) => answer(context, file));
+    app.get(name === 'index.html' ? '/' : `/${name}`, (context) => answer(context, file, onFailed));
   for (const [path, target] of Object.entries(links))
     app.get(path.replace(/\{(\w+)\}/g, ':$1'), (context) =>
       context.redirect(
@@ -87,7 +91,11 @@ function listFiles(dir: string): Map<string, StaticFile> {
   return files;
 }
 
-async function answer(context: RequestContext, file: StaticFile): Promise<Response> {
+async function answer(
+  context: RequestContext,
+  file: StaticFile,
+  onFailed: (error: unknown) => void,
+): Promise<Response> {
   const isCompressed = file.gzipBytes !== undefined && acceptsGzip(context.req.header('accept-encoding'));
   const etag = `"${file.etag}${isCompressed ? '-gz' : ''}"`;
   const headers: Record<string, string> = {
@@ -103,7 +111,8 @@ async function answer(context: RequestContext, file: StaticFile): Promise<Respon
   headers['Content-Length'] = String(isCompressed ? file.gzipBytes : file.sizeBytes);
   if (isCompressed) headers['Content-Encoding'] = 'gzip';
   if (context.req.method === 'HEAD') return new Response(null, { headers });
-  return new Response(await bodyOf(isCompressed ? `${file.path}.gz` : file.path), { headers });
+  const body = await bodyOf(isCompressed ? `${file.path}.gz` : file.path);
+  return streamed(context, new Response(body, { headers }), onFailed);
 }
 
 /** @throws GatewayError route_not_found (404) when the file was taken away since the start */

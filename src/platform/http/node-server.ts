@@ -9,14 +9,19 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { gatewayError, type Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
+import { sendStream } from './departure.ts';
+import type { Bindings } from './pipeline.ts';
 import { commonHeaders, envelope, errorAnswer, JSON_HEADERS } from './answer.ts';
 
 export interface NodeServerOptions {
-  answer: Parameters<typeof getRequestListener>[0];
+  answer: (request: Request, env: Bindings) => Promise<Response>;
+  /** Told of every request whose caller went away before the whole answer. */
+  onDeparted: () => void;
   limits: Limits['http'];
   log: Log;
   newId: () => string;
@@ -39,7 +44,15 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const { limits, log, newId, secureContext } = options;
   const answering = new WeakMap<Socket, ServerResponse>();
   let isStopping = false;
-  const listener = getRequestListener(options.answer, {
+  const answer = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
+    const env: Bindings = { incoming, outgoing };
+    const response = await options.answer(request, env);
+    if (!env.streamed) return response;
+    // The library writes to the console when either side of a stream fails.
+    await sendStream(response, env.streamed.body, outgoing, env.streamed.onFailed);
+    return RESPONSE_ALREADY_SENT;
+  };
+  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     hostname: 'localhost',
     overrideGlobalObjects: false,
     errorHandler: (error) => {
@@ -53,7 +66,10 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     answering.set(incoming.socket, outgoing);
     // A connection kept alive is idle now; nobody else would close it.
-    outgoing.once('close', () => isStopping && server.closeIdleConnections());
+    outgoing.once('close', () => {
+      if (isStopping) server.closeIdleConnections();
+      if (!outgoing.writableFinished) options.onDeparted();
+    });
     void listener(incoming, outgoing);
   };
   const serverOptions = nodeOptions(limits);

@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { departureOf } from './departure.ts';
 import { isLocalHost } from './host-names.ts';
 import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';
@@ -17,6 +18,8 @@ import { sessionTokensOf } from './session-cookie.ts';
 export interface Bindings {
   incoming?: IncomingMessage;
   outgoing?: ServerResponse;
+  /** Set when the body of the answer is sent as it comes. */
+  streamed?: { body: ReadableStream<Uint8Array>; onFailed: (error: unknown) => void };
   /** Set by a stream's route when the upgrade may go on. */
   verdict?: { open: (socket: StreamSocket) => void; principal: Principal };
 }
@@ -141,7 +144,8 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
       },
       // Made when it is asked for: few operations wait, and it costs as much as a small answer.
       get signal() {
-        signal ??= AbortSignal.any([context.req.raw.signal, stopping]);
+        const { outgoing } = context.env;
+        signal ??= AbortSignal.any([outgoing ? departureOf(outgoing) : context.req.raw.signal, stopping]);
         return signal;
       },
       requestId: context.get('requestId'),
@@ -212,6 +216,17 @@ export function remoteAddressOf(context: RequestContext): string {
 /** Whether the request came over TLS. */
 export function isEncrypted(context: RequestContext): boolean {
   return context.env.incoming !== undefined && 'encrypted' in context.env.incoming.socket;
+}
+
+/** The answer with its body left to the server, which knows the connection; `onFailed` is told when it breaks. */
+export function streamed(
+  { env }: RequestContext,
+  answer: Response,
+  onFailed: (error: unknown) => void,
+): Response {
+  if (!answer.body || !env.outgoing) return answer;
+  env.streamed = { body: answer.body, onFailed };
+  return new Response(null, answer);
 }
 
 /** Host header without its port; an IPv6 literal keeps no brackets. */

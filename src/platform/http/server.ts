@@ -10,10 +10,13 @@ import type { SecureContextOptions } from 'node:tls';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { type AppOptions, createApp, createStreamApp } from './app.ts';
 import { createConnections } from './connections.ts';
+import { unavailable } from './departure.ts';
 import { createNodeServer, type NodeServer } from './node-server.ts';
 import { type Bindings, createPipeline, type PipelineOptions, requestOfUpgrade } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import { createWebSockets, type UpgradeVerdict } from './web-socket.ts';
+
+const RETRY_AFTER_STOP_S = 5;
 
 export interface HttpOptions extends Omit<AppOptions, 'newId'>, PipelineOptions {
   /** Makes request ids. */
@@ -43,6 +46,10 @@ export function createHttp(options: HttpOptions): Http {
   const { clock, log, metrics, https, newId = randomUUID } = options;
   const limits = options.limits ?? LIMITS;
   const stopping = new AbortController();
+  const departed = metrics.counter(
+    'http_callers_gone_total',
+    'Requests whose caller went away before the whole answer.',
+  );
   const pipeline = createPipeline(options, limits, stopping.signal);
   const app = createApp({ ...options, newId }, limits, pipeline, stopping.signal);
   const streams = createStreamApp({ ...options, newId }, limits, pipeline, stopping.signal);
@@ -61,7 +68,8 @@ export function createHttp(options: HttpOptions): Http {
   const connections = createConnections(limits.http, metrics, options.clock);
   const newServer = (secureContext?: SecureContextOptions): NodeServer => {
     const server = createNodeServer({
-      answer: (request, env) => app.fetch(request, env),
+      answer: async (request, env) => app.fetch(request, env),
+      onDeparted: () => departed.inc(),
       limits: limits.http,
       log,
       newId,
@@ -87,7 +95,7 @@ export function createHttp(options: HttpOptions): Http {
     },
     stop: async (withinMs) => {
       const closed = Promise.all([plain.close(), secure?.close()]);
-      stopping.abort();
+      stopping.abort(unavailable('The gateway is stopping.', RETRY_AFTER_STOP_S));
       webSockets.closeWhere(() => true, 1001, 'gateway is stopping');
       const deadline = clock.setTimer(withinMs, () => connections.destroyAll());
       await closed;

@@ -10,6 +10,18 @@ import { makeHome, openState, PASSWORD, rename, sealed, siteName } from './suppo
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
 
+test('a backup that nobody reads to its end leaves nothing, whenever it is given up', async (t) => {
+  const home = makeHome(t, 'Old');
+  for (let chunks = 0; chunks < 12; chunks += 1) {
+    const { stream, ended } = await home.open();
+    assert.deepEqual(readdirSync(join(home.dataDir, 'backups')), []);
+    const reader = stream.getReader();
+    for (let read = 0; read < chunks; read += 1) await reader.read();
+    await reader.cancel();
+    await ended;
+  }
+});
+
 describe('a file is refused as a backup, and nothing has changed, when', () => {
   test('it belongs to another password', async (t) => {
     const home = makeHome(t, 'Old');

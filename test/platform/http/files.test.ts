@@ -26,8 +26,8 @@ describe('files for browsers', () => {
   function serve(options: FilesOptions): (path: string, init?: RequestInit) => Promise<Response> {
     const app = new Hono<Environment>();
     app.onError((error) => errorAnswer(error));
-    addFiles(app, options);
-    return async (path, init) => app.fetch(new Request(`http://gateway.test${path}`, init));
+    addFiles(app, options, (error) => assert.fail(String(error)));
+    return async (path, init) => app.fetch(new Request(`http://gateway.test${path}`, init), {});
   }
 
   test('are not served from outside the folder, nor of an unknown type, nor as their compressed name', async () => {
