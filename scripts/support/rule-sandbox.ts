@@ -6,7 +6,7 @@ import { bundle } from '../build.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { createProcesses } from '../../src/platform/processes/index.ts';
+import { Processes } from '../../src/platform/processes/index.ts';
 import {
   decodeFromSandbox,
   encodeSandboxMessage,
@@ -44,7 +44,7 @@ export async function startRuleSandbox(): Promise<SandboxUnderTest> {
   let onCommand = (): void => undefined;
   const running = Promise.withResolvers<void>();
   const log = createLog({ level: 'error', format: 'json', clock, write: (text) => console.error(text) });
-  const program = createProcesses({ clock, log, metrics: createMetrics() }).program({
+  const program = new Processes({ clock, log, metrics: createMetrics() }).program({
     name: 'rule-sandbox',
     entry: join(root, 'dist/programs/rule-sandbox/main.js'),
     ...RULE_SANDBOX_PROGRAM,

@@ -3,7 +3,7 @@ import { configurationToWire } from '../capabilities/provisioning/index.ts';
 import { createQuestions, createRecordedQuestions, createRuleSandbox } from '../capabilities/rules/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Config } from '../platform/config/index.ts';
-import { createProcesses, type Processes, programEntry, type Program } from '../platform/processes/index.ts';
+import { Processes, programEntry, type ProgramRights } from '../platform/processes/index.ts';
 import { MODULE_NODE_OPTIONS, MODULE_PROTOCOL } from '../protocol/module.ts';
 import type { Capabilities, Listening } from './capabilities.ts';
 import type { Ground, StartedHook } from './ground.ts';
@@ -17,7 +17,8 @@ export async function startPrograms(
 ): Promise<void> {
   const { options, metrics } = ground;
   const { config, clock, log } = options;
-  const processes = createProcesses({ clock, log, metrics });
+  const processes = new Processes({ clock, log, metrics });
+  started('programs', () => processes.stop());
   const onEnded = (): void => void listening.restarts++;
   if (config.ruleSandbox) startRules(ground, processes, parts, { onEnded, started });
   if (config.builtInModule) {
@@ -32,11 +33,12 @@ export async function startPrograms(
       entry: programEntry('programs/communication-module/main'),
       protocolVersion: MODULE_PROTOCOL.version,
       nodeOptions: MODULE_NODE_OPTIONS,
+      rights: moduleRights(Object.values(settings.ports).map(({ path }) => path)),
       settings: () => settings,
       onPayload: () => undefined,
       onEnded,
     });
-    start(module, 'communication module', started);
+    module.start();
   }
 }
 
@@ -79,9 +81,9 @@ function startRules(
   started('rule sandbox', () => sandbox.stop());
 }
 
-function start(program: Program, name: string, started: StartedHook): void {
-  program.start();
-  started(name, () => program.stop());
+/** The line of a serial port is set by `stty` of the system: the runtime has no call for it. */
+function moduleRights(deviceFiles: string[]): ProgramRights {
+  return { network: true, deviceFiles, systemPrograms: deviceFiles.length > 0 };
 }
 
 /** An address that a program on the same box reaches, for a listener on all of them too. */
@@ -90,12 +92,12 @@ function localHost(host: string): string {
 }
 
 /** `rs485=/dev/ttyUSB0:9600:8N1` and so on, as the option's check has let it pass. */
-function serialPorts(text: Config['serialPorts']): Record<string, unknown> {
+function serialPorts(text: Config['serialPorts']): Record<string, { path: string }> {
   const ports = (text ?? '').split(',').filter((port) => port !== '');
   return Object.fromEntries(
     ports.map((port) => {
       const [name = '', line = ''] = port.split('=');
-      const [path, baudRate = '9600', format = '8N1'] = line.split(':');
+      const [path = '', baudRate = '9600', format = '8N1'] = line.split(':');
       return [
         name.trim(),
         {

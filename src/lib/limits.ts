@@ -205,8 +205,15 @@ export const LIMITS = {
     restartFirstMs: 500,
     restartMaxMs: 60_000,
     stableMs: 10_000,
-    /** G: SIGTERM to SIGKILL; half of what the gateway itself has. */
-    stopMs: 5_000,
+    /**
+     * G: a program that was asked to end gets SIGTERM after the first, SIGKILL after the second, and is given up after
+     * the third; all programs at the same time, together well below what the gateway itself has.
+     */
+    stopMs: 2_000,
+    termMs: 500,
+    reapMs: 500,
+    /** G: a program that nobody needs ends after this; whoever tries something out does not wait for each start. */
+    idleMs: 30_000,
     /** G: one message between programs: a payload from a device with its surroundings. */
     messageBytes: 1_048_576,
     /** G: on the way to one program before messages are dropped. */
@@ -288,7 +295,10 @@ export function contradictions(limits: Limits): string[] {
     ],
     [limits.commands.argumentsBytes + 1_024 < limits.mqtt.payloadBytes, 'a command request fits one message'],
     [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],
-    [limits.processes.stopMs < limits.stop.totalMs, 'children stop before the gateway has to'],
+    [
+      (limits.processes.stopMs + limits.processes.termMs + limits.processes.reapMs) * 2 < limits.stop.totalMs,
+      'child programs end in less than half of the time that the gateway has',
+    ],
     [
       limits.processes.messageBytes <= limits.processes.queuedBytes,
       'one message fits the queue of a program',

@@ -40,6 +40,8 @@ export const RULE_SANDBOX_PROGRAM = {
     '--expose-gc',
     '--optimize-for-size',
   ],
+  /** Rules speak HTTP. */
+  rights: { network: true, deviceFiles: [], systemPrograms: false },
 } as const;
 
 /** What the sandbox gets at its start, and again when it changes. */

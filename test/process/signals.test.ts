@@ -1,5 +1,6 @@
 /** Ending the real program: in order by SIGTERM, and as a cut of power does by SIGKILL. */
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import mqtt from 'mqtt';
@@ -7,6 +8,7 @@ import { WebSocket } from 'ws';
 import { crashCheck, type KillReport } from '../../scripts/crash-check/run.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { connected } from '../support/mqtt.ts';
+import { until } from '../support/until.ts';
 import { startHealthy, temporaryHome } from './support.ts';
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const)
@@ -79,6 +81,24 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     assert.equal((answer as { execution: { state: string } }).execution.state, 'IN_PROGRESS');
   });
 
+  test('while its child programs stand still, and none of them is left', async (t) => {
+    const home = await temporaryHome(t);
+    const { gateway, call } = await startHealthy(t, home);
+    const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
+    const rule = { slug: 'busy', script: { runtime_version: 'V3', code } };
+    assert.equal((await call('POST', '/v3/site/rule_engine/rules', rule)).status, 200);
+    await until(() => childrenOf(gateway.pid).length > 0);
+    const children = childrenOf(gateway.pid);
+    for (const child of children) process.kill(child, 'SIGSTOP');
+    const ended = await gateway.end('SIGTERM');
+    assert.equal(ended.code, 0);
+    assert.ok(ended.tookMs < 10_000, `${ended.tookMs} ms`);
+    assert.deepEqual(
+      children.filter((child) => existsSync(`/proc/${child}`)),
+      [],
+    );
+  });
+
   test('at once when nothing is going on', async (t) => {
     const home = await temporaryHome(t);
     const { gateway } = await startHealthy(t, home);
@@ -87,3 +107,10 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     assert.ok(tookMs < 10_000, `${tookMs} ms`);
   });
 });
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' '))
+    .filter((child) => child !== '')
+    .map(Number);
+}

@@ -3,4 +3,4 @@ export { ruleRoutes, ruleStreams } from './routes.ts';
 export { createRules, type NewRule, type Rules, type RulesOptions } from './service.ts';
 export { createQuestions, type Ask } from './questions.ts';
 export { createRecordedQuestions, type AskRecorded } from './recorded.ts';
-export { createRuleSandbox, type RuleSandbox } from './sandbox.ts';
+export { createRuleSandbox, type RuleSandbox, type RuleSandboxOptions } from './sandbox.ts';

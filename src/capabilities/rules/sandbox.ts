@@ -6,7 +6,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Processes, Program } from '../../platform/processes/index.ts';
+import type { Program, ProgramOptions } from '../../platform/processes/index.ts';
 import {
   decodeFromSandbox,
   type FromSandbox,
@@ -34,8 +34,11 @@ export interface RuleSandbox extends RuleRunner {
   stop(): Promise<void>;
 }
 
+/** What is needed of the process. */
+type SandboxProgram = Pick<Program, 'start' | 'stop' | 'send' | 'drained' | 'state'>;
+
 export interface RuleSandboxOptions {
-  processes: Processes;
+  processes: { program(options: ProgramOptions): SandboxProgram };
   /** File of the program. */
   entry: string;
   log: Log;
@@ -75,7 +78,7 @@ class Sandbox implements RuleSandbox {
   readonly #log: Log;
   readonly #wanted = new Map<string, Wanted>();
   readonly #watches: Watches;
-  readonly #program: Program;
+  readonly #program: SandboxProgram;
   readonly #channel: SandboxChannel;
   readonly #dryRuns: DryRuns;
   readonly #stopListening: () => void;

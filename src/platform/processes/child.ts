@@ -1,6 +1,6 @@
 /**
- * The child's end of the channel. A child program begins with `connectToParent`, and ends when `signal` is
- * aborted: on SIGTERM, or because the parent is gone. Heartbeats are answered here; while the event loop is
+ * The child's end of the channel. A child program begins with `connectToParent`, and ends when
+ * `stopRequested` resolves: the parent said so, by message or SIGTERM, or is gone. Heartbeats are answered here; while the event loop is
  * stuck they are not, and the parent acts.
  */
 import { type Limits, LIMITS } from '../../lib/limits.ts';
@@ -10,8 +10,8 @@ import { type Payload, readMessage, type ToChild, type ToParent } from './wire.t
 export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedBytes'> {
   /** What the parent gave at start. */
   readonly settings: unknown;
-  /** Aborted when the program shall end. */
-  readonly signal: AbortSignal;
+  /** Resolves when the program shall end, also when that was said before anybody asked. */
+  readonly stopRequested: Promise<void>;
   /** Messages dropped because the parent did not read fast enough or they were too large. */
   readonly droppedMessages: number;
   /** Lets go of the channel, so that the process can end by having nothing left to do. */
@@ -35,7 +35,7 @@ export function connectToParent(options: {
   const { port, protocolVersion } = options;
   const { send } = port;
   if (send === undefined) throw new Error('this program is started by the gateway, not by hand');
-  const stop = new AbortController();
+  const stop = Promise.withResolvers<void>();
   const settings = Promise.withResolvers<ParentLink>();
   let droppedMessages = 0;
 
@@ -50,15 +50,16 @@ export function connectToParent(options: {
   });
 
   function receive(raw: unknown): void {
-    const message = readMessage<ToChild>(raw, ['settings', 'ping', 'data']);
+    const message = readMessage<ToChild>(raw, ['settings', 'ping', 'stop', 'data']);
     if (message?.kind === 'ping') post({ kind: 'pong', id: message.id });
+    else if (message?.kind === 'stop') stop.resolve();
     else if (message?.kind === 'data') options.onPayload(message.payload);
     else if (message?.kind === 'settings') {
       // The parent compares; a child of another version is ended there with the reason in the log.
       post({ kind: 'hello', version: protocolVersion });
       settings.resolve({
         settings: message.settings,
-        signal: stop.signal,
+        stopRequested: stop.promise,
         send: outbox.send,
         drained: outbox.drained,
         get queuedBytes() {
@@ -76,12 +77,12 @@ export function connectToParent(options: {
   }
 
   port.on('message', receive);
-  port.on('SIGTERM', () => stop.abort());
+  port.on('SIGTERM', () => stop.resolve());
   // A terminal sends this to the whole group; the parent decides about the end.
   port.on('SIGINT', () => undefined);
   port.on('disconnect', () => {
     outbox.close();
-    stop.abort();
+    stop.resolve();
   });
   return settings.promise;
 }

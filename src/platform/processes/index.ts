@@ -1,11 +1,7 @@
 export { connectToParent, type ParentLink, type ParentPort } from './child.ts';
 export { programEntry } from './entry.ts';
-export type { Exit } from './life.ts';
-export {
-  createProcesses,
-  type Processes,
-  type Program,
-  type ProgramOptions,
-  type ProgramState,
-} from './processes.ts';
+export type { ProgramRights } from './launch.ts';
+export { Processes } from './processes.ts';
+export { Program, type ProgramOptions, type ProgramState } from './program.ts';
+export type { Exit } from './run.ts';
 export type { Payload } from './wire.ts';

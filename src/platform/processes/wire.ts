@@ -7,6 +7,8 @@ export type Payload = string | Uint8Array;
 export type ToChild =
   | { kind: 'settings'; version: number; settings: unknown }
   | { kind: 'ping'; id: number }
+  /** End in order. */
+  | { kind: 'stop' }
   | { kind: 'data'; payload: Payload };
 
 export type ToParent =

@@ -40,7 +40,7 @@ The gateway starts its own module by itself.
 interface Orders {
   configuration: ModuleConfiguration;
   level: LogLevel;
-  signal: AbortSignal;
+  stopRequested: Promise<void>;
   /** Lets go of the parent. */
   close: () => void;
 }
@@ -59,11 +59,12 @@ async function orders(): Promise<Orders | undefined> {
     return undefined;
   }
   if (values.config === undefined) throw new Error('give --config FILE; --help tells more');
-  const stop = new AbortController();
-  process.on('SIGTERM', () => stop.abort());
-  process.on('SIGINT', () => stop.abort());
+  const stop = Promise.withResolvers<void>();
+  process.on('SIGTERM', () => stop.resolve());
+  process.on('SIGINT', () => stop.resolve());
   const configuration = parseModuleConfiguration(readFileSync(values.config, 'utf8'));
-  return { configuration, level: levelOf(values['log-level']), signal: stop.signal, close: () => undefined };
+  const level = levelOf(values['log-level']);
+  return { configuration, level, stopRequested: stop.promise, close: () => undefined };
 }
 
 async function ordersOfParent(): Promise<Orders> {
@@ -76,7 +77,7 @@ async function ordersOfParent(): Promise<Orders> {
   return {
     configuration: moduleConfigurationOf(link.settings),
     level: levelOf(settings.log_level ?? 'info'),
-    signal: link.signal,
+    stopRequested: link.stopRequested,
     close: () => link.close(),
   };
 }
@@ -118,8 +119,8 @@ async function run(): Promise<void> {
     log.fatal('unexpected error', { error });
     void stop(EXIT_FAILURE);
   });
-  given.signal.addEventListener('abort', () => void stop(0), { once: true });
-  if (given.signal.aborted) void stop(0);
+  await given.stopRequested;
+  await stop(0);
 }
 
 function randomName(random = (): Buffer => randomBytes(8)): string {

@@ -30,9 +30,7 @@ const log = createLog({
 const sandbox = createSandbox({ link, settings, clock, log, limits: LIMITS });
 for (const payload of early) sandbox.receive(payload);
 receive = sandbox.receive;
-link.signal.addEventListener('abort', () => {
-  void sandbox.stop().then(() => {
-    clock.close();
-    link.close();
-  });
-});
+await link.stopRequested;
+await sandbox.stop();
+clock.close();
+link.close();

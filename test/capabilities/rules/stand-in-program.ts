@@ -1,5 +1,6 @@
 /** The process of the sandbox as its owner sees it, played by a test: what it was told, and what it says. */
-import type { Processes, ProgramOptions, ProgramState } from '../../../src/platform/processes/index.ts';
+import type { RuleSandboxOptions } from '../../../src/capabilities/rules/index.ts';
+import type { ProgramOptions, ProgramState } from '../../../src/platform/processes/index.ts';
 import {
   decodeToSandbox,
   encodeSandboxMessage,
@@ -9,7 +10,7 @@ import {
 } from '../../../src/protocol/rule-sandbox.ts';
 
 export interface StandInProgram {
-  processes: Processes;
+  processes: RuleSandboxOptions['processes'];
   /** What it was told in its present life. */
   told: ToSandbox[];
   /** Messages that it takes before it stops reading. */
@@ -58,7 +59,7 @@ export function createStandInProgram(): StandInProgram {
           start: begin,
           stop: async () => {
             state = 'stopped';
-            options?.onEnded?.({ reason: 'stopped', ranMs: 0, errorOutput: '' });
+            options?.onEnded?.({ reason: 'stopped', wasAsked: true, ranMs: 0, errorOutput: '' });
           },
           send: (payload) => {
             if (state !== 'running' || program.room === 0) return false;
@@ -73,8 +74,6 @@ export function createStandInProgram(): StandInProgram {
           get state() {
             return state;
           },
-          processId: 1,
-          lastExit: undefined,
         };
       },
     },
@@ -88,7 +87,7 @@ export function createStandInProgram(): StandInProgram {
       program.room = Number.POSITIVE_INFINITY;
       begin();
       wake();
-      options?.onEnded?.({ reason: 'signal SIGKILL', ranMs: 0, errorOutput: '' });
+      options?.onEnded?.({ reason: 'signal SIGKILL', wasAsked: false, ranMs: 0, errorOutput: '' });
     },
     read: async (room) => {
       program.room = room;

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { type Limits, LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import {
   connectToParent,
-  createProcesses,
+  Processes,
   type Payload,
   programEntry,
   type ProgramOptions,
+  type ProgramRights,
 } from '../../../src/platform/processes/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
@@ -30,7 +32,7 @@ function world(t: TestContext, options: Partial<ProgramOptions> = {}, bounds: Li
   const metrics = createMetrics();
   const received: Payload[] = [];
   let hellos = 0;
-  const program = createProcesses({ clock, log, metrics, limits: bounds }).program({
+  const program = new Processes({ clock, log, metrics, limits: bounds }).program({
     name: 'obedient',
     entry: join(CHILDREN, 'obedient.ts'),
     protocolVersion: 1,
@@ -42,6 +44,7 @@ function world(t: TestContext, options: Partial<ProgramOptions> = {}, bounds: Li
   t.after(async () => {
     const stopped = program.stop();
     await clock.advance(limits.stopMs);
+    await clock.advance(limits.termMs);
     await stopped;
   });
   const runs = (): Promise<void> => until(() => program.state === 'running');
@@ -180,15 +183,70 @@ describe('a child program', () => {
     assert.deepEqual(received, ['{"colour":"green"}', 'MALLOC_ARENA_MAX']);
   });
 
-  test('ends when its parent is killed', async () => {
-    const parent = spawn(process.execPath, [join(CHILDREN, 'orphan-maker.ts')], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+  for (const signal of ['SIGCONT', 'SIGSTOP'] as const)
+    test(`ends when its parent is killed, ${signal === 'SIGSTOP' ? 'also when it stands still' : 'at once'}`, async (t) => {
+      const parent = spawn(process.execPath, [join(CHILDREN, 'orphan-maker.ts')], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      t.after(() => parent.kill('SIGKILL'));
+      const [line] = (await once(parent.stdout.setEncoding('utf8'), 'data')) as [string];
+      const childId = Number(line);
+      process.kill(childId, signal);
+      assert.ok(isAlive(childId));
+      parent.kill('SIGKILL');
+      await until(() => !isAlive(childId));
     });
-    const [line] = (await once(parent.stdout.setEncoding('utf8'), 'data')) as [string];
-    const childId = Number(line);
-    assert.ok(isAlive(childId));
-    parent.kill('SIGKILL');
-    await until(() => !isAlive(childId));
+
+  test('that the system has no room for is tried again, and the owner lives on', async (t) => {
+    // Longer than the system takes: the call that starts it throws.
+    const { program, lines, clock } = world(t, { nodeOptions: [`--title=${'x'.repeat(200_000)}`] });
+    program.start();
+    await until(() => program.state === 'waiting');
+    assert.match(program.lastExit?.reason ?? '', /^cannot be started: .*E2BIG/);
+    await clock.advance(limits.restartFirstMs);
+    await until(() => lines.filter(({ level }) => level === 'warn').length === 2);
+  });
+});
+
+describe('the rights of a child program', () => {
+  const childWith = (t: TestContext, rights?: ProgramRights) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rights-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'state.db');
+    writeFileSync(file, 'precious');
+    const child = world(t, { ...(rights && { rights }) });
+    return {
+      ...child,
+      file,
+      tell: async (order: string): Promise<Payload | undefined> => {
+        child.program.send(order);
+        const count = child.received.length + 1;
+        await until(() => child.received.length === count);
+        return child.received.at(-1);
+      },
+    };
+  };
+
+  test('are none: no file of others, no network, no program', async (t) => {
+    const { program, runs, tell, file } = childWith(t);
+    program.start();
+    await runs();
+    for (const order of [`read ${file}`, `write ${file}`, 'run /bin/true', 'listen'])
+      assert.equal(await tell(order), 'ERR_ACCESS_DENIED', order);
+    assert.equal(await tell(`read ${programEntry('lib/limits')}`), 'done');
+  });
+
+  test('are those it was given', async (t) => {
+    const { program, runs, tell, file } = childWith(t, {
+      network: true,
+      deviceFiles: ['/dev/null'],
+      systemPrograms: true,
+    });
+    program.start();
+    await runs();
+    for (const order of ['read /dev/null', 'write /dev/null', 'run /bin/true', 'listen'])
+      assert.equal(await tell(order), 'done', order);
+    assert.equal(await tell(`read ${file}`), 'ERR_ACCESS_DENIED');
   });
 });
 
@@ -201,12 +259,103 @@ describe('stopping a child program', () => {
     program.send('echo ready');
     await until(() => received.length === 1);
     const stopped = program.stop();
-    await clock.advance(limits.stopMs - 1);
+    await clock.advance(limits.stopMs);
+    await clock.advance(limits.termMs - 1);
     assert.equal(program.state, 'stopping');
     await clock.advance(1);
     await stopped;
-    assert.equal(program.lastExit?.reason, 'killed, because it did not stop within 5000 ms');
+    assert.equal(program.lastExit?.reason, 'killed, because it did not stop within 2500 ms');
     assert.equal(program.state, 'stopped');
+  });
+
+  test('ends one that stands still, all of them at the same time', async () => {
+    const clock = new TestClock();
+    const processes = new Processes({
+      clock,
+      log: recordingLog(clock).log,
+      metrics: createMetrics(),
+      limits,
+    });
+    const programs = ['one', 'two', 'three'].map((name) =>
+      processes.program({
+        name,
+        entry: join(CHILDREN, 'obedient.ts'),
+        protocolVersion: 1,
+        settings: () => ({}),
+        onPayload: () => undefined,
+      }),
+    );
+    for (const program of programs) program.start();
+    await until(() => programs.every(({ state }) => state === 'running'));
+    const ids = programs.map(({ processId = 0 }) => processId);
+    for (const id of ids) process.kill(id, 'SIGSTOP');
+    const stopped = processes.stop();
+    await clock.advance(limits.stopMs);
+    await clock.advance(limits.termMs);
+    await stopped;
+    assert.deepEqual(ids.filter(isAlive), []);
+    assert.ok(programs.every(({ state }) => state === 'stopped'));
+  });
+
+  test('ends what it has started, too, and does not wait for whoever holds its pipes', async (t) => {
+    const rights: ProgramRights = { network: false, deviceFiles: [], systemPrograms: true };
+    const { program, received, runs } = world(t, { rights });
+    program.start();
+    await runs();
+    program.send('breed');
+    await until(() => received.length === 1);
+    const grandchildId = Number(received[0]);
+    assert.ok(isAlive(grandchildId));
+    await program.stop();
+    await until(() => !isAlive(grandchildId));
+  });
+
+  test('is taken back by a start meanwhile', async (t) => {
+    const { program, runs, hellos } = world(t);
+    program.start();
+    await runs();
+    const stopped = program.stop();
+    program.start();
+    await stopped;
+    await runs();
+    assert.equal(hellos(), 2);
+  });
+
+  test('does not shorten the pause after a crash', async (t) => {
+    const { clock, program, runs, ends } = world(t);
+    program.start();
+    await runs();
+    program.send('exit 1');
+    await ends();
+    await program.stop();
+    program.start();
+    await clock.advance(limits.restartFirstMs - 1);
+    assert.equal(program.state, 'waiting');
+    await clock.advance(1);
+    await runs();
+  });
+
+  test('waits some time when nobody needs it for now, and forgets that when somebody does', async (t) => {
+    const { clock, program, runs, answered } = world(t);
+    program.start();
+    await runs();
+    program.release();
+    const beats = async (durationMs: number): Promise<void> => {
+      for (let passedMs = 0; passedMs < durationMs; passedMs += limits.heartbeatIntervalMs) {
+        await clock.advance(Math.min(limits.heartbeatIntervalMs, durationMs - passedMs));
+        await answered();
+      }
+    };
+    await beats(limits.idleMs - 1);
+    program.start();
+    await beats(limits.idleMs);
+    assert.equal(program.state, 'running');
+    program.release();
+    program.release();
+    await beats(limits.idleMs - 1);
+    await clock.advance(1);
+    await until(() => program.state === 'stopped');
+    assert.equal(program.lastExit?.reason, 'stopped');
   });
 
   test('lets it end by itself, and does not start it again', async (t) => {

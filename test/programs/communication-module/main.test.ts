@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import { createProcesses, programEntry } from '../../../src/platform/processes/index.ts';
+import { Processes, programEntry } from '../../../src/platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../../src/protocol/module.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -14,10 +14,11 @@ test('a module that the gateway starts runs its scripts, is back after its death
   const clock = createSystemClock();
   const { log } = recordingLog(clock);
   const { connection } = gateway;
-  const program = createProcesses({ clock, log, metrics: createMetrics() }).program({
+  const program = new Processes({ clock, log, metrics: createMetrics() }).program({
     name: 'communication-module',
     entry: programEntry('programs/communication-module/main'),
     protocolVersion: MODULE_PROTOCOL.version,
+    rights: { network: true, deviceFiles: ['/dev/ttyUSB0'], systemPrograms: true },
     settings: () => ({
       config: {
         mqtt_host: connection.mqttHost,

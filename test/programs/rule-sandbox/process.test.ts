@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import { createProcesses, programEntry } from '../../../src/platform/processes/index.ts';
+import { Processes, programEntry } from '../../../src/platform/processes/index.ts';
 import {
   decodeFromSandbox,
   encodeSandboxMessage,
@@ -30,7 +30,7 @@ test('the sandbox runs rules in a process of its own, gives memory back, is star
     site: { timeZone: 'UTC' },
     log: { level: 'error', format: 'json' },
   };
-  const program = createProcesses({
+  const program = new Processes({
     clock,
     log: recordingLog(clock).log,
     metrics: createMetrics(),

@@ -1,10 +1,32 @@
 /** A child program that does what it is told, for the tests of supervision. */
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { connectToParent, type Payload } from '../../../src/platform/processes/index.ts';
+
+/** `done`, or the code of the error. */
+function attempt(act: () => unknown): string {
+  try {
+    act();
+    return 'done';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'failed';
+  }
+}
 
 const commands: Record<string, (text: string) => void> = {
   echo: (text) => parent.send(text),
   settings: () => parent.send(JSON.stringify(parent.settings)),
   environment: () => parent.send(Object.keys(process.env).join()),
+  read: (path) => parent.send(attempt(() => readFileSync(path, 'utf8'))),
+  write: (path) => parent.send(attempt(() => writeFileSync(path, 'x'))),
+  run: (command) => parent.send(attempt(() => execFileSync(command))),
+  listen: () => parent.send(attempt(() => createServer().listen(0).close())),
+  breed: () => {
+    const grandchild = spawn('sleep', ['1000'], { stdio: 'inherit' });
+    grandchild.unref();
+    parent.send(String(grandchild.pid));
+  },
   exit: (text) => process.exit(Number(text)),
   abort: () => process.kill(process.pid, 'SIGSEGV'),
   fail: (text) => {
@@ -32,6 +54,5 @@ const parent = await connectToParent({
     commands[name]?.(rest.join(' '));
   },
 });
-parent.signal.addEventListener('abort', () => {
-  if (!ignoresStop) parent.close();
-});
+await parent.stopRequested;
+if (!ignoresStop) parent.close();

@@ -1,0 +1,102 @@
+/**
+ * How a child program is started, with fewer rights than the gateway has: no environment, no open files but its
+ * channel and the log, a session of its own, and the permission model of Node, which lets it read its code and
+ * nothing else. What each program may do on top is said by its owner (docs/security.md).
+ */
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** What a program may do beside computing, reading its own code and starting worker threads. */
+export interface ProgramRights {
+  /** Opens connections and listens. */
+  network: boolean;
+  /** Device files that it may open for reading and writing. */
+  deviceFiles: readonly string[];
+  /** Starts programs of the system. Whatever may do this can get around all other bounds. */
+  systemPrograms: boolean;
+}
+
+export const NO_RIGHTS: ProgramRights = { network: false, deviceFiles: [], systemPrograms: false };
+
+export interface LaunchOptions {
+  /** From `programEntry`. */
+  entry: string;
+  /** Options of Node for the child. */
+  nodeOptions: readonly string[];
+  rights: ProgramRights;
+}
+
+/** The C library's arenas keep the memory of threads that ended: with one for all it goes back. */
+const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
+
+/** @throws Error when the system has no room for another process */
+export function launch(options: LaunchOptions): ChildProcess {
+  const node = [...options.nodeOptions, ...permissionOptions(options)];
+  const launcher = deathSignalLauncher();
+  return fork(options.entry, [], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    env: ENVIRONMENT,
+    // A process group of its own: whatever it has started is ended with it.
+    detached: true,
+    ...(launcher === undefined
+      ? { execArgv: node }
+      : {
+          execPath: launcher,
+          execArgv: ['--no-new-privs', '--pdeathsig', 'KILL', '--', process.execPath, ...node],
+        }),
+  });
+}
+
+/** Ends a program and everything that it has started. False: there is nobody any more. */
+export function killGroup(processId: number): boolean {
+  try {
+    return process.kill(-processId, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    return false;
+  }
+}
+
+/** Of the package that it belongs to: its code, and never the data folder, which may lie beside it. */
+const CODE = ['package.json', 'dist', 'src', 'node_modules'];
+
+function permissionOptions({ entry, rights }: LaunchOptions): string[] {
+  const code = [dirname(entry), ...CODE.map((name) => join(packageRootOf(entry), name))];
+  return [
+    '--permission',
+    '--allow-worker',
+    ...[...code, ...rights.deviceFiles].flatMap(readOptions),
+    ...rights.deviceFiles.map((path) => `--allow-fs-write=${path}`),
+    ...(rights.network ? ['--allow-net'] : []),
+    ...(rights.systemPrograms ? ['--allow-child-process'] : []),
+  ];
+}
+
+/** Node asks for files by the name given and by the one behind all links. */
+function readOptions(path: string): string[] {
+  const names = existsSync(path) ? new Set([path, realpathSync(path)]) : [path];
+  return [...names].map((name) => `--allow-fs-read=${name}`);
+}
+
+/** The nearest folder upwards with a `package.json`. */
+function packageRootOf(entry: string): string {
+  let folder = dirname(entry);
+  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
+  return folder;
+}
+
+const SETPRIV = '/usr/bin/setpriv';
+let isLauncherUsable: boolean | undefined;
+
+/**
+ * `setpriv` of the system has the kernel end the child with the gateway, whatever either of them does: one that was
+ * stopped, or is stuck, does not notice that its channel closed. Undefined where the system has none that can.
+ */
+function deathSignalLauncher(): string | undefined {
+  isLauncherUsable ??=
+    existsSync(SETPRIV) &&
+    spawnSync(SETPRIV, ['--no-new-privs', '--pdeathsig', 'KILL', '--', 'true']).status === 0;
+  return isLauncherUsable ? SETPRIV : undefined;
+}

@@ -1,0 +1,199 @@
+/**
+ * A child program as its owner has it: started when it is needed, watched, started again with growing pauses,
+ * stopped in order or some time after nobody needs it any more.
+ *
+ *   stopped ─start─▶ starting ─hello─▶ running ─ends─▶ waiting ─pause over─▶ starting …
+ *                        └────────ends────────────────────▲
+ *   any ─stop─▶ stopping (asked, SIGTERM, SIGKILL) ─▶ stopped
+ */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import { NO_RIGHTS, type ProgramRights } from './launch.ts';
+import { type Exit, ProgramRun } from './run.ts';
+import type { Payload } from './wire.ts';
+
+export type ProgramState = 'stopped' | 'starting' | 'running' | 'waiting' | 'stopping';
+
+export interface ProgramOptions {
+  /** For log and metrics. */
+  name: string;
+  /** From `programEntry`. */
+  entry: string;
+  /** Of the messages; a child that speaks another version is refused. */
+  protocolVersion: number;
+  /** Options of Node for the child. */
+  nodeOptions?: readonly string[];
+  /** None when left out. */
+  rights?: ProgramRights;
+  /** Handed to the child at each start; must be cloneable. */
+  settings: () => unknown;
+  /** The child has (again) just said hello and knows nothing but its settings. */
+  onRunning?: () => void;
+  onPayload: (payload: Payload) => void;
+  /** The child is gone; it is started again unless it was asked to end. */
+  onEnded?: (exit: Exit) => void;
+}
+
+export interface Surroundings {
+  clock: Clock;
+  limits: Limits['processes'];
+  log: Log;
+  onEndedUnasked: () => void;
+  onDropped: () => void;
+}
+
+export class Program {
+  readonly #options: ProgramOptions;
+  readonly #surroundings: Surroundings;
+  #state: ProgramState = 'stopped';
+  #run: ProgramRun | undefined;
+  #lastExit: Exit | undefined;
+  #isWanted = false;
+  #supervision: Promise<void> | undefined;
+  #pause = new AbortController();
+  #pauseMs = 0;
+  /** After a run that ended unasked, whoever starts it. */
+  #earliestStartMs = -Infinity;
+  #idleTimer: Timer | undefined;
+
+  constructor(options: ProgramOptions, surroundings: Surroundings) {
+    this.#options = options;
+    this.#surroundings = surroundings;
+  }
+
+  get state(): ProgramState {
+    return this.#state;
+  }
+
+  get processId(): number | undefined {
+    return this.#run?.processId;
+  }
+
+  /** How the last run ended. */
+  get lastExit(): Exit | undefined {
+    return this.#lastExit;
+  }
+
+  get queuedBytes(): number {
+    return this.#run?.outbox.queuedBytes ?? 0;
+  }
+
+  /**
+   * Starts it and keeps it running, also while it is being stopped. Does not wait for its hello: the gateway lives
+   * without its children. Nothing happens when it runs.
+   */
+  start(): void {
+    this.#cancelIdle();
+    this.#isWanted = true;
+    this.#supervision ??= this.#supervise();
+  }
+
+  /** Nobody needs it now: it is stopped after `idleMs`, unless `start` is called before. */
+  release(): void {
+    if (!this.#isWanted || this.#idleTimer) return;
+    const { clock, limits } = this.#surroundings;
+    this.#idleTimer = clock.setTimer(limits.idleMs, () => void this.stop());
+  }
+
+  /** Resolves when the process is gone. */
+  async stop(): Promise<void> {
+    this.#cancelIdle();
+    this.#isWanted = false;
+    this.#pause.abort();
+    if (!this.#run) return this.#supervision;
+    this.#state = 'stopping';
+    return this.#run.stop();
+  }
+
+  /** False: dropped and counted, because it does not run, does not read fast enough, or the message is too large. */
+  send(payload: Payload): boolean {
+    if (this.#state === 'running' && this.#run) return this.#run.outbox.send(payload);
+    this.#surroundings.onDropped();
+    return false;
+  }
+
+  /** Resolves when there is room for messages again, or the present run is over. */
+  drained(): Promise<void> {
+    return this.#run?.outbox.drained() ?? Promise.resolve();
+  }
+
+  #cancelIdle(): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = undefined;
+  }
+
+  async #supervise(): Promise<void> {
+    const { log } = this.#surroundings;
+    while (this.#isWanted) {
+      const pauseMs = this.#earliestStartMs - this.#surroundings.clock.monotonicMs();
+      if (pauseMs > 0) {
+        await this.#waits(pauseMs);
+        continue;
+      }
+      this.#run = this.#begin();
+      const exit = await this.#run.ended;
+      this.#run = undefined;
+      this.#lastExit = exit;
+      if (exit.wasAsked) log.info('program stopped', { reason: exit.reason });
+      else this.#endedUnasked(exit);
+      this.#options.onEnded?.(exit);
+    }
+    this.#state = 'stopped';
+    this.#supervision = undefined;
+  }
+
+  #begin(): ProgramRun {
+    const { log, clock, limits, onDropped } = this.#surroundings;
+    const { entry, protocolVersion, nodeOptions = [], rights = NO_RIGHTS, settings } = this.#options;
+    this.#state = 'starting';
+    return new ProgramRun({
+      entry,
+      protocolVersion,
+      nodeOptions,
+      rights,
+      settings: settings(),
+      clock,
+      limits,
+      onHello: () => {
+        if (this.#state !== 'starting') return;
+        this.#state = 'running';
+        log.info('program runs', { process_id: this.processId });
+        this.#options.onRunning?.();
+      },
+      onPayload: (payload) => {
+        try {
+          this.#options.onPayload(payload);
+        } catch (error) {
+          log.error('message of the program was not handled', { error });
+        }
+      },
+      onDropped,
+    });
+  }
+
+  #endedUnasked({ reason, ranMs, errorOutput }: Exit): void {
+    const { clock, limits, log, onEndedUnasked } = this.#surroundings;
+    const isFirst = this.#pauseMs === 0 || ranMs >= limits.stableMs;
+    this.#pauseMs = isFirst ? limits.restartFirstMs : Math.min(this.#pauseMs * 2, limits.restartMaxMs);
+    this.#earliestStartMs = clock.monotonicMs() + this.#pauseMs;
+    this.#state = 'waiting';
+    onEndedUnasked();
+    log.warn('program ended, will be started again', {
+      reason,
+      ran_ms: Math.round(ranMs),
+      pause_ms: this.#pauseMs,
+      error_output: errorOutput,
+    });
+  }
+
+  /** The pause holds for whoever stops it and starts it again meanwhile, too. */
+  async #waits(durationMs: number): Promise<void> {
+    this.#state = 'waiting';
+    this.#pause = new AbortController();
+    const { signal } = this.#pause;
+    await this.#surroundings.clock.sleep(durationMs, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+}

@@ -1,0 +1,211 @@
+/** One run of a child program, from its start to its end. */
+import type { ChildProcess } from 'node:child_process';
+import { messageOf } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+import { killGroup, launch, type LaunchOptions } from './launch.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
+
+/** Why and after how long a run ended. */
+export interface Exit {
+  /** A few words: `exit code 3`, `signal SIGSEGV`, `heartbeat missed`. */
+  reason: string;
+  /** We stopped it. */
+  wasAsked: boolean;
+  /** Since its hello; 0 when it never got so far. */
+  ranMs: number;
+  /** The end of what it wrote to standard error. */
+  errorOutput: string;
+}
+
+export interface RunOptions extends LaunchOptions {
+  protocolVersion: number;
+  settings: unknown;
+  clock: Clock;
+  limits: Limits['processes'];
+  /** The child is there and speaks our version. */
+  onHello: () => void;
+  onPayload: (payload: Payload) => void;
+  onDropped: () => void;
+}
+
+const ERROR_OUTPUT_BYTES = 4_096;
+
+export class ProgramRun {
+  readonly outbox: Outbox;
+  /** Resolves when the process is gone, with everything that it has started. */
+  readonly ended: Promise<Exit>;
+  readonly #options: RunOptions;
+  readonly #child: ChildProcess | undefined;
+  readonly #heartbeat: Heartbeat;
+  readonly #finish: (exit: Exit) => void;
+  readonly #timers = new Set<Timer>();
+  #helloTimer: Timer | undefined;
+  #helloAtMs: number | undefined;
+  #errorOutput = '';
+  #isStopping = false;
+  /** Set when we ended it. */
+  #verdict: string | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    ({ promise: this.ended, resolve: this.#finish } = Promise.withResolvers<Exit>());
+    this.outbox = createOutbox({
+      post: (message, done) => this.#post(message, done),
+      limits: options.limits,
+      onDropped: options.onDropped,
+    });
+    this.#heartbeat = new Heartbeat(
+      options,
+      (message) => this.#post(message),
+      () => this.#end('heartbeat missed'),
+    );
+    try {
+      this.#child = launch(options);
+    } catch (error) {
+      this.#over(`cannot be started: ${messageOf(error)}`);
+      return;
+    }
+    this.#helloTimer = this.#setTimer(options.limits.helloMs, () => this.#end('no hello'));
+    this.#listen(this.#child);
+    this.#post({ kind: 'settings', version: options.protocolVersion, settings: options.settings });
+  }
+
+  get processId(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /**
+   * Asks it to end, then tells it with SIGTERM, then ends it with everything that it has started. Resolves when it
+   * is gone, whatever it does: within `stopMs + termMs + reapMs`.
+   */
+  async stop(): Promise<void> {
+    const { stopMs, termMs } = this.#options.limits;
+    if (!this.#isStopping) {
+      this.#isStopping = true;
+      this.#verdict ??= 'stopped';
+      this.#post({ kind: 'stop' });
+      this.#setTimer(stopMs, () => {
+        this.#child?.kill('SIGTERM');
+        this.#setTimer(termMs, () => {
+          this.#verdict = undefined;
+          this.#end(`killed, because it did not stop within ${stopMs + termMs} ms`);
+        });
+      });
+    }
+    await this.ended;
+  }
+
+  #listen(child: ChildProcess): void {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#note(text));
+    child.stderr?.on('error', (error) => this.#note(messageOf(error)));
+    child.on('message', (raw) => this.#receive(raw));
+    child.on('error', (error) => {
+      if (child.pid === undefined) this.#over(`cannot be started: ${messageOf(error)}`);
+      else this.#end(`channel failed: ${messageOf(error)}`);
+    });
+    child.on('exit', (code, signal) => {
+      const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
+      this.#killGroup();
+      // The end of its error output is still to come, unless somebody else holds the pipe.
+      child.on('close', () => this.#over(reason));
+      this.#setTimer(this.#options.limits.reapMs, () => this.#over(reason));
+    });
+  }
+
+  #receive(raw: unknown): void {
+    const { protocolVersion, onPayload, onHello, clock } = this.#options;
+    const message = readMessage<ToParent>(raw, ['hello', 'pong', 'data']);
+    const isSecondHello = message?.kind === 'hello' && this.#helloAtMs !== undefined;
+    if (message === undefined || isSecondHello) this.#end('sent something that is no message');
+    else if (message.kind === 'hello') {
+      if (message.version !== protocolVersion) {
+        this.#end(`speaks protocol version ${message.version}, not ${protocolVersion}`);
+        return;
+      }
+      this.#helloTimer?.cancel();
+      this.#helloAtMs = clock.monotonicMs();
+      this.#heartbeat.start();
+      onHello();
+    } else if (this.#helloAtMs === undefined) this.#end('sent data before its hello');
+    else if (message.kind === 'pong') this.#heartbeat.answered(message.id);
+    else onPayload(message.payload);
+  }
+
+  #post(message: ToChild, done: () => void = () => undefined): void {
+    if (this.#child?.connected) this.#child.send(message, () => done());
+    else done();
+  }
+
+  /** What does not answer does not handle SIGTERM either. */
+  #end(reason: string): void {
+    this.#verdict ??= reason;
+    if (!this.#killGroup()) return;
+    // One that waits for a broken disk or adapter cannot be ended by anybody: it goes when that wait is over.
+    this.#setTimer(this.#options.limits.reapMs, () => this.#over(reason));
+  }
+
+  #killGroup(): boolean {
+    return this.processId !== undefined && killGroup(this.processId);
+  }
+
+  #over(reason: string): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#heartbeat.stop();
+    this.outbox.close();
+    const { clock } = this.#options;
+    this.#finish({
+      reason: this.#verdict ?? reason,
+      wasAsked: this.#isStopping,
+      ranMs: this.#helloAtMs === undefined ? 0 : clock.monotonicMs() - this.#helloAtMs,
+      errorOutput: this.#errorOutput.trim(),
+    });
+  }
+
+  #note(text: string): void {
+    this.#errorOutput = (this.#errorOutput + text).slice(-ERROR_OUTPUT_BYTES);
+  }
+
+  #setTimer(durationMs: number, fn: () => void): Timer {
+    const timer = this.#options.clock.setTimer(durationMs, fn);
+    this.#timers.add(timer);
+    return timer;
+  }
+}
+
+/** Asks at intervals; too many questions without an answer are a miss. */
+class Heartbeat {
+  readonly #options: Pick<RunOptions, 'clock' | 'limits'>;
+  readonly #post: (message: ToChild) => void;
+  readonly #onMissed: () => void;
+  #timer: Timer | undefined;
+  #asked = 0;
+  #answered = 0;
+
+  constructor(
+    options: Pick<RunOptions, 'clock' | 'limits'>,
+    post: (message: ToChild) => void,
+    onMissed: () => void,
+  ) {
+    this.#options = options;
+    this.#post = post;
+    this.#onMissed = onMissed;
+  }
+
+  start(): void {
+    const { clock, limits } = this.#options;
+    this.#timer = clock.setRepeating(limits.heartbeatIntervalMs, () => {
+      if (this.#asked - this.#answered >= limits.missedHeartbeats) this.#onMissed();
+      else this.#post({ kind: 'ping', id: ++this.#asked });
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  answered(id: number): void {
+    this.#answered = Math.max(this.#answered, Math.min(id, this.#asked));
+  }
+}
