@@ -66,7 +66,10 @@ function permissionOptions({ entry, rights }: LaunchOptions): string[] {
   const code = [dirname(entry), ...CODE.map((name) => join(packageRootOf(entry), name))];
   return [
     '--permission',
+    // A thread could start another one with every right: threads give this one up first (platform/threads).
     '--allow-worker',
+    '--disable-warning=PERM0006',
+    '--disable-warning=ExperimentalWarning',
     ...[...code, ...rights.deviceFiles].flatMap(readOptions),
     ...rights.deviceFiles.map((path) => `--allow-fs-write=${path}`),
     ...(rights.network ? ['--allow-net'] : []),

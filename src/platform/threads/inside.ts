@@ -9,10 +9,16 @@ export interface ThreadPort<Data, ToThread, FromThread> {
   close: () => void;
 }
 
-/** @throws Error on the main thread */
+/** What no thread needs; with the first one it could start another thread with every right. */
+const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write'];
+
+/** Also gives up rights that only the main thread of a program needs. @throws Error on the main thread */
 export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, ToThread, FromThread> {
   const port = parentPort;
   if (!port) throw new Error('this module runs in a worker thread only');
+  // Only a program that was started with the permission model has rights to give up.
+  const { permission } = process as { permission?: { drop(right: string): void } };
+  for (const right of MAIN_THREAD_ONLY) permission?.drop(right);
   return {
     data: workerData as Data,
     post: (message) => port.postMessage(message),

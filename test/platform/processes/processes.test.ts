@@ -236,6 +236,15 @@ describe('the rights of a child program', () => {
     assert.equal(await tell(`read ${programEntry('lib/limits')}`), 'done');
   });
 
+  test('are fewer in its threads, which can start no other thread to get them back', async (t) => {
+    const { program, runs, tell, file } = childWith(t);
+    program.start();
+    await runs();
+    assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
+    // The main thread goes on starting threads.
+    assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
+  });
+
   test('are those it was given', async (t) => {
     const { program, runs, tell, file } = childWith(t, {
       network: true,

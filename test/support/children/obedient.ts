@@ -2,6 +2,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { startThread } from '../../../src/platform/threads/index.ts';
 import { connectToParent, type Payload } from '../../../src/platform/processes/index.ts';
 
 /** `done`, or the code of the error. */
@@ -22,6 +24,19 @@ const commands: Record<string, (text: string) => void> = {
   write: (path) => parent.send(attempt(() => writeFileSync(path, 'x'))),
   run: (command) => parent.send(attempt(() => execFileSync(command))),
   listen: () => parent.send(attempt(() => createServer().listen(0).close())),
+  thread: (path) => {
+    const thread = startThread({
+      entry: join(import.meta.dirname, 'thread.ts'),
+      data: path,
+      heapMaxMib: 16,
+      youngHeapMaxMib: 4,
+      onMessage: (message) => {
+        parent.send(String(message));
+        void thread.terminate();
+      },
+      onExit: () => undefined,
+    });
+  },
   breed: () => {
     const grandchild = spawn('sleep', ['1000'], { stdio: 'inherit' });
     grandchild.unref();
