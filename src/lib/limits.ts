@@ -295,14 +295,6 @@ export function contradictions(limits: Limits): string[] {
     ],
     [limits.commands.argumentsBytes + 1_024 < limits.mqtt.payloadBytes, 'a command request fits one message'],
     [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],
-    [
-      (limits.processes.stopMs + limits.processes.termMs + limits.processes.reapMs) * 2 < limits.stop.totalMs,
-      'child programs end in less than half of the time that the gateway has',
-    ],
-    [
-      limits.processes.messageBytes <= limits.processes.queuedBytes,
-      'one message fits the queue of a program',
-    ],
     [limits.telemetry.jsonBytes < limits.mqtt.payloadBytes, 'a JSON value fits one message'],
     [
       (limits.module.chunkBytes * 4) / 3 + 1_024 < limits.mqtt.payloadBytes,
@@ -314,13 +306,21 @@ export function contradictions(limits: Limits): string[] {
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
       'a field device that returns is reached within 30 s',
     ],
-    ...scriptRelations(limits),
+    ...programRelations(limits),
   ];
   return relations.filter(([holds]) => !holds).map(([, statement]) => statement);
 }
 
-function scriptRelations(limits: Limits): [boolean, string][] {
+function programRelations(limits: Limits): [boolean, string][] {
   return [
+    [
+      (limits.processes.stopMs + limits.processes.termMs + limits.processes.reapMs) * 2 < limits.stop.totalMs,
+      'child programs end in less than half of the time that the gateway has',
+    ],
+    [
+      limits.processes.messageBytes <= limits.processes.queuedBytes,
+      'one message fits the queue of a program',
+    ],
     [
       limits.rules.scriptBytes * 2 < limits.processes.messageBytes,
       'a rule with its script fits one message to the sandbox',
