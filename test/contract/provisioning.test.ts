@@ -92,6 +92,25 @@ describe('provisioning is refused (4, 9.3)', () => {
     assert.match(JSON.stringify(answer.body), /"runtime device does not provide: can, relay"/);
   });
 
+  test('422 invalid_blueprint: a blueprint of a serial line says how a module gets one', async () => {
+    const zip = await zipOf({
+      'manifest.yml':
+        'blueprint_spec: device/1.0\ndisplay_name: Meter\ncommunication_module: {product: ENP-RS485, lua_file: main.lua}\n',
+      'main.lua': 'return 1',
+    });
+    const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    const answer = await gateway().call('OWNER', 'POST', '/v3/provisioning/lua_device', {
+      runtime_id: 'gateway',
+      blueprint_id: id,
+      name: 'Meter',
+    });
+    assert.equal(refusal(answer), '422 invalid_blueprint');
+    assert.match(
+      JSON.stringify(answer.body),
+      /does not provide: ENP-RS485; a module provides it with a serial port named \\"rs485\\"/,
+    );
+  });
+
   test('409 already_exists: a hardware id of a device of another type', async () => {
     const { ok, call } = gateway();
     const { config } = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Owner' });

@@ -17,9 +17,10 @@ export type CompiledBlueprint =
   | {
       manifest: CompiledManifest;
       script: Uint8Array | undefined;
-      /** Problems that the lenient check lets pass. */
+      /** What may be wrong, and problems that the lenient check lets pass. */
       warnings: string[];
       problems?: undefined;
+      isTolerable?: undefined;
       isZip: true;
     }
   | {
@@ -28,6 +29,8 @@ export type CompiledBlueprint =
       warnings?: undefined;
       /** Texts of blueprint-manifest.md section 17, never empty. */
       problems: string[];
+      /** The lenient check would let all of them pass. */
+      isTolerable?: boolean;
       isZip: boolean;
     };
 
@@ -60,7 +63,8 @@ export function compileFiles(
   if (manifest === undefined) return { problems: unreadable, isZip: true };
   const problems = new Problems();
   const warnings = new Problems();
-  const context = createContext(manifest, files, problems, checks === 'LENIENT' ? warnings : problems);
+  const isLenient = checks === 'LENIENT';
+  const context = createContext(manifest, files, problems, isLenient ? warnings : problems);
   if (!checkSpec(manifest, context)) return { problems: problems.list(), isZip: true };
   checkManifest(context);
   if (!context.isOld) checkProfiles(context, profiles);
@@ -69,17 +73,24 @@ export function compileFiles(
     script,
     problems: faults,
     missing,
+    warnings: doubts,
   } = source
-    ? compileScript(source, files, checks === 'LENIENT')
-    : { script: undefined, problems: [], missing: [] };
+    ? compileScript(source, files, isLenient)
+    : { script: undefined, problems: [], missing: [], warnings: [] };
   problems.addAll(faults);
   context.lenient.addAll(missing);
-  if (!problems.isEmpty) return { problems: problems.list(), isZip: true };
+  warnings.addAll(doubts);
+  if (!problems.isEmpty)
+    return { problems: problems.list(), isTolerable: !isLenient && isAccepted(files, profiles), isZip: true };
   const compiled = compileManifest(manifest, {
     profiles,
     schemaOf: (reference) => resolveSchema(files, reference).schema,
   });
   return { manifest: compiled, script, warnings: warnings.list(), isZip: true };
+}
+
+function isAccepted(files: ArchiveFiles, profiles: ProfileCatalogue): boolean {
+  return compileFiles(files, profiles, 'LENIENT').manifest !== undefined;
 }
 
 function readManifest(

@@ -13,7 +13,7 @@ export type {
   EnumValue,
 } from './manifest.ts';
 export { BUILT_IN_IDS, type Blueprint, type Blueprints } from './model.ts';
-export { missingRequirements, offersOfModule, SOFTWARE_MODULE_OFFERS } from './requirements.ts';
+export { missingRequirements, offersOfModule, remedyFor, SOFTWARE_MODULE_OFFERS } from './requirements.ts';
 export { blueprintRoutes } from './routes.ts';
 export { createBlueprints, type BlueprintOptions, type BlueprintService } from './service.ts';
 export {

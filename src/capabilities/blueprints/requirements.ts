@@ -38,3 +38,15 @@ function productsOf(manifest: CompiledManifest): string[] {
     typeof product === 'string' ? [product] : [],
   );
 }
+
+/** How a module comes to what it lacks, for people; undefined where hardware of another kind is needed. */
+export function remedyFor(missing: readonly string[]): string | undefined {
+  const ports = new Set(missing.flatMap((name) => PORT_NEEDED.exec(name)?.[1]?.toLowerCase() ?? []));
+  if (missing.includes('serial')) ports.add('rs485');
+  if (ports.size === 0) return undefined;
+  const named = [...ports].map((port) => `"${port}"`).join(' and ');
+  return `a module provides it with a serial port named ${named}: add one with POST /v3/devices/{module}/serial_ports or the option serial_ports`;
+}
+
+/** Names of serial lines that a port of the system can stand for. */
+const PORT_NEEDED = /^(?:ENP-|enp_)(rs485|rs232)(?:_ports)?$/i;

@@ -120,12 +120,12 @@ function uploadRoutes(service: BlueprintService): Route[] {
       bodyBytes: UPLOAD_BYTES,
       errors: ['400 invalid_body', '422 invalid_blueprint'],
       handle: async (call) => {
-        const blueprint = toWire(
-          await service.upload(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes)),
-        );
+        const uploaded = await service.upload(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes));
+        const blueprint = toWire(uploaded);
+        const { warnings } = uploaded;
         call.note({ blueprint_id: blueprint.id });
         // The interface shows the fields alone, its clients read them inside `blueprint`.
-        return { blueprint, ...blueprint };
+        return { blueprint, ...blueprint, ...(warnings.length > 0 && { warnings }) };
       },
     }),
   ];

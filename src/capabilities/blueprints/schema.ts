@@ -71,7 +71,13 @@ export const blueprintShapes = {
   one: v.object({ blueprint: blueprintShape }),
   list: shape.listOf('blueprints', listedShape),
   uploaded: v.pipe(
-    v.object({ blueprint: blueprintShape, ...entries }),
+    v.object({
+      blueprint: blueprintShape,
+      ...entries,
+      warnings: v.optional(
+        v.pipe(v.array(v.string()), v.description('What may be wrong all the same; absent without any.')),
+      ),
+    }),
     v.examples([{ blueprint: EXAMPLE, ...EXAMPLE }]),
   ),
   validation: v.object({

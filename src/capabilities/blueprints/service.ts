@@ -36,6 +36,11 @@ export interface BlueprintOptions {
   compiler?: BlueprintCompiler;
 }
 
+export interface UploadedBlueprint extends Blueprint {
+  /** What may be wrong with it all the same. */
+  warnings: string[];
+}
+
 export type BlueprintView = 'COMPILED' | 'ORIGINAL';
 
 export interface BlueprintService extends Blueprints {
@@ -48,7 +53,7 @@ export interface BlueprintService extends Blueprints {
   /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
   validate(zip: Uint8Array): Promise<string[]>;
   /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
-  upload(zip: Uint8Array): Promise<Blueprint>;
+  upload(zip: Uint8Array): Promise<UploadedBlueprint>;
   /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
   zip(id: string, view: BlueprintView): Promise<Uint8Array>;
   readonly profiles: ProfileLibrary;
@@ -146,10 +151,11 @@ class Service implements BlueprintService {
     return (await this.#compile(zip)).problems ?? [];
   }
 
-  async upload(zip: Uint8Array): Promise<Blueprint> {
+  async upload(zip: Uint8Array): Promise<UploadedBlueprint> {
     const { database, clock, log, newId = randomUUID } = this.#options;
-    const { manifest, script, problems, warnings } = await this.#compile(zip);
-    if (manifest === undefined) throw refusal(problems.map(invalidBlueprint));
+    const { manifest, script, problems, warnings, isTolerable } = await this.#compile(zip);
+    if (manifest === undefined)
+      throw refusal([...problems.map(invalidBlueprint), ...(isTolerable ? [LENIENT_WOULD_DO] : [])]);
     const blueprint = { id: newId(), createdAtMs: clock.wallMs() };
     database.transaction(() =>
       this.#store.put({
@@ -168,7 +174,7 @@ class Service implements BlueprintService {
       ...(warnings.length > 0 ? { warnings } : {}),
     });
     this.removeUnused();
-    return blueprint;
+    return { ...blueprint, warnings };
   }
 
   async zip(id: string, view: BlueprintView): Promise<Uint8Array> {
@@ -222,6 +228,14 @@ class Service implements BlueprintService {
     return compiled;
   }
 }
+
+/** Beside problems that the other setting lets pass, so that nobody has to search for it. */
+const LENIENT_WOULD_DO: Problem = {
+  code: 'invalid_blueprint',
+  message:
+    'Nothing else is wrong: with the option blueprint_checks set to LENIENT (GATEWAY_BLUEPRINT_CHECKS) the gateway accepts this blueprint.',
+  details: { option: 'blueprint_checks', value: 'LENIENT' },
+};
 
 function refusal(problems: readonly Problem[]): Error {
   return errorOfProblems('unprocessable', problems) ?? new Error('refused without a problem');

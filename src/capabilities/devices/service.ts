@@ -12,7 +12,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
-import { type Blueprints, missingRequirements } from '../blueprints/index.ts';
+import { type Blueprints, missingRequirements, remedyFor } from '../blueprints/index.ts';
 import type {
   Communication,
   CommunicationType,
@@ -290,7 +290,11 @@ function requireRunnable(
   if (blueprints.script(blueprintId) === undefined)
     throw invalidBlueprint('The blueprint has no Lua script, so no module can run it.');
   const missing = missingRequirements(blueprints.manifest(blueprintId), offers.get(runtimeId ?? ''));
-  if (missing.length > 0) throw invalidBlueprint(`runtime device does not provide: ${missing.join(', ')}`);
+  if (missing.length === 0) return;
+  const remedy = remedyFor(missing);
+  throw invalidBlueprint(
+    `runtime device does not provide: ${missing.join(', ')}${remedy === undefined ? '' : `; ${remedy}`}`,
+  );
 }
 
 function requireDeletable({ registry }: Parts, device: Device): void {

@@ -214,7 +214,8 @@ describe('9.4 answers', () => {
     for (const path of ['device_profiles/upload', 'upload_device_profiles']) {
       const upload = await ask(http, `/v3/blueprints/${path}`, { method: 'POST', body: form(zip) });
       assert.equal(upload.status, 200);
-      assert.deepEqual(await upload.json(), {});
+      const { files } = (await upload.json()) as { files: { result: string }[] };
+      assert.deepEqual(new Set(files.map(({ result }) => result)), new Set(['UNCHANGED']));
     }
   });
 });

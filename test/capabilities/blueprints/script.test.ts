@@ -112,7 +112,7 @@ describe('requires', () => {
         ['d', false],
       ],
     ],
-    ['require(name) require("a" .. b)', [['a', false]]],
+    ['require(name) require("a" .. b) require "c"', [['c', false]]],
     ['-- require "a"\n--[==[ require "b" ]==] require "c"', [['c', false]]],
     ['local s = "require \\"a\\"" .. [[require "b"]]', []],
     ['x.require("a") x:require("b") x = require', []],
@@ -139,6 +139,33 @@ describe('requires', () => {
       assert.deepEqual(
         findRequires(source).map(({ module, isOptional }) => [module, isOptional]),
         found,
+      ),
+    );
+});
+
+describe('a require is conditional', () => {
+  const cases: [source: string, conditional: string[]][] = [
+    [
+      'if require("a") then require "b" elseif require("c") then require("d") else require("e") end require "f"',
+      ['b', 'c', 'd', 'e'],
+    ],
+    [
+      'while require("a") do require "b" end for i = 1, require("c") do require "d" end require "e"',
+      ['b', 'd'],
+    ],
+    ['local x = y or require("a") local z = y and require "b" local w = require("c") or 1', ['a', 'b']],
+    ['do require "a" end repeat require "b" until require("c") require "d"', []],
+    ['local function f() if x then return 1 end require "a" end require "b"', []],
+    ['if x then local f = function() for _ in y do end require "a" end end require "b"', ['a']],
+    ['local t = { ["if"] = 1 } -- if\nlocal s = "if then" require "a"', []],
+  ];
+  for (const [source, conditional] of cases)
+    test(JSON.stringify(source), () =>
+      assert.deepEqual(
+        findRequires(source)
+          .filter(({ isConditional }) => isConditional)
+          .map(({ module }) => module),
+        conditional,
       ),
     );
 });

@@ -76,7 +76,8 @@ describe('upload', () => {
     const { blueprints, restart } = startBlueprints(t);
     const zip = await withScript();
     assert.deepEqual(await blueprints.validate(zip), []);
-    const first = await blueprints.upload(zip);
+    const { warnings, ...first } = await blueprints.upload(zip);
+    assert.deepEqual(warnings, []);
     const second = await blueprints.upload(zip);
     assert.notEqual(first.id, second.id);
     const again = restart();
@@ -103,6 +104,34 @@ describe('the lenient check', () => {
   test('is not the usual one', async (t) => {
     const { blueprints } = startBlueprints(t);
     assert.deepEqual(await blueprints.validate(await published()), texts);
+  });
+
+  test('is named by a refusal that it would not make, and by no other', async (t) => {
+    const { blueprints } = startBlueprints(t);
+    const messages = async (zip: Buffer): Promise<string[]> => {
+      const error: unknown = await blueprints.upload(zip).catch((reason: unknown) => reason);
+      assert.ok(error instanceof GatewayError);
+      return error.problems.map(({ message }) => message);
+    };
+    const [hint, ...problems] = (await messages(await published())).toReversed();
+    assert.deepEqual(problems.toReversed(), texts);
+    assert.match(hint ?? '', /blueprint_checks set to LENIENT/);
+    const bad = await zipOf({ 'manifest.yml': manifestWith('implements: x.y\nfoo: 1\n') });
+    assert.ok(!(await messages(bad)).some((message) => message.includes('LENIENT')));
+  });
+
+  test('is not needed for modules that are perhaps never asked for: they are warnings', async (t) => {
+    const { blueprints, lines } = startBlueprints(t);
+    const zip = await zipOf({
+      'manifest.yml':
+        'blueprint_spec: device/3.0\ndisplay_name: P\nruntime: {type: lua, options: {file: main.lua}}\n',
+      'main.lua':
+        'if _VERSION == "Lua 5.1" then require("compat") end\nlocal bit = require("bit32")\nreturn bit',
+    });
+    const warnings = ['main.lua: module "compat" not found', 'main.lua: module "bit32" not found'];
+    assert.deepEqual(await blueprints.validate(zip), []);
+    assert.deepEqual((await blueprints.upload(zip)).warnings, warnings);
+    assert.deepEqual(lines.at(-1)?.['warnings'], warnings);
   });
 
   test('lets unknown profiles, packages and modules pass and names them in the log', async (t) => {

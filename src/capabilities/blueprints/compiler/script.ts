@@ -24,13 +24,16 @@ export interface ScriptSource {
 /** Modules that a runtime brings; a file of the blueprint of the same name comes first. */
 export const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   '_G',
+  'ai4',
   'analogin',
   'analogout',
   'can',
   'configuration',
   'coroutine',
+  'di7',
   'digitalin',
   'digitalout',
+  'dio',
   'enapter',
   'enapter.sma.modbustcp',
   'enapter.ucm.config',
@@ -41,11 +44,18 @@ export const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   'http',
   'inspect',
   'json',
+  'led',
   'math',
   'modbus',
+  'modbusrtu',
+  'modbustcp',
   'os',
   'package',
   'relay',
+  'rl',
+  'rl6',
+  'rs232',
+  'rs485',
   'scheduler',
   'serial',
   'storage',
@@ -55,6 +65,9 @@ export const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   'ucm',
   'utf8',
 ]);
+
+/** Modules of other Lua machines: a script that asks for one has another way, or it could not run on its own hardware. */
+const OTHER_MACHINES: ReadonlySet<string> = new Set(['bit', 'bit32', 'ffi', 'jit']);
 
 /** The script that a valid manifest names; undefined for a device without one. */
 export function scriptOf(manifest: YamlMap): ScriptSource | undefined {
@@ -87,6 +100,8 @@ export interface CompiledScript {
   problems: string[];
   /** Modules that were required and not found. */
   missing: string[];
+  /** The same of those that are perhaps never asked for. */
+  warnings: string[];
 }
 
 interface CollectedFile {
@@ -101,9 +116,9 @@ interface CollectedFile {
 export function compileScript(source: ScriptSource, files: ArchiveFiles, mayMiss: boolean): CompiledScript {
   const collector = new Collector(source, files);
   collector.collect();
-  const { problems, missing } = collector;
-  if (problems.length > 0 || (missing.length > 0 && !mayMiss)) return { problems, missing };
-  return { script: joined(source, collector.files), problems, missing };
+  const { problems, missing, warnings } = collector;
+  if (problems.length > 0 || (missing.length > 0 && !mayMiss)) return { problems, missing, warnings };
+  return { script: joined(source, collector.files), problems, missing, warnings };
 }
 
 class Collector {
@@ -111,7 +126,7 @@ class Collector {
   readonly problems: string[] = [];
   /** Names of modules that the files bring themselves. */
   readonly #given = new Set<string>();
-  readonly #wanted: { path: string; module: string }[] = [];
+  readonly #wanted: { path: string; module: string; isSure: boolean }[] = [];
   readonly #source: ScriptSource;
   readonly #archive: ArchiveFiles;
   readonly #checker: SyntaxChecker = createSyntaxChecker();
@@ -133,7 +148,16 @@ class Collector {
 
   /** What is required and neither in a file nor brought along. */
   get missing(): string[] {
+    return this.#absent(true);
+  }
+
+  get warnings(): string[] {
+    return this.#absent(false);
+  }
+
+  #absent(isSure: boolean): string[] {
     return this.#wanted
+      .filter((wanted) => wanted.isSure === isSure)
       .filter(({ module }) => !this.#given.has(module) && !this.#given.has(bareName(module)))
       .map(({ path, module }) => `${path}: module "${module}" not found`);
   }
@@ -146,7 +170,7 @@ class Collector {
       if (file.isFaulty) continue;
       const text = Buffer.from(file.source).toString('latin1');
       for (const name of findPreloads(text)) this.#given.add(name);
-      for (const { module, isOptional } of findRequires(text)) {
+      for (const { module, isOptional, isConditional } of findRequires(text)) {
         const found = this.#find(module);
         if (found !== undefined) {
           const isNew = !this.files.has(found);
@@ -154,7 +178,11 @@ class Collector {
           required?.modules.add(bareName(module)).add(module);
           if (isNew && required !== undefined) pending.push(required);
         } else if (!isOptional && !RUNTIME_MODULES.has(module))
-          this.#wanted.push({ path: file.path, module });
+          this.#wanted.push({
+            path: file.path,
+            module,
+            isSure: !isConditional && !OTHER_MACHINES.has(module),
+          });
       }
     }
     return first;

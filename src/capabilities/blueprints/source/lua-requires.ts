@@ -7,6 +7,8 @@ export interface LuaRequire {
   module: string;
   /** Within a `pcall` or `xpcall`: the script is prepared for its absence. */
   isOptional: boolean;
+  /** In a branch, a loop, or behind `and` or `or`: it may never be reached. */
+  isConditional: boolean;
 }
 
 interface Token {
@@ -19,26 +21,76 @@ export function findRequires(source: string): LuaRequire[] {
   const found: LuaRequire[] = [];
   // For every open parenthesis: is the code within it protected?
   const protectedDepths: boolean[] = [];
+  const blocks = new Blocks();
   let beforePrevious: Token | undefined;
   let previous: Token | undefined;
   let isRequire = false;
+  let isChosen = false;
+  let recorded: Token | undefined;
   for (const token of tokens(source)) {
+    if (token.kind === 'name') blocks.see(token.text);
+    // `require("a" .. b)` asks for another module than "a".
+    if (token.text === '..' && previous !== undefined && previous === recorded) found.pop();
     if (token.text === '(' && token.kind === 'symbol')
       protectedDepths.push((protectedDepths.at(-1) ?? false) || isProtector(previous, beforePrevious));
     else if (token.text === ')' && token.kind === 'symbol') protectedDepths.pop();
-    else if (token.kind === 'string' && isRequire)
-      found.push({ module: token.text, isOptional: protectedDepths.at(-1) ?? false });
+    else if (token.kind === 'string' && isRequire) {
+      found.push({
+        module: token.text,
+        isOptional: protectedDepths.at(-1) ?? false,
+        isConditional: isChosen || blocks.isConditional,
+      });
+      // Without parentheses the name ends where the string does.
+      recorded = previous?.kind === 'symbol' ? token : undefined;
+    }
     // `require "x"`, `require("x")` and `pcall(require, "x")`.
     const continues: boolean =
       isRequire &&
       token.kind === 'symbol' &&
       (token.text === '(' || token.text === ',') &&
       previous?.text === 'require';
-    isRequire = continues || (token.kind === 'name' && token.text === 'require' && !isField(previous));
+    const begins = token.kind === 'name' && token.text === 'require' && !isField(previous);
+    if (begins) isChosen = previous?.kind === 'name' && (previous.text === 'and' || previous.text === 'or');
+    isRequire = continues || begins;
     beforePrevious = previous;
     previous = token;
   }
   return found;
+}
+
+/** Which blocks of code are open, and whether one of them may be passed over. */
+class Blocks {
+  readonly #open: { word: string; isConditional: boolean }[] = [];
+
+  get isConditional(): boolean {
+    return this.#open.some((block) => block.isConditional);
+  }
+
+  see(word: string): void {
+    const top = this.#open.at(-1);
+    switch (word) {
+      case 'if':
+      case 'for':
+      case 'while':
+      case 'function':
+      case 'repeat':
+        this.#open.push({ word, isConditional: false });
+        return;
+      case 'then':
+        if (top) top.isConditional = true;
+        return;
+      case 'do':
+        // The head of a loop is always evaluated, its body perhaps never.
+        if (top && (top.word === 'for' || top.word === 'while') && !top.isConditional)
+          top.isConditional = true;
+        else this.#open.push({ word, isConditional: false });
+        return;
+      case 'end':
+      case 'until':
+        this.#open.pop();
+        return;
+    }
+  }
 }
 
 /**
