@@ -103,6 +103,9 @@ function buildRecords(
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = createDeviceConfiguration({ ...base, devices });
+  devices.setBeforeHandover((handed, role) => {
+    for (const device of handed) deviceConfiguration.dropSecretsAbove(role, device);
+  });
   started(
     'device-configuration',
     connectConfiguration({ configuration: deviceConfiguration, connectivity, devices, log: base.log }),

@@ -1,6 +1,8 @@
 /** Configuration of devices over HTTP (http-contract.md 3, 9.5), on the whole gateway. Denials first. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
 import { type Caller, useTestGateway } from '../support/test-gateway.ts';
 
 const LIMITS_GROUP = '/v3/devices/battery/configuration/limits';
@@ -168,4 +170,43 @@ describe('configuration', () => {
     await gateway().restart();
     assert.deepEqual(await get(LIMITS_GROUP), { ...DEFAULTS, minimum_soc_percent: 33 });
   });
+});
+
+describe('sensitive values', () => {
+  /** As the gateway keeps them; nobody is told over HTTP. */
+  const kept = (): unknown[] => {
+    const state = new BetterSqlite3(join(gateway().dataDir, 'state.db'), { readonly: true });
+    const rows = state
+      .prepare(
+        "SELECT parameter FROM device_configuration WHERE group_name = 'connection' ORDER BY parameter",
+      )
+      .pluck()
+      .all();
+    state.close();
+    return rows;
+  };
+  /** The sample under a new id. */
+  const anotherBlueprint = async (): Promise<unknown> => {
+    const { request, sampleBlueprintId, ok } = gateway();
+    const zip = await request(
+      'OWNER',
+      'GET',
+      `/v3/blueprints/${await sampleBlueprintId()}/zip?view=ORIGINAL`,
+    );
+    return (await ok('OWNER', 'POST', '/v3/blueprints/upload', Buffer.from(await zip.arrayBuffer())))['id'];
+  };
+
+  const handovers: [title: string, path: string, body: () => Promise<object>][] = [
+    ['another blueprint', 'assign_blueprint', async () => ({ blueprint_id: await anotherBlueprint() })],
+    ['new credentials', 'generate_config', async () => ({ protocol: 'MQTT' })],
+  ];
+  for (const [title, path, body] of handovers)
+    test(`are forgotten when somebody below their level gives the device ${title}, others are not`, async () => {
+      const { ok } = gateway();
+      await patch(CONNECTION, { set: { password: 'hidden', address: 'tcp://192.168.0.10:502' } });
+      await ok('INSTALLER', 'POST', `/v3/devices/battery/${path}`, await body());
+      assert.deepEqual(kept(), ['address', 'password']);
+      await ok('OWNER', 'POST', `/v3/devices/battery/${path}`, await body());
+      assert.deepEqual(kept(), ['address']);
+    });
 });

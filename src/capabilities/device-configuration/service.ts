@@ -13,7 +13,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { roleIncludes, roleOfAccessLevel, type Role } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { CompiledArgument, CompiledConfigurationGroup } from '../blueprints/index.ts';
+import type { CompiledArgument, CompiledConfigurationGroup, CompiledManifest } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import {
   effectiveValues,
@@ -73,6 +73,11 @@ export interface DeviceConfigurationService extends DeviceConfiguration {
   update(device: Device, group: string, role: Role, change: ConfigurationChange): ConfigurationValues;
   /** Forgets every value of the group; returns what is visible then. @throws as get */
   resetAll(device: Device, group: string, role: Role): ConfigurationValues;
+  /**
+   * Before somebody of this role hands the device to another script or other credentials, which get every value in
+   * clear: sensitive ones of groups above that role are forgotten, to be asked for again. Within a transaction.
+   */
+  dropSecretsAbove(role: Role, device: Device): void;
 }
 
 export function createDeviceConfiguration(options: DeviceConfigurationOptions): DeviceConfigurationService {
@@ -221,10 +226,11 @@ class Service implements DeviceConfigurationService {
   }
 
   #group(device: Device, name: string, role: Role): CompiledConfigurationGroup {
-    const group = groupOf(this.#options.devices.manifest(device), name);
+    const manifest = this.#options.devices.manifest(device);
+    const group = groupOf(manifest, name);
     if (group === undefined)
       throw notFound('configuration_group_not_found', `The device has no configuration group "${name}".`);
-    const required = roleOfAccessLevel(group.access_level) ?? 'SYSTEM';
+    const required = requiredRole(manifest, name);
     if (!roleIncludes(role, required))
       throw gatewayError(
         'permission_denied',
@@ -233,6 +239,23 @@ class Service implements DeviceConfigurationService {
         { required, actual: role },
       );
     return group;
+  }
+
+  dropSecretsAbove(role: Role, device: Device): void {
+    const manifest = this.#options.devices.manifest(device);
+    const dropped = this.#store
+      .ofDevice(device.id)
+      .filter(({ group, isSensitive }) => isSensitive && !roleIncludes(role, requiredRole(manifest, group)));
+    for (const { group, parameter } of dropped) this.#store.remove(device.id, group, parameter);
+    if (dropped.length === 0) return;
+    this.#options.log.warn(
+      'sensitive configuration values dropped with a handover below their access level',
+      {
+        device_id: device.id,
+        role,
+        parameters: dropped.map(({ group, parameter }) => `${group}.${parameter}`),
+      },
+    );
   }
 
   /** Values that the new blueprint has no place for are forgotten; reading leaves them out in any case. */
@@ -250,6 +273,11 @@ class Service implements DeviceConfigurationService {
       parameters: dropped.map(({ group, parameter }) => `${group}.${parameter}`),
     });
   }
+}
+
+/** Least role for a group; what is not declared is nobody's. */
+function requiredRole(manifest: CompiledManifest, group: string): Role {
+  return roleOfAccessLevel(groupOf(manifest, group)?.access_level ?? '') ?? 'SYSTEM';
 }
 
 /** The stored values of a group after a change. */

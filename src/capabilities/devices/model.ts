@@ -62,6 +62,12 @@ export interface DeviceEvents {
   connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: number };
 }
 
+/**
+ * What is done, in the same transaction, before somebody of this role decides what receives the settings of devices: by
+ * another script, or by new credentials.
+ */
+export type BeforeHandover = (devices: readonly Device[], role: Role) => void;
+
 /** What other capabilities ask of devices. All records are in memory; reading never touches the disk. */
 export interface Devices {
   readonly events: Emitter<DeviceEvents>;

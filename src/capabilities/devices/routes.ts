@@ -117,7 +117,8 @@ function changingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'assign_blueprint',
-      about: 'Gives the device another blueprint; stored configuration that still fits is kept.',
+      about:
+        'Gives the device another blueprint; stored configuration that still fits is kept, but sensitive values of groups above the role of the caller are not.',
       answer: deviceShapes.one,
       method: 'POST',
       paths: devicePaths('/assign_blueprint'),
@@ -126,7 +127,8 @@ function changingRoutes(options: RouteOptions): Route[] {
       errors: ['404 blueprint_not_found', '422 invalid_blueprint'],
       handle: (call) => {
         call.note({ blueprint_id: call.body.blueprint_id });
-        const device = devices.assignBlueprint(deviceOf(options, call), call.body.blueprint_id);
+        const { role } = call.principal;
+        const device = devices.assignBlueprint(deviceOf(options, call), call.body.blueprint_id, role);
         return { device: answer(options, call, device) };
       },
     }),

@@ -9,11 +9,13 @@ import { gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import type { Role } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { type Blueprints, missingRequirements, remedyFor } from '../blueprints/index.ts';
 import type {
+  BeforeHandover,
   Communication,
   CommunicationType,
   ConnectivityStatus,
@@ -47,6 +49,8 @@ export interface DeviceFilter {
 }
 
 export interface DeviceService extends Devices {
+  /** Whoever keeps settings of devices decides what a handover leaves of them. What it throws prevents it. */
+  setBeforeHandover(work: BeforeHandover): void;
   /** Those that pass the filter, by id ascending. */
   list(filter: DeviceFilter): readonly Device[];
   /**
@@ -56,12 +60,18 @@ export interface DeviceService extends Devices {
   create(fields: NewDevice, alsoStore?: (device: Device) => void): Device;
   /** @throws GatewayError already_exists */
   update(device: Device, change: { name?: string | undefined; slug?: string | undefined }): Device;
-  /** Another way to the same address, as its last connection configuration says; `alsoStore` as in `create`. */
-  setCommunicationType(device: Device, type: CommunicationType, alsoStore?: () => void): Device;
+  /**
+   * Another way to the same address, as its last connection configuration says; `alsoStore` as in `create`. `role` is
+   * that of the person who gets the new credentials.
+   */
+  setCommunicationType(device: Device, type: CommunicationType, alsoStore?: () => void, role?: Role): Device;
   /** @throws GatewayError device_not_deletable, device_has_dependents */
   remove(device: Device): void;
-  /** @throws GatewayError blueprint_not_found, invalid_blueprint when it does not fit the device */
-  assignBlueprint(device: Device, blueprintId: string): Device;
+  /**
+   * `role` is that of the person who does it; absent: the gateway itself.
+   * @throws GatewayError blueprint_not_found, invalid_blueprint when it does not fit the device
+   */
+  assignBlueprint(device: Device, blueprintId: string, role?: Role): Device;
   /** A device's properties message; resolves when it is on disk. */
   takeProperties(message: PropertyMessage): Promise<void> | void;
   /** @throws GatewayError invalid_blueprint when a software module cannot run the blueprint */
@@ -94,6 +104,7 @@ interface Parts {
   events: Emitter<DeviceEvents>;
   /** What modules offer, by their id. */
   offers: Map<string, ReadonlySet<string>>;
+  beforeHandover: BeforeHandover;
 }
 
 /** Reads all records; call after the blueprints are known. */
@@ -108,7 +119,18 @@ export function createDevices(options: DevicesOptions): DeviceService {
   const registry = createRegistry(store.all());
   const newId = options.newId ?? randomUUID;
   const offers = new Map<string, ReadonlySet<string>>();
-  const parts: Parts = { database, clock, limits, newId, blueprints, store, registry, events, offers };
+  const parts: Parts = {
+    database,
+    clock,
+    limits,
+    newId,
+    blueprints,
+    store,
+    registry,
+    events,
+    offers,
+    beforeHandover: () => undefined,
+  };
   const statuses = new Map<string, ConnectivityStatus>();
   const manifest: Devices['manifest'] = (device) => blueprints.manifest(device.blueprintId);
   const properties = createProperties({
@@ -157,9 +179,11 @@ export function createDevices(options: DevicesOptions): DeviceService {
     list: (filter) => registry.all().filter((device) => passes(device, filter, manifest)),
     create: (fields, alsoStore) => create(parts, fields, alsoStore),
     update: (device, change) => update(parts, device, change),
-    setCommunicationType: (device, type, alsoStore) => {
+    setBeforeHandover: (work) => void (parts.beforeHandover = work),
+    setCommunicationType: (device, type, alsoStore, role) => {
       const updated = { ...device, communication: { ...device.communication, type } };
       database.transaction(() => {
+        if (role !== undefined) parts.beforeHandover([device, ...dependentsOf(registry, device)], role);
         store.update(updated);
         alsoStore?.();
       });
@@ -177,7 +201,7 @@ export function createDevices(options: DevicesOptions): DeviceService {
       statuses.delete(device.id);
       events.emit('device_deleted', { device });
     },
-    assignBlueprint: (device, blueprintId) => assignBlueprint(parts, device, blueprintId),
+    assignBlueprint: (device, blueprintId, role) => assignBlueprint(parts, device, blueprintId, role),
     takeProperties: (message) => properties.take(message),
     requireRunnable: (blueprintId, runtimeId) => requireRunnable(parts, blueprintId, runtimeId),
     setOffers: (runtimeId, given) => void offers.set(runtimeId, given),
@@ -258,26 +282,32 @@ function update(
   return replace(parts, device, { ...device, name, slug });
 }
 
-/** Stores a record in place of another one and tells it. */
+/** Stores a record in place of another one, and what belongs to it, and tells it. */
 function replace(
   { database, store, registry, clock, events }: Parts,
   previous: Device,
   next: Device,
+  before: () => void = () => undefined,
 ): Device {
   const device = { ...next, updatedAtMs: clock.wallMs() };
-  database.transaction(() => store.update(device));
+  database.transaction(() => {
+    before();
+    store.update(device);
+  });
   registry.put(device);
   events.emit('device_updated', { device, previous });
   return device;
 }
 
-function assignBlueprint(parts: Parts, device: Device, blueprintId: string): Device {
+function assignBlueprint(parts: Parts, device: Device, blueprintId: string, role: Role | undefined): Device {
   parts.blueprints.require(blueprintId);
   if (device.type === 'GATEWAY')
     throw invalidBlueprint("The gateway's own device keeps its built-in blueprint.");
   if (device.type === 'LUA') requireRunnable(parts, blueprintId, device.communication.upstreamId);
   if (blueprintId === device.blueprintId) return device;
-  const assigned = replace(parts, device, { ...device, blueprintId });
+  const assigned = replace(parts, device, { ...device, blueprintId }, () => {
+    if (role !== undefined) parts.beforeHandover([device], role);
+  });
   parts.events.emit('blueprint_assigned', { device: assigned, previousBlueprintId: device.blueprintId });
   return assigned;
 }
@@ -297,6 +327,10 @@ function requireRunnable(
   );
 }
 
+function dependentsOf(registry: Registry, { id }: Device): Device[] {
+  return registry.all().filter(({ communication }) => communication.upstreamId === id);
+}
+
 function requireDeletable({ registry }: Parts, device: Device): void {
   // The gateway's own device and the module that is built in.
   if (device.communication.type === 'MQTT_V1_LOCALHOST')
@@ -305,7 +339,7 @@ function requireDeletable({ registry }: Parts, device: Device): void {
       'device_not_deletable',
       `"${device.name}" is part of the gateway and cannot be deleted.`,
     );
-  const dependents = registry.all().filter(({ communication }) => communication.upstreamId === device.id);
+  const dependents = dependentsOf(registry, device);
   if (dependents.length === 0) return;
   throw gatewayError(
     'unprocessable',

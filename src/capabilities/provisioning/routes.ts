@@ -85,7 +85,8 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
     }),
     route({
       operation: 'generate_config',
-      about: 'Makes new credentials; the old ones are void and their sessions are closed.',
+      about:
+        'Makes new credentials; the old ones are void and their sessions are closed. Sensitive values of groups above the role of the caller are dropped, because the credentials read them.',
       answer: provisioningShapes.config,
       method: 'POST',
       paths: devicePaths('/generate_config'),
@@ -96,7 +97,9 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         const device = devices.require(call.params['device_id'] ?? '');
         const { protocol } = call.body;
         return {
-          config: configurationToWire(await provisioning.generateConfiguration(device, protocol, call.host)),
+          config: configurationToWire(
+            await provisioning.generateConfiguration(device, protocol, call.host, call.principal.role),
+          ),
         };
       },
     }),

@@ -7,6 +7,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import type { Role } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { BUILT_IN_IDS } from '../blueprints/index.ts';
@@ -56,13 +57,14 @@ export interface Provisioning {
     blueprintId: string;
   }): Device;
   /**
-   * New credentials; all that were made before are void, and sessions with them are closed.
+   * New credentials for a caller of this role; all that were made before are void, and sessions with them are closed.
    * @throws GatewayError config_generation_not_supported, not_available_on_gateway
    */
   generateConfiguration(
     device: Device,
     protocol: MqttProtocol,
     host: string,
+    role?: Role,
   ): Promise<ConnectionConfiguration>;
   /** Fresh credentials of the built-in module, for the program that the gateway starts; earlier ones are void. */
   configureOwnModule(host: string): Promise<ConnectionConfiguration>;
@@ -133,7 +135,7 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     },
     module: (fields, host) => provisionModule(parts, fields, host),
     luaDevice: (fields) => createLuaDevice(parts, fields, own.module),
-    generateConfiguration: (device, protocol, host) => generate(parts, device, protocol, host),
+    generateConfiguration: (device, protocol, host, role) => generate(parts, device, protocol, host, role),
     configureOwnModule: async (host) => {
       const { module } = own;
       const made = await makeCredentials(parts, module.communication.hardwareId ?? '', 'MQTT');
@@ -285,6 +287,7 @@ async function generate(
   device: Device,
   protocol: MqttProtocol,
   host: string,
+  role: Role | undefined,
 ): Promise<ConnectionConfiguration> {
   const { type, hardwareId } = device.communication;
   // What is built in has its configuration from the gateway itself: another one would cut off the module that runs.
@@ -300,9 +303,8 @@ async function generate(
   const { devices } = parts.options;
   const present = devices.get(device.id);
   if (!present) throw notFound('device_not_found', 'The device was deleted.');
-  const updated = devices.setCommunicationType(present, communicationOf(protocol), () =>
-    made.store(device.id),
-  );
+  const storeCredentials = (): void => made.store(device.id);
+  const updated = devices.setCommunicationType(present, communicationOf(protocol), storeCredentials, role);
   parts.events.emit('credentials_revoked', { hardwareId });
   return configurationOf(parts, updated, protocol, made.credentials, host);
 }

@@ -225,7 +225,10 @@ function RuleForm({ rule, onChanged }: { rule: Rule | undefined; onChanged: () =
 function ScriptField({ code, onCode }: { code: string; onCode: (code: string) => void }) {
   const [mayLeave, setMayLeave] = useState(false);
   return (
-    <Field label="Script (Lua)" hint="Tab indents; Esc and then Tab leaves.">
+    <Field
+      label="Script (Lua)"
+      hint="A rule may run every command of every device, those above your own role included. Tab indents; Esc and then Tab leaves."
+    >
       <textarea
         class="script"
         name="code"

@@ -188,6 +188,31 @@ describe('another blueprint', () => {
   });
 });
 
+describe('a handover', () => {
+  test('by somebody below the access level of a group forgets its sensitive values, and no others', (t) => {
+    const setup = startConfiguration(t);
+    const { configuration, device, update } = setup;
+    update({ set: { address: 'tcp://a', password: 'secret' } });
+    configuration.dropSecretsAbove('OWNER', device);
+    assert.deepEqual(configuration.valuesForDevice(device)['main'], {
+      address: 'tcp://a',
+      password: 'secret',
+      limit: 5,
+    });
+    configuration.dropSecretsAbove('USER', device);
+    assert.deepEqual(configuration.valuesForDevice(device)['main'], { address: 'tcp://a', limit: 5 });
+  });
+
+  test('counts by the level under which the value was set, not by that of the next blueprint', (t) => {
+    const setup = startConfiguration(t);
+    const { configuration, device, update } = setup;
+    update({ set: { password: 'secret' } });
+    configuration.dropSecretsAbove('USER', device);
+    setup.assignManifest(device, manifestOf(PARAMETERS, 'readonly'));
+    assert.deepEqual(configuration.valuesForDevice(device)['main'], { limit: 5 });
+  });
+});
+
 test('any order of changes leaves what the last ones said', (t) => {
   const { configuration, device, update } = startConfiguration(t);
   const values = {
