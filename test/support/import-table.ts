@@ -228,6 +228,7 @@ export const TABLE: ImportTable = {
     aedes: ['platform/mqtt'],
     'better-sqlite3': ['platform/sqlite'],
     croner: ['programs/rule-sandbox'],
+    'drizzle-orm': ['platform/sqlite', ...CAPABILITIES],
     hono: ['platform/http'],
     mqtt: ['programs/communication-module'],
     'mqtt-packet': ['platform/mqtt'],

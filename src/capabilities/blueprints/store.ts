@@ -1,20 +1,15 @@
-/** Rows of blueprints and uploaded profiles: tables `blueprint` and `device_profile` of state.db. */
-import type { Database } from '../../platform/sqlite/index.ts';
+/** Rows of blueprints and of uploaded profiles. */
+import { and, asc, count, desc, eq, ne, or, sql } from 'drizzle-orm';
+import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { Blueprint } from './model.ts';
 import { recordOf } from './source/tree.ts';
+import { blueprint, blueprintUnused, deviceProfile } from './tables.ts';
 
-export interface StoredBlueprint extends Blueprint {
-  source: 'built_in' | 'uploaded';
-  /** Of a built-in one: what it was compiled from and by. */
-  fingerprint: string | null;
-  /** Zip as uploaded; built-in ones are made into a zip on demand. */
-  original: Uint8Array | null;
-  /** Compiled manifest as JSON. */
-  manifest: string;
-  /** Compiled Lua file; null without a script. */
+export type StoredBlueprint = Omit<typeof blueprint.$inferSelect, 'script' | 'original'> & {
   script: Uint8Array | null;
-}
+  original: Uint8Array | null;
+};
 
 /** A blueprint in the list of all. */
 export interface ListedBlueprint extends Blueprint {
@@ -25,101 +20,110 @@ export interface ListedBlueprint extends Blueprint {
 
 export type BlueprintStore = ReturnType<typeof createBlueprintStore>;
 
-export function createBlueprintStore(database: Database) {
-  const select = database.prepare<[string], { id: string; created_at_ms: number }>(
-    'SELECT id, created_at_ms FROM blueprint WHERE id = ?',
-  );
-  const selectManifest = database
-    .prepare<[string], string>('SELECT manifest FROM blueprint WHERE id = ?')
-    .pluck();
-  const selectScript = database
-    .prepare<[string], Uint8Array | null>('SELECT script FROM blueprint WHERE id = ?')
-    .pluck();
-  const selectOriginal = database
-    .prepare<[string], Uint8Array | null>('SELECT original FROM blueprint WHERE id = ?')
-    .pluck();
-  const upsert = database.prepare(
-    `INSERT INTO blueprint (id, source, created_at_ms, fingerprint, original, manifest, script)
-     VALUES (:id, :source, :createdAtMs, :fingerprint, :original, :manifest, :script)
-     ON CONFLICT (id) DO UPDATE SET manifest = excluded.manifest, script = excluded.script,
-       fingerprint = excluded.fingerprint
-     WHERE manifest <> excluded.manifest OR script IS NOT excluded.script
-       OR fingerprint IS NOT excluded.fingerprint`,
-  );
-  const countOfFingerprint = database
-    .prepare<[string], number>(`SELECT count(*) FROM blueprint WHERE fingerprint = ?`)
-    .pluck();
+export function createBlueprintStore({ orm }: Database) {
+  const { id, createdAtMs, manifest, script, original, fingerprint } = blueprint;
+  const isIt = eq(id, sql.placeholder('id'));
+  const select = orm.select({ id, createdAtMs }).from(blueprint).where(isIt).prepare();
+  const selectManifest = orm.select({ manifest }).from(blueprint).where(isIt).prepare();
+  const selectScript = orm.select({ script }).from(blueprint).where(isIt).prepare();
+  const selectOriginal = orm.select({ original }).from(blueprint).where(isIt).prepare();
+  const upsert = orm
+    .insert(blueprint)
+    .values(placeholders(blueprint))
+    .onConflictDoUpdate({
+      target: id,
+      set: excluded(blueprint, 'manifest', 'script', 'fingerprint'),
+      setWhere: or(
+        ne(manifest, sql`excluded.manifest`),
+        sql`${script} IS NOT excluded.script`,
+        sql`${fingerprint} IS NOT excluded.fingerprint`,
+      ),
+    })
+    .prepare();
+  const countOfFingerprint = orm
+    .select({ count: count() })
+    .from(blueprint)
+    .where(eq(fingerprint, sql.placeholder('fingerprint')))
+    .prepare();
 
   return {
-    get(id: string): Blueprint | undefined {
-      const row = select.get(id);
-      return row && { id: row.id, createdAtMs: row.created_at_ms };
-    },
-    manifest(id: string): CompiledManifest | undefined {
-      const text = selectManifest.get(id);
-      return text === undefined ? undefined : manifestOf(text);
+    get: (wanted: string): Blueprint | undefined => select.get({ id: wanted }),
+    manifest(wanted: string): CompiledManifest | undefined {
+      const row = selectManifest.get({ id: wanted });
+      return row && manifestOf(row.manifest);
     },
     /** Null: no script; undefined: no blueprint. */
-    script: (id: string): Uint8Array | null | undefined => selectScript.get(id),
+    script: (wanted: string): Uint8Array | null | undefined => selectScript.get({ id: wanted })?.script,
     /** Null: built in; undefined: no blueprint. */
-    original: (id: string): Uint8Array | null | undefined => selectOriginal.get(id),
+    original: (wanted: string): Uint8Array | null | undefined => selectOriginal.get({ id: wanted })?.original,
     /** Adds the row; for one that exists, replaces manifest and script. True when anything changed. */
-    put: (blueprint: StoredBlueprint): boolean => upsert.run(blueprint).changes > 0,
-    countOfFingerprint: (fingerprint: string): number => countOfFingerprint.get(fingerprint) ?? 0,
-    ...listStatements(database),
-    ...unusedStatements(database),
-    ...profileStatements(database),
+    put: (row: StoredBlueprint): boolean => upsert.run({ ...row }).changes > 0,
+    countOfFingerprint: (wanted: string): number =>
+      countOfFingerprint.get({ fingerprint: wanted })?.count ?? 0,
+    ...listStatements(orm),
+    ...unusedStatements(orm),
+    ...profileStatements(orm),
   };
 }
 
-function listStatements(database: Database) {
-  const select = database.prepare<
-    [number, number],
-    {
-      id: string;
-      created_at_ms: number;
-      source: StoredBlueprint['source'];
-      display_name: string;
-      has_script: 0 | 1;
-    }
-  >(
-    `SELECT id, created_at_ms, source, coalesce(manifest ->> '$.display_name', '') AS display_name,
-       script IS NOT NULL AS has_script
-     FROM blueprint ORDER BY id LIMIT ? OFFSET ?`,
-  );
-  const count = database.prepare<[], number>('SELECT count(*) FROM blueprint').pluck();
+function listStatements(orm: Database['orm']) {
+  const { id, createdAtMs, source, manifest, script } = blueprint;
+  const select = orm
+    .select({
+      id,
+      createdAtMs,
+      source,
+      displayName: sql<string>`coalesce(${manifest} ->> '$.display_name', '')`,
+      hasScript: sql`${script} IS NOT NULL`.mapWith(Boolean),
+    })
+    .from(blueprint)
+    .orderBy(id)
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('offset'))
+    .prepare();
+  const countAll = orm.select({ count: count() }).from(blueprint).prepare();
   return {
     /** A part of all blueprints, by id. */
-    list: (limit: number, offset: number): ListedBlueprint[] =>
-      select.all(limit, offset).map((row) => ({
-        id: row.id,
-        createdAtMs: row.created_at_ms,
-        source: row.source,
-        displayName: row.display_name,
-        hasScript: row.has_script === 1,
-      })),
-    count: (): number => count.get() ?? 0,
+    list: (limit: number, offset: number): ListedBlueprint[] => select.all({ limit, offset }),
+    count: (): number => countAll.get()?.count ?? 0,
   };
 }
 
 /** Uploaded blueprints that no device has. */
-function unusedStatements(database: Database) {
-  const isUsed = 'EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = blueprint.id)';
-  const forgetUsed = database.prepare<[]>(
-    `DELETE FROM blueprint_unused
-     WHERE EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = blueprint_unused.blueprint_id)`,
+function unusedStatements(orm: Database['orm']) {
+  const { id, source } = blueprint;
+  const { blueprintId, days } = blueprintUnused;
+  // The table of devices belongs to a capability above this one.
+  const isUnused = and(
+    eq(source, 'uploaded'),
+    sql`NOT EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = ${id})`,
   );
-  const countDay = database.prepare<[]>(
-    `INSERT INTO blueprint_unused (blueprint_id, days)
-     SELECT id, 1 FROM blueprint WHERE source = 'uploaded' AND NOT ${isUsed}
-     ON CONFLICT (blueprint_id) DO UPDATE SET days = days + 1`,
-  );
-  const selectUnused = database.prepare<[], { id: string; days: number }>(
-    `SELECT id, coalesce(days, 0) AS days FROM blueprint LEFT JOIN blueprint_unused ON blueprint_id = id
-     WHERE source = 'uploaded' AND NOT ${isUsed}
-     ORDER BY days, blueprint.rowid DESC`,
-  );
-  const remove = database.prepare<[string]>(`DELETE FROM blueprint WHERE id = ? AND source = 'uploaded'`);
+  const forgetUsed = orm
+    .delete(blueprintUnused)
+    .where(sql`EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = ${blueprintId})`)
+    .prepare();
+  const countDay = orm
+    .insert(blueprintUnused)
+    .select(
+      orm
+        .select({ blueprintId: id, days: sql<number>`1`.as('days') })
+        .from(blueprint)
+        .where(isUnused),
+    )
+    .onConflictDoUpdate({ target: blueprintId, set: { days: sql`${days} + 1` } })
+    .prepare();
+  const daysOrNone = sql<number>`coalesce(${days}, 0)`;
+  const selectUnused = orm
+    .select({ id, days: daysOrNone })
+    .from(blueprint)
+    .leftJoin(blueprintUnused, eq(blueprintId, id))
+    .where(isUnused)
+    .orderBy(asc(daysOrNone), desc(sql`${blueprint}.rowid`))
+    .prepare();
+  const remove = orm
+    .delete(blueprint)
+    .where(and(eq(id, sql.placeholder('id')), eq(source, 'uploaded')))
+    .prepare();
 
   return {
     /** A day of running is over. */
@@ -128,28 +132,31 @@ function unusedStatements(database: Database) {
     forgetUsed: (): void => void forgetUsed.run(),
     /** Those unused for the fewest days first, later uploads before earlier ones. */
     unused: (): { id: string; days: number }[] => selectUnused.all(),
-    remove: (id: string): void => void remove.run(id),
+    remove: (wanted: string): void => void remove.run({ id: wanted }),
   };
 }
 
-function profileStatements(database: Database) {
-  const select = database.prepare<[], { path: string; content: string; uploaded_at_ms: number }>(
-    'SELECT path, content, uploaded_at_ms FROM device_profile ORDER BY path',
-  );
-  const remove = database.prepare<[string]>('DELETE FROM device_profile WHERE path = ?');
-  const put = database.prepare<[string, string, number]>(
-    `INSERT INTO device_profile (path, content, uploaded_at_ms) VALUES (?, ?, ?)
-     ON CONFLICT (path) DO UPDATE SET content = excluded.content, uploaded_at_ms = excluded.uploaded_at_ms`,
-  );
+function profileStatements(orm: Database['orm']) {
+  const { path } = deviceProfile;
+  const select = orm.select().from(deviceProfile).orderBy(path).prepare();
+  const remove = orm
+    .delete(deviceProfile)
+    .where(eq(path, sql.placeholder('path')))
+    .prepare();
+  const put = orm
+    .insert(deviceProfile)
+    .values(placeholders(deviceProfile))
+    .onConflictDoUpdate({ target: path, set: excluded(deviceProfile, 'content', 'uploadedAtMs') })
+    .prepare();
   return {
     /** Path below the profile tree → what was uploaded. */
     profiles: (): Map<string, { content: string; uploadedAtMs: number }> =>
       new Map(
-        select.all().map((row) => [row.path, { content: row.content, uploadedAtMs: row.uploaded_at_ms }]),
+        select.all().map((row) => [row.path, { content: row.content, uploadedAtMs: row.uploadedAtMs }]),
       ),
-    removeProfile: (path: string): void => void remove.run(path),
-    putProfile: (path: string, content: string, uploadedAtMs: number): void =>
-      void put.run(path, content, uploadedAtMs),
+    removeProfile: (at: string): void => void remove.run({ path: at }),
+    putProfile: (at: string, text: string, atMs: number): void =>
+      void put.run({ path: at, content: text, uploadedAtMs: atMs }),
   };
 }
 

@@ -1,64 +1,46 @@
-/** Values that were set: table `device_configuration` of state.db. */
-import type { Database } from '../../platform/sqlite/index.ts';
+/** Rows of configuration values that were set. */
+import { and, eq, sql } from 'drizzle-orm';
+import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
 import type { StoredValue } from './model.ts';
-
-interface Row {
-  group_name: string;
-  parameter: string;
-  value: string;
-  type: string;
-  sensitive: number;
-}
+import { deviceConfiguration } from './tables.ts';
 
 export type ConfigurationStore = ReturnType<typeof createConfigurationStore>;
 
-export function createConfigurationStore(database: Database) {
-  const selectGroup = database.prepare<[string, string], Row>(
-    'SELECT * FROM device_configuration WHERE device_id = ? AND group_name = ?',
-  );
-  const selectDevice = database.prepare<[string], Row>(
-    'SELECT * FROM device_configuration WHERE device_id = ? ORDER BY group_name, parameter',
-  );
-  const put = database.prepare<[string, string, string, string, string, number, number]>(
-    `INSERT INTO device_configuration (device_id, group_name, parameter, value, type, sensitive, updated_at_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (device_id, group_name, parameter) DO UPDATE SET value = excluded.value,
-       type = excluded.type, sensitive = excluded.sensitive, updated_at_ms = excluded.updated_at_ms`,
-  );
-  const remove = database.prepare<[string, string, string]>(
-    'DELETE FROM device_configuration WHERE device_id = ? AND group_name = ? AND parameter = ?',
-  );
-  const removeGroup = database.prepare<[string, string]>(
-    'DELETE FROM device_configuration WHERE device_id = ? AND group_name = ?',
-  );
+export function createConfigurationStore({ orm }: Database) {
+  const { deviceId, group, parameter, value, type, isSensitive } = deviceConfiguration;
+  const ofDevice = eq(deviceId, sql.placeholder('deviceId'));
+  const ofGroup = and(ofDevice, eq(group, sql.placeholder('group')));
+  const columns = { group, parameter, value, type, isSensitive };
+  const selectGroup = orm.select(columns).from(deviceConfiguration).where(ofGroup).prepare();
+  const selectDevice = orm
+    .select(columns)
+    .from(deviceConfiguration)
+    .where(ofDevice)
+    .orderBy(group, parameter)
+    .prepare();
+  const put = orm
+    .insert(deviceConfiguration)
+    .values(placeholders(deviceConfiguration))
+    .onConflictDoUpdate({
+      target: [deviceId, group, parameter],
+      set: excluded(deviceConfiguration, 'value', 'type', 'isSensitive', 'updatedAtMs'),
+    })
+    .prepare();
+  const remove = orm
+    .delete(deviceConfiguration)
+    .where(and(ofGroup, eq(parameter, sql.placeholder('parameter'))))
+    .prepare();
+  const removeGroup = orm.delete(deviceConfiguration).where(ofGroup).prepare();
 
   return {
     /** Values of one group by parameter. */
-    group: (deviceId: string, group: string): Map<string, StoredValue> =>
-      new Map(selectGroup.all(deviceId, group).map((row) => [row.parameter, fromRow(row)])),
-    ofDevice: (deviceId: string): StoredValue[] => selectDevice.all(deviceId).map(fromRow),
-    put: (deviceId: string, stored: StoredValue, updatedAtMs: number): void =>
-      void put.run(
-        deviceId,
-        stored.group,
-        stored.parameter,
-        JSON.stringify(stored.value),
-        stored.type,
-        stored.isSensitive ? 1 : 0,
-        updatedAtMs,
-      ),
-    remove: (deviceId: string, group: string, parameter: string): void =>
-      void remove.run(deviceId, group, parameter),
-    removeGroup: (deviceId: string, group: string): void => void removeGroup.run(deviceId, group),
-  };
-}
-
-function fromRow(row: Row): StoredValue {
-  return {
-    group: row.group_name,
-    parameter: row.parameter,
-    value: JSON.parse(row.value),
-    type: row.type,
-    isSensitive: row.sensitive === 1,
+    group: (id: string, name: string): Map<string, StoredValue> =>
+      new Map(selectGroup.all({ deviceId: id, group: name }).map((row) => [row.parameter, row])),
+    ofDevice: (id: string): StoredValue[] => selectDevice.all({ deviceId: id }),
+    put: (id: string, stored: StoredValue, updatedAtMs: number): void =>
+      void put.run({ ...stored, deviceId: id, updatedAtMs }),
+    remove: (id: string, groupName: string, name: string): void =>
+      void remove.run({ deviceId: id, group: groupName, parameter: name }),
+    removeGroup: (id: string, name: string): void => void removeGroup.run({ deviceId: id, group: name }),
   };
 }

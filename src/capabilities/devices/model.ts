@@ -17,13 +17,15 @@ export const DEVICE_TYPES = [
 ] as const;
 export type DeviceType = (typeof DEVICE_TYPES)[number];
 
-export type CommunicationType =
-  | 'MQTT_V1_PLAINTEXT'
-  | 'MQTT_V1_TLS'
-  | 'MQTT_V1_LOCALHOST'
-  | 'UCM_LUA'
-  | 'UCM_EMBEDDED'
-  | 'LINK';
+export const COMMUNICATION_TYPES = [
+  'MQTT_V1_PLAINTEXT',
+  'MQTT_V1_TLS',
+  'MQTT_V1_LOCALHOST',
+  'UCM_LUA',
+  'UCM_EMBEDDED',
+  'LINK',
+] as const;
+export type CommunicationType = (typeof COMMUNICATION_TYPES)[number];
 
 export interface Communication {
   type: CommunicationType;

@@ -1,31 +1,35 @@
-/** Table `device_storage` of state.db. */
-import type { Database } from '../../platform/sqlite/index.ts';
+/** Rows of what scripts of devices keep. */
+import { and, eq, ne, sql } from 'drizzle-orm';
+import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import { deviceStorage } from './tables.ts';
 
 export type StorageStore = ReturnType<typeof createStorageStore>;
 
-export function createStorageStore(database: Database) {
-  const read = database
-    .prepare<[string, string], Buffer>('SELECT value FROM device_storage WHERE device_id = ? AND key = ?')
-    .pluck();
-  const write = database.prepare<[string, string, Buffer]>(
-    `INSERT INTO device_storage (device_id, key, value) VALUES (?, ?, ?)
-     ON CONFLICT (device_id, key) DO UPDATE SET value = excluded.value`,
-  );
-  const remove = database.prepare<[string, string]>(
-    'DELETE FROM device_storage WHERE device_id = ? AND key = ?',
-  );
-  const bytesBeside = database
-    .prepare<[string, string], number>(
-      `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(value)), 0) FROM device_storage
-       WHERE device_id = ? AND key <> ?`,
-    )
-    .pluck();
+export function createStorageStore({ orm }: Database) {
+  const { deviceId, key, value } = deviceStorage;
+  const ofDevice = eq(deviceId, sql.placeholder('deviceId'));
+  const isEntry = and(ofDevice, eq(key, sql.placeholder('key')));
+  const read = orm.select({ value }).from(deviceStorage).where(isEntry).prepare();
+  const write = orm
+    .insert(deviceStorage)
+    .values(placeholders(deviceStorage))
+    .onConflictDoUpdate({ target: [deviceId, key], set: excluded(deviceStorage, 'value') })
+    .prepare();
+  const remove = orm.delete(deviceStorage).where(isEntry).prepare();
+  const bytesBeside = orm
+    .select({ bytes: sql<number>`coalesce(sum(octet_length(${key}) + octet_length(${value})), 0)` })
+    .from(deviceStorage)
+    .where(and(ofDevice, ne(key, sql.placeholder('key'))))
+    .prepare();
 
   return {
-    read: (deviceId: string, key: string): Buffer | undefined => read.get(deviceId, key),
-    write: (deviceId: string, key: string, value: Buffer): void => void write.run(deviceId, key, value),
-    remove: (deviceId: string, key: string): void => void remove.run(deviceId, key),
+    read: (device: string, name: string): Buffer | undefined =>
+      read.get({ deviceId: device, key: name })?.value,
+    write: (device: string, name: string, bytes: Buffer): void =>
+      void write.run({ deviceId: device, key: name, value: bytes }),
+    remove: (device: string, name: string): void => void remove.run({ deviceId: device, key: name }),
     /** Bytes of a device's keys and values, without those of one key. */
-    bytesBeside: (deviceId: string, key: string): number => bytesBeside.get(deviceId, key) ?? 0,
+    bytesBeside: (device: string, name: string): number =>
+      bytesBeside.get({ deviceId: device, key: name })?.bytes ?? 0,
   };
 }

@@ -1,105 +1,93 @@
-/** Tables `rule_engine`, `rule` and `rule_storage` of state.db. */
-import type { Database } from '../../platform/sqlite/index.ts';
-import type { Rule, RuntimeVersion } from './model.ts';
-
-interface RuleRow {
-  number: number;
-  id: string;
-  slug: string;
-  disabled: number;
-  runtime_version: string;
-  exec_interval_ms: number | null;
-  created_at_ms: number;
-  updated_at_ms: number;
-  code: string;
-}
+/** Rows of the rule engine, of rules, and of what scripts keep. */
+import { and, eq, ne, sql } from 'drizzle-orm';
+import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import type { Rule } from './model.ts';
+import { rule, ruleEngine, ruleStorage } from './tables.ts';
 
 export type RuleStore = ReturnType<typeof createRuleStore>;
 
-export function createRuleStore(database: Database) {
-  const selectEngine = database.prepare<[], { id: string; suspended: number }>(
-    'SELECT id, suspended FROM rule_engine',
-  );
-  const insertEngine = database.prepare<[string]>('INSERT INTO rule_engine (id, suspended) VALUES (?, 0)');
-  const setSuspended = database.prepare<[number]>('UPDATE rule_engine SET suspended = ?');
-  const selectRules = database.prepare<[], RuleRow>('SELECT * FROM rule ORDER BY number');
-  const insertRule = database.prepare<Omit<RuleRow, 'number'>>(
-    `INSERT INTO rule (id, slug, disabled, runtime_version, exec_interval_ms, created_at_ms, updated_at_ms, code)
-     VALUES (:id, :slug, :disabled, :runtime_version, :exec_interval_ms, :created_at_ms, :updated_at_ms, :code)`,
-  );
-  const updateRule = database.prepare<Omit<RuleRow, 'number'>>(
-    `UPDATE rule SET slug = :slug, disabled = :disabled, runtime_version = :runtime_version,
-       exec_interval_ms = :exec_interval_ms, updated_at_ms = :updated_at_ms, code = :code WHERE id = :id`,
-  );
-  const deleteRule = database.prepare<[string]>('DELETE FROM rule WHERE id = ?');
+export function createRuleStore({ orm }: Database) {
+  const selectEngine = orm.select().from(ruleEngine).prepare();
+  const selectRules = orm.select().from(rule).orderBy(rule.number).prepare();
+  const insertRule = orm
+    .insert(rule)
+    .values(
+      placeholders(rule, [
+        'id',
+        'slug',
+        'disabled',
+        'runtimeVersion',
+        'execIntervalMs',
+        'createdAtMs',
+        'updatedAtMs',
+        'code',
+      ]),
+    )
+    .prepare();
+  const isRule = eq(rule.id, sql.placeholder('id'));
+  const updateRule = orm
+    .update(rule)
+    .set(placeholders(rule, ['slug', 'disabled', 'runtimeVersion', 'execIntervalMs', 'updatedAtMs', 'code']))
+    .where(isRule)
+    .prepare();
+  const deleteRule = orm.delete(rule).where(isRule).prepare();
 
   return {
-    engine: (): { id: string; isSuspended: boolean } | undefined => {
-      const row = selectEngine.get();
-      return row && { id: row.id, isSuspended: row.suspended === 1 };
-    },
-    insertEngine: (id: string): void => void insertEngine.run(id),
-    setSuspended: (isSuspended: boolean): void => void setSuspended.run(isSuspended ? 1 : 0),
+    engine: () => selectEngine.get(),
+    insertEngine: (id: string): void => void orm.insert(ruleEngine).values({ id, isSuspended: false }).run(),
+    setSuspended: (isSuspended: boolean): void => void orm.update(ruleEngine).set({ isSuspended }).run(),
     /** In the order of creation. */
-    rules: (): Rule[] => selectRules.all().map(fromRow),
-    insert: (rule: Rule): void => void insertRule.run(toRow(rule, rule.createdAtMs)),
-    update: (rule: Rule, nowMs: number): void => void updateRule.run(toRow(rule, nowMs)),
-    remove: (id: string): void => void deleteRule.run(id),
-    ...storageStatements(database),
+    rules: (): Rule[] => selectRules.all().map(ruleOf),
+    insert: (given: Rule): void => void insertRule.run(rowOf(given, given.createdAtMs)),
+    update: (given: Rule, nowMs: number): void => void updateRule.run(rowOf(given, nowMs)),
+    remove: (id: string): void => void deleteRule.run({ id }),
+    ...storageStatements(orm),
   };
 }
 
 /** What scripts keep: JSON values by scope and key. */
-function storageStatements(database: Database) {
-  const read = database
-    .prepare<[string, string], string>('SELECT value FROM rule_storage WHERE scope = ? AND key = ?')
-    .pluck();
-  const write = database.prepare<[string, string, string]>(
-    `INSERT INTO rule_storage (scope, key, value) VALUES (?, ?, ?)
-     ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value`,
-  );
-  const remove = database.prepare<[string, string]>('DELETE FROM rule_storage WHERE scope = ? AND key = ?');
-  const removeScope = database.prepare<[string]>('DELETE FROM rule_storage WHERE scope = ?');
-  const bytesBeside = database
-    .prepare<[string, string], number>(
-      `SELECT coalesce(sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))), 0)
-       FROM rule_storage WHERE scope = ? AND key <> ?`,
-    )
-    .pluck();
+function storageStatements(orm: Database['orm']) {
+  const { scope, key, value } = ruleStorage;
+  const ofScope = eq(scope, sql.placeholder('scope'));
+  const isEntry = and(ofScope, eq(key, sql.placeholder('key')));
+  const read = orm.select({ value }).from(ruleStorage).where(isEntry).prepare();
+  const write = orm
+    .insert(ruleStorage)
+    .values(placeholders(ruleStorage))
+    .onConflictDoUpdate({ target: [scope, key], set: excluded(ruleStorage, 'value') })
+    .prepare();
+  const remove = orm.delete(ruleStorage).where(isEntry).prepare();
+  const removeScope = orm.delete(ruleStorage).where(ofScope).prepare();
+  const bytesBeside = orm
+    .select({ bytes: sql<number>`coalesce(sum(octet_length(${key}) + octet_length(${value})), 0)` })
+    .from(ruleStorage)
+    .where(and(ofScope, ne(key, sql.placeholder('key'))))
+    .prepare();
 
   return {
-    readValue: (scope: string, key: string): string | undefined => read.get(scope, key),
-    writeValue: (scope: string, key: string, value: string): void => void write.run(scope, key, value),
-    removeValue: (scope: string, key: string): void => void remove.run(scope, key),
-    removeScope: (scope: string): void => void removeScope.run(scope),
+    readValue: (ofRule: string, name: string): string | undefined =>
+      read.get({ scope: ofRule, key: name })?.value,
+    writeValue: (ofRule: string, name: string, text: string): void =>
+      void write.run({ scope: ofRule, key: name, value: text }),
+    removeValue: (ofRule: string, name: string): void => void remove.run({ scope: ofRule, key: name }),
+    removeScope: (ofRule: string): void => void removeScope.run({ scope: ofRule }),
     /** Bytes of a scope's keys and values, without those of one key. */
-    bytesBeside: (scope: string, key: string): number => bytesBeside.get(scope, key) ?? 0,
+    bytesBeside: (ofRule: string, name: string): number =>
+      bytesBeside.get({ scope: ofRule, key: name })?.bytes ?? 0,
   };
 }
 
-function fromRow(row: RuleRow): Rule {
+function ruleOf({ id, slug, disabled, createdAtMs, ...script }: typeof rule.$inferSelect): Rule {
+  const { code, runtimeVersion, execIntervalMs } = script;
   return {
-    id: row.id,
-    slug: row.slug,
-    disabled: row.disabled === 1,
-    script: {
-      code: row.code,
-      runtimeVersion: row.runtime_version as RuntimeVersion,
-      execIntervalMs: row.exec_interval_ms ?? undefined,
-    },
-    createdAtMs: row.created_at_ms,
+    id,
+    slug,
+    disabled,
+    script: { code, runtimeVersion, execIntervalMs: execIntervalMs ?? undefined },
+    createdAtMs,
   };
 }
 
-function toRow(rule: Rule, updatedAtMs: number): Omit<RuleRow, 'number'> {
-  return {
-    id: rule.id,
-    slug: rule.slug,
-    disabled: rule.disabled ? 1 : 0,
-    runtime_version: rule.script.runtimeVersion,
-    exec_interval_ms: rule.script.execIntervalMs ?? null,
-    created_at_ms: rule.createdAtMs,
-    updated_at_ms: updatedAtMs,
-    code: rule.script.code,
-  };
+function rowOf({ script, ...rest }: Rule, updatedAtMs: number): Omit<typeof rule.$inferSelect, 'number'> {
+  return { ...rest, ...script, execIntervalMs: script.execIntervalMs ?? null, updatedAtMs };
 }

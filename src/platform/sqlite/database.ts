@@ -18,11 +18,14 @@ import BetterSqlite3 from 'better-sqlite3';
 import { UnrecoverableError } from '../../lib/errors.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
+import { createOrm, type Orm } from './orm.ts';
 
 export type Statement = BetterSqlite3.Statement<unknown[], unknown>;
 
 export interface Database {
-  /** Prepares once; call at construction of a store. */
+  /** Typed statements on the tables that `tables.ts` files define; prepare them at construction of a store. */
+  readonly orm: Orm;
+  /** A statement of plain SQL, where `orm` cannot say it; prepare it at construction of a store. */
   prepare<Parameters extends unknown[] | object = unknown[], Row = unknown>(
     sql: string,
   ): BetterSqlite3.Statement<Parameters extends unknown[] ? Parameters : [Parameters], Row>;
@@ -276,6 +279,7 @@ function wrap(handle: BetterSqlite3.Database, path: string): Database {
 
   return {
     path,
+    orm: createOrm(handle),
     prepare: (sql) => handle.prepare(sql) as never,
     transaction,
     afterCommit: (fn) => {

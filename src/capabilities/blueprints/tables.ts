@@ -1,0 +1,30 @@
+/** Tables of state.db that hold blueprints and uploaded device profiles. */
+import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const blueprint = sqliteTable('blueprint', {
+  id: text('id').primaryKey(),
+  source: text('source', { enum: ['built_in', 'uploaded'] }).notNull(),
+  createdAtMs: integer('created_at_ms').notNull(),
+  /** Of a built-in one: what it was compiled from and by. */
+  fingerprint: text('fingerprint'),
+  /** Compiled manifest as JSON. */
+  manifest: text('manifest').notNull(),
+  /** Compiled Lua file; NULL without a script. */
+  script: blob('script', { mode: 'buffer' }),
+  /** Zip as uploaded; NULL for built-in ones, which are made into a zip on demand. */
+  original: blob('original', { mode: 'buffer' }),
+});
+
+/** Days of running that an uploaded blueprint was seen without a device. */
+export const blueprintUnused = sqliteTable('blueprint_unused', {
+  blueprintId: text('blueprint_id').primaryKey(),
+  days: integer('days').notNull(),
+});
+
+/** Uploaded device profiles; the built-in ones are files of the program. */
+export const deviceProfile = sqliteTable('device_profile', {
+  /** Below the profile tree: energy/battery.yml. */
+  path: text('path').primaryKey(),
+  content: text('content').notNull(),
+  uploadedAtMs: integer('uploaded_at_ms').notNull(),
+});

@@ -1,0 +1,24 @@
+/** Tables of state.db that hold devices and what they last said of themselves. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { COMMUNICATION_TYPES, DEVICE_TYPES } from './model.ts';
+
+export const device = sqliteTable('device', {
+  id: text('id').primaryKey(),
+  slug: text('slug').notNull(),
+  name: text('name').notNull(),
+  type: text('type', { enum: DEVICE_TYPES }).notNull(),
+  blueprintId: text('blueprint_id').notNull(),
+  communicationType: text('communication_type', { enum: COMMUNICATION_TYPES }).notNull(),
+  upstreamId: text('upstream_id'),
+  hardwareId: text('hardware_id'),
+  channelId: text('channel_id'),
+  createdAtMs: integer('created_at_ms').notNull(),
+  updatedAtMs: integer('updated_at_ms').notNull(),
+});
+
+export const deviceProperty = sqliteTable('device_property', {
+  deviceId: text('device_id').primaryKey(),
+  /** JSON object: property name → last value. */
+  values: text('property_values').notNull(),
+  receivedAtMs: integer('received_at_ms').notNull(),
+});

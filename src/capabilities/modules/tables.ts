@@ -1,0 +1,12 @@
+/** Table of state.db with what scripts of devices keep, until the device is deleted. */
+import { blob, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const deviceStorage = sqliteTable(
+  'device_storage',
+  {
+    deviceId: text('device_id').notNull(),
+    key: text('key').notNull(),
+    value: blob('value', { mode: 'buffer' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.deviceId, table.key] })],
+);

@@ -1,0 +1,44 @@
+/** Tables of the rule engine: in state.db the engine, its rules and what they keep, in history.db their log. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { RUNTIME_VERSIONS } from './model.ts';
+
+export const ruleEngine = sqliteTable('rule_engine', {
+  id: text('id').primaryKey(),
+  isSuspended: integer('suspended', { mode: 'boolean' }).notNull(),
+});
+
+export const rule = sqliteTable('rule', {
+  /** Grows with every rule: the order of starting, whatever the wall clock says. */
+  number: integer('number').primaryKey(),
+  id: text('id').notNull(),
+  slug: text('slug').notNull(),
+  disabled: integer('disabled', { mode: 'boolean' }).notNull(),
+  runtimeVersion: text('runtime_version', { enum: RUNTIME_VERSIONS }).notNull(),
+  /** Only for V1. */
+  execIntervalMs: integer('exec_interval_ms'),
+  createdAtMs: integer('created_at_ms').notNull(),
+  updatedAtMs: integer('updated_at_ms').notNull(),
+  /** Lua source. */
+  code: text('code').notNull(),
+});
+
+export const ruleStorage = sqliteTable(
+  'rule_storage',
+  {
+    /** Id of a rule, or `shared` or `public` for what all rules share. */
+    scope: text('scope').notNull(),
+    key: text('key').notNull(),
+    /** JSON, as the script gave it. */
+    value: text('value').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.scope, table.key] })],
+);
+
+export const ruleLog = sqliteTable('rule_log', {
+  number: integer('number').primaryKey(),
+  ruleId: text('rule_id').notNull(),
+  receivedAtMs: integer('received_at_ms').notNull(),
+  /** Place in the list of severities. */
+  severity: integer('severity').notNull(),
+  message: text('message').notNull(),
+});
