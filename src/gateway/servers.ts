@@ -32,6 +32,10 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     port: config.mqttPort,
     hooks: {
       ...parts.connectivity.hooks,
+      onAwaited: () => {
+        for (const commits of [ground.stateCommits, ground.historyCommits, parts.telemetry])
+          commits.expedite();
+      },
       onRefused: refusalRecorder(parts.audit, parts.devices, clock),
     },
     tls:

@@ -123,6 +123,12 @@ export const NETWORK_LIMITS = {
     inFlightMessages: 1_000,
     /** G: payload bytes of the same; a few of the largest messages, 2 000 sessions never reach it together. */
     inFlightBytes: 1_048_576,
+    /** G: a message so soon after the acknowledgement of the last was waiting for it; so often in a row, it is no chance. */
+    awaitedMs: 100,
+    awaitedInRow: 2,
+    /** G: who was silent for so long speaks seldom; so many a second of these are acknowledged at once. */
+    rareMs: 400,
+    rareSenders: 2,
     /** G: deliveries at QoS 1 that a client may leave unacknowledged before it is cut off. */
     unacknowledgedDeliveries: 1_000,
     /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */

@@ -68,6 +68,8 @@ export interface Telemetry {
    * cannot be stored.
    */
   handle(message: IncomingMessage): Promise<void> | void;
+  /** Somebody waits for what was handed over last: it is stored soon. */
+  expedite(): void;
   /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
   appendOwn(device: Device, values: Record<string, unknown>): void;
   /** The newest value however old, for rules; undefined when there is none. */
@@ -267,6 +269,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       await history.stop();
     },
     handle,
+    expedite: () => running?.journal.expedite(),
     appendOwn: (device, values) => {
       const stored = handle({ device, body: values, receivedAtMs: clock.wallMs() });
       stored?.catch((error: unknown) => {

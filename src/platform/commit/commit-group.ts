@@ -10,7 +10,7 @@
  * The window follows a budget of syncs, which is won back while nobody waits: a rare message, or one device
  * that speaks every second, is acknowledged after `windowMinMs`; where many send all the time they wait, so
  * that a flash card sees about one sync a second, two at worst; a burst is committed as soon as it pauses,
- * because then somebody waits for the acknowledgement before sending on.
+ * because then somebody waits for the acknowledgement before sending on. Who is known to wait says `expedite`.
  *
  * When a commit fails (disk full, I/O error) nothing is forgotten: the data stays with its owner, the same
  * groups are tried again, and waiting callers keep waiting, so nothing is acknowledged before it is on disk.
@@ -20,6 +20,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
+import { SyncBudget } from './sync-budget.ts';
 
 export interface CommitGroup {
   /**
@@ -29,6 +30,8 @@ export interface CommitGroup {
   request: (bytes: number) => Promise<void>;
   /** True while `bytes` more would be refused; ask before buffering. */
   isFull: (bytes: number) => boolean;
+  /** Somebody waits for what is buffered now before going on: it is committed soon, as far as the budget allows. */
+  expedite: () => void;
   /** Commits what is buffered now. Rejects when the disk refuses. */
   flush: () => Promise<void>;
   /** The last failure, while the disk does not take data. */
@@ -37,12 +40,13 @@ export interface CommitGroup {
   stop: () => Promise<void>;
 }
 
-interface Group {
+interface Batch {
   promise: Promise<void>;
   resolve: () => void;
   reject: (error: Error) => void;
   bytes: number;
   requests: number;
+  isAwaited: boolean;
   openedAtMs: number;
   lastRequestAtMs: number;
 }
@@ -64,139 +68,173 @@ export interface CommitGroupOptions {
 }
 
 export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
-  const { clock, log } = options;
-  const limits = options.limits ?? LIMITS.commits;
-  const counters = createCounters(options.name, options.metrics, () => bufferedBytes);
-  const budget = createSyncBudget(clock, limits);
-  /** Groups not on disk yet, oldest first; the last one is open for further requests. */
-  let waiting: Group[] = [];
-  let open: Group | undefined;
-  let bufferedBytes = 0;
-  let timer: Timer | undefined;
-  let running: Promise<void> | undefined;
-  let failure: Error | undefined;
-  let stopped = false;
+  return new BatchedCommits(options);
+}
 
-  function openGroup(): Group {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // A caller may have left; its absence is no fault of the group.
-    promise.catch(() => undefined);
-    const nowMs = clock.monotonicMs();
-    if (waiting.length === 0 && !running) budget.pauseEnds();
-    open = { promise, resolve, reject, bytes: 0, requests: 0, openedAtMs: nowMs, lastRequestAtMs: nowMs };
-    waiting.push(open);
-    if (!failure && !running) schedule(budget.waitMs());
-    return open;
+class BatchedCommits implements CommitGroup {
+  readonly #options: CommitGroupOptions;
+  readonly #limits: Limits['commits'];
+  readonly #budget: SyncBudget;
+  readonly #counters: ReturnType<typeof createCounters>;
+  /** Batches not on disk yet, oldest first; the last one is open for further requests. */
+  #waiting: Batch[] = [];
+  #open: Batch | undefined;
+  #bufferedBytes = 0;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #isStopped = false;
+
+  constructor(options: CommitGroupOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? LIMITS.commits;
+    this.#budget = new SyncBudget(options.clock, this.#limits);
+    this.#counters = createCounters(options.name, options.metrics, () => this.#bufferedBytes);
   }
 
-  function schedule(durationMs: number): void {
-    timer?.cancel();
-    timer = clock.setTimer(durationMs, () => {
-      timer = undefined;
-      if (!failure && open && isBusy(open) && !isDue(open)) schedule(limits.quietMs);
-      else void run();
-    });
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
-  const isBusy = (group: Group): boolean =>
-    group.requests >= limits.busyRequests || group.bytes >= limits.busyBytes;
+  readonly isFull = (bytes: number): boolean =>
+    this.#isStopped || this.#bufferedBytes + bytes > this.#limits.bufferedBytes;
 
-  /** A busy group waits for the pause in the burst, but not long. */
-  const isDue = (group: Group): boolean => {
-    const nowMs = clock.monotonicMs();
-    return (
-      nowMs - group.lastRequestAtMs >= limits.quietMs ||
-      nowMs - group.openedAtMs >= limits.busyWindowMs ||
-      group.bytes >= limits.largeBytes
-    );
+  readonly request = (bytes: number): Promise<void> => {
+    if (this.isFull(bytes)) {
+      this.#counters.refused.inc();
+      return Promise.reject(refusal(this.#failure));
+    }
+    this.#bufferedBytes += bytes;
+    const batch = this.#open ?? this.#openBatch();
+    const wasBusy = this.#isBusy(batch);
+    batch.bytes += bytes;
+    batch.requests++;
+    batch.lastRequestAtMs = this.#options.clock.monotonicMs();
+    if (!this.#failure && !this.#running && this.#isBusy(batch)) {
+      if (batch.bytes >= this.#limits.largeBytes) void this.#run();
+      else if (!wasBusy) this.#schedule(this.#limits.quietMs);
+    }
+    return batch.promise;
   };
 
-  function run(): Promise<void> {
-    running ??= commitWaiting().finally(() => {
-      running = undefined;
-      if (failure) {
-        if (!stopped) schedule(limits.retryMs);
-      } else if (open) schedule(isBusy(open) ? limits.quietMs : budget.waitMs());
-      else budget.pauseBegins();
-    });
-    return running;
+  readonly expedite = (): void => {
+    const batch = this.#open;
+    if (!batch || batch.isAwaited) return;
+    batch.isAwaited = true;
+    if (!this.#failure && !this.#running && !this.#isBusy(batch) && this.#budget.hasQuick())
+      this.#schedule(this.#limits.quickWindowMs);
+  };
+
+  readonly flush = async (): Promise<void> => {
+    if (this.#running) await this.#running;
+    if (this.#waiting.length === 0) return;
+    await this.#run();
+    if (this.#failure) throw this.#failure;
+  };
+
+  readonly stop = async (): Promise<void> => {
+    this.#isStopped = true;
+    if (this.#running) await this.#running;
+    await this.#run();
+    this.#timer?.cancel();
+    for (const batch of this.#waiting) batch.reject(this.#failure ?? new Error('stopped'));
+    this.#waiting = [];
+    this.#open = undefined;
+  };
+
+  #openBatch(): Batch {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // A caller may have left; its absence is no fault of the batch.
+    promise.catch(() => undefined);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#waiting.length === 0 && !this.#running) this.#budget.pauseEnds();
+    const counts = { bytes: 0, requests: 0, isAwaited: false };
+    const batch = { promise, resolve, reject, ...counts, openedAtMs: nowMs, lastRequestAtMs: nowMs };
+    this.#open = batch;
+    this.#waiting.push(batch);
+    if (!this.#failure && !this.#running) this.#schedule(this.#budget.waitMs(false));
+    return batch;
   }
 
-  async function commitWaiting(): Promise<void> {
-    timer?.cancel();
-    timer = undefined;
-    const covered = waiting;
+  #schedule(durationMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(durationMs, () => {
+      this.#timer = undefined;
+      const batch = this.#open;
+      if (!this.#failure && batch && this.#isBusy(batch) && !this.#isDue(batch))
+        this.#schedule(this.#limits.quietMs);
+      else void this.#run();
+    });
+  }
+
+  #isBusy(batch: Batch): boolean {
+    return batch.requests >= this.#limits.busyRequests || batch.bytes >= this.#limits.busyBytes;
+  }
+
+  /** A busy batch waits for the pause in the burst, but not long. */
+  #isDue(batch: Batch): boolean {
+    const { quietMs, busyWindowMs, largeBytes } = this.#limits;
+    const nowMs = this.#options.clock.monotonicMs();
+    return (
+      nowMs - batch.lastRequestAtMs >= quietMs ||
+      nowMs - batch.openedAtMs >= busyWindowMs ||
+      batch.bytes >= largeBytes
+    );
+  }
+
+  #run(): Promise<void> {
+    this.#running ??= this.#commitWaiting().finally(() => {
+      this.#running = undefined;
+      this.#goOn();
+    });
+    return this.#running;
+  }
+
+  #goOn(): void {
+    const batch = this.#open;
+    if (this.#failure) {
+      if (!this.#isStopped) this.#schedule(this.#limits.retryMs);
+    } else if (batch)
+      this.#schedule(this.#isBusy(batch) ? this.#limits.quietMs : this.#budget.waitMs(batch.isAwaited));
+    else this.#budget.pauseBegins();
+  }
+
+  async #commitWaiting(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const covered = this.#waiting;
     if (covered.length === 0) return;
-    waiting = [];
-    open = undefined;
-    budget.spend();
+    this.#waiting = [];
+    this.#open = undefined;
+    this.#budget.spend();
     try {
-      await options.commit();
+      await this.#options.commit();
     } catch (error) {
-      waiting = [...covered, ...waiting];
-      failed(error as Error);
+      this.#waiting = [...covered, ...this.#waiting];
+      this.#failed(error as Error);
       return;
     }
-    if (failure) log.info('disk takes data again', { target: options.target });
-    failure = undefined;
-    counters.commits.inc();
-    for (const group of covered) {
-      bufferedBytes -= group.bytes;
-      group.resolve();
+    const { log, target } = this.#options;
+    if (this.#failure) log.info('disk takes data again', { target });
+    this.#failure = undefined;
+    this.#counters.commits.inc();
+    for (const batch of covered) {
+      this.#bufferedBytes -= batch.bytes;
+      batch.resolve();
     }
   }
 
-  function failed(error: Error): void {
-    counters.failures.inc();
-    failure = error;
-    log.warnLimited(`commit:${options.name}`, 60_000, 'commit failed, will be tried again', {
-      target: options.target,
+  #failed(error: Error): void {
+    const { log, name, target } = this.#options;
+    this.#counters.failures.inc();
+    this.#failure = error;
+    log.warnLimited(`commit:${name}`, 60_000, 'commit failed, will be tried again', {
+      target,
       error,
-      retry_ms: limits.retryMs,
-      buffered_bytes: bufferedBytes,
+      retry_ms: this.#limits.retryMs,
+      buffered_bytes: this.#bufferedBytes,
     });
   }
-
-  const isFull = (bytes: number): boolean => stopped || bufferedBytes + bytes > limits.bufferedBytes;
-
-  return {
-    isFull,
-    request: (bytes) => {
-      if (isFull(bytes)) {
-        counters.refused.inc();
-        return Promise.reject(refusal(failure));
-      }
-      bufferedBytes += bytes;
-      const group = open ?? openGroup();
-      group.bytes += bytes;
-      group.requests++;
-      group.lastRequestAtMs = clock.monotonicMs();
-      if (!failure && !running && isBusy(group)) {
-        if (group.bytes >= limits.largeBytes) void run();
-        else if (group.requests === limits.busyRequests || group.bytes - bytes < limits.busyBytes)
-          schedule(limits.quietMs);
-      }
-      return group.promise;
-    },
-    flush: async () => {
-      if (running) await running;
-      if (waiting.length === 0) return;
-      await run();
-      if (failure) throw failure;
-    },
-    get failure() {
-      return failure;
-    },
-    stop: async () => {
-      stopped = true;
-      if (running) await running;
-      await run();
-      timer?.cancel();
-      for (const group of waiting) group.reject(failure ?? new Error('stopped'));
-      waiting = [];
-      open = undefined;
-    },
-  };
 }
 
 function refusal(cause: Error | undefined): Error {
@@ -207,40 +245,6 @@ function refusal(cause: Error | undefined): Error {
     undefined,
     cause,
   );
-}
-
-interface SyncBudget {
-  /** How long a first request may wait. */
-  waitMs(): number;
-  spend(): void;
-  /** Nobody waits from now on. */
-  pauseBegins(): void;
-  pauseEnds(): void;
-}
-
-/**
- * Waits are short while few syncs were spent lately, else most of the longest window, leaving the rest for the
- * sync itself. Pauses win syncs back: where messages leave none, more syncs would come with short windows; where
- * they do, a long window saves nothing, and would keep one device waiting at exactly the rate it is won back.
- */
-function createSyncBudget(clock: Clock, limits: Limits['commits']): SyncBudget {
-  let shortWindows: number = limits.shortWindows;
-  let pausedAtMs: number | undefined;
-  return {
-    waitMs: () => (shortWindows >= 1 ? limits.windowMinMs : limits.windowMaxMs - limits.syncAllowanceMs),
-    spend: () => {
-      // Who waited the long window has paid for it: a part that was won back stays.
-      if (shortWindows >= 1) shortWindows--;
-    },
-    pauseBegins: () => {
-      pausedAtMs = clock.monotonicMs();
-    },
-    pauseEnds: () => {
-      const pausedMs = clock.monotonicMs() - (pausedAtMs ?? clock.monotonicMs());
-      pausedAtMs = undefined;
-      shortWindows = Math.min(limits.shortWindows, shortWindows + pausedMs / limits.shortWindowPauseMs);
-    },
-  };
 }
 
 function createCounters(name: string, metrics: Metrics, bufferedBytes: () => number) {

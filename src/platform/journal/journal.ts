@@ -90,6 +90,10 @@ export class Journal implements CommitGroup {
     return this.#group.isFull(bytes);
   }
 
+  expedite(): void {
+    this.#group.expedite();
+  }
+
   flush(): Promise<void> {
     return this.#group.flush();
   }

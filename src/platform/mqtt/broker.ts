@@ -13,6 +13,7 @@ import { Connection, type ConnectionContext } from './connection.ts';
 import { createDoor, type Full } from './door.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createMeters } from './meters.ts';
+import { RareSenders } from './rare-senders.ts';
 import { createRouter } from './router.ts';
 import { closeServer, listen } from './listen.ts';
 import { SessionRegistry } from './sessions.ts';
@@ -69,6 +70,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     hooks,
     registry,
     turns: new TurnScheduler(limits),
+    rareSenders: new RareSenders(limits),
     router,
     login,
     newSessionId: () => `session-${++lastSession}`,
@@ -159,6 +161,7 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
     maySubscribe: (identity, filter) =>
       guard('maySubscribe', () => hooks.maySubscribe(identity, filter), false),
     onMessage: (message) => hooks.onMessage(message),
+    onAwaited: () => guard('onAwaited', () => hooks.onAwaited?.(), undefined),
     onRefused: (refusal) => guard('onRefused', () => hooks.onRefused?.(refusal), undefined),
     onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),
     onSessionClosed: (session) => guard('onSessionClosed', () => hooks.onSessionClosed(session), undefined),

@@ -199,11 +199,11 @@ export class Connection implements SessionOwner, FrameSink {
       clientId,
       remoteAddress: this.#remoteAddress,
     };
-    const { bucket, share } = registry.of(identity);
-    const publications = new Publications(this.#context, this.#port(), session, admitted.state, bucket);
+    const record = registry.of(identity);
+    const publications = new Publications(this.#context, this.#port(), session, admitted.state, record);
     this.#open = { session, state: admitted.state, publications, connect };
     const account = publications.account.bind(publications);
-    this.#inbound.open({ share, account });
+    this.#inbound.open({ share: record.share, account });
     registry.enter(identity, clientId, this);
     await this.#attach(this.#open);
     if (this.#stage === 'login') this.#accept(this.#open, admitted.isPresent);

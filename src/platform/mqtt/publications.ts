@@ -10,8 +10,8 @@
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Meters } from './meters.ts';
-import type { SessionState } from './sessions.ts';
-import type { TokenBucket } from './token-bucket.ts';
+import type { RareSenders } from './rare-senders.ts';
+import type { IdentityRecord, SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
 import { PACKET, violation, type Violation } from './packet-types.ts';
 import { nonAsciiProblem, textProblem } from './strings.ts';
@@ -43,7 +43,8 @@ export interface PublicationsContext {
   readonly log: Log;
   readonly limits: MqttLimits;
   readonly meters: Meters;
-  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onRefused'>;
+  readonly rareSenders: RareSenders;
+  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onRefused'>;
 }
 
 export class Publications {
@@ -51,11 +52,14 @@ export class Publications {
   readonly #port: PublicationsPort;
   readonly #session: MqttSession;
   readonly #state: SessionState;
-  readonly #bucket: TokenBucket;
+  readonly #identity: IdentityRecord;
   /** Bytes and text of the last topic; devices repeat themselves. */
   #topicBytes: Buffer = Buffer.alloc(0);
   #topic = '';
   #pendingMessages = 0;
+  #acknowledgedMs = Number.NEGATIVE_INFINITY;
+  /** Messages in a row that came soon after the acknowledgement of the one before. */
+  #awaitedInRow = 0;
   #pendingBytes = 0;
   #isWindowHeld = false;
   /** Messages taken since last asked; counting them one by one would cost more than taking them. */
@@ -66,13 +70,13 @@ export class Publications {
     port: PublicationsPort,
     session: MqttSession,
     state: SessionState,
-    bucket: TokenBucket,
+    identity: IdentityRecord,
   ) {
     this.#context = context;
     this.#port = port;
     this.#session = session;
     this.#state = state;
-    this.#bucket = bucket;
+    this.#identity = identity;
   }
 
   /** Messages handed over whose promise is pending. */
@@ -187,12 +191,12 @@ export class Publications {
   #keepRate(qos: 0 | 1 | 2, nowMs: number): boolean {
     const tokens = this.#tokens();
     if (qos === 0) {
-      if (this.#bucket.take(nowMs, tokens)) return true;
+      if (this.#identity.bucket.take(nowMs, tokens)) return true;
       this.#context.meters.dropped.inc({ reason: 'rate' });
       this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
       return false;
     }
-    this.#slowDown(this.#bucket.borrow(nowMs, tokens));
+    this.#slowDown(this.#identity.bucket.borrow(nowMs, tokens));
     return true;
   }
 
@@ -200,7 +204,7 @@ export class Publications {
   account(nowMs: number, sizeBytes: number, workMs: number): void {
     const { limits } = this.#context;
     const counted = Math.max(sizeBytes / limits.countedBytes, workMs / limits.countedWorkMs);
-    if (counted > 1) this.#slowDown(this.#bucket.borrow(nowMs, (counted - 1) * this.#tokens()));
+    if (counted > 1) this.#slowDown(this.#identity.bucket.borrow(nowMs, (counted - 1) * this.#tokens()));
   }
 
   /** Of a module with a hundred devices each device may send as much as if it were alone. */
@@ -256,6 +260,7 @@ export class Publications {
       this.#isWindowHeld = true;
       this.#port.holdWindow();
     }
+    this.#noteWaiting();
     taken.then(
       () => {
         this.#stored(message, packetId);
@@ -268,9 +273,20 @@ export class Publications {
     );
   }
 
+  /** A client that sends on only when it may forget the last message is slowed down by every acknowledgement. */
+  #noteWaiting(): void {
+    const { limits, clock, hooks, rareSenders } = this.#context;
+    const nowMs = clock.monotonicMs();
+    const isPrompt = this.#pendingMessages === 1 && nowMs - this.#acknowledgedMs <= limits.awaitedMs;
+    this.#awaitedInRow = isPrompt ? this.#awaitedInRow + 1 : 0;
+    const isOneOfFew = rareSenders.isOneOfFew(this.#identity, nowMs);
+    if (isOneOfFew || this.#awaitedInRow >= limits.awaitedInRow) hooks.onAwaited?.();
+  }
+
   #settle(sizeBytes: number): void {
     const { limits } = this.#context;
     this.#pendingMessages--;
+    this.#acknowledgedMs = this.#context.clock.monotonicMs();
     this.#pendingBytes -= sizeBytes;
     if (this.#pendingMessages === 0) this.#port.idle();
     if (

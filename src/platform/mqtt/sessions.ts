@@ -30,11 +30,17 @@ export interface SessionOwner {
   takeOver(): void;
 }
 
-/** Everything of one identity. */
-export interface IdentitySessions<Owner extends SessionOwner> {
-  readonly identity: MqttIdentity;
+/** What an identity has spent, whatever became of its connections. */
+export interface IdentityRecord {
   readonly bucket: TokenBucket;
   readonly share: Share;
+  /** Monotonic time of its last message that is to be acknowledged. */
+  lastMessageMs: number;
+}
+
+/** Everything of one identity. */
+export interface IdentitySessions<Owner extends SessionOwner> extends IdentityRecord {
+  readonly identity: MqttIdentity;
   readonly connected: Set<Owner>;
   /** Connected owner by client id. */
   readonly byClientId: Map<string, Owner>;
@@ -85,6 +91,7 @@ export class SessionRegistry<Owner extends SessionOwner> {
         this.#clock.monotonicMs(),
       ),
       share: { turnMs: 0 },
+      lastMessageMs: Number.NEGATIVE_INFINITY,
       connected: new Set(),
       byClientId: new Map(),
       kept: new Map(),

@@ -91,6 +91,11 @@ export interface MqttHooks {
    * throw for bad content.
    */
   onMessage(message: MqttMessage): Promise<void> | void;
+  /**
+   * Somebody waits for what was handed over last: he sends each message only after the acknowledgement of the one
+   * before, or he is one of few who speak seldom, beside whatever others send.
+   */
+  onAwaited?(): void;
   /** After each refusal. */
   onRefused?(refusal: MqttRefusal): void;
   /** Once per session, before the client learns that it is connected. */

@@ -52,6 +52,7 @@ export function createGroupCommit(options: {
     join: (participant) => void participants.push(participant),
     request: group.request,
     isFull: group.isFull,
+    expedite: group.expedite,
     flush: group.flush,
     get failure() {
       return group.failure;

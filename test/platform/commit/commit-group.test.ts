@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { LIMITS } from '../../../src/lib/limits.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createCommitGroup, type CommitGroup } from '../../../src/platform/commit/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
-function createGroup(commit: () => Promise<void> | void = () => undefined) {
+function createGroup(commit: () => Promise<void> | void = () => undefined, limits?: Limits['commits']) {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const commits: number[] = [];
@@ -16,6 +16,7 @@ function createGroup(commit: () => Promise<void> | void = () => undefined) {
     clock,
     log,
     metrics: createMetrics(),
+    limits,
     commit: () => {
       commits.push(clock.monotonicMs());
       return commit();
@@ -188,5 +189,62 @@ describe('a commit group', () => {
     await group.stop();
     await assert.rejects(last, /broken/);
     assert.equal(clock.waiting, 0);
+  });
+});
+
+describe('a caller who sends on only after his acknowledgement', () => {
+  /** The same as `waited`, but he says that he waits. */
+  async function awaited(clock: TestClock, group: CommitGroup): Promise<number> {
+    const done = waited(clock, group);
+    group.expedite();
+    return done;
+  }
+
+  test('gets it after the quick window, a thousand times in a row', async () => {
+    const { clock, group } = createGroup();
+    const waits = new Set<number>();
+    for (let count = 0; count < 1_000; count++) waits.add(await awaited(clock, group));
+    // The clock of the test goes on by whole milliseconds.
+    assert.ok(Math.max(...waits) <= limits.quickWindowMs + 1, [...waits].join());
+  });
+
+  test('gets it also beside fifty devices that speak every second', async () => {
+    const { clock, group, commits } = createGroup();
+    const others = clock.setRepeating(20, () => void group.request(100));
+    await clock.advance(60_000);
+    const before = commits.length;
+    assert.ok(before <= 60 * 1.2 + limits.shortWindows, `${before} commits in a minute without him`);
+    const waits: number[] = [];
+    for (let count = 0; count < 1_000; count++) waits.push(await awaited(clock, group));
+    others.cancel();
+    waits.sort((a, b) => a - b);
+    assert.ok((waits[990] ?? 0) <= limits.quickWindowMs * 2, `${waits[990]} ms`);
+  });
+
+  test('waits as long as all others once the syncs for that are spent, and so the card is spared', async () => {
+    const quickSyncs = 100;
+    const { clock, group, commits } = createGroup(undefined, { ...limits, quickSyncs });
+    const periodMs = 300_000;
+    const endMs = clock.monotonicMs() + periodMs;
+    const waits: number[] = [];
+    while (clock.monotonicMs() < endMs) {
+      waits.push(await awaited(clock, group));
+      await clock.advance(5);
+    }
+    const most = quickSyncs + (periodMs / 1_000) * limits.quickSyncsPerSecond + 2 * limits.shortWindows;
+    assert.ok(commits.length <= most, `${commits.length} commits in five minutes`);
+    assert.equal(Math.max(...waits), limits.windowMaxMs - limits.syncAllowanceMs);
+  });
+
+  test('does not hurry a commit that waits for the disk', async () => {
+    const { clock, group, commits } = createGroup(() => {
+      throw new Error('disk is full');
+    });
+    void group.request(1);
+    await clock.advance(limits.windowMinMs);
+    void group.request(1);
+    group.expedite();
+    await clock.advance(limits.quickWindowMs * 2);
+    assert.equal(commits.length, 1);
   });
 });

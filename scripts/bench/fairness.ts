@@ -1,0 +1,158 @@
+/**
+ * One device that sends what is costliest to read, on all connections it may have and as fast as it is read, beside
+ * devices that speak once a second: how long these wait for their acknowledgements, and a session for its pings. One
+ * kind of message after the other, on the whole gateway. Runs the bundle when `npm run build` has made one.
+ */
+import { connect, type Socket } from 'node:net';
+import { relative } from 'node:path';
+import { generate } from 'mqtt-packet';
+import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
+import { populate } from '../crash-check/world.ts';
+import { COSTLY_PAYLOADS, type CostlyPayload } from '../soak/costly-payloads.ts';
+import { createLatencies, type Latencies } from '../soak/latencies.ts';
+import type { Insider } from '../soak/mqtt-garbage.ts';
+import { keepPinging } from '../soak/ping.ts';
+import type { Benchmark, Report } from '../support/benchmark.ts';
+import { assignBlueprint, batteryInverterBlueprint, provisionDevice } from '../support/gateway-client.ts';
+import { createGatewayHome, type GatewayHome, hasBundle, startGateway } from '../support/gateway-process.ts';
+import { createRandom } from '../support/random.ts';
+
+const SEED = 1;
+const ATTRIBUTES = 20;
+/** As many as one device may have. */
+const CONNECTIONS = 8;
+const CONNACK_BYTES = 4;
+/** Whoever is not read looks so often whether it is over. */
+const OVER_CHECK_MS = 250;
+
+interface Parameters {
+  devices: number;
+  quietSeconds: number;
+  /** Of each kind of message. */
+  seconds: number;
+  kinds: number;
+  [name: string]: number;
+}
+
+export const benchmark: Benchmark<Parameters> = {
+  name: 'fairness',
+  describe: 'Acknowledgements and pings of honest devices beside one that sends the costliest messages.',
+  small: { devices: 2, quietSeconds: 2, seconds: 1, kinds: 2 },
+  large: { devices: 10, quietSeconds: 20, seconds: 8, kinds: COSTLY_PAYLOADS.length },
+  seed: SEED,
+  run: async (parameters, report) => {
+    const clock = createSystemClock();
+    const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
+    const gateway = startGateway(home, clock);
+    try {
+      report('program', relative('.', home.entries.main));
+      await gateway.healthy();
+      await measure(parameters, home, clock, report);
+    } finally {
+      await gateway.end('SIGTERM');
+      home.remove();
+      clock.close();
+    }
+    return undefined;
+  },
+};
+
+async function measure(
+  parameters: Parameters,
+  home: GatewayHome,
+  clock: Clock,
+  report: Report,
+): Promise<void> {
+  let acknowledged = createLatencies();
+  const world = await populate({
+    home,
+    devices: parameters.devices,
+    attributes: ATTRIBUTES,
+    clock,
+    random: createRandom(SEED),
+    run: () => 1,
+    say: () => undefined,
+    onLatency: (latencyMs) => acknowledged.add(latencyMs),
+  });
+  const { client } = world;
+  const [attacker, pinging] = [
+    await provisionDevice(client, 'Greedy'),
+    await provisionDevice(client, 'Pinging'),
+  ];
+  await assignBlueprint(client, attacker.id, await batteryInverterBlueprint(client));
+  const logins = [attacker, pinging].map(({ config }) => config.credentials as Insider);
+  const [greedy, login] = logins as [Insider, Insider];
+  const watch = async (title: string, seconds: number): Promise<void> => {
+    acknowledged = createLatencies();
+    const latencies = createLatencies();
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const note = (problem: string): void => report(title, problem);
+    const done = keepPinging({ port: home.mqttPort, login, clock, latencies, signal, note });
+    await clock.sleep(seconds * 1_000);
+    stopping.abort();
+    await done;
+    tell(report, `${title}: acknowledgements`, acknowledged);
+    tell(report, `${title}: pings`, latencies);
+  };
+  await clock.sleep(2_000);
+  await watch('quiet', parameters.quietSeconds);
+  for (const payload of COSTLY_PAYLOADS.slice(0, parameters.kinds)) {
+    const stop = attack(home.mqttPort, greedy, payload);
+    await watch(payload.name, parameters.seconds);
+    await stop();
+  }
+  await Promise.all(world.actors.map((actor) => actor.stop()));
+}
+
+function tell(report: Report, label: string, latencies: Latencies): void {
+  report(`${label}, median`, latencies.quantileMs(0.5) ?? 0, 'ms');
+  report(`${label}, 99 %`, latencies.quantileMs(0.99) ?? 0, 'ms');
+}
+
+/** Sends until told to stop; who is cut off comes back. */
+function attack(port: number, login: Insider, costly: CostlyPayload): () => Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  const lanes = Array.from({ length: CONNECTIONS }, async () => {
+    while (!signal.aborted) await send(connect({ port, host: '127.0.0.1' }), login, costly, signal);
+  });
+  return async () => {
+    over.abort();
+    await Promise.all(lanes);
+  };
+}
+
+async function send(
+  socket: Socket,
+  { username, password }: Insider,
+  { subject, payload }: CostlyPayload,
+  over: AbortSignal,
+): Promise<void> {
+  // `close` follows, and is what counts.
+  socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const answered = new Promise<void>((resolve) => {
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes >= CONNACK_BYTES) resolve();
+    });
+  });
+  const login = { protocolId: 'MQTT', protocolVersion: 4, clientId: '', clean: true, keepalive: 60 } as const;
+  socket.write(generate({ cmd: 'connect', ...login, username, password: Buffer.from(password) }));
+  await Promise.race([answered, closed]);
+  for (let messageId = 1; !over.aborted && !socket.destroyed; messageId = (messageId % 60_000) + 1) {
+    const topic = `v1/from/${username}/ucm/${subject}`;
+    const packet = { topic, payload, qos: 1, messageId, dup: false, retain: false } as const;
+    if (socket.write(generate({ cmd: 'publish', ...packet }))) continue;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.once('drain', resolve);
+    const timer = setTimeout(resolve, OVER_CHECK_MS);
+    await Promise.race([promise, closed]);
+    clearTimeout(timer);
+    socket.off('drain', resolve);
+  }
+  socket.destroy();
+  await closed;
+}

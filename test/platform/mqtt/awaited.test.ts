@@ -1,0 +1,74 @@
+/** Who sends on only after each acknowledgement is told apart, so that he is not kept waiting. */
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { login, startTestBroker, turns } from '../../support/mqtt.ts';
+import { publishBytes } from '../../support/mqtt-bytes.ts';
+
+/** Clients whose messages are taken when the test says so. */
+async function startClients(t: Pick<TestContext, 'after'>, limits = { rareSenders: 0 }) {
+  const pending: (() => void)[] = [];
+  const state = { asked: 0 };
+  const b = await startTestBroker(t, {
+    limits,
+    hook: {
+      onMessage: () => new Promise<void>((resolve) => void pending.push(resolve)),
+      onAwaited: () => void state.asked++,
+    },
+  });
+  const { client } = await login(b);
+  const exchange = async (messages: number, pauseMs: number): Promise<number> => {
+    for (let packetId = 1; packetId <= messages; packetId++)
+      client.send(publishBytes('from/a/x', 'x', { qos: 1, packetId }));
+    await turns();
+    for (const take of pending.splice(0)) take();
+    await client.take(4 * messages);
+    await b.clock.advance(pauseMs);
+    return state.asked;
+  };
+  return { b, state, exchange };
+}
+
+describe('a client', () => {
+  test('that sends on only after its acknowledgement is known to wait', async (t) => {
+    const { exchange } = await startClients(t);
+    const asked: number[] = [];
+    for (let count = 0; count < 4; count++) asked.push(await exchange(1, 50));
+    assert.deepEqual(asked, [0, 0, 1, 2]);
+  });
+
+  test('that comes once a while is not', async (t) => {
+    const { exchange } = await startClients(t);
+    for (let count = 0; count < 5; count++) assert.equal(await exchange(1, 101), 0);
+  });
+
+  test('that speaks seldom is waited for beside others that never pause', async (t) => {
+    const { b, state, exchange } = await startClients(t, { rareSenders: 2 });
+    const { client: rare } = await login(b, { username: 'b' });
+    await exchange(2, 100);
+    assert.equal(state.asked, 1, 'the first of each');
+    for (let second = 1; second <= 5; second++) {
+      rare.send(publishBytes('from/b/x', 'x', { qos: 1 }));
+      for (let step = 0; step < 10; step++) await exchange(2, 100);
+      assert.equal(state.asked, 1 + second);
+      await rare.take(4);
+    }
+  });
+
+  test('that is one of many who speak seldom shares with them', async (t) => {
+    const { b, state } = await startClients(t, { rareSenders: 2 });
+    const names = ['b', 'c', 'd'];
+    const clients = await Promise.all(names.map((username) => login(b, { username })));
+    for (let second = 0; second < 5; second++)
+      for (const [index, { client }] of clients.entries()) {
+        client.send(publishBytes(`from/${names[index]}/x`, 'x', { qos: 1 }));
+        await turns();
+        await b.clock.advance(333);
+      }
+    assert.equal(state.asked, 2, 'those who came first');
+  });
+
+  test('that sends on before is not', async (t) => {
+    const { exchange } = await startClients(t);
+    for (let count = 0; count < 5; count++) assert.equal(await exchange(2, 0), 0);
+  });
+});
