@@ -76,7 +76,6 @@ function startRules(
     appendLog: (ruleId, severity, message) => rules.logs.append(ruleId, severity, message),
     onEnded,
   });
-  sandbox.start();
   rules.start(sandbox);
   started('rule sandbox', () => sandbox.stop());
 }
