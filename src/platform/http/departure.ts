@@ -46,7 +46,12 @@ export async function sendStream(
   source.once('error', (error) => {
     if (!outgoing.destroyed) failure = { error };
   });
-  outgoing.writeHead(status, Object.fromEntries(headers));
+  // Of several cookies each has a line of its own; other headers are joined already.
+  const cookies = headers.getSetCookie();
+  outgoing.writeHead(status, {
+    ...Object.fromEntries(headers),
+    ...(cookies.length > 0 && { 'set-cookie': cookies }),
+  });
   outgoing.flushHeaders();
   await pipeline(source, outgoing).catch((error: unknown) => {
     if (failure) onFailed(error);

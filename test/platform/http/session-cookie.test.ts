@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
-import { endedSessionCookies, refuseForeignForm, sessionCookies } from '../../../src/platform/http/index.ts';
+import {
+  endedSessionCookies,
+  refuseForeignForm,
+  route,
+  sessionCookies,
+} from '../../../src/platform/http/index.ts';
 import { raw, serve } from './support.ts';
 
 const COOKIE = 'gateway_session_http=owner';
@@ -121,6 +126,28 @@ describe('the cookie of a session', () => {
     assert.deepEqual(sessionCookies('abc', 60_000, false, headers({ cookie: '__Host-gateway_session=x' })), [
       'gateway_session_http=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60',
     ]);
+  });
+
+  test('reaches the browser beside others that are taken away', async (t) => {
+    const sent = { header: () => 'gateway_session=a' };
+    const { ask } = await serve(t, {
+      routes: [
+        route({
+          operation: 'log_in',
+          method: 'POST',
+          paths: ['/v3/login'],
+          role: null,
+          handle: () => {
+            const headers = new Headers();
+            for (const cookie of sessionCookies('abc', 60_000, false, sent))
+              headers.append('Set-Cookie', cookie);
+            return new Response('{}', { headers });
+          },
+        }),
+      ],
+    });
+    const { headers } = await ask('POST', '/v3/login', { token: null });
+    assert.deepEqual(headers.getSetCookie(), sessionCookies('abc', 60_000, false, sent));
   });
 
   test('of an earlier version is taken away by a login, and every one that was sent by a logout', () => {
