@@ -16,6 +16,7 @@ export const PROGRAMS: readonly string[] = [
   'admin',
   'capabilities/blueprints/worker',
   'capabilities/telemetry/engine-thread',
+  'platform/backup/seal-thread',
   'programs/communication-module/main',
   'programs/communication-module/script-thread',
   'programs/rule-sandbox/main',

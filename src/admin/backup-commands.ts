@@ -14,10 +14,10 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
       if (existsSync(path)) throw new UsageError(`${path} exists already`);
       const password = await passwordOf(values, terminal, { isNew: true });
       const file = await openFile(path, 'wx');
-      return ({ config, clock, log, withState }) =>
+      return ({ config, clock, withState }) =>
         withState(async ({ database, record }) => {
           const { dataDir } = config;
-          const options = { database, dataDir, clock, log, version: packageVersion() };
+          const options = { database, dataDir, clock, version: packageVersion() };
           const { stream, ended } = await openBackup(options, password);
           await writeWhole(file, stream);
           await ended;

@@ -57,7 +57,7 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
     rules,
     modules,
     appliance: buildAppliance(ground, listening, records, flows),
-    backups: createBackups({ clock, log, version, database, dataDir: config.dataDir, site: records.site }),
+    backups: createBackups({ clock, version, database, dataDir: config.dataDir, site: records.site }),
   };
 }
 

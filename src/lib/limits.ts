@@ -15,6 +15,12 @@ export const LIMITS = {
   backup: {
     /** G: a state.db of thousands of devices has some hundred MiB. */
     unpackedBytes: 4 * 1_024 ** 3,
+    /** M: 2^16 KiB of memory for scrypt, for a fraction of a second; it was 32 MiB of argon2id before. */
+    workFactor: 16,
+    /** C: what the command `age -p` makes, 256 MiB; a hostile file may ask for any number. */
+    workFactorMax: 18,
+    /** G: JavaScript memory of the thread that seals. */
+    threadHeapMib: 64,
     /** C as for users. */
     passwordLengthMin: AUTH_LIMITS.passwordLengthMin,
     passwordLengthMax: AUTH_LIMITS.passwordLengthMax,

@@ -167,7 +167,14 @@ export const TABLE: ImportTable = {
     },
     {
       place: 'platform/backup',
-      mayImport: ['platform/clock', 'platform/files', 'platform/log', 'platform/sqlite'],
+      mayImport: [
+        'platform/clock',
+        'platform/files',
+        'platform/log',
+        'platform/processes',
+        'platform/sqlite',
+        'platform/threads',
+      ],
       node: 'all',
     },
     {
@@ -226,6 +233,7 @@ export const TABLE: ImportTable = {
     '@hono/node-server': ['platform/http'],
     '@valibot/to-json-schema': ['platform/http'],
     aedes: ['platform/mqtt'],
+    'age-encryption': ['platform/backup'],
     'better-sqlite3': ['platform/sqlite'],
     croner: ['programs/rule-sandbox'],
     'drizzle-orm': ['platform/sqlite', ...CAPABILITIES],

@@ -1,5 +1,5 @@
 /**
- * A file that only its password opens: what leaves the box holds keys and settings that nobody else may read.
+ * Opens backups as earlier versions made them: a format of our own, before there was `age`.
  *
  * ```
  * offset  bytes
@@ -13,48 +13,30 @@
  *
  * The key is argon2id (RFC 9106) of the password and the salt: 32 MiB, 3 passes, 1 lane.
  */
-import { argon2, createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { argon2, createDecipheriv } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { BackupError, NO_BACKUP } from './layout.ts';
 
-const MAGIC = Buffer.from('EGBACKUP');
+/** The first bytes of such a file. */
+export const FORMER_MAGIC = Buffer.from('EGBACKUP');
 const VERSION = 1;
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const HEAD_BYTES = MAGIC.length + 1 + SALT_BYTES + NONCE_BYTES;
+const HEAD_BYTES = FORMER_MAGIC.length + 1 + SALT_BYTES + NONCE_BYTES;
 const CIPHER = 'aes-256-gcm';
-const NO_BACKUP = 'The file is not a backup of a gateway.';
-
-/** The file is no backup, is damaged, or belongs to another password. */
-export class BackupError extends Error {
-  override name = 'BackupError';
-}
-
-/** Takes the content, gives the sealed file. */
-export async function createSeal(password: string, random = randomBytes): Promise<Transform> {
-  const salt = random(SALT_BYTES);
-  const nonce = random(NONCE_BYTES);
-  const head = Buffer.concat([MAGIC, Buffer.of(VERSION), salt, nonce]);
-  const cipher = createCipheriv(CIPHER, await keyOf(password, salt), nonce).setAAD(head);
-  const seal = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => done(null, cipher.update(chunk)),
-    flush: (done) => done(null, Buffer.concat([cipher.final(), cipher.getAuthTag()])),
-  });
-  seal.push(head);
-  return seal;
-}
 
 /**
  * Writes the content to `target`, for its owner alone. What stands there is to be trusted only once this has
  * resolved. @throws BackupError
  */
-export async function unseal(source: FileHandle, target: string, password: string): Promise<void> {
+export async function unsealFormer(source: FileHandle, target: string, password: string): Promise<void> {
   const { head, tag, sizeBytes } = await readEnds(source);
-  const salt = head.subarray(MAGIC.length + 1, MAGIC.length + 1 + SALT_BYTES);
+  const salt = head.subarray(FORMER_MAGIC.length + 1, FORMER_MAGIC.length + 1 + SALT_BYTES);
   const nonce = head.subarray(HEAD_BYTES - NONCE_BYTES);
   const decipher = createDecipheriv(CIPHER, await keyOf(password, salt), nonce)
     .setAAD(head)
@@ -84,8 +66,8 @@ async function readEnds(file: FileHandle) {
   if (sizeBytes <= HEAD_BYTES + TAG_BYTES) throw new BackupError(NO_BACKUP);
   await file.read(head, 0, HEAD_BYTES, 0);
   await file.read(tag, 0, TAG_BYTES, sizeBytes - TAG_BYTES);
-  if (!head.subarray(0, MAGIC.length).equals(MAGIC)) throw new BackupError(NO_BACKUP);
-  if (head[MAGIC.length] !== VERSION)
+  if (!head.subarray(0, FORMER_MAGIC.length).equals(FORMER_MAGIC)) throw new BackupError(NO_BACKUP);
+  if (head[FORMER_MAGIC.length] !== VERSION)
     throw new BackupError('The backup was made by a newer version of the gateway; install that one first.');
   return { head, tag, sizeBytes };
 }

@@ -1,4 +1,3 @@
 export { type Backup, type BackupOptions, openBackup } from './backup.ts';
-export type { BackupInfo } from './layout.ts';
+export { BackupError, type BackupInfo } from './layout.ts';
 export { applyRestore, prepareRestore } from './restore.ts';
-export { BackupError } from './seal.ts';

@@ -1,4 +1,11 @@
-/** What stands in a backup: a zip, sealed. */
+/** What stands in a backup: a zip of these files, sealed by a password (see container.ts). */
+
+/** The file is no backup, is damaged, or belongs to another password. */
+export class BackupError extends Error {
+  override name = 'BackupError';
+}
+
+export const NO_BACKUP = 'The file is not a backup of a gateway.';
 
 export interface BackupInfo {
   /** Of the gateway that made it. */

@@ -19,8 +19,8 @@ import {
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { judgeCopy } from '../sqlite/index.ts';
-import { type BackupInfo, INFO_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
-import { BackupError, unseal } from './seal.ts';
+import { unseal } from './container.ts';
+import { BackupError, type BackupInfo, INFO_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
 
 const STAGE = 'restore';
 const DRAFT = 'restore.new';
@@ -37,16 +37,17 @@ export async function prepareRestore(options: {
   password: string;
   dataDir: string;
   clock: Clock;
-  limits?: Pick<Limits['backup'], 'unpackedBytes'>;
+  limits?: Limits['backup'];
 }): Promise<BackupInfo> {
+  const limits = options.limits ?? LIMITS.backup;
   const draft = join(options.dataDir, DRAFT);
   const stage = join(options.dataDir, STAGE);
   remove(draft);
   makePrivateFolder(draft);
   try {
     const zip = join(draft, 'backup.zip');
-    await unseal(options.file, zip, options.password);
-    await unpack(zip, draft, (options.limits ?? LIMITS.backup).unpackedBytes);
+    await unseal(options.file, zip, options.password, limits);
+    await unpack(zip, draft, limits.unpackedBytes);
     remove(zip);
     const info = infoOf(draft);
     const fault = judgeCopy(join(draft, STATE_FILE), packagePath('migrations', 'state'));

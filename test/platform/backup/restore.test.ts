@@ -2,13 +2,23 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
 import { applyRestore, BackupError } from '../../../src/platform/backup/index.ts';
 import { readMigrations } from '../../../src/platform/sqlite/index.ts';
 import { MIGRATIONS_DIR } from '../../support/workspace.ts';
-import { makeHome, openState, PASSWORD, rename, sealed, siteName } from './support.ts';
+import { makeHome, openState, PASSWORD, rename, sealed, sealedWith, siteName } from './support.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
+
+/** Made by the last version before backups had the format of age. */
+const FORMER = join(import.meta.dirname, 'files', 'of-an-earlier-version.backup');
+
+async function sealedForKey(): Promise<Buffer> {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(await identityToRecipient(await generateX25519Identity()));
+  return Buffer.from(await encrypter.encrypt('content'));
+}
 
 test('a backup that nobody reads to its end leaves nothing, whenever it is given up', async (t) => {
   const home = makeHome(t, 'Old');
@@ -103,17 +113,64 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     await assert.rejects(home.restore(await home.backup()), /newer version/);
   });
 
-  test('it has another layout', async (t) => {
+  test('it is something else', async (t) => {
     const home = makeHome(t, 'Old');
-    const bytes = await home.backup();
+    const rows: [bytes: Buffer, message: RegExp][] = [
+      [bytesOf(''), /is not a backup/],
+      [bytesOf('x'.repeat(500)), /is not a backup/],
+      [bytesOf('age-encryption.org/v2\n'), /is not a backup/],
+      [bytesOf(`age-encryption.org/v1\n${'x'.repeat(5_000)}`), /its header has no end/],
+      [await sealedForKey(), /not sealed by a password/],
+      [bytesOf('EGBACKUP'), /is not a backup/],
+    ];
+    for (const [bytes, message] of rows) await assert.rejects(home.restore(bytes), message);
+  });
+
+  test('it asks for more work than the limit, and none of it is done', async (t) => {
+    const home = makeHome(t, 'Old');
+    const text = (await home.backup()).toString('latin1');
+    for (const factor of [19, 30, 999]) {
+      const bytes = Buffer.from(text.replace(/ 2\n/, ` ${factor}\n`), 'latin1');
+      await assert.rejects(home.restore(bytes), new RegExp(`work factor ${factor} of scrypt, at most 18`));
+    }
+  });
+
+  test('it was made by an earlier version, and its password is wrong, a bit is another one or its end is missing', async (t) => {
+    const home = makeHome(t, 'Old');
+    const bytes = readFileSync(FORMER);
+    await assert.rejects(home.restore(bytes, 'not the password'), BackupError);
+    await assert.rejects(home.restore(bytes.subarray(0, -1)), BackupError);
+    const wrong = Buffer.from(bytes);
+    wrong[100] = (wrong[100] ?? 0) ^ 1;
+    await assert.rejects(home.restore(wrong), BackupError);
     bytes[8] = 2;
     await assert.rejects(home.restore(bytes), /made by a newer version of the gateway/);
-    await assert.rejects(home.restore(bytesOf('x'.repeat(500))), /is not a backup/);
-    await assert.rejects(home.restore(bytesOf('')), /is not a backup/);
   });
 });
 
 describe('a backup', () => {
+  test('is what every program for age opens with the password', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const decrypter = new Decrypter();
+    decrypter.addPassphrase('m\u00fcnchen s\u00fcd');
+    const zip = await decrypter.decrypt(await home.backup('mu\u0308nchen su\u0308d'));
+    assert.equal(Buffer.from(zip).toString('latin1', 0, 4), 'PK\x03\x04');
+    assert.deepEqual(await home.restore(await sealedWith(PASSWORD, zip, 3)), {
+      version: '9.9.9',
+      made_at: '2026-03-01T08:00:00.000Z',
+    });
+  });
+
+  test('of an earlier version is still taken', async (t) => {
+    const home = makeHome(t, 'Old');
+    await home.restore(readFileSync(FORMER));
+    home.database.close();
+    applyRestore(home);
+    const restored = openState(home.dataDir, home.clock, home.log);
+    assert.equal(siteName(restored), 'Depot of an earlier version');
+    restored.close();
+  });
+
   test('holds the state of its moment and the keys, and shows nothing of them', async (t) => {
     const home = makeHome(t, 'Very secret name');
     const bytes = await home.backup();

@@ -4,20 +4,23 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { buffer } from 'node:stream/consumers';
+import { Encrypter } from 'age-encryption';
 import { ZipFile } from 'yazl';
-import { LIMITS } from '../../../src/lib/limits.ts';
+import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import {
   type Backup,
   type BackupInfo,
   openBackup,
   prepareRestore,
 } from '../../../src/platform/backup/index.ts';
-import { createSeal } from '../../../src/platform/backup/seal.ts';
 import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 export const PASSWORD = 'a long sentence';
+
+/** With little work for the password. */
+const CHEAP: Limits['backup'] = { ...LIMITS.backup, workFactor: 2 };
 
 export interface Home {
   dataDir: string;
@@ -39,7 +42,7 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
   rename(database, siteName);
   mkdirSync(join(dataDir, 'tls'));
   writeFileSync(join(dataDir, 'tls', 'authority.pem'), `key of ${siteName}`);
-  const options = { database, dataDir, clock, log, version: '9.9.9' };
+  const options = { database, dataDir, clock, version: '9.9.9', limits: CHEAP };
   let count = 0;
   return {
     dataDir,
@@ -58,7 +61,7 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
       writeFileSync(path, bytes);
       const file = await open(path);
       try {
-        return await prepareRestore({ file, password, dataDir, clock, limits: { unpackedBytes } });
+        return await prepareRestore({ file, password, dataDir, clock, limits: { ...CHEAP, unpackedBytes } });
       } finally {
         await file.close();
       }
@@ -95,7 +98,13 @@ export async function sealed(entries: readonly [name: string, content: Uint8Arra
     zip.addBuffer(content, name, { mtime: new Date(0), mode: 0o600, compress: true });
   zip.end();
   const bytes = (await buffer(zip.outputStream)).toString('latin1').replaceAll('__', '..');
-  const seal = await createSeal(PASSWORD);
-  seal.end(Buffer.from(bytes, 'latin1'));
-  return buffer(seal);
+  return sealedWith(PASSWORD, Buffer.from(bytes, 'latin1'));
+}
+
+/** As any program seals it that speaks `age`. */
+export async function sealedWith(password: string, content: Uint8Array, workFactor = 2): Promise<Buffer> {
+  const encrypter = new Encrypter();
+  encrypter.setPassphrase(password);
+  encrypter.setScryptWorkFactor(workFactor);
+  return Buffer.from(await encrypter.encrypt(content));
 }
