@@ -58,6 +58,7 @@ async function exportWindow(
       to: toS,
       granularity: '1s',
       aggregation: 'last',
+      text_format: 'json',
       telemetry: [{ device, attribute: [{}, 'alerts'] }],
     }),
   });

@@ -120,7 +120,7 @@ const telemetry = createTelemetry({
   metrics,
   devices,
   connectivity: { handle: () => undefined },
-  site: () => ({ id: '', name: '' }),
+  site: () => ({ id: '', name: '', timezone: 'UTC' }),
 });
 // As in the gateway, where rules and streams listen.
 let received = 0;

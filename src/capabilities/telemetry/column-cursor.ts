@@ -1,7 +1,7 @@
 /** One column of a query: goes through its buckets in order of time, filling gaps as asked. */
 import { type Aggregator, createAggregator, type Points, type Summary } from './aggregate.ts';
 import type { StoredValue } from './model.ts';
-import type { PlannedColumn, QueryPlan } from './query-plan.ts';
+import { ONE_BUCKET_S, type PlannedColumn, type QueryPlan } from './query-plan.ts';
 import type { Samples } from './samples.ts';
 
 /** Where a query reads from. */
@@ -62,7 +62,7 @@ export function createColumnCursor(
 ): ColumnCursor {
   const { seriesId } = column;
   if (seriesId === undefined) return NOTHING;
-  const buckets = createBuckets(plan, column, seriesId, source);
+  const buckets = (plan.bucketEdgesS ? createEdgedBuckets : createBuckets)(plan, column, seriesId, source);
   if (column.gapMethod === 'none')
     return {
       ...buckets,
@@ -126,6 +126,45 @@ interface Buckets {
   /** Value of the next bucket; undefined at the end. */
   peek: () => StoredValue | undefined;
   take: () => StoredValue;
+}
+
+/** One bucket after the other, each with its own beginning and end. */
+function createEdgedBuckets(
+  plan: QueryPlan,
+  column: PlannedColumn,
+  seriesId: number,
+  source: SampleSource,
+): Buckets {
+  const edges = plan.bucketEdgesS ?? [];
+  let edge = 0;
+  let found: { startS: number; value: StoredValue } | undefined;
+
+  return {
+    isReady: () => found !== undefined || edge + 1 >= edges.length,
+    advance: () => {
+      const startS = edges[edge++] ?? plan.toS;
+      const fromS = Math.max(startS, plan.fromS);
+      const toS = Math.min(edges[edge] ?? plan.toS, plan.toS);
+      const points: Points = { starts: [], values: [] };
+      // All of it is one bucket.
+      const aggregator = createAggregator(ONE_BUCKET_S, column.aggregation, points);
+      source.visit(seriesId, fromS, toS, ONE_BUCKET_S, {
+        samples: (samples, from, to) => aggregator.addSamples(samples, from, to),
+        summary: (timestampS, summary) => aggregator.addSummary(timestampS, summary),
+      });
+      aggregator.finish();
+      const [value] = points.values;
+      if (value !== undefined) found = { startS, value };
+    },
+    next: () => found?.startS ?? Number.POSITIVE_INFINITY,
+    peek: () => found?.value,
+    take: () => {
+      if (found === undefined) throw new RangeError('no bucket left');
+      const { value } = found;
+      found = undefined;
+      return value;
+    },
+  };
 }
 
 function createBuckets(

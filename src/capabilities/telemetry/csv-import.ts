@@ -9,6 +9,8 @@ export interface ImportColumn {
   /** Id or slug, as written in the head. */
   device: string;
   attribute: string;
+  /** Its text is JSON text. */
+  isExactText: boolean;
 }
 
 export interface ImportSink {
@@ -26,12 +28,14 @@ const LINE_MAX = 4 * 1_048_576;
 /** Resolves with the number of rows. @throws GatewayError invalid_body, naming the line */
 export async function importCsv(chunks: AsyncIterable<Uint8Array>, sink: ImportSink): Promise<number> {
   let types: readonly TelemetryType[] | undefined;
+  let columns: ImportColumn[] = [];
   let line = 0;
   for await (const text of linesOf(chunks)) {
     line++;
     const fields = fieldsOf(text);
     if (types === undefined) {
-      types = sink.columns(columnsOf(fields));
+      columns = columnsOf(fields);
+      types = sink.columns(columns);
       continue;
     }
     if (fields.length !== types.length + 1)
@@ -39,8 +43,10 @@ export async function importCsv(chunks: AsyncIterable<Uint8Array>, sink: ImportS
     const [time = '', ...cells] = fields;
     if (!/^\d{1,10}$/.test(time)) throw wrongLine(line, 'does not begin with Unix seconds');
     for (const [column, cell] of cells.entries())
-      if (cell !== '')
-        sink.value(column, Number(time), parseCell(cell, types[column] as TelemetryType, line));
+      if (cell !== '') {
+        const text = columns[column]?.isExactText === true ? exactText(cell, line) : cell;
+        sink.value(column, Number(time), parseCell(text, types[column] as TelemetryType, line));
+      }
     await sink.rowDone();
   }
   if (types === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
@@ -99,20 +105,34 @@ function columnsOf([first, ...heads]: readonly string[]): ImportColumn[] {
   return heads.map((head) => {
     const pairs = new Map(head.split(' ').map((pair) => [pair.slice(0, pair.indexOf('=')), pair]));
     const valueOf = (key: string): string => pairs.get(key)?.slice(key.length + 1) ?? '';
-    const column = { device: valueOf('device'), attribute: valueOf('telemetry') };
+    const column = {
+      device: valueOf('device'),
+      attribute: valueOf('telemetry'),
+      isExactText: valueOf('text_format') === 'json',
+    };
     if (column.device === '' || column.attribute === '')
       throw wrongLine(1, `has a column without telemetry and device: "${head.slice(0, 200)}"`);
     return column;
   });
 }
 
+function exactText(cell: string, line: number): string {
+  const text = parsedJson(cell, 'JSON text', line);
+  if (typeof text !== 'string') throw wrongLine(line, `has "${cell.slice(0, 100)}" for JSON text`);
+  return text;
+}
+
 function parseCell(cell: string, type: TelemetryType, line: number): unknown {
   if (type === 'string') return cell;
   if (type === 'boolean') return cell === 'true' ? true : cell === 'false' ? false : cell;
+  return parsedJson(cell, `a ${type}`, line);
+}
+
+function parsedJson(cell: string, what: string, line: number): unknown {
   try {
     return parseExactJson(cell);
   } catch (error) {
-    if (error instanceof SyntaxError) throw wrongLine(line, `has "${cell.slice(0, 100)}" for a ${type}`);
+    if (error instanceof SyntaxError) throw wrongLine(line, `has "${cell.slice(0, 100)}" for ${what}`);
     throw error;
   }
 }

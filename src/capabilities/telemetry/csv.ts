@@ -1,7 +1,7 @@
 /** Rows of a query as CSV text (http-contract.md section 10.3). */
 import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
 import type { StoredValue } from './model.ts';
-import type { ColumnType, QueryPlan } from './query-plan.ts';
+import type { PlannedColumn, QueryPlan } from './query-plan.ts';
 
 /** Text is handed over in pieces of about this size. */
 const PIECE_LENGTH = 32_768;
@@ -15,12 +15,13 @@ const CELLS_PER_TURN = 8_192;
 export function* csvRows(plan: QueryPlan, live: LiveSource): Generator<string> {
   const source = live.asOfNow(plan.columns.flatMap(({ seriesId }) => seriesId ?? []));
   const cursors = plan.columns.map((column) => createColumnCursor(plan, column, source));
-  const types = plan.columns.map((column) => column.type);
   const { granularityS } = plan;
   const isFilled = plan.columns.some((column) => column.gapMethod !== 'none');
   let text = '';
   let cells = 0;
-  let startS = plan.fromS - (plan.fromS % granularityS);
+  const edges = plan.bucketEdgesS;
+  let bucket = 0;
+  let startS = edges?.[0] ?? plan.fromS - (plan.fromS % granularityS);
   for (;;) {
     for (const cursor of cursors)
       while (!cursor.isReady()) {
@@ -29,9 +30,9 @@ export function* csvRows(plan: QueryPlan, live: LiveSource): Generator<string> {
       }
     if (!isFilled) startS = nextStart(cursors);
     if (startS >= plan.toS) break;
-    const row = rowAt(startS, cursors, types);
+    const row = rowAt(startS, cursors, plan.columns);
     if (row !== undefined) text += row;
-    startS += granularityS;
+    startS = edges ? (edges[++bucket] ?? Number.POSITIVE_INFINITY) : startS + granularityS;
     cells += cursors.length;
     if (text.length < PIECE_LENGTH && cells < CELLS_PER_TURN) continue;
     yield text;
@@ -53,7 +54,7 @@ function nextStart(cursors: readonly ColumnCursor[]): number {
 function rowAt(
   startS: number,
   cursors: readonly ColumnCursor[],
-  types: readonly ColumnType[],
+  columns: readonly PlannedColumn[],
 ): string | undefined {
   let row = '';
   let isEmpty = true;
@@ -62,22 +63,34 @@ function rowAt(
     row += ',';
     if (value === undefined) continue;
     isEmpty = false;
-    row += formatCell(value, types[index] as ColumnType);
+    row += formatCell(value, columns[index] as PlannedColumn);
   }
   return isEmpty ? undefined : `${startS}${row}\n`;
 }
 
-function formatCell(value: StoredValue, type: ColumnType): string {
+function formatCell(value: StoredValue, { type, isExactText }: PlannedColumn): string {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : '';
   if (typeof value !== 'string') return String(value);
-  return type === 'string_array' ? quoted(value) : csvField(value);
+  if (isExactText === true) return quoted(onOneLine(JSON.stringify(value)));
+  return type === 'string_array' ? quoted(onOneLine(value)) : csvField(value);
 }
 
-const NEEDS_QUOTES = /[",\r\n]/;
+/** All that some reader takes for the end of a line: those of Unicode and those of Python's `splitlines`. */
+const LINE_BREAK = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/g;
+const NEEDS_QUOTES = /[",]/;
 
 /** Quoted where RFC 4180 asks for it; line breaks become blanks, because clients read line by line. */
 export function csvField(text: string): string {
-  return NEEDS_QUOTES.test(text) ? quoted(text.replaceAll(/\r\n|\r|\n/g, ' ')) : text;
+  const line = text.replaceAll(LINE_BREAK, ' ');
+  return line !== text || NEEDS_QUOTES.test(line) ? quoted(line) : line;
+}
+
+/** JSON text says the same with the escapes of what would end the line; its control characters have theirs. */
+function onOneLine(json: string): string {
+  return json.replaceAll(
+    LINE_BREAK,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function quoted(text: string): string {

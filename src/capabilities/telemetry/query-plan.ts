@@ -7,6 +7,15 @@ export type Aggregation = (typeof AGGREGATIONS)[number];
 export const GAP_METHODS = ['none', 'locf', 'interpolation'] as const;
 export type GapMethod = (typeof GAP_METHODS)[number];
 
+/** How cells of text are written: for readers of lines, or so that they can be read back exactly. */
+export const TEXT_FORMATS = ['plain', 'json'] as const;
+
+/** Longer than any time: all samples of the range fall into one bucket. */
+export const ONE_BUCKET_S = 900 * 2 ** 31;
+
+/** Whose days buckets of whole days are. */
+export const ZONES = ['utc', 'site'] as const;
+
 export type ColumnType = 'float' | 'integer' | 'string' | 'boolean' | 'string_array';
 
 export interface PlannedColumn {
@@ -18,6 +27,8 @@ export interface PlannedColumn {
   lookAroundS: number;
   /** How the cells are written. */
   type: ColumnType;
+  /** Text is written as JSON: every character as it is, and empty text unlike no value. */
+  isExactText?: boolean;
 }
 
 export interface QueryPlan {
@@ -25,6 +36,8 @@ export interface QueryPlan {
   fromS: number;
   toS: number;
   granularityS: number;
+  /** Buckets that are no multiples of seconds since 1970: the start of each, in order, and the end of the last. */
+  bucketEdgesS?: readonly number[];
   columns: readonly PlannedColumn[];
 }
 

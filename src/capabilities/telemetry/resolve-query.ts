@@ -7,6 +7,7 @@ import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts
 import type { Device, Devices } from '../devices/index.ts';
 import { ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
 import { mayRead } from './latest.ts';
+import { DAY_S, localDayEdges } from './local-days.ts';
 import { kindOf } from './model.ts';
 import {
   type Aggregation,
@@ -44,7 +45,7 @@ export function createQueryResolver(options: {
   registry: SeriesRegistry;
   limits: Limits['telemetry'];
   /** The one site. */
-  site: () => { id: string; name: string };
+  site: () => { id: string; name: string; timezone: string };
 }): QueryResolver {
   const { devices, registry, limits } = options;
 
@@ -98,8 +99,10 @@ export function createQueryResolver(options: {
           const problem = aggregationProblem(attribute, aggregation);
           if (problem) problems.push(problem);
           const gap = gapOf(item.gap_filling ?? query.gap_filling);
-          columns.push(columnOf(attribute, aggregation, gap));
-          heads.push(headOf(attribute, aggregation, granularity, gap));
+          const column = columnOf(attribute, aggregation, gap);
+          const isExactText = query.text_format === 'json' && column.type === 'string';
+          columns.push({ ...column, isExactText });
+          heads.push(headOf(attribute, aggregation, granularity, gap) + (isExactText ? EXACT_TEXT : ''));
         }
     const refused = errorOfProblems('unprocessable', problems);
     if (refused) throw refused;
@@ -110,8 +113,13 @@ export function createQueryResolver(options: {
         'No telemetry attributes were found.',
       );
     checkCost(range, columns.length);
+    const days = range.granularityS / DAY_S;
+    const isLocal = query.timezone === 'site' && Number.isInteger(days);
+    const edges = isLocal
+      ? { bucketEdgesS: localDayEdges(options.site().timezone, range.fromS, range.toS, days) }
+      : {};
     return {
-      plan: { ...range, columns },
+      plan: { ...range, ...edges, columns },
       header: `${['ts', ...heads].join(',')}\n`,
       types: columns.map((column) => column.type),
     };
@@ -182,6 +190,9 @@ function aggregationProblem(attribute: FoundAttribute, aggregation: Aggregation)
     details: { attribute: attribute.name, type: attribute.type, aggregation },
   };
 }
+
+/** Tells a reader of the head how the column is written. */
+const EXACT_TEXT = ' text_format=json';
 
 function headOf(
   { device, name }: FoundAttribute,

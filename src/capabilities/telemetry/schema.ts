@@ -6,7 +6,7 @@ import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { exactNumber, type TelemetryValue } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './latest.ts';
-import { AGGREGATIONS, GAP_METHODS } from './query-plan.ts';
+import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query-plan.ts';
 
 const { telemetry } = LIMITS;
 
@@ -276,6 +276,18 @@ export const TimeSeriesQuery = v.pipe(
     aggregation: v.nullish(wordOf(AGGREGATIONS)),
     gap_filling: v.nullish(GapFilling),
     site: v.nullish(v.union([v.string(), matcherOf(SITE_KEYS)])),
+    timezone: v.pipe(
+      v.nullish(wordOf(ZONES)),
+      v.description(
+        'Whose days buckets of whole days are: those of UTC, or those of the site, which have 23 to 25 hours. Default utc.',
+      ),
+    ),
+    text_format: v.pipe(
+      v.nullish(wordOf(TEXT_FORMATS)),
+      v.description(
+        'plain: line breaks in text are blanks, and empty text looks like no value. json: text is JSON text, to be read back exactly. Default plain.',
+      ),
+    ),
     telemetry: v.pipe(
       v.array(TelemetryItem),
       v.minLength(1, 'must have at least one item'),

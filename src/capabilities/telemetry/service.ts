@@ -25,7 +25,7 @@ import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
 import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
 import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
-import type { ColumnType, QueryPlan } from './query-plan.ts';
+import { type ColumnType, ONE_BUCKET_S, type QueryPlan } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
 import { type ImportReport, restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
@@ -44,7 +44,7 @@ export interface TelemetryOptions {
   devices: Devices;
   connectivity: Pick<Connectivity, 'handle'>;
   /** The one site, for matchers of queries. */
-  site: () => { id: string; name: string };
+  site: () => { id: string; name: string; timezone: string };
   limits?: Limits;
   /** Injected by tests. */
   journalFiles?: JournalFiles;
@@ -318,9 +318,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 }
 
 const NEVER = new AbortController().signal;
-
-/** Longer than any time: all samples of the range fall into one bucket. */
-const ONE_BUCKET_S = 900 * 2 ** 31;
 
 function aggregatePlan(
   { plans }: Running,

@@ -255,7 +255,7 @@ function telemetryOf(
       limits: LIMITS.telemetry,
     }),
     journalFolder,
-    site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot' }),
+    site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot', timezone: 'UTC' }),
   });
 }
 

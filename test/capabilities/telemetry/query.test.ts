@@ -209,7 +209,7 @@ describe('the answer of a time series query', () => {
     const telemetry = await started(t);
     await telemetry.send(telemetry.meter, {
       timestamp: NOW_S,
-      mode: 'two\nlines, "quoted"',
+      mode: 'two\nlines, "quoted"\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029.',
       tags: [],
       detail: { a: [1, 'x'] },
       on: true,
@@ -224,7 +224,10 @@ describe('the answer of a time series query', () => {
         attribute: name,
       })),
     });
-    assert.equal(csv.split('\n')[1], `${NOW_S},"two lines, ""quoted""","[]","{""a"":[1,""x""]}",true,1e-7,`);
+    assert.equal(
+      csv.split('\n')[1],
+      `${NOW_S},"two lines, ""quoted""         .","[]","{""a"":[1,""x""]}",true,1e-7,`,
+    );
   });
 
   test('chooses devices and attributes by their labels', async (t) => {

@@ -207,7 +207,7 @@ export async function startTelemetry(
       devices,
       connectivity: { handle: (_kind: string, _handler: DeviceMessageHandler) => undefined },
       limits: { ...LIMITS, telemetry: { ...LIMITS.telemetry, ...options.limits } },
-      site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot' }),
+      site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot', timezone: 'Europe/Berlin' }),
       ...(options.journalFiles && { journalFiles: options.journalFiles }),
     });
     telemetry.events.on('telemetry_received', 'test', (event) => void started.received.push(event));

@@ -1,0 +1,48 @@
+/** Days of a time zone as instants: they have 23 to 25 hours, and a few begin later than at midnight. */
+
+export const DAY_S = 86_400;
+/** Zones are at most so far from UTC. */
+const OFFSET_MAX_S = 15 * 3_600;
+
+/**
+ * Edges of buckets of whole local days that touch [fromS, toS): the start of each, and the end of the last. Buckets of
+ * several days are counted from 1970-01-01, as those of UTC are.
+ */
+export function localDayEdges(timeZone: string, fromS: number, toS: number, days: number): number[] {
+  const dayOf = localDayOf(timeZone);
+  const edges: number[] = [];
+  for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {
+    const startS = startOfDay(day, dayOf);
+    edges.push(startS);
+    if (startS >= toS) return edges;
+  }
+}
+
+/** Days since 1970-01-01 by the calendar of the zone. */
+function localDayOf(timeZone: string): (atS: number) => number {
+  const format = new Intl.DateTimeFormat('en-US-u-ca-gregory', {
+    timeZone,
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+  });
+  return (atS) => {
+    const [month, day, year] = format
+      .format(atS * 1_000)
+      .split('/')
+      .map(Number);
+    return Date.UTC(year ?? Number.NaN, (month ?? Number.NaN) - 1, day) / 1_000 / DAY_S;
+  };
+}
+
+/** The first second of the day, also where its midnight is skipped. */
+function startOfDay(day: number, dayOf: (atS: number) => number): number {
+  let before = day * DAY_S - OFFSET_MAX_S;
+  let within = day * DAY_S + OFFSET_MAX_S;
+  while (within - before > 1) {
+    const middle = Math.floor((before + within) / 2);
+    if (dayOf(middle) >= day) within = middle;
+    else before = middle;
+  }
+  return within;
+}
