@@ -80,6 +80,8 @@ describe('site operations are refused', () => {
     [{ name: '' }, 'name'],
     [{ name: 5 }, 'name'],
     [{ timezone: '' }, 'timezone'],
+    [{ timezone: '+02:00' }, 'timezone'],
+    [{ timezone: 'SystemV/AST4' }, 'timezone'],
     [{ location: { latitude: 'north' } }, 'location.latitude'],
     [{ location: { latitude: '' } }, 'location.latitude'],
     [{ location: { longitude: true } }, 'location.longitude'],
@@ -179,7 +181,7 @@ describe('the site', () => {
     [
       'takes name and time zone',
       {},
-      { name: ' Yard ', timezone: 'Europe/Berlin' },
+      { name: ' Yard ', timezone: 'europe/berlin' },
       { name: 'Yard', timezone: 'Europe/Berlin' },
     ],
     [

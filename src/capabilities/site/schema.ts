@@ -1,7 +1,7 @@
 /** Requests and answers of site operations as they stand on the wire (http-contract.md 8, 9.1, 15). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { isTimeZone } from '../../platform/config/index.ts';
+import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import { query, type Role, shape } from '../../platform/http/index.ts';
 import { RESETTABLE, type SiteChange, type SiteRecord } from './model.ts';
 
@@ -20,8 +20,13 @@ const name = v.pipe(
 
 const timezone = v.pipe(
   v.string(),
-  shape.wire({ type: 'string', description: 'IANA name.', examples: ['Europe/Berlin'] }),
-  v.check(isTimeZone, 'must be an IANA time zone such as Europe/Berlin'),
+  shape.wire({ type: 'string', description: 'IANA name, in any case.', examples: ['Europe/Berlin'] }),
+  v.rawTransform<string, string>(({ dataset, addIssue, NEVER }) => {
+    const zone = canonicalTimeZone(dataset.value);
+    if (zone !== undefined) return zone;
+    addIssue({ message: 'must be an IANA time zone such as Europe/Berlin' });
+    return NEVER;
+  }),
 );
 
 /** A number, or its decimal text as an earlier revision of the interface has it. */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
+import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -35,13 +36,25 @@ export function createSite(options: SiteOptions): Site {
   const events = new Emitter<SiteEvents>((owner, event, error) =>
     log.error('listener failed', { owner, event, error }),
   );
-  let site = store.get() ?? makeSite();
+  let site = loadedSite() ?? makeSite();
+
+  /** Earlier versions stored the zone as it was sent. */
+  function loadedSite(): SiteRecord | undefined {
+    const stored = store.get();
+    const timezone = stored && canonicalTimeZone(stored.timezone);
+    if (stored && timezone === undefined)
+      log.warn('the time zone of the site is no IANA name, set another one', { timezone: stored.timezone });
+    if (!stored || timezone === undefined || timezone === stored.timezone) return stored;
+    const corrected = { ...stored, timezone };
+    store.put(corrected);
+    return corrected;
+  }
 
   function makeSite(): SiteRecord {
     const made: SiteRecord = {
       id: newId(),
       name: options.defaultName,
-      timezone: options.defaultTimezone,
+      timezone: canonicalTimeZone(options.defaultTimezone) ?? options.defaultTimezone,
       archived: false,
       createdAtMs: clock.wallMs(),
     };

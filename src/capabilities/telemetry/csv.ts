@@ -76,6 +76,7 @@ function formatCell(value: StoredValue, { type, isExactText }: PlannedColumn): s
 }
 
 /** All that some reader takes for the end of a line: those of Unicode and those of Python's `splitlines`. */
+// oxlint-disable-next-line no-control-regex
 const LINE_BREAK = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/g;
 const NEEDS_QUOTES = /[",]/;
 

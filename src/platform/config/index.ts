@@ -1,3 +1,2 @@
 export { ConfigError, loadConfig, optionTable, type Config, type ConfigSource } from './config.ts';
-export { isTimeZone } from './options.ts';
 export { readServiceManager, type ServiceManager } from './service-manager.ts';

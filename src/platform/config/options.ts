@@ -2,6 +2,7 @@
  * Every option of the gateway: one table, from which the environment, the configuration file, the checks
  * and README's section are made.
  */
+import { canonicalTimeZone } from '../../lib/time-zone.ts';
 
 export type OptionValue = string | number | boolean;
 
@@ -157,7 +158,8 @@ export const OPTIONS = [
     name: 'site_timezone',
     type: 'string',
     default: 'UTC',
-    check: (value) => (isTimeZone(value) ? undefined : 'must be an IANA time zone such as Europe/Berlin'),
+    check: (value) =>
+      canonicalTimeZone(value) === undefined ? 'must be an IANA time zone such as Europe/Berlin' : undefined,
     purpose: 'Time zone of the site made at first start.',
   },
   {
@@ -284,12 +286,3 @@ export const OPTIONS = [
     purpose: 'Form of the service log; auto is text on a terminal, journal under systemd, else json.',
   },
 ] as const satisfies readonly Option[];
-
-export function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone.length > 0;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
-}

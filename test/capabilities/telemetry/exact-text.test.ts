@@ -21,6 +21,7 @@ const EXACT = {
   telemetry: [{ device: 'meter', attribute: [{}, 'alerts'] }],
 };
 /** What Python's `splitlines`, and so its readers of CSV, take for the end of a line. */
+// oxlint-disable-next-line no-control-regex
 const LINE_END = /[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 const TEXTS = [
   '',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { ConfigError, isTimeZone, loadConfig, optionTable } from '../../../src/platform/config/index.ts';
+import { ConfigError, loadConfig, optionTable } from '../../../src/platform/config/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 function fileOf(t: TestContext, content: string): string {
@@ -148,11 +148,4 @@ describe('the option table', () => {
     for (const row of rows)
       assert.match(row, /^\| `GATEWAY_[A-Z_]+` \| `[a-z_]+` \| [^|]+ \| [^|]+ \| [A-Z][^|]*\. \|$/);
   });
-});
-
-describe('a time zone', () => {
-  for (const name of ['', 'Mars/Olympus', 'Europe/Berlin ', '../UTC'])
-    test(`${JSON.stringify(name)} is none`, () => assert.equal(isTimeZone(name), false));
-  for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires'])
-    test(`${name} is one`, () => assert.equal(isTimeZone(name), true));
 });
