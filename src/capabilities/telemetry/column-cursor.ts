@@ -1,7 +1,7 @@
 /** One column of a query: goes through its buckets in order of time, filling gaps as asked. */
 import { type Aggregator, createAggregator, type Points, type Summary } from './aggregate.ts';
 import type { StoredValue } from './model.ts';
-import { ONE_BUCKET_S, type PlannedColumn, type QueryPlan } from './query-plan.ts';
+import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
 import type { Samples } from './samples.ts';
 
 /** Where a query reads from. */
@@ -147,8 +147,8 @@ function createEdgedBuckets(
       const toS = Math.min(edges[edge] ?? plan.toS, plan.toS);
       const points: Points = { starts: [], values: [] };
       // All of it is one bucket.
-      const aggregator = createAggregator(ONE_BUCKET_S, column.aggregation, points);
-      source.visit(seriesId, fromS, toS, ONE_BUCKET_S, {
+      const aggregator = createAggregator(ALL_IN_ONE.granularityS, column.aggregation, points);
+      source.visit(seriesId, fromS, toS, ALL_IN_ONE.granularityS, {
         samples: (samples, from, to) => aggregator.addSamples(samples, from, to),
         summary: (timestampS, summary) => aggregator.addSummary(timestampS, summary),
       });

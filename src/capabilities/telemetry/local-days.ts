@@ -1,14 +1,19 @@
 /** Days of a time zone as instants: they have 23 to 25 hours, and a few begin later than at midnight. */
 
-export const DAY_S = 86_400;
+const DAY_S = 86_400;
 /** Zones are at most so far from UTC. */
 const OFFSET_MAX_S = 15 * 3_600;
 
 /**
  * Edges of buckets of whole local days that touch [fromS, toS): the start of each, and the end of the last. Buckets of
- * several days are counted from 1970-01-01, as those of UTC are.
+ * several days are counted from 1970-01-01, as those of UTC are. Undefined when the granularity is not of whole days.
  */
-export function localDayEdges(timeZone: string, fromS: number, toS: number, days: number): number[] {
+export function localDayEdges(
+  timeZone: string,
+  { fromS, toS, granularityS }: { fromS: number; toS: number; granularityS: number },
+): number[] | undefined {
+  const days = granularityS / DAY_S;
+  if (!Number.isInteger(days)) return undefined;
   const dayOf = localDayOf(timeZone);
   const edges: number[] = [];
   for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {

@@ -11,7 +11,7 @@ export type GapMethod = (typeof GAP_METHODS)[number];
 export const TEXT_FORMATS = ['plain', 'json'] as const;
 
 /** Longer than any time: all samples of the range fall into one bucket. */
-export const ONE_BUCKET_S = 900 * 2 ** 31;
+export const ALL_IN_ONE = { granularityS: 900 * 2 ** 31 } as const;
 
 /** Whose days buckets of whole days are. */
 export const ZONES = ['utc', 'site'] as const;

@@ -7,7 +7,7 @@ import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts
 import type { Device, Devices } from '../devices/index.ts';
 import { ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
 import { mayRead } from './latest.ts';
-import { DAY_S, localDayEdges } from './local-days.ts';
+import { localDayEdges } from './local-days.ts';
 import { kindOf } from './model.ts';
 import {
   type Aggregation,
@@ -113,13 +113,10 @@ export function createQueryResolver(options: {
         'No telemetry attributes were found.',
       );
     checkCost(range, columns.length);
-    const days = range.granularityS / DAY_S;
-    const isLocal = query.timezone === 'site' && Number.isInteger(days);
-    const edges = isLocal
-      ? { bucketEdgesS: localDayEdges(options.site().timezone, range.fromS, range.toS, days) }
-      : {};
+    const bucketEdgesS =
+      query.timezone === 'site' ? localDayEdges(options.site().timezone, range) : undefined;
     return {
-      plan: { ...range, ...edges, columns },
+      plan: { ...range, ...(bucketEdgesS && { bucketEdgesS }), columns },
       header: `${['ts', ...heads].join(',')}\n`,
       types: columns.map((column) => column.type),
     };

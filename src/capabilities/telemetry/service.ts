@@ -25,7 +25,7 @@ import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
 import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
 import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
-import { type ColumnType, ONE_BUCKET_S, type QueryPlan } from './query-plan.ts';
+import { ALL_IN_ONE, type ColumnType, type QueryPlan } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
 import { type ImportReport, restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
@@ -329,7 +329,7 @@ function aggregatePlan(
   const seriesId = plans.of(device).attributes.get(attribute)?.state?.series.id;
   if (seriesId === undefined) return undefined;
   const column = { kind: 'number', gapMethod: 'none', lookAroundS: 0, type: 'float' } as const;
-  return { ...range, granularityS: ONE_BUCKET_S, columns: [{ ...column, seriesId, aggregation }] };
+  return { ...range, ...ALL_IN_ONE, columns: [{ ...column, seriesId, aggregation }] };
 }
 
 function inMemory(series: Series, { timestampS, value }: PlacedValue): Latest {

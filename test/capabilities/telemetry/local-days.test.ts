@@ -61,7 +61,10 @@ describe('local days', () => {
     ],
   ];
   for (const [title, zone, from, to, days, edges] of cases)
-    test(title, () => assert.deepEqual(texts(localDayEdges(zone, at(from), at(to), days)), edges));
+    test(title, () => {
+      const range = { fromS: at(from), toS: at(to), granularityS: days * 86_400 };
+      assert.deepEqual(texts(localDayEdges(zone, range) ?? []), edges);
+    });
 });
 
 describe('a query by days', () => {
