@@ -13,7 +13,7 @@ import { createEngine, type Engine } from '../../src/capabilities/telemetry/engi
 import { kindOf, type StoredValue } from '../../src/capabilities/telemetry/model.ts';
 import type { PlannedColumn } from '../../src/capabilities/telemetry/query-plan.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
-import type { Clock } from '../../src/platform/clock/index.ts';
+import { type Clock, ProvenTime } from '../../src/platform/clock/index.ts';
 import { Journal } from '../../src/platform/journal/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
@@ -51,14 +51,14 @@ export interface BenchStore {
 
 export async function openBenchStore(folder: string): Promise<BenchStore> {
   const time = { wallMs: 0 };
+  // A second of the workload is a second of the store.
+  const readings = { wallMs: () => time.wallMs, monotonicMs: () => time.wallMs, isSet: () => true };
   const clock: Clock = {
-    wallMs: () => time.wallMs,
-    // A second of the workload is a second of the store.
-    monotonicMs: () => time.wallMs,
+    ...readings,
+    proven: new ProvenTime(readings),
     setTimer: () => ({ cancel: () => undefined }),
     setRepeating: () => ({ cancel: () => undefined }),
     sleep: () => Promise.resolve(),
-    isSet: () => true,
     onStepped: () => () => undefined,
   };
   const log = createLog({
@@ -84,6 +84,7 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
       writer.settledBefore(nextSeriesId);
       pendingReleases.push(journal.release(fromSequence - 1));
     },
+    provenMs: () => clock.wallMs(),
     policy: { sampleDays: 400, minuteDays: 800, quarterDays: 4_000, sampleDaysOf: {}, sizeMaxBytes: 8e9 },
     clock,
     log,

@@ -1,7 +1,7 @@
 /** What all parts stand on: databases, their group commits, metrics, the box. */
 import { join } from 'node:path';
 import { applyRestore } from '../platform/backup/index.ts';
-import type { Clock } from '../platform/clock/index.ts';
+import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createHost, type Host } from '../platform/host/index.ts';
@@ -77,6 +77,14 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     clock,
     log,
   });
+  const provenTime = keepProvenTime({
+    clock,
+    path: join(config.dataDir, 'proven-time.json'),
+    witnessPath: join(config.dataDir, 'state.db'),
+    onFailure: (error) =>
+      log.warnLimited('proven-time', 3_600_000, 'the proven time could not be saved', { error }),
+  });
+  started('proven time', () => provenTime.stop());
   const state = openDatabase(database('state'));
   started('state database', () => state.close());
   const history = openOrSetAside(database('history'));

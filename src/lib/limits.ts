@@ -125,10 +125,6 @@ export const LIMITS = {
     /** G: pause between two bites of a larger deletion. */
     retentionPauseMs: 50,
   },
-  age: {
-    /** G: without a jump of the wall clock for so long, ages by it are believed. */
-    settleMs: 3_600_000,
-  },
   connectivity: {
     /** C mqtt-device-protocol 10. */
     graceMs: 10_000,
@@ -272,6 +268,15 @@ export function contradictions(limits: Limits): string[] {
       'the queue towards one client holds the largest packet',
     ],
     [
+      limits.webSocket.closeTimeoutMs < limits.stop.totalMs,
+      'WebSockets close before the gateway has stopped',
+    ],
+    [limits.http.connectionsPerAddress < limits.http.connections, 'one address cannot take every connection'],
+    [
+      limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
+      'idle connections end by their own limit',
+    ],
+    [
       limits.mqtt.requestPacketBytes > limits.mqtt.subscriptionsPerSession * (limits.mqtt.topicBytes + 3),
       'all subscriptions of a session fit one packet',
     ],
@@ -308,30 +313,9 @@ export function contradictions(limits: Limits): string[] {
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
       'a field device that returns is reached within 30 s',
     ],
-    ...httpRelations(limits),
     ...programRelations(limits),
   ];
   return relations.filter(([holds]) => !holds).map(([, statement]) => statement);
-}
-
-function httpRelations(limits: Limits): [boolean, string][] {
-  return [
-    [
-      limits.webSocket.closeTimeoutMs < limits.stop.totalMs,
-      'WebSockets close before the gateway has stopped',
-    ],
-    [limits.http.connectionsPerAddress < limits.http.connections, 'one address cannot take every connection'],
-    [limits.http.connectionsPerIdentity < limits.http.connections, 'one token cannot keep every connection'],
-    [
-      limits.webSocket.connectionsPerIdentity <= limits.webSocket.connectionsPerAddress &&
-        limits.webSocket.connectionsPerAddress < limits.webSocket.connections,
-      'one token, or one address, cannot take every WebSocket',
-    ],
-    [
-      limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
-      'idle connections end by their own limit',
-    ],
-  ];
 }
 
 function programRelations(limits: Limits): [boolean, string][] {

@@ -46,15 +46,17 @@ export function measurementTime(
   raw: unknown,
   receivedAtMs: number,
   limits: Pick<Limits['telemetry'], 'futureToleranceMs' | 'lateMs'> = LIMITS.telemetry,
-): { timestampS: number; problem?: TimestampProblem } {
+  lateFromMs = receivedAtMs,
+): { timestampS: number; isReceipt: boolean; problem?: TimestampProblem } {
   const receivedAtS = Math.floor(receivedAtMs / 1_000);
-  if (typeof raw !== 'number' || !Number.isFinite(raw)) return { timestampS: receivedAtS };
+  if (typeof raw !== 'number' || !Number.isFinite(raw)) return { timestampS: receivedAtS, isReceipt: true };
   const seconds = Math.floor(raw > MILLISECONDS_FROM ? raw / 1_000 : raw);
-  if (seconds < CLOCK_FROM_S) return { timestampS: receivedAtS };
+  if (seconds < CLOCK_FROM_S) return { timestampS: receivedAtS, isReceipt: true };
   if (seconds * 1_000 > receivedAtMs + limits.futureToleranceMs)
-    return { timestampS: receivedAtS, problem: 'future' };
-  if (seconds * 1_000 < receivedAtMs - limits.lateMs) return { timestampS: seconds, problem: 'late' };
-  return { timestampS: seconds };
+    return { timestampS: receivedAtS, isReceipt: true, problem: 'future' };
+  if (seconds * 1_000 < lateFromMs - limits.lateMs)
+    return { timestampS: seconds, isReceipt: false, problem: 'late' };
+  return { timestampS: seconds, isReceipt: false };
 }
 
 /** Why a value was dropped, with a sentence for the device's log. */

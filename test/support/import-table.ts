@@ -165,6 +165,7 @@ export const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
       node: 'all',
     },
+    { place: 'platform/retention', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },
     {
       place: 'platform/backup',
       mayImport: [
@@ -242,7 +243,7 @@ export const TABLE: ImportTable = {
     'mqtt-packet': ['platform/mqtt'],
     pino: ['platform/log'],
     'prom-client': ['platform/metrics'],
-    'rate-limiter-flexible': ['platform/mqtt'],
+    'rate-limiter-flexible': ['platform/http', 'platform/mqtt'],
     'reflect-metadata': ['platform/tls'],
     suncalc: ['programs/rule-sandbox'],
     valibot: ['platform/http', 'protocol', ...CAPABILITIES],

@@ -1,5 +1,11 @@
 /** A clock that moves only when a test says so. Timers fire in order of their due time. */
-import { type Clock, CLOCK_PLAUSIBLE_FROM_MS, sleepOn, type Timer } from '../../src/platform/clock/index.ts';
+import {
+  type Clock,
+  CLOCK_PLAUSIBLE_FROM_MS,
+  ProvenTime,
+  sleepOn,
+  type Timer,
+} from '../../src/platform/clock/index.ts';
 
 interface Entry {
   dueMs: number;
@@ -8,6 +14,7 @@ interface Entry {
 }
 
 export class TestClock implements Clock {
+  readonly proven = new ProvenTime(this);
   #wallMs: number;
   #monotonicMs = 1_000;
   #order = 0;
@@ -16,6 +23,7 @@ export class TestClock implements Clock {
 
   constructor(wallMs = Date.UTC(2026, 2, 1, 8)) {
     this.#wallMs = wallMs;
+    this.proven.nowMs();
   }
 
   wallMs(): number {
@@ -97,6 +105,7 @@ export class TestClock implements Clock {
   /** The wall clock jumps (time was set); monotonic time does not. */
   step(jumpMs: number): void {
     this.#wallMs += jumpMs;
+    this.proven.nowMs();
     for (const listener of this.#stepped) listener(jumpMs);
   }
 

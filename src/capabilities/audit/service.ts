@@ -20,7 +20,6 @@ export interface AuditOptions {
   log: Log;
   metrics: Metrics;
   limits?: Limits['audit'];
-  settleMs?: number;
 }
 
 export interface Audit {
@@ -53,9 +52,9 @@ const ENTRY_BYTES = 300;
 
 export function createAudit(options: AuditOptions): Audit {
   const { clock, commits, database, log, metrics } = options;
-  const { limits = LIMITS.audit, settleMs = LIMITS.age.settleMs } = options;
+  const { limits = LIMITS.audit } = options;
   const store = createAuditStore(database);
-  const retention = createRetention({ database, store, clock, log, metrics, limits, settleMs });
+  const retention = createRetention({ database, store, clock, log, metrics, limits });
   const refusals = newBucket();
   // What a rule asks in vain, again and again, must not hide what people and devices try.
   const automaticRefusals = new Map<string, TokenBucket>();

@@ -1,5 +1,5 @@
 /** Table `audit` of state.db. */
-import type { StampCorrection } from '../../platform/clock/index.ts';
+import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { AuditEntry, AuditFilter, AuditOrigin, StoredEntry } from './model.ts';
 
@@ -45,9 +45,9 @@ export function createAuditStore(database: Database) {
   const newest = database.prepare<[], { number: number }>(
     'SELECT COALESCE(MAX(number), 0) AS number FROM audit',
   );
-  const removeOld = database.prepare<[number, number, number]>(
-    `DELETE FROM audit WHERE number IN
-       (SELECT number FROM audit WHERE at_ms < ? AND number <= ? ORDER BY at_ms LIMIT ?)`,
+  const removeOld = database.prepare<StampRange & { limit: number }>(
+    `DELETE FROM audit WHERE number IN (SELECT number FROM audit
+       WHERE at_ms >= :fromMs AND at_ms < :beforeMs ORDER BY at_ms LIMIT :limit)`,
   );
   const removeExcess = database.prepare<[number, number]>(
     `DELETE FROM audit WHERE number IN
@@ -61,7 +61,9 @@ export function createAuditStore(database: Database) {
            ORDER BY number DESC LIMIT 1 OFFSET ?) ORDER BY number LIMIT ?)`,
   );
   const restamp = database.prepare<StampCorrection>(
-    `UPDATE audit SET at_ms = MIN(MAX(at_ms + :jumpMs, :earliestMs), :nowMs) WHERE at_ms < :plausibleFromMs`,
+    `UPDATE audit SET at_ms =
+       MIN(MAX(at_ms + IIF(at_ms < :plausibleFromMs, :jumpMs, :backMs), :earliestMs), :nowMs)
+     WHERE at_ms < :plausibleFromMs OR at_ms > :aheadFromMs`,
   );
 
   return {
@@ -85,8 +87,7 @@ export function createAuditStore(database: Database) {
     count: (filter: AuditFilter): number => count.get(parametersOf(filter))?.count ?? 0,
     newestNumber: (): number => newest.get()?.number ?? 0,
     /** Returns how many were removed. */
-    removeOld: (beforeMs: number, throughNumber: number, limit: number): number =>
-      removeOld.run(Math.floor(beforeMs), throughNumber, limit).changes,
+    removeOld: (old: StampRange, limit: number): number => removeOld.run({ ...old, limit }).changes,
     /** All but the newest `keep`. Returns how many were removed. */
     removeExcess: (keep: number, limit: number): number => removeExcess.run(keep, limit).changes,
     /** Those of rules and scripts of devices but the newest `keep`. Returns how many were removed. */

@@ -110,7 +110,6 @@ export function createCommands(options: CommandsOptions): Commands {
   const log = options.log.child({ component: 'commands' });
   const allLimits = options.limits ?? LIMITS;
   const limits = allLimits.commands;
-  const { settleMs } = allLimits.age;
   const store = createCommandStore(database);
   const buffer = createResponseBuffer({
     store,
@@ -129,7 +128,7 @@ export function createCommands(options: CommandsOptions): Commands {
     limits,
     timeoutMs: options.timeoutMs ?? limits.timeoutMs,
   });
-  const retention = createRetention({ database, store, clock, log, metrics, limits, settleMs });
+  const retention = createRetention({ database, store, clock, log, metrics, limits });
   const parts = { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
   connectivity.handle(
     'command_responses',

@@ -1,5 +1,5 @@
 /** Rows of `execution` and `execution_response`. */
-import type { StampCorrection } from '../../platform/clock/index.ts';
+import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 import type { CommandResponse, Execution, ExecutionFilter, OwnState } from './model.ts';
@@ -89,17 +89,19 @@ function createWriter(database: Database) {
   const removeOld = database.prepare(`
     DELETE FROM execution WHERE number IN (
       SELECT number FROM execution
-      WHERE ephemeral = :ephemeral AND created_at_ms < :beforeMs AND number <= :throughNumber
+      WHERE ephemeral = :ephemeral AND created_at_ms >= :fromMs AND created_at_ms < :beforeMs
         AND state NOT IN ('NEW', 'IN_PROGRESS')
       ORDER BY created_at_ms LIMIT :most)`);
-  const corrected = (column: string): string => `MIN(MAX(${column} + :jumpMs, :earliestMs), :nowMs)`;
+  const isWrong = (column: string): string => `(${column} < :plausibleFromMs OR ${column} > :aheadFromMs)`;
+  const corrected = (column: string): string =>
+    `MIN(MAX(${column} + IIF(${column} < :plausibleFromMs, :jumpMs, :backMs), :earliestMs), :nowMs)`;
   const restamp = database.prepare(`
     UPDATE execution SET created_at_ms = ${corrected('created_at_ms')}
-    WHERE ephemeral IN (0, 1) AND created_at_ms < :plausibleFromMs`);
+    WHERE ephemeral IN (0, 1) AND ${isWrong('created_at_ms')}`);
   const restampResponses = database.prepare(`
     UPDATE execution_response SET received_at_ms = ${corrected('received_at_ms')}
-    WHERE received_at_ms < :plausibleFromMs AND execution_number IN (
-      SELECT number FROM execution WHERE ephemeral IN (0, 1) AND created_at_ms < :plausibleFromMs)`);
+    WHERE ${isWrong('received_at_ms')} AND execution_number IN (
+      SELECT number FROM execution WHERE ephemeral IN (0, 1) AND ${isWrong('created_at_ms')})`);
 
   return {
     /** The response of a new execution is not written: it has none. */
@@ -127,9 +129,9 @@ function createWriter(database: Database) {
       void trim.run({ deviceId, ephemeral: ephemeral ? 1 : 0, surplus }),
     /** Deletes the oldest finished ones of all; the number deleted. */
     trimAll: (surplus: number): number => trimAll.run({ surplus }).changes,
-    removeOld: (ephemeral: boolean, old: { beforeMs: number; throughNumber: number }, most: number): number =>
+    removeOld: (ephemeral: boolean, old: StampRange, most: number): number =>
       removeOld.run({ ephemeral: ephemeral ? 1 : 0, ...old, most }).changes,
-    /** Corrects moments that were stored before the clock was set. */
+    /** Corrects moments that a wrong clock gave. */
     restamp(correction: StampCorrection): void {
       restampResponses.run(correction);
       restamp.run(correction);
@@ -163,9 +165,6 @@ function createReader(database: Database) {
     `SELECT COUNT(*) AS count FROM execution WHERE device_id = ? AND ephemeral = ?`,
   );
   const countAll = database.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM execution`);
-  const newestNumber = database.prepare<[], { number: number | null }>(
-    `SELECT MAX(number) AS number FROM execution`,
-  );
 
   return {
     get(id: string): Execution | undefined {
@@ -192,7 +191,6 @@ function createReader(database: Database) {
     countOf: (deviceId: string, ephemeral: boolean): number =>
       countOf.get(deviceId, ephemeral ? 1 : 0)?.count ?? 0,
     countAll: (): number => countAll.get()?.count ?? 0,
-    newestNumber: (): number => newestNumber.get()?.number ?? 0,
     ...createListReader(database),
   };
 }

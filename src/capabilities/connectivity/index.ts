@@ -1,11 +1,4 @@
-export type {
-  CommandRequest,
-  Connectivity,
-  DeviceMessage,
-  DeviceMessageHandler,
-  DeviceMessageKind,
-  Spokesman,
-} from './model.ts';
+export type { Connectivity, DeviceMessage, DeviceMessageHandler, DeviceMessageKind } from './model.ts';
 export {
   createConnectivity,
   type ConnectivityEvents,

@@ -4,9 +4,10 @@
  * 9.8: persistent 90 days or 50 000 per device, ephemeral 24 hours or 5 000.
  */
 import type { Limits } from '../../lib/limits.ts';
-import { type Clock, createAgeJudge, createStampCorrector, type Timer } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import { RetentionLoop } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { LogEntry } from './model.ts';
@@ -18,7 +19,7 @@ export interface LogRetention {
   /** Entries that were stored. */
   added(entries: readonly LogEntry[]): void;
   /** There is something to delete now. */
-  hurry(): void;
+  expedite(): void;
   start(): void;
   stop(): void;
 }
@@ -31,27 +32,17 @@ export function createLogRetention(options: {
   log: Log;
   metrics: Metrics;
   limits: Limits['deviceLogs'];
-  settleMs: number;
 }): LogRetention {
-  const { history, store, devices, clock, log, limits, settleMs } = options;
+  const { history, store, devices, clock, log, limits } = options;
   const deleted = options.metrics.counter('device_logs_deleted_total', 'Entries deleted by retention.');
-  const failures = options.metrics.counter(
-    'device_log_retention_failures_total',
-    'Retention bites that failed.',
-  );
-  const judge = (lifetimeMs: number) =>
-    createAgeJudge({ clock, lifetimeMs, settleMs, newestNumber: store.newestId() });
   const kinds = [
-    { persist: false, most: limits.ephemeralEntries, age: judge(limits.ephemeralHours * HOUR_MS) },
-    { persist: true, most: limits.persistentEntries, age: judge(limits.persistentDays * 24 * HOUR_MS) },
+    { persist: false, most: limits.ephemeralEntries, lifetimeMs: limits.ephemeralHours * HOUR_MS },
+    { persist: true, most: limits.persistentEntries, lifetimeMs: limits.persistentDays * 24 * HOUR_MS },
   ];
   /** Entries per device and kind, counted once and followed from there. */
   const counts = new Map<string, number>();
   const keyOf = (deviceId: string, persist: boolean): string => `${deviceId}/${persist ? 1 : 0}`;
   let queue: LogDevice[] = [];
-  let timer: Timer | undefined;
-  let running = false;
-  const corrector = createStampCorrector(clock, hurry);
 
   function countOf({ number, deviceId }: LogDevice, persist: boolean): number {
     const key = keyOf(deviceId, persist);
@@ -73,10 +64,10 @@ export function createLogRetention(options: {
       for (const { persist } of kinds) counts.delete(keyOf(device.deviceId, persist));
       return store.purge(device.number, most);
     }
-    const correction = corrector.correction();
+    const correction = loop.correction();
     let touched = correction ? store.restamp(device.number, correction, most) : 0;
     for (const kind of kinds) {
-      const old = kind.age.old();
+      const old = clock.proven.olderThan(kind.lifetimeMs);
       if (old && touched < most)
         touched += uncount(
           device.deviceId,
@@ -95,8 +86,8 @@ export function createLogRetention(options: {
     return touched;
   }
 
-  /** One bite: devices of the queue until rows or time are used up. */
-  function bite(): void {
+  /** Devices of the queue until rows or time are used up. */
+  function cleanSome(): void {
     const untilMs = clock.monotonicMs() + limits.retentionBiteMs;
     let left = limits.deletedAtOnce;
     for (;;) {
@@ -109,31 +100,26 @@ export function createLogRetention(options: {
     }
   }
 
-  function run(): void {
-    timer?.cancel();
-    try {
+  const loop = new RetentionLoop({
+    clock,
+    log,
+    limits,
+    what: 'device logs',
+    failures: options.metrics.counter('device_log_retention_failures_total', 'Retention bites that failed.'),
+    bite: () => {
       if (queue.length === 0) queue = store.devices();
-      const newestId = store.newestId();
-      for (const { age } of kinds) age.note(newestId);
-      history.transaction(bite);
-    } catch (error) {
-      failures.inc();
+      history.transaction(cleanSome);
+      return queue.length > 0;
+    },
+    // Stamps are corrected device by device, in the same bites.
+    restamp: () => {
+      queue = [];
+    },
+    onFailure: () => {
       counts.clear();
       queue = [];
-      log.warnLimited('retention', HOUR_MS, 'old device logs could not be deleted', { error });
-    }
-    schedule(queue.length > 0 ? limits.retentionPauseMs : limits.retentionIntervalMs);
-  }
-
-  function schedule(durationMs: number): void {
-    timer?.cancel();
-    timer = running ? clock.setTimer(durationMs, run) : undefined;
-  }
-
-  function hurry(): void {
-    queue = [];
-    schedule(limits.retentionPauseMs);
-  }
+    },
+  });
 
   return {
     added: (entries) => {
@@ -143,16 +129,11 @@ export function createLogRetention(options: {
         if (count !== undefined) counts.set(key, count + 1);
       }
     },
-    hurry,
-    start: () => {
-      running = true;
-      schedule(limits.retentionPauseMs);
+    expedite: () => {
+      queue = [];
+      loop.expedite();
     },
-    stop: () => {
-      running = false;
-      timer?.cancel();
-      corrector.stop();
-      for (const { age } of kinds) age.stop();
-    },
+    start: () => loop.start(),
+    stop: () => loop.stop(),
   };
 }

@@ -59,12 +59,11 @@ export function createDeviceLogs(options: DeviceLogsOptions): DeviceLogs {
   const { history, commits, clock, metrics, devices } = options;
   const log = options.log.child({ component: 'device-logs' });
   const limits = (options.limits ?? LIMITS).deviceLogs;
-  const { settleMs } = (options.limits ?? LIMITS).age;
   const store = createDeviceLogStore(history);
   const events = new Emitter<DeviceLogEvents>((owner, event, error) =>
     log.error('listener failed', { owner, event, error }),
   );
-  const retention = createLogRetention({ history, store, devices, clock, log, metrics, limits, settleMs });
+  const retention = createLogRetention({ history, store, devices, clock, log, metrics, limits });
   const storedCount = metrics.counter('device_logs_stored_total', 'Entries that reached the disk.');
   const newestMs = new Map<string, number>();
   let pending: LogEntry[] = [];
@@ -111,12 +110,13 @@ export function createDeviceLogs(options: DeviceLogsOptions): DeviceLogs {
   const stopListening = devices.events.on('device_deleted', 'device-logs', ({ device }) => {
     intake.forget(device.id);
     newestMs.delete(device.id);
-    retention.hurry();
+    retention.expedite();
   });
   // Those on disk are corrected by the retention.
   const corrector = createStampCorrector(clock, () => {
     const correction = corrector.correction();
     if (!correction) return;
+    newestMs.clear();
     pending = pending.map((entry) => ({
       ...entry,
       receivedAtMs: correctStamp(entry.receivedAtMs, correction),

@@ -1,5 +1,5 @@
 /** Rows of `device_log` and `log_device` in history.db. */
-import type { StampCorrection } from '../../platform/clock/index.ts';
+import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, type LogSeverity } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
@@ -118,15 +118,14 @@ function createCleaner(database: Database) {
   const devices = database.prepare<[], LogDevice>(
     'SELECT number, device_id AS deviceId FROM log_device ORDER BY number',
   );
-  const newestId = database.prepare<[], { id: number | null }>('SELECT MAX(id) AS id FROM device_log');
   const count = database.prepare<[number, number], { count: number }>(
     'SELECT COUNT(*) AS count FROM device_log WHERE device_number = ? AND persist = ?',
   );
   const removeOld = database.prepare(`
     DELETE FROM device_log WHERE id IN (
       SELECT id FROM device_log
-      WHERE device_number = :number AND persist = :persist AND received_at_ms < :beforeMs
-        AND id <= :throughNumber
+      WHERE device_number = :number AND persist = :persist AND received_at_ms >= :fromMs
+        AND received_at_ms < :beforeMs
       ORDER BY received_at_ms, id LIMIT :most)`);
   const removeOldest = database.prepare(`
     DELETE FROM device_log WHERE id IN (
@@ -138,22 +137,18 @@ function createCleaner(database: Database) {
   const removeDevice = database.prepare('DELETE FROM log_device WHERE number = ?');
   const restamp = database.prepare(`
     UPDATE device_log SET received_at_ms =
-      MIN(MAX(received_at_ms + :jumpMs, :earliestMs), :nowMs)
+      MIN(MAX(received_at_ms + IIF(received_at_ms < :plausibleFromMs, :jumpMs, :backMs), :earliestMs), :nowMs)
     WHERE id IN (
       SELECT id FROM device_log
-      WHERE device_number = :number AND persist IN (0, 1) AND received_at_ms < :plausibleFromMs
+      WHERE device_number = :number AND persist IN (0, 1)
+        AND (received_at_ms < :plausibleFromMs OR received_at_ms > :aheadFromMs)
       LIMIT :most)`);
 
   return {
     devices: (): LogDevice[] => devices.all(),
-    newestId: (): number => newestId.get()?.id ?? 0,
     countOf: (number: number, persist: boolean): number => count.get(number, persist ? 1 : 0)?.count ?? 0,
-    removeOld: (
-      number: number,
-      persist: boolean,
-      old: { beforeMs: number; throughNumber: number },
-      most: number,
-    ): number => removeOld.run({ number, persist: persist ? 1 : 0, ...old, most }).changes,
+    removeOld: (number: number, persist: boolean, old: StampRange, most: number): number =>
+      removeOld.run({ number, persist: persist ? 1 : 0, ...old, most }).changes,
     removeOldest: (number: number, persist: boolean, most: number): number =>
       removeOldest.run({ number, persist: persist ? 1 : 0, most }).changes,
     /** Entries of a device that is gone; with the last of them the device itself. */
@@ -162,7 +157,7 @@ function createCleaner(database: Database) {
       if (changes < most) removeDevice.run(number);
       return changes;
     },
-    /** Corrects moments that were stored before the clock was set. */
+    /** Corrects moments that a wrong clock gave. */
     restamp: (number: number, correction: StampCorrection, most: number): number =>
       restamp.run({ number, ...correction, most }).changes,
   };

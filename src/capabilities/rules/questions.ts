@@ -138,12 +138,12 @@ export function attributeOf({ devices }: QuestionsOptions, device: Device, nameO
 }
 
 function latestOf(options: QuestionsOptions, parameters: RuleQuestions['latest']): JsonValue {
-  const { devices, telemetry, clock } = options;
+  const { devices, telemetry } = options;
   const device = deviceOf(options, parameters);
   const name = attributeOf(options, device, parameters.name);
   if (devices.connectivity(device.id) === 'OFFLINE') throw new NoAnswer('device is offline');
   const latest = telemetry.latest(device, name);
-  if (!latest || latest.timestampS * 1_000 < clock.wallMs() - parameters.relevanceMs)
+  if (!latest || latest.ageMs > parameters.relevanceMs)
     throw new NoAnswer(`no recent value of "${parameters.name}"`);
   return { value: latest.value, timestampMs: latest.timestampS * 1_000 };
 }

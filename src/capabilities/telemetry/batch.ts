@@ -15,6 +15,7 @@ const SHAPE = 3;
 const SAMPLES = 4;
 const LOOSE = 5;
 const DROP = 6;
+const SUPERSEDE = 7;
 
 const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
 
@@ -64,6 +65,8 @@ export interface BatchWriter {
   settledBefore(seriesId: number): void;
   /** All data of these series is void. */
   drop(seriesIds: readonly number[]): void;
+  /** What this series says next is its newest value, although a sample with a later time is known. */
+  supersede(coding: SeriesCoding): void;
   /** One message; `values[i]` belongs to `shape.codings[i]`. */
   samples(shape: Shape, timestampS: number, values: readonly StoredValue[]): void;
   /** One value that has no shape. */
@@ -125,6 +128,11 @@ export function createBatchWriter(options: { recordsPerKey: number }): BatchWrit
         out.byte(DROP);
         out.unsigned(id);
       }
+    },
+    supersede: (coding) => {
+      start();
+      out.byte(SUPERSEDE);
+      writeReference(out, coding);
     },
     samples: (shape, atS, values) => {
       start();
@@ -218,6 +226,8 @@ function writeNumber(out: ByteWriter, coding: SeriesCoding, value: number): void
 export interface BatchSink {
   define(series: Series): void;
   drop(seriesId: number): void;
+  /** The next sample is the newest value whatever its time. */
+  supersede(seriesId: number): void;
   number(seriesId: number, timestampS: number, value: number): void;
   integer(seriesId: number, timestampS: number, value: bigint): void;
   boolean(seriesId: number, timestampS: number, value: boolean): void;
@@ -275,6 +285,7 @@ export function createBatchReader(): BatchReader {
         shapes.push(shape);
       } else if (tag === DEFINE) sink.define(readDefine(reader));
       else if (tag === DROP) sink.drop(reader.unsigned());
+      else if (tag === SUPERSEDE) sink.supersede(codingOf(reader.unsigned()).id);
       else throw new RangeError(`unknown entry ${tag}`);
     }
     return timestampS;

@@ -5,12 +5,7 @@ import type { Series, TelemetryType } from './model.ts';
 /** Seconds of one cell: samples, or roll-ups. */
 export type Resolution = 1 | 60 | 900;
 
-export type StateName =
-  | 'journal_sequence'
-  | 'journal_from'
-  | 'next_series_id'
-  | 'next_part_id'
-  | 'retention_day';
+export type StateName = 'journal_sequence' | 'journal_from' | 'next_series_id' | 'next_part_id';
 
 export interface BlockStore {
   /** Runs `fn` in one transaction; `isDurable` waits for the disk, else the next durable one makes it so. */

@@ -15,6 +15,8 @@ export interface EngineThreadData {
 }
 
 export type ToEngine =
+  /** Lower bound of the true time as of now, said regularly. */
+  | { kind: 'proven'; provenMs: number }
   | { kind: 'record'; sequence: number; record: Uint8Array }
   | { kind: 'query'; id: number; plan: QueryPlan | SamplesPlan }
   /** One piece of an answer was taken. */

@@ -25,11 +25,14 @@ const log = createThreadLog();
 const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
 const store = createBlockStore(database);
 store.limitSize(data.policy.sizeMaxBytes);
+/** As the gateway's thread said last: behind by its interval, never ahead. */
+let provenMs: number | undefined;
 const engine = createEngine({
   store,
   readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage),
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
+  provenMs: () => provenMs,
   clock,
   log,
   limits: { ...LIMITS.telemetry, openSamples: data.openSamples ?? LIMITS.telemetry.openSamples },
@@ -134,6 +137,9 @@ onMessage((message) => {
   switch (message.kind) {
     case 'record':
       apply(message.sequence, message.record);
+      break;
+    case 'proven':
+      ({ provenMs } = message);
       break;
     case 'query':
       void answer(message);

@@ -30,6 +30,8 @@ export interface EngineOptions {
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are stored. */
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
   policy: RetentionPolicy;
+  /** Lower bound of the true time, which ages are counted to; undefined while nothing is known. */
+  provenMs: () => number | undefined;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   log: Log;
   limits: Limits['telemetry'];
@@ -152,9 +154,8 @@ export function createEngine(options: EngineOptions): Engine {
     lastSequence = Math.max(sealed, previous ?? 0);
     const latest = new Map(state.latest);
     for (const [seriesId, open] of state.open.series) {
-      const known = latest.get(seriesId);
-      if (open.latest && !(known && known.timestampS > open.latest.timestampS))
-        latest.set(seriesId, open.latest);
+      const newest = open.latestAfter(latest.get(seriesId));
+      if (newest) latest.set(seriesId, newest);
     }
     return {
       series: [...state.definitions.values()].map((series) => ({ series, latest: latest.get(series.id) })),
@@ -241,24 +242,15 @@ export function createEngine(options: EngineOptions): Engine {
     });
     if (due.expiry()) {
       await removeDropped(state);
-      await expire(state, source, policy, nextRetentionDay());
+      const provenMs = options.provenMs();
+      if (provenMs !== undefined) await expire(state, source, policy, dayOf(provenMs / 1_000));
     }
     await makeRoom(state, source, policy, today());
     await shrink(state);
   }
 
-  const today = (): number => dayOf(clock.wallMs() / 1_000);
-
-  /**
-   * The day that ages are counted from. It follows the clock by one day an hour at most, so that a clock that
-   * jumps years ahead by mistake costs days of history and not all of it (decision 6).
-   */
-  function nextRetentionDay(): number {
-    const previous = store.number('retention_day');
-    const day = previous === 0 ? today() : Math.min(today(), previous + 1);
-    store.transaction(false, () => store.setNumber('retention_day', day));
-    return day;
-  }
+  /** A clock that is behind keeps nothing from being the oldest. */
+  const today = (): number => dayOf(Math.max(clock.wallMs(), options.provenMs() ?? 0) / 1_000);
 
   function forecastDays(usedBytes: number): number | undefined {
     let first = Number.POSITIVE_INFINITY;
@@ -369,6 +361,7 @@ function createDueTimes(clock: Pick<Clock, 'monotonicMs'>, limits: Limits['telem
 const NOTHING: BatchSink = {
   define: () => undefined,
   drop: () => undefined,
+  supersede: () => undefined,
   number: () => undefined,
   integer: () => undefined,
   boolean: () => undefined,

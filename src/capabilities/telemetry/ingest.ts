@@ -18,6 +18,7 @@ import {
   TIMESTAMP_KEY,
 } from '../../protocol/telemetry.ts';
 import type { BatchWriter, SeriesCoding, Shape } from './batch.ts';
+import { type Arrival, arrivalNow, LatestValue } from './latest-value.ts';
 import { type ReceivedValue, type StoredValue, type TelemetryEvents, toStored } from './model.ts';
 import type { AttributePlan, DevicePlan, Plans } from './plans.ts';
 import type { Rejections } from './rejections.ts';
@@ -44,6 +45,8 @@ export interface Ingest {
    * does not fit.
    */
   restore(device: Device, plan: AttributePlan, timestampS: number, raw: unknown): number | undefined;
+  /** The wall clock jumped: times of receipt of latest values move along. Returns the bytes added to the batch. */
+  stepped(jumpMs: number): number;
 }
 
 export function createIngest(options: {
@@ -66,8 +69,9 @@ export function createIngest(options: {
   function take(message: IncomingMessage): number {
     const { device, body, receivedAtMs } = message;
     const plan = options.plans.of(device);
-    const timestampS = timeOf(message);
-    if (timestampS === undefined) return 0;
+    const arrival = timeOf(message);
+    if (arrival === undefined) return 0;
+    const { timestampS } = arrival;
     const values = events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
     codings.length = 0;
     stored.length = 0;
@@ -84,11 +88,11 @@ export function createIngest(options: {
       const attribute = plan.attributes.get(key);
       if (!attribute) reportUndeclared(device, plan, key);
       else {
-        const isTaken = takeValue(device, attribute, raw, timestampS, values);
+        const isTaken = takeValue(device, attribute, raw, arrival, values);
         saysAlerts ||= isTaken && key === ALERTS_KEY;
       }
     }
-    if (saysAlerts) clearOtherAlerts(plan, timestampS, values);
+    if (saysAlerts) clearOtherAlerts(plan, arrival, values);
     valueCount += codings.length;
     const sizeBytes = codings.length > 0 && options.canStore() ? store(plan, timestampS) : 0;
     if (values && values.size > 0)
@@ -96,14 +100,14 @@ export function createIngest(options: {
     return sizeBytes;
   }
 
-  function timeOf({ device, body, receivedAtMs }: IncomingMessage): number | undefined {
+  function timeOf({ device, body, receivedAtMs }: IncomingMessage): Arrival | undefined {
     // A box whose clock was never set trusts the device (decision 6).
     const nowMs = clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
     const lateMs = clock.isSet() ? limits.lateMs : Number.POSITIVE_INFINITY;
-    const time = measurementTime(body[TIMESTAMP_KEY], nowMs, {
-      futureToleranceMs: limits.futureToleranceMs,
-      lateMs,
-    });
+    const { futureToleranceMs } = limits;
+    // A clock that is ahead makes nothing late: data that cannot come again is judged by proven time.
+    const lateFromMs = Math.min(nowMs, clock.proven.nowMs() ?? nowMs);
+    const time = measurementTime(body[TIMESTAMP_KEY], nowMs, { futureToleranceMs, lateMs }, lateFromMs);
     if (time.problem === 'late') {
       rejections.report(device, undefined, 'late', 'Telemetry older than 7 days was dropped.');
       return undefined;
@@ -115,7 +119,7 @@ export function createIngest(options: {
         'future',
         'The clock of the device is more than 60 s ahead; the time of receipt is used.',
       );
-    return time.timestampS;
+    return arrivalNow(clock, time, futureToleranceMs);
   }
 
   function reportUndeclared(device: Device, plan: DevicePlan, key: string): void {
@@ -127,13 +131,13 @@ export function createIngest(options: {
     device: Device,
     plan: AttributePlan,
     raw: unknown,
-    timestampS: number,
+    arrival: Arrival,
     values: Map<string, ReceivedValue> | undefined,
   ): boolean {
     const value = acceptedValue(device, plan, raw);
     if (value === undefined) return false;
     const state = (plan.state ??= options.registry.obtain(device.id, plan.attribute, plan.type));
-    const isLatest = noteLatest(state, timestampS, value);
+    const isLatest = noteLatest(state, arrival, value);
     codings.push(state.coding);
     stored.push(toStored(plan.type, value));
     values?.set(plan.attribute, { value, isLatest });
@@ -146,13 +150,13 @@ export function createIngest(options: {
    */
   function clearOtherAlerts(
     plan: DevicePlan,
-    timestampS: number,
+    arrival: Arrival,
     values: Map<string, ReceivedValue> | undefined,
   ): void {
     for (const { attribute, type, state } of plan.alerts) {
       const raised = state?.latest?.value;
       if (!state || !Array.isArray(raised) || raised.length === 0 || codings.includes(state.coding)) continue;
-      if (!noteLatest(state, timestampS, NO_ALERTS)) continue;
+      if (!noteLatest(state, arrival, NO_ALERTS)) continue;
       codings.push(state.coding);
       stored.push(toStored(type, NO_ALERTS));
       values?.set(attribute, { value: NO_ALERTS, isLatest: true });
@@ -168,8 +172,11 @@ export function createIngest(options: {
     const value = acceptedValue(device, plan, raw);
     if (value === undefined) return undefined;
     const state = (plan.state ??= options.registry.obtain(device.id, plan.attribute, plan.type));
-    noteLatest(state, timestampS, value);
     const before = batch.sizeBytes;
+    const arrival = arrivalNow(clock, { timestampS, isReceipt: false }, limits.futureToleranceMs);
+    // What is dated in the future is kept, but it is not what is now.
+    if (timestampS <= arrival.futureFromS) noteLatest(state, arrival, value);
+    else state.storedLatestS = Math.max(state.storedLatestS ?? timestampS, timestampS);
     batch.sample(state.coding, timestampS, toStored(plan.type, value));
     return batch.sizeBytes - before;
   }
@@ -204,6 +211,37 @@ export function createIngest(options: {
     return batch.sizeBytes - before;
   }
 
+  /** True when the value is the newest now. The store is told when its time does not say so. */
+  function noteLatest(state: SeriesState, arrival: Arrival, value: TelemetryValue): boolean {
+    const { timestampS } = arrival;
+    const isLatest = state.latest === undefined || state.latest.isBeatenBy(arrival);
+    if (state.latest === undefined) state.latest = new LatestValue(arrival, value);
+    else if (isLatest) state.latest.replace(arrival, value);
+    if (options.canStore()) noteStored(state, timestampS, isLatest);
+    return isLatest;
+  }
+
+  function noteStored(state: SeriesState, timestampS: number, isLatest: boolean): void {
+    const { storedLatestS = timestampS } = state;
+    if (isLatest && timestampS < storedLatestS) batch.supersede(state.coding);
+    state.storedLatestS = isLatest ? timestampS : Math.max(storedLatestS, timestampS);
+  }
+
+  function stepped(jumpMs: number): number {
+    const before = batch.sizeBytes;
+    const { futureToleranceMs } = limits;
+    for (const state of options.registry.states()) {
+      const { latest, series } = state;
+      if (!latest?.stepped(clock, jumpMs, futureToleranceMs)) continue;
+      const aheadS = (state.storedLatestS ?? latest.timestampS) - latest.timestampS;
+      // Said again at its right time: a restart must not find it in the future.
+      if (aheadS * 1_000 < futureToleranceMs || !options.canStore()) continue;
+      noteStored(state, latest.timestampS, true);
+      batch.sample(state.coding, latest.timestampS, toStored(series.type, latest.value));
+    }
+    return batch.sizeBytes - before;
+  }
+
   function shapeOf(plan: DevicePlan): Shape | undefined {
     for (const shape of plan.shapes) if (isSame(shape.codings, codings)) return shape;
     if (plan.shapes.length >= SHAPES_PER_DEVICE) return undefined;
@@ -215,22 +253,11 @@ export function createIngest(options: {
   return {
     take,
     restore,
+    stepped,
     get valueCount() {
       return valueCount;
     },
   };
-}
-
-/** True when the value is the newest now; of one instant the later one is. */
-function noteLatest(state: SeriesState, timestampS: number, value: TelemetryValue): boolean {
-  const { latest } = state;
-  if (latest === undefined) state.latest = { timestampS, value };
-  else if (timestampS < latest.timestampS) return false;
-  else {
-    latest.timestampS = timestampS;
-    latest.value = value;
-  }
-  return true;
 }
 
 /** An empty Lua table is `{}` or `[]` whatever was meant: it is read as what is declared. */

@@ -27,8 +27,8 @@ export interface LatestValues {
     relevanceMs: number,
     role: Role,
   ): Map<string, Map<string, LatestAnswer>>;
-  /** The newest value however old, for rules. */
-  value(device: Device, attribute: string): Latest | undefined;
+  /** The newest value however old, and its age, for rules; infinite when nobody can tell. */
+  value(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined;
   /** Alerts raised now: `alerts` and every attribute of type alerts together. */
   raisedAlerts(device: Device): string[];
 }
@@ -44,14 +44,15 @@ export function mayRead(manifest: CompiledManifest, attribute: string, role: Rol
 export function createLatestValues(options: { plans: Plans; devices: Devices; clock: Clock }): LatestValues {
   const { plans, devices, clock } = options;
 
-  function answer(plan: DevicePlan, attribute: string, notBeforeS: number, role: Role): LatestAnswer {
+  function answer(plan: DevicePlan, attribute: string, relevanceMs: number, role: Role): LatestAnswer {
     const wanted = plan.attributes.get(attribute);
     const isDeclared =
       wanted !== undefined &&
       (attribute === ALERTS_KEY || Object.hasOwn(plan.manifest.telemetry, wanted.attribute));
     if (!isDeclared || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
     const latest = wanted.state?.latest;
-    return latest && latest.timestampS >= notBeforeS ? latest : { warning: NOT_RELEVANT };
+    if (!latest || latest.ageMs(clock) > relevanceMs) return { warning: NOT_RELEVANT };
+    return { timestampS: latest.timestampS, value: latest.value };
   }
 
   function ofDevice(
@@ -61,12 +62,11 @@ export function createLatestValues(options: { plans: Plans; devices: Devices; cl
     role: Role,
   ): Map<string, LatestAnswer> {
     const plan = plans.of(device);
-    const notBeforeS = (clock.wallMs() - relevanceMs) / 1_000;
     const names = attributes ?? [
       ...Object.keys(plan.manifest.telemetry).filter((name) => mayRead(plan.manifest, name, role)),
       ALERTS_KEY,
     ];
-    return new Map(names.map((name) => [name, answer(plan, name, notBeforeS, role)]));
+    return new Map(names.map((name) => [name, answer(plan, name, relevanceMs, role)]));
   }
 
   return {
@@ -84,7 +84,10 @@ export function createLatestValues(options: { plans: Plans; devices: Devices; cl
       }
       return answers;
     },
-    value: (device, attribute) => plans.of(device).attributes.get(attribute)?.state?.latest,
+    value: (device, attribute) => {
+      const latest = plans.of(device).attributes.get(attribute)?.state?.latest;
+      return latest && { timestampS: latest.timestampS, value: latest.value, ageMs: latest.ageMs(clock) };
+    },
     raisedAlerts: (device) => {
       const raised = new Set<string>();
       for (const plan of plans.of(device).alerts)

@@ -20,8 +20,10 @@ export class OpenSeries {
   readonly #id: number;
   readonly #chunks: Chunk[] = [];
   readonly #tail: Samples;
-  /** The newest by time; of one instant the one that arrived last. */
+  /** The newest by time since the last `supersede`; of one instant the one that arrived last. */
   latest: PlacedValue | undefined;
+  /** `latest` is newer than everything before this series was opened, whatever the times say. */
+  supersedesEarlier = false;
 
   readonly #chunkSamples: number;
 
@@ -48,6 +50,18 @@ export class OpenSeries {
   pushText(timestampS: number, value: string): void {
     this.#tail.pushText(timestampS, value);
     this.#note(timestampS, value);
+  }
+
+  /** What is known so far has the stamp of a clock that was ahead: the next sample is the newest. */
+  supersede(): void {
+    this.latest = undefined;
+    this.supersedesEarlier = true;
+  }
+
+  /** The newest value of the series, when `earlier` was it before this series was opened. */
+  latestAfter(earlier: PlacedValue | undefined): PlacedValue | undefined {
+    if (!this.latest || !earlier || this.supersedesEarlier) return this.latest ?? earlier;
+    return earlier.timestampS <= this.latest.timestampS ? this.latest : earlier;
   }
 
   #note(timestampS: number, value: StoredValue): void {
@@ -149,6 +163,8 @@ export function createOpenData(options: {
       all.delete(seriesId);
       options.onDrop(seriesId);
     },
+    // Counts as a sample, as all entries that are taken in do.
+    supersede: (seriesId) => of(seriesId)?.supersede(),
     number: (seriesId, timestampS, value) => of(seriesId)?.push(timestampS, value),
     integer: (seriesId, timestampS, value) => of(seriesId)?.pushInteger(timestampS, value),
     boolean: (seriesId, timestampS, value) => of(seriesId)?.push(timestampS, value),

@@ -4,7 +4,6 @@
  * any point, the journal still holds everything.
  */
 import { encodeBlock } from './block.ts';
-import type { PlacedValue } from './column-cursor.ts';
 import { dayOf, type EngineState } from './engine-state.ts';
 import { encodeLatest } from './latest-blob.ts';
 import { encodeDirectory, type PartRef } from './part-directory.ts';
@@ -81,7 +80,10 @@ function finish(
   upTo: SealedUpTo,
 ): void {
   const { store } = state;
-  for (const [seriesId, { latest }] of open) if (latest) noteLatest(state, seriesId, latest);
+  for (const [seriesId, series] of open) {
+    const latest = state.definitions.has(seriesId) && series.latestAfter(state.latest.get(seriesId));
+    if (latest) state.latest.set(seriesId, latest);
+  }
   store.transaction(true, () => {
     const stored = new Set(store.allSeries().map((series) => series.id));
     for (const series of state.definitions.values()) if (!stored.has(series.id)) store.addSeries(series);
@@ -95,11 +97,4 @@ function finish(
   });
   // A series dropped while it was sealed has parts that nobody knows; housekeeping removes them.
   for (const ref of refs) state.parts.add(ref);
-}
-
-/** The newest sample by time; of one instant the later one. */
-function noteLatest(state: EngineState, seriesId: number, latest: PlacedValue): void {
-  if (!state.definitions.has(seriesId)) return;
-  const known = state.latest.get(seriesId);
-  if (!known || known.timestampS <= latest.timestampS) state.latest.set(seriesId, latest);
 }

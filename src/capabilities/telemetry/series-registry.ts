@@ -3,13 +3,16 @@
  * defined in the journal before their first sample.
  */
 import { type BatchWriter, createCoding, type SeriesCoding } from './batch.ts';
-import { kindOf, type Latest, type Series } from './model.ts';
+import type { LatestValue } from './latest-value.ts';
+import { kindOf, type Series } from './model.ts';
 import type { TelemetryType } from '../../protocol/telemetry.ts';
 
 export interface SeriesState {
   readonly series: Series;
   readonly coding: SeriesCoding;
-  latest: Latest | undefined;
+  latest: LatestValue | undefined;
+  /** Time of what the store takes for the latest value; it follows the times it is not told otherwise of. */
+  storedLatestS: number | undefined;
 }
 
 export interface SeriesRegistry {
@@ -21,12 +24,13 @@ export interface SeriesRegistry {
   dropDevice(deviceId: string): number[];
   /** Devices that have a series. */
   deviceIds(): string[];
+  states(): Iterable<SeriesState>;
   readonly count: number;
 }
 
 export interface KnownSeries {
   series: Series;
-  latest: Latest | undefined;
+  latest: LatestValue | undefined;
 }
 
 export function createSeriesRegistry(options: {
@@ -41,8 +45,13 @@ export function createSeriesRegistry(options: {
 
   const keyOf = (attribute: string, type: TelemetryType): string => `${type} ${attribute}`;
 
-  function add(series: Series, latest: Latest | undefined): SeriesState {
-    const state = { series, coding: createCoding(series.id, kindOf(series.type)), latest };
+  function add(series: Series, latest: LatestValue | undefined): SeriesState {
+    const state = {
+      series,
+      coding: createCoding(series.id, kindOf(series.type)),
+      latest,
+      storedLatestS: latest?.timestampS,
+    };
     let ofDevice = byDevice.get(series.deviceId);
     if (!ofDevice) byDevice.set(series.deviceId, (ofDevice = new Map()));
     ofDevice.set(keyOf(series.attribute, series.type), state);
@@ -71,6 +80,9 @@ export function createSeriesRegistry(options: {
       return dropped;
     },
     deviceIds: () => [...byDevice.keys()],
+    states: function* () {
+      for (const ofDevice of byDevice.values()) yield* ofDevice.values();
+    },
     get count() {
       return count;
     },

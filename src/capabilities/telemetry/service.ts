@@ -17,12 +17,13 @@ import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { measurementTime, TIMESTAMP_KEY } from '../../protocol/telemetry.ts';
 import { type BatchWriter, createBatchWriter } from './batch.ts';
-import { createBeforeClock } from './before-clock.ts';
+import { ClockSyncBuffer } from './clock-sync-buffer.ts';
 import type { PlacedValue } from './column-cursor.ts';
 import type { EngineStatus } from './engine.ts';
 import type { History } from './history.ts';
 import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
 import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
+import { LatestValue } from './latest-value.ts';
 import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
 import { ALL_IN_ONE, type ColumnType, type QueryPlan } from './query-plan.ts';
@@ -72,8 +73,8 @@ export interface Telemetry {
   expedite(): void;
   /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
   appendOwn(device: Device, values: Record<string, unknown>): void;
-  /** The newest value however old, for rules; undefined when there is none. */
-  latest(device: Device, attribute: string): Latest | undefined;
+  /** The newest value and its age, infinite when nobody can tell; undefined when there is none. */
+  latest(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined;
   latestOfDevice(
     device: Device,
     attributes: readonly string[] | undefined,
@@ -149,11 +150,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
   registerStoreMetrics(options.metrics, () => history.status());
 
-  const beforeClock = createBeforeClock({
-    clock,
-    messagesMax: limits.telemetry.messagesBeforeClock,
-    release: (message) => store(message),
-  });
+  const clockSyncBuffer = new ClockSyncBuffer({ clock, messagesMax: limits.telemetry.messagesBeforeClock });
 
   async function start(): Promise<void> {
     const state = await history.start({ onSealed: (...sealed) => release(...sealed) });
@@ -161,7 +158,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     const registry = createSeriesRegistry({
       known: state.series.map(({ series, latest }) => ({
         series,
-        latest: latest && inMemory(series, latest),
+        latest:
+          latest &&
+          LatestValue.ofEarlierRun(clock, inMemory(series, latest), limits.telemetry.futureToleranceMs),
       })),
       nextId: state.nextSeriesId,
       batch,
@@ -198,6 +197,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       latest: createLatestValues({ plans, devices, clock }),
       resolver: createQueryResolver({ devices, registry, limits: limits.telemetry, site: options.site }),
     };
+    unsubscribe.push(clock.onStepped(clockStepped));
     forgetUnknownDevices(running);
     unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
     const { latest } = running;
@@ -227,8 +227,15 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     request(seriesIds.length);
   }
 
+  /** What is known moves along before anything new comes. */
+  function clockStepped(jumpMs: number): void {
+    request(running?.ingest.stepped(jumpMs) ?? 0);
+    clockSyncBuffer.release(store);
+  }
+
   /** Stores something nobody waits for; a full buffer is counted by the journal. */
   function request(sizeBytes: number): void {
+    if (sizeBytes === 0) return;
     running?.journal.request(sizeBytes).catch((error: unknown) => {
       log.warnLimited('telemetry-request', 60_000, 'telemetry could not be stored', { error });
     });
@@ -244,7 +251,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       return Promise.reject(gatewayError('unavailable', 'unavailable', 'The gateway is starting.'));
     if (clock.isSet() || hasTime(message)) return store(message);
     return (
-      beforeClock.hold(message) ??
+      clockSyncBuffer.hold(message) ??
       Promise.reject(gatewayError('unavailable', 'unavailable', 'The clock of the gateway is not set.'))
     );
   }
@@ -263,7 +270,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     start,
     stop: async () => {
       for (const end of unsubscribe.splice(0)) end();
-      beforeClock.stop();
       await running?.journal.stop();
       running = undefined;
       await history.stop();

@@ -10,6 +10,9 @@ import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.t
 import type { History, HistoryEvents } from './history.ts';
 import { createQueries } from './queries.ts';
 
+/** Ages are counted in days. */
+const PROVEN_INTERVAL_MS = 60_000;
+
 export interface ThreadedHistoryOptions extends EngineThreadData {
   /** Absolute path of the thread's module: `programEntry('capabilities/telemetry/engine-thread')`. */
   entry: string;
@@ -27,6 +30,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
   metrics.gauge('telemetry_store_backlog_bytes', 'Journal records on their way to the store.', [], (gauge) =>
     gauge.set(backlog.sizeBytes()),
   );
+  let telling: Timer | undefined;
   let thread: Thread | undefined;
   let events: HistoryEvents | undefined;
   let status: EngineStatus | undefined;
@@ -66,6 +70,11 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     restartTimer = clock.setTimer(Math.min(60_000, 500 * 2 ** failures++), launch);
   }
 
+  function tellProven(): void {
+    const provenMs = clock.proven.nowMs();
+    if (provenMs !== undefined) post({ kind: 'proven', provenMs });
+  }
+
   function receive(message: FromEngine): void {
     switch (message.kind) {
       case 'ready':
@@ -96,6 +105,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
 
   function becomeReady(content: EngineContent): void {
     isReady = true;
+    tellProven();
     started?.resolve(content);
     started = undefined;
     // Records that came while it was away: it read those that were in the journal by then.
@@ -108,6 +118,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
       events = given;
       started = Promise.withResolvers<EngineContent>();
       const { promise } = started;
+      telling = clock.setRepeating(PROVEN_INTERVAL_MS, tellProven);
       launch();
       return promise;
     },
@@ -125,6 +136,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     stop: async () => {
       isStopping = true;
       restartTimer?.cancel();
+      telling?.cancel();
       if (!thread) return;
       stopped = Promise.withResolvers<void>();
       post({ kind: 'stop' });

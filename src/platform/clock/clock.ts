@@ -1,8 +1,11 @@
 /**
  * Time as a dependency: the only place of the gateway that calls the system's clocks and timers.
  * Durations and deadlines use `monotonicMs`; stored moments use `wallMs`. The box may boot in 1970 and be
- * set later (decision 6): `isSet` tells, `onStepped` reports every jump of the wall clock.
+ * set later (decision 6): `isSet` tells, `onStepped` reports every jump of the wall clock, and `proven` is what
+ * ages are judged by.
  */
+import { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime } from './proven-time.ts';
+
 export interface Clock {
   /** UTC, milliseconds since 1970; follows corrections, may jump. */
   wallMs(): number;
@@ -18,14 +21,13 @@ export interface Clock {
   isSet(): boolean;
   /** Calls `listener` with the jump in milliseconds (positive = forward); returns the unsubscribe. */
   onStepped(listener: (jumpMs: number) => void): () => void;
+  /** A lower bound of the true time: whatever is deleted for its age is judged by this alone. */
+  readonly proven: ProvenTime;
 }
 
 export interface Timer {
   cancel(): void;
 }
-
-/** 2026-01-01: a wall clock before this was never set. */
-export const CLOCK_PLAUSIBLE_FROM_MS = Date.UTC(2026, 0, 1);
 
 /** Node keeps durations in 31 bits. */
 const TIMER_MAX_MS = 2_147_483_647;
@@ -41,10 +43,15 @@ export function createSystemClock(): Clock & { close: () => void } {
     if (jumpMs !== undefined) for (const listener of listeners) listener(jumpMs);
   }, STEP_CHECK_INTERVAL_MS);
   check.unref();
-
-  return {
+  const readings = {
     wallMs: () => Date.now(),
     monotonicMs: () => performance.now(),
+    isSet: () => Date.now() >= CLOCK_PLAUSIBLE_FROM_MS,
+  };
+
+  return {
+    ...readings,
+    proven: new ProvenTime(readings),
     setTimer,
     setRepeating: (intervalMs, fn) => {
       const fire = (): void => {
@@ -60,7 +67,6 @@ export function createSystemClock(): Clock & { close: () => void } {
         (timer) => timer.cancel(),
         signal,
       ),
-    isSet: () => Date.now() >= CLOCK_PLAUSIBLE_FROM_MS,
     onStepped: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

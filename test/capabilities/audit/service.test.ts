@@ -37,7 +37,6 @@ function start(t: TestContext, more: Partial<Limits['audit']> = {}, clock = new 
     log,
     metrics,
     limits: { ...LIMITS.audit, ...more },
-    settleMs: 0,
   });
   audit.start();
   t.after(() => audit.stop());

@@ -61,13 +61,18 @@ interface Ledger {
   ends: Map<string, Execution>;
 }
 
+/** A clock that was put right moves stamps; nothing else of an end changes. */
+function timeless({ createdAtMs: _created, response, ...rest }: Execution): object {
+  return { ...rest, response: response && { ...response, receivedAtMs: 0 } };
+}
+
 function check(bench: Bench, ledger: Ledger): void {
   assert.equal(bench.sent.length, EXECUTIONS, 'no request is sent again');
   for (const { id } of bench.sent) {
     const execution = bench.stored({ id });
     assert.ok(execution);
     const end = ledger.ends.get(id);
-    if (end) assert.deepEqual(execution, end, 'an end on disk is final');
+    if (end) assert.deepEqual(timeless(execution), timeless(end), 'an end on disk is final');
     else if (isFinished(execution.state)) ledger.ends.set(id, execution);
     const times = bench.commands.log(id).map(({ receivedAtMs }) => receivedAtMs);
     assert.deepEqual(

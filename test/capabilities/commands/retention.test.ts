@@ -85,10 +85,10 @@ describe('executions are deleted', () => {
   test('of an earlier run too, when they are old', async (t) => {
     const bench = await startBench(t);
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }), true);
-    bench.clock.step(25 * HOUR_MS);
+    await bench.clock.advance(23 * HOUR_MS);
     await bench.restart();
     assert.deepEqual(ids(bench), [id]);
-    await bench.clock.advance(LIMITS.age.settleMs + 60_000);
+    await bench.clock.advance(2 * HOUR_MS);
     assert.deepEqual(ids(bench), []);
   });
 
@@ -131,7 +131,9 @@ describe('executions are deleted', () => {
       .run();
     await bench.clock.advance(25 * HOUR_MS);
     assert.equal(ids(bench).length, 1);
-    assert.ok(bench.lines.some(({ message }) => message === 'old executions could not be deleted'));
+    assert.ok(
+      bench.lines.some(({ message }) => message === 'retention of executions failed, will be tried again'),
+    );
     bench.state.prepare('DROP TRIGGER full').run();
     await bench.clock.advance(2 * LIMITS.commands.retentionIntervalMs);
     assert.equal(ids(bench).length, 0);

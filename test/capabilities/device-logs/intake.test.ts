@@ -151,14 +151,15 @@ describe('a log message', () => {
     assert.ok(bench.lines.some(({ message }) => message === 'a device log entry of the gateway was lost'));
   });
 
-  test('never goes back in time within a run, whatever the wall clock does', async (t) => {
+  test('keeps its order when the clock goes back, and none stays in the future', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     await bench.say(device, { message: 'a' });
     bench.clock.step(-3_600_000);
     await bench.say(device, { message: 'b' });
+    await bench.clock.advance(1_000);
     const times = bench.deviceLogs.list(device, ALL).entries.map(({ receivedAtMs }) => receivedAtMs);
-    assert.deepEqual(times, [times[0], times[0]]);
+    assert.ok(times.every((atMs) => atMs <= bench.clock.wallMs()));
     assert.deepEqual(bench.messages(device), ['a', 'b']);
   });
 });

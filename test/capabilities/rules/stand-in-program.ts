@@ -15,13 +15,9 @@ export interface StandInProgram {
   told: ToSandbox[];
   /** Messages that it takes before it stops reading. */
   room: number;
-  /** Nobody needs it now. */
-  isReleased: boolean;
   readonly state: ProgramState;
   readonly settings: SandboxSettings;
-  /** It ends because nobody needs it. */
-  rest(): void;
-  /** It says hello, started or not. */
+  /** It says hello. */
   hello(): void;
   say(message: FromSandbox): void;
   /** It is gone; the next one is being started. */
@@ -42,10 +38,6 @@ export function createStandInProgram(): StandInProgram {
     state = 'starting';
     settings = options?.settings();
   };
-  const end = (): void => {
-    state = 'stopped';
-    options?.onEnded?.({ reason: 'stopped', wasAsked: true, ranMs: 0, errorOutput: '' });
-  };
   const wake = (): void => {
     const awake = waiting;
     waiting = [];
@@ -54,7 +46,6 @@ export function createStandInProgram(): StandInProgram {
   const program: StandInProgram = {
     told: [],
     room: Number.POSITIVE_INFINITY,
-    isReleased: true,
     get state() {
       return state;
     },
@@ -65,12 +56,11 @@ export function createStandInProgram(): StandInProgram {
       program: (given) => {
         options = given;
         return {
-          start: () => {
-            program.isReleased = false;
-            if (state === 'stopped') begin();
+          start: begin,
+          stop: async () => {
+            state = 'stopped';
+            options?.onEnded?.({ reason: 'stopped', wasAsked: true, ranMs: 0, errorOutput: '' });
           },
-          release: () => void (program.isReleased = true),
-          stop: async () => end(),
           send: (payload) => {
             if (state !== 'running' || program.room === 0) return false;
             program.room--;
@@ -87,9 +77,7 @@ export function createStandInProgram(): StandInProgram {
         };
       },
     },
-    rest: end,
     hello: () => {
-      if (state === 'stopped') begin();
       state = 'running';
       options?.onRunning?.();
     },

@@ -145,6 +145,7 @@ describe('a journal record', () => {
         const sink: BatchSink = {
           define: () => undefined,
           drop: () => undefined,
+          supersede: () => undefined,
           number: take,
           integer: take,
           boolean: take,

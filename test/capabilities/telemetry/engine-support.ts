@@ -150,6 +150,7 @@ export function startEngine(options: {
         self.journal = self.journal.filter((entry) => entry.sequence >= fromSequence);
       },
       policy,
+      provenMs: () => clock.proven.nowMs(),
       clock,
       log,
       limits: { ...LIMITS.telemetry, ...options.limits },

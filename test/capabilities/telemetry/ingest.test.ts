@@ -274,13 +274,14 @@ describe('samples', () => {
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 2, timestamp: NOW_S });
     await send(device, { voltage: 1, timestamp: NOW_S - 100 });
-    assert.deepEqual(started.telemetry.latest(device, 'voltage'), { value: 2, timestampS: NOW_S });
+    const latest = { value: 2, timestampS: NOW_S, ageMs: started.clock.wallMs() - NOW_S * 1_000 };
+    assert.deepEqual(started.telemetry.latest(device, 'voltage'), latest);
     assert.deepEqual(
       received.map((event) => event.values.get('voltage')?.isLatest),
       [true, false],
     );
     await started.restart();
-    assert.deepEqual(started.telemetry.latest(device, 'voltage'), { value: 2, timestampS: NOW_S });
+    assert.deepEqual(started.telemetry.latest(device, 'voltage'), latest);
     const asked = { ...MINUTE, from: NOW_S - 200, to: NOW_S + 1, telemetry: [{ attribute: 'voltage' }] };
     assert.deepEqual(rows(await query(asked)), [`${NOW_S - 100},1`, `${NOW_S},2`]);
   });

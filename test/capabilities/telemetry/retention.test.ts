@@ -68,7 +68,7 @@ describe('retention', () => {
     }
   });
 
-  test('loses days, not everything, to a clock that jumps years ahead', async (t) => {
+  test('deletes nothing young when the clock jumps years ahead, however long it stays', async (t) => {
     const policy = { sampleDays: 8, minuteDays: 8, quarterDays: 8 };
     const engine = startEngine({ folder: temporaryFolder(t), policy });
     t.after(() => engine.close());
@@ -76,13 +76,12 @@ describe('retention', () => {
     for (let day = 8; day >= 1; day--) writeDay(engine, series, TODAY_S - day * DAY_S);
     await keepHouse(engine);
     engine.clock.step(20 * 365 * DAY_S * 1_000);
-    await keepHouse(engine);
-    await keepHouse(engine);
+    for (let hour = 0; hour < 10; hour++) await keepHouse(engine);
     engine.clock.step(-20 * 365 * DAY_S * 1_000);
     const left = countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440;
-    assert.equal(left, 6);
+    assert.equal(left, 8);
     await keepHouse(engine);
-    assert.equal(countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440, 6);
+    assert.equal(countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440, 8);
   });
 
   test('is shorter for single attributes when asked', async (t) => {

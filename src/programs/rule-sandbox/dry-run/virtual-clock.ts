@@ -1,5 +1,5 @@
 /** Time of a script that goes through a past period: it moves only when it is told to. */
-import { type Clock, sleepOn, type Timer } from '../../../platform/clock/index.ts';
+import { type Clock, ProvenTime, sleepOn, type Timer } from '../../../platform/clock/index.ts';
 
 interface Alarm {
   dueMs: number;
@@ -8,6 +8,7 @@ interface Alarm {
 
 export class VirtualClock implements Clock {
   readonly #startMs: number;
+  readonly proven = new ProvenTime(this);
   /** In the order in which they were set, which is the order of those due at one instant. */
   readonly #alarms = new Set<Alarm>();
   #nowMs: number;

@@ -1,0 +1,86 @@
+/** Keeps the proven time over restarts, in a small file of the data folder. */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import type { Clock } from './clock.ts';
+
+/** A kill costs this much of the age of everything, which is then deleted so much later. */
+const SAVE_INTERVAL_MS = 60_000;
+
+export interface ProvenTimeFile {
+  stop(): void;
+}
+
+/**
+ * Resumes the proven time of the last run and saves it from now on: regularly, and at once when the clock
+ * jumped. Without a file, as after an update of a version that had none, nothing is newer than `witnessPath` was
+ * changed (pass the main database, before it is opened). A file that cannot be written is told to `onFailure`
+ * and tried again: time is then proven from what was saved last, which is always safe.
+ */
+export function keepProvenTime(options: {
+  clock: Clock;
+  path: string;
+  witnessPath: string;
+  onFailure: (error: unknown) => void;
+}): ProvenTimeFile {
+  const { clock, path, onFailure } = options;
+  const known = readProven(path) ?? changedAtMs(options.witnessPath);
+  if (known !== undefined) clock.proven.resume(known);
+
+  function save(): void {
+    const provenMs = clock.proven.nowMs();
+    if (provenMs === undefined) return;
+    try {
+      replaceFile(path, `${JSON.stringify({ proven_ms: Math.floor(provenMs) })}\n`);
+    } catch (error) {
+      onFailure(error);
+    }
+  }
+
+  save();
+  const timer = clock.setRepeating(SAVE_INTERVAL_MS, save);
+  const stopListening = clock.onStepped(save);
+  return {
+    stop: () => {
+      timer.cancel();
+      stopListening();
+      save();
+    },
+  };
+}
+
+/** Undefined when there is no such file, or nothing in it that can be used. */
+function readProven(path: string): number | undefined {
+  try {
+    const content = JSON.parse(readFileSync(path, 'utf8')) as { proven_ms?: unknown } | null;
+    const provenMs = content?.proven_ms;
+    return typeof provenMs === 'number' && Number.isFinite(provenMs) ? provenMs : undefined;
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function changedAtMs(path: string): number | undefined {
+  try {
+    return statSync(path).mtimeMs;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** After a crash it is the old or the new one; after a cut of power perhaps the old one. */
+function replaceFile(path: string, text: string): void {
+  const draft = `${path}.new`;
+  const file = openSync(draft, 'w', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(draft, path);
+}

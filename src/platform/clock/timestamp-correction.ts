@@ -1,0 +1,65 @@
+/**
+ * Stamps that the wall clock gave while it was wrong (decision 6), of two kinds. Those from before it was set:
+ * their distance to the truth is the jump that set it; of those of an earlier run nobody knows it, so they count
+ * as of the start of this run. And those of a clock that was ahead and was put back: they lie in the future, and
+ * their distance is the step back. What such a clock stamped long enough ago to lie in the past now stays.
+ */
+import type { Clock } from './clock.ts';
+import { CLOCK_PLAUSIBLE_FROM_MS } from './proven-time.ts';
+
+/**
+ * A stamp before `plausibleFromMs` is off by `jumpMs`, one after `aheadFromMs` by `backMs`; corrected it lies
+ * within `earliestMs` and `nowMs`. Whole numbers.
+ */
+export interface StampCorrection {
+  plausibleFromMs: number;
+  jumpMs: number;
+  aheadFromMs: number;
+  backMs: number;
+  earliestMs: number;
+  nowMs: number;
+}
+
+export interface StampCorrector {
+  /** Undefined while the clock is not set. */
+  correction(): StampCorrection | undefined;
+  stop(): void;
+}
+
+/** Calls `onCorrected` when a jump has set the clock or put it back: what was stored needs the correction. */
+export function createStampCorrector(clock: Clock, onCorrected: () => void): StampCorrector {
+  const startedMs = clock.monotonicMs();
+  let jumpMs = 0;
+  let backMs: number | undefined;
+  const stop = clock.onStepped((steppedMs) => {
+    if (!clock.isSet()) return;
+    const wasSet = clock.wallMs() - steppedMs >= CLOCK_PLAUSIBLE_FROM_MS;
+    if (wasSet && steppedMs >= 0) return;
+    if (wasSet) backMs = steppedMs;
+    else jumpMs = steppedMs;
+    onCorrected();
+  });
+  return {
+    correction: () => {
+      if (!clock.isSet()) return undefined;
+      const nowMs = Math.floor(clock.wallMs());
+      const runStartMs = nowMs - (clock.monotonicMs() - startedMs);
+      return {
+        plausibleFromMs: CLOCK_PLAUSIBLE_FROM_MS,
+        jumpMs: Math.round(jumpMs),
+        aheadFromMs: backMs === undefined ? Number.MAX_SAFE_INTEGER : nowMs,
+        backMs: Math.round(backMs ?? 0),
+        earliestMs: Math.max(Math.round(runStartMs), CLOCK_PLAUSIBLE_FROM_MS),
+        nowMs,
+      };
+    },
+    stop,
+  };
+}
+
+export function correctStamp(stampMs: number, correction: StampCorrection): number {
+  const { plausibleFromMs, jumpMs, aheadFromMs, backMs, earliestMs, nowMs } = correction;
+  if (stampMs >= plausibleFromMs && stampMs <= aheadFromMs) return stampMs;
+  const offMs = stampMs < plausibleFromMs ? jumpMs : backMs;
+  return Math.min(Math.max(stampMs + offMs, earliestMs), nowMs);
+}

@@ -1,0 +1,1 @@
+export { RetentionLoop, type RetentionLoopOptions } from './retention-loop.ts';

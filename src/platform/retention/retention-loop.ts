@@ -1,0 +1,102 @@
+/**
+ * The one loop that keeps stored rows in bounds: small bites with pauses, so that nobody waits for them, and
+ * stamps of a wrong clock corrected before anything is judged by them. A disk that refuses ends nothing: it is
+ * counted, told once an hour, and tried again.
+ */
+import { type Clock, createStampCorrector, type StampCorrection, type Timer } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Metrics } from '../metrics/index.ts';
+
+const TOLD_INTERVAL_MS = 3_600_000;
+
+export interface RetentionLoopOptions {
+  clock: Clock;
+  log: Log;
+  /** Counts bites that failed. */
+  failures: ReturnType<Metrics['counter']>;
+  /** What is kept, as its log line says it: `audit trail`. */
+  what: string;
+  /** Between two bites while there is more to do, and between two rounds. */
+  limits: { retentionPauseMs: number; retentionIntervalMs: number };
+  /** One bite of bounded size; true when there may be more to delete. */
+  bite: () => boolean;
+  /** Corrects stamps that a wrong clock gave, at the start and after each correction of the clock. */
+  restamp?: (correction: StampCorrection) => void;
+  /** After a failed bite: what was counted in memory may not be so. */
+  onFailure?: () => void;
+}
+
+export class RetentionLoop {
+  readonly #options: RetentionLoopOptions;
+  readonly #stopCorrecting: () => void;
+  readonly #correction: () => StampCorrection | undefined;
+  #isRunning = false;
+  #timer: Timer | undefined;
+
+  constructor(options: RetentionLoopOptions) {
+    this.#options = options;
+    const corrector = createStampCorrector(options.clock, () => this.#corrected());
+    this.#correction = () => corrector.correction();
+    this.#stopCorrecting = () => corrector.stop();
+  }
+
+  /** The first bite comes after one pause. */
+  start(): void {
+    this.#isRunning = true;
+    this.#restamp();
+    this.expedite();
+  }
+
+  /** There is something to do now: the next bite comes after one pause. */
+  expedite(): void {
+    this.#schedule(this.#options.limits.retentionPauseMs);
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#timer?.cancel();
+    this.#stopCorrecting();
+  }
+
+  /** The correction of stamps as of now; undefined while the clock is not set. */
+  correction(): StampCorrection | undefined {
+    return this.#correction();
+  }
+
+  #corrected(): void {
+    this.#restamp();
+    if (this.#isRunning) this.expedite();
+  }
+
+  #restamp(): void {
+    const { restamp } = this.#options;
+    const correction = this.#correction();
+    if (restamp && correction) this.#attempt(() => restamp(correction));
+  }
+
+  #run(): void {
+    let hasMore = false;
+    this.#attempt(() => {
+      hasMore = this.#options.bite();
+    });
+    const { retentionPauseMs, retentionIntervalMs } = this.#options.limits;
+    this.#schedule(hasMore ? retentionPauseMs : retentionIntervalMs);
+  }
+
+  #schedule(durationMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#isRunning ? this.#options.clock.setTimer(durationMs, () => this.#run()) : undefined;
+  }
+
+  #attempt(work: () => void): void {
+    const { failures, log, onFailure, what } = this.#options;
+    try {
+      work();
+    } catch (error) {
+      failures.inc();
+      onFailure?.();
+      const sentence = `retention of ${what} failed, will be tried again`;
+      log.warnLimited(sentence, TOLD_INTERVAL_MS, sentence, { error });
+    }
+  }
+}
