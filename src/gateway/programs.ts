@@ -1,6 +1,12 @@
 /** The programs that the gateway starts beside itself and keeps running. */
+import { BuiltInModule } from '../capabilities/modules/index.ts';
 import { configurationToWire } from '../capabilities/provisioning/index.ts';
-import { createQuestions, createRecordedQuestions, createRuleSandbox } from '../capabilities/rules/index.ts';
+import {
+  createQuestions,
+  createRecordedQuestions,
+  createRuleSandbox,
+  type RuleSandbox,
+} from '../capabilities/rules/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Config } from '../platform/config/index.ts';
 import { Processes, programEntry, type ProgramRights } from '../platform/processes/index.ts';
@@ -18,36 +24,54 @@ export async function startPrograms(
   const { options, metrics } = ground;
   const { config, clock, log } = options;
   const processes = new Processes({ clock, log, metrics });
-  started('programs', () => processes.stop());
+  const owners: { stop: () => Promise<void> | void }[] = [];
+  started('programs', async () => {
+    // All at the same time: each may take its whole time.
+    await Promise.all([...owners.map((owner) => owner.stop()), processes.stop()]);
+  });
   const onEnded = (): void => void listening.restarts++;
-  if (config.ruleSandbox) startRules(ground, processes, parts, { onEnded, started });
-  if (config.builtInModule) {
-    const connection = await parts.provisioning.configureOwnModule(localHost(config.mqttHost));
-    const settings = {
-      config: configurationToWire(connection),
-      ports: serialPorts(config.serialPorts),
-      log_level: config.logLevel,
-    };
-    const module = processes.program({
-      name: 'communication-module',
-      entry: programEntry('programs/communication-module/main'),
-      protocolVersion: MODULE_PROTOCOL.version,
-      nodeOptions: MODULE_NODE_OPTIONS,
-      rights: moduleRights(Object.values(settings.ports).map(({ path }) => path)),
-      settings: () => settings,
-      onPayload: () => undefined,
-      onEnded,
-    });
-    module.start();
-  }
+  if (config.ruleSandbox) owners.push(startRules(ground, processes, parts, onEnded));
+  if (config.builtInModule) owners.push(await startModule(ground, processes, parts, onEnded));
+}
+
+async function startModule(
+  { options }: Ground,
+  processes: Processes,
+  { provisioning, devices, connectivity }: Capabilities,
+  onEnded: () => void,
+): Promise<BuiltInModule> {
+  const { config, clock } = options;
+  const ports = serialPorts(config.serialPorts);
+  const connection = await provisioning.configureOwnModule(localHost(config.mqttHost));
+  const module = new BuiltInModule({
+    clock,
+    devices,
+    connectivity,
+    module: () => provisioning.own.module,
+    portNames: Object.keys(ports),
+    onEnded,
+    program: (on) =>
+      processes.program({
+        name: 'communication-module',
+        entry: programEntry('programs/communication-module/main'),
+        protocolVersion: MODULE_PROTOCOL.version,
+        nodeOptions: MODULE_NODE_OPTIONS,
+        rights: moduleRights(Object.values(ports).map(({ path }) => path)),
+        settings: () => ({ config: configurationToWire(connection), ports, log_level: config.logLevel }),
+        onPayload: () => undefined,
+        ...on,
+      }),
+  });
+  module.start();
+  return module;
 }
 
 function startRules(
   { options, state, metrics }: Ground,
   processes: Processes,
   parts: Capabilities,
-  { onEnded, started }: { onEnded: () => void; started: StartedHook },
-): void {
+  onEnded: () => void,
+): RuleSandbox {
   const { config, clock, log } = options;
   const { rules, site, devices, telemetry, commands } = parts;
   const asked = {
@@ -76,9 +100,8 @@ function startRules(
     appendLog: (ruleId, severity, message) => rules.logs.append(ruleId, severity, message),
     onEnded,
   });
-  sandbox.start();
   rules.start(sandbox);
-  started('rule sandbox', () => sandbox.stop());
+  return sandbox;
 }
 
 /** The line of a serial port is set by `stty` of the system: the runtime has no call for it. */

@@ -268,15 +268,6 @@ export function contradictions(limits: Limits): string[] {
       'the queue towards one client holds the largest packet',
     ],
     [
-      limits.webSocket.closeTimeoutMs < limits.stop.totalMs,
-      'WebSockets close before the gateway has stopped',
-    ],
-    [limits.http.connectionsPerAddress < limits.http.connections, 'one address cannot take every connection'],
-    [
-      limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
-      'idle connections end by their own limit',
-    ],
-    [
       limits.mqtt.requestPacketBytes > limits.mqtt.subscriptionsPerSession * (limits.mqtt.topicBytes + 3),
       'all subscriptions of a session fit one packet',
     ],
@@ -313,9 +304,30 @@ export function contradictions(limits: Limits): string[] {
       limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
       'a field device that returns is reached within 30 s',
     ],
+    ...httpRelations(limits),
     ...programRelations(limits),
   ];
   return relations.filter(([holds]) => !holds).map(([, statement]) => statement);
+}
+
+function httpRelations(limits: Limits): [boolean, string][] {
+  return [
+    [
+      limits.webSocket.closeTimeoutMs < limits.stop.totalMs,
+      'WebSockets close before the gateway has stopped',
+    ],
+    [limits.http.connectionsPerAddress < limits.http.connections, 'one address cannot take every connection'],
+    [limits.http.connectionsPerIdentity < limits.http.connections, 'one token cannot keep every connection'],
+    [
+      limits.webSocket.connectionsPerIdentity <= limits.webSocket.connectionsPerAddress &&
+        limits.webSocket.connectionsPerAddress < limits.webSocket.connections,
+      'one token, or one address, cannot take every WebSocket',
+    ],
+    [
+      limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
+      'idle connections end by their own limit',
+    ],
+  ];
 }
 
 function programRelations(limits: Limits): [boolean, string][] {

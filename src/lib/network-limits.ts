@@ -20,6 +20,8 @@ export const NETWORK_LIMITS = {
     connections: 1_000,
     /** G: sockets of one remote address, so that one machine cannot take them all. */
     connectionsPerAddress: 400,
+    /** G: sockets that one token keeps when there is no room; the others give way like those without a token. */
+    connectionsPerIdentity: 200,
     /** G: of one address; a program that opens a connection for each request stays far below. */
     connectsPerSecond: 200,
     connectBurst: 2_000,
@@ -28,6 +30,11 @@ export const NETWORK_LIMITS = {
     /** C 1: requests per second and token, and its burst. */
     requestsPerSecond: 50,
     requestBurst: 200,
+    /** G: requests per second and address of callers without a token, and their burst: a page with its files. */
+    unauthenticatedPerSecond: 100,
+    unauthenticatedBurst: 400,
+    /** G: requests that one connection sends ahead; more than any client does, few enough to forget. */
+    pipelinedRequests: 32,
     /** C 1: failed authentications per minute and address. */
     failedAuthenticationsPerMinute: 20,
     /** C 1: anonymous Validate per minute and address. */
@@ -44,6 +51,10 @@ export const NETWORK_LIMITS = {
   webSocket: {
     /** C 1. */
     connections: 200,
+    /** G: of one token; a page opens a few, a program that watches every device one for each. */
+    connectionsPerIdentity: 100,
+    /** G: of one remote address. */
+    connectionsPerAddress: 150,
     /** C 11: frame from a client. */
     inboundFrameBytes: 65_536,
     /** C 11: queued for a slow reader before 1013. */

@@ -5,18 +5,27 @@
 export interface TokenBucket {
   /** Takes one token; false when there is none. */
   take(nowMs: number): boolean;
+  /** Milliseconds until there is one, 0 when there is. */
+  waitMs(nowMs: number): number;
 }
 
 export function createTokenBucket(perSecond: number, burst: number, nowMs: number): TokenBucket {
   let tokens = burst;
   let filledMs = nowMs;
+  const fill = (atMs: number): void => {
+    tokens = Math.min(burst, tokens + ((atMs - filledMs) / 1_000) * perSecond);
+    filledMs = atMs;
+  };
   return {
     take: (atMs) => {
-      tokens = Math.min(burst, tokens + ((atMs - filledMs) / 1_000) * perSecond);
-      filledMs = atMs;
+      fill(atMs);
       if (tokens < 1) return false;
       tokens -= 1;
       return true;
+    },
+    waitMs: (atMs) => {
+      fill(atMs);
+      return tokens >= 1 ? 0 : ((1 - tokens) / perSecond) * 1_000;
     },
   };
 }

@@ -243,3 +243,27 @@ export function contentPiece(
   const data = Buffer.from(whole.subarray(offset, offset + LIMITS.module.chunkBytes));
   return { type: 'content', hash: contentHash, size: whole.length, offset, data };
 }
+
+/** What a module says of itself on its own channel, and how often. */
+export const MODULE_INTERVALS = { telemetryMs: 1_000, propertiesMs: 30_000 } as const;
+
+/** How many of its scripts are in which state, as telemetry. */
+export function moduleTelemetry(timestamp: number, scripts: { running: number; failed: number }) {
+  const { running, failed } = scripts;
+  return { timestamp, alerts: null, status: 'ok', scripts_running: running, scripts_failed: failed };
+}
+
+export function moduleProperties(timestamp: number) {
+  return { timestamp, virtual: true, lua_api_ver: 3 };
+}
+
+/** Member `offers` of its hello. */
+export function moduleOffers(portNames: readonly string[]): string[] {
+  return ['modbus', 'http', ...portNames.map((name) => `port:${name}`)];
+}
+
+/** What it answers to a command for itself, which has been carried out. */
+export function moduleAnswer(name: string): { state: string; payload: Record<string, unknown> } {
+  if (name === 'reboot') return { state: 'completed', payload: {} };
+  return { state: 'error', payload: { message: 'command handler not implemented' } };
+}

@@ -243,7 +243,7 @@ export const TABLE: ImportTable = {
     'mqtt-packet': ['platform/mqtt'],
     pino: ['platform/log'],
     'prom-client': ['platform/metrics'],
-    'rate-limiter-flexible': ['platform/http', 'platform/mqtt'],
+    'rate-limiter-flexible': ['platform/mqtt'],
     'reflect-metadata': ['platform/tls'],
     suncalc: ['programs/rule-sandbox'],
     valibot: ['platform/http', 'protocol', ...CAPABILITIES],

@@ -1,4 +1,11 @@
-export type { Connectivity, DeviceMessage, DeviceMessageHandler, DeviceMessageKind } from './model.ts';
+export type {
+  CommandRequest,
+  Connectivity,
+  DeviceMessage,
+  DeviceMessageHandler,
+  DeviceMessageKind,
+  Spokesman,
+} from './model.ts';
 export {
   createConnectivity,
   type ConnectivityEvents,

@@ -34,10 +34,7 @@ export interface Connectivity {
    */
   canReceiveCommands(device: Device): boolean;
   /** Publishes a command request; resolves with the number of sessions it was written to. */
-  sendCommandRequest(
-    device: Device,
-    request: { id: string; name: string; arguments: Record<string, unknown> },
-  ): Promise<number>;
+  sendCommandRequest(device: Device, request: CommandRequest): Promise<number>;
   /** Publishes a message of any other subject to the device; resolves with the number of sessions reached. */
   send(device: Device, subject: string, payload: string): Promise<number>;
   /**
@@ -45,4 +42,17 @@ export interface Connectivity {
    * is silent before its time is over.
    */
   noteScript(device: Device, isRunning: boolean | undefined): void;
+}
+
+export interface CommandRequest {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+export interface Spokesman {
+  /** As if the device had sent it; `subject` is the end of its topic. */
+  tell(subject: string, body: Record<string, unknown>): void;
+  /** As if its session ended. */
+  close(): void;
 }

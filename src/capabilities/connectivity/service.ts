@@ -13,6 +13,7 @@ import type { JsonLimits } from '../../protocol/json-reader.ts';
 import {
   DEVICE_SUBJECTS,
   commandRequestTopic,
+  deviceSource,
   deviceTopic,
   isOwnFilter,
   isOwnTopic,
@@ -21,7 +22,13 @@ import {
 import { MODULE_CHANNEL, MODULE_SUBJECT } from '../../protocol/module.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import type { Connectivity, DeviceMessageHandler, DeviceMessageKind } from './model.ts';
+import type {
+  CommandRequest,
+  Connectivity,
+  DeviceMessageHandler,
+  DeviceMessageKind,
+  Spokesman,
+} from './model.ts';
 import { createPresence, isCarried } from './presence.ts';
 
 export interface ConnectivityEvents {
@@ -33,6 +40,11 @@ export interface ConnectivityService extends Connectivity {
   readonly events: Emitter<ConnectivityEvents>;
   /** Answers the broker; every hook is ready before `attach`. */
   readonly hooks: MqttHooks;
+  /**
+   * The gateway itself speaks for a device with a connection of its own, in place of a session: it is ONLINE, and
+   * command requests come to `onCommand`.
+   */
+  speakFor(device: Device, onCommand: (request: CommandRequest) => void): Spokesman;
   /** Gives the broker that carries requests to devices. */
   attach(broker: MqttBroker): void;
   stop(): void;
@@ -80,6 +92,8 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   const rejectedAtMs = new Map<string, number>();
   /** Carried device → whether its script runs, as its module said. */
   const scripts = new Map<string, boolean>();
+  /** Devices that the gateway itself speaks for. */
+  const spokesmen = new Map<string, (request: CommandRequest) => void>();
   let broker: MqttBroker | undefined;
 
   const messages = metrics.counter('device_messages_total', 'Messages of devices by kind.', ['kind']);
@@ -111,7 +125,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     events.emit('message_rejected', { device, message });
   }
 
-  function dispatch(message: MqttMessage): Promise<void> | void {
+  function dispatch(message: Omit<MqttMessage, 'session'>): Promise<void> | void {
     const topic = parseDeviceTopic(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
@@ -156,6 +170,31 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     devices: () => devices.atHardware(hardwareId).length,
   });
 
+  function speakFor(device: Device, onCommand: (request: CommandRequest) => void): Spokesman {
+    const { hardwareId = '', channelId = '' } = device.communication;
+    spokesmen.set(device.id, onCommand);
+    presence.sessionOpened(hardwareId);
+    return {
+      tell: (subject, body) => {
+        const told = dispatch({
+          topic: deviceSource({ hardwareId, channelId }, subject),
+          payload: Buffer.from(JSON.stringify(body)),
+          qos: 0,
+          duplicate: false,
+          receivedAtMs: clock.wallMs(),
+        });
+        told?.catch((error: unknown) =>
+          log.warnLimited('told', REJECTION_INTERVAL_MS, 'what the gateway said for a device was lost', {
+            error,
+          }),
+        );
+      },
+      close: () => {
+        if (spokesmen.delete(device.id)) presence.sessionClosed(hardwareId);
+      },
+    };
+  }
+
   const hooks: MqttHooks = {
     authenticate: async ({ username, password }) => {
       if (username === undefined || password === undefined) return 'not_authorized';
@@ -185,6 +224,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     },
     canReceiveCommands: (device) => {
       const topic = requestTopicOf(device);
+      if (spokesmen.has(device.id)) return true;
       if (!broker || topic === undefined) return false;
       // A module listens for all it carries, also for what it does not run.
       if (isCarried(device) && !(scripts.get(device.id) ?? devices.connectivity(device.id) === 'ONLINE'))
@@ -192,6 +232,9 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       return broker.subscribers(topic) > 0;
     },
     sendCommandRequest: async (device, request) => {
+      const onCommand = spokesmen.get(device.id);
+      onCommand?.(request);
+      if (onCommand) return 1;
       const topic = requestTopicOf(device);
       if (!broker || topic === undefined) return 0;
       return broker.publish(topic, JSON.stringify(request));
@@ -205,6 +248,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       else scripts.set(device.id, isRunning);
       if (isRunning === false) presence.silence(device);
     },
+    speakFor,
     stop: () => {
       for (const end of unsubscribe) end();
       presence.stop();

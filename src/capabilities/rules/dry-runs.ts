@@ -11,11 +11,15 @@ import type { AskRecorded } from './recorded.ts';
 export type DryRunMessage = Extract<FromSandbox, { dryRun: number }>;
 
 export interface DryRuns {
+  /** One is going on, or waits for the sandbox to start. */
+  readonly isActive: boolean;
   /**
    * Rejects with the signal's reason when it is aborted. @throws GatewayError dry_run_active (409), unavailable (503)
    */
   run(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunReport>;
   receive(message: DryRunMessage): void;
+  /** The sandbox has said hello. */
+  sandboxRuns(): void;
   /** The sandbox is gone, and the dry run with it. */
   sandboxEnded(): void;
 }
@@ -24,13 +28,20 @@ interface Present {
   dryRun: number;
   rule: RunnableRule;
   over: PromiseWithResolvers<DryRunReport>;
+  /** Tells the sandbox. */
+  begin: () => void;
+  hasBegun: boolean;
 }
 
 export function createDryRuns(options: {
   clock: Clock;
   log: Log;
   limits: Limits['rules'];
+  /** How long the sandbox may take to start. */
+  startMs: number;
   isRunning: () => boolean;
+  /** `isActive` is another one now. */
+  onDemand: () => void;
   send: (message: ToSandbox) => void;
   ask: AskRecorded;
 }): DryRuns {
@@ -47,19 +58,24 @@ export function createDryRuns(options: {
         'dry_run_active',
         'Another dry run is going on; there is one at a time.',
       );
-    if (!isRunning()) throw gatewayError('unavailable', 'unavailable', 'The rule sandbox is starting.');
     const dryRun = ++lastDryRun;
     const over = Promise.withResolvers<DryRunReport>();
-    const { id, slug, script } = rule;
-    present = { dryRun, rule, over };
     const leave = (): void => over.reject(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
-    // The sandbox bounds it; this is for one that says nothing any more.
-    const deadline = clock.setTimer(durationMs + 2 * graceMs, () =>
-      over.reject(gatewayError('unavailable', 'unavailable', 'The rule sandbox does not answer.')),
-    );
-    const { runtimeVersion, code, execIntervalMs = 0 } = script;
-    send({ type: 'dry_run', dryRun, rule: { id, slug, runtimeVersion, code, execIntervalMs }, period });
+    const unavailable = (message: string) => () =>
+      over.reject(gatewayError('unavailable', 'unavailable', message));
+    let deadline = clock.setTimer(options.startMs, unavailable('The rule sandbox is starting.'));
+    const begin = (): void => {
+      deadline.cancel();
+      // The sandbox bounds it; this is for one that says nothing any more.
+      deadline = clock.setTimer(durationMs + 2 * graceMs, unavailable('The rule sandbox does not answer.'));
+      const { id, slug, script } = rule;
+      const { runtimeVersion, code, execIntervalMs = 0 } = script;
+      send({ type: 'dry_run', dryRun, rule: { id, slug, runtimeVersion, code, execIntervalMs }, period });
+    };
+    present = { dryRun, rule, over, begin, hasBegun: false };
+    options.onDemand();
+    beginIfRunning();
     try {
       return await over.promise;
     } finally {
@@ -68,7 +84,14 @@ export function createDryRuns(options: {
       present = undefined;
       // Nothing happens to one that is over.
       send({ type: 'dry_run_end', dryRun });
+      options.onDemand();
     }
+  }
+
+  function beginIfRunning(): void {
+    if (!present || present.hasBegun || !isRunning()) return;
+    present.hasBegun = true;
+    present.begin();
   }
 
   async function answer(request: DryRunMessage & { type: 'dry_run_request' }): Promise<void> {
@@ -83,14 +106,20 @@ export function createDryRuns(options: {
   }
 
   return {
+    get isActive() {
+      return present !== undefined;
+    },
     run,
+    sandboxRuns: beginIfRunning,
     receive: (message) => {
       if (message.type === 'dry_run_request') void answer(message);
       else if (present?.dryRun === message.dryRun) present.over.resolve(message.report);
     },
-    sandboxEnded: () =>
-      present?.over.reject(
-        gatewayError('unavailable', 'unavailable', 'The rule sandbox ended during the dry run.'),
-      ),
+    sandboxEnded: () => {
+      if (present?.hasBegun)
+        present.over.reject(
+          gatewayError('unavailable', 'unavailable', 'The rule sandbox ended during the dry run.'),
+        );
+    },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The gateway's side of the rule sandbox: what should run, what runs, and the answers to what scripts ask.
- * The sandbox is another program; when it ends it is started again and told everything anew.
+ * The sandbox is another program, which lives while there is something to run: a rule, or a dry run. When it ends
+ * before, it is started again and told everything anew.
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -30,12 +31,11 @@ import type { Rules } from './service.ts';
 import { createWatches, type Watches } from './watches.ts';
 
 export interface RuleSandbox extends RuleRunner {
-  start(): void;
   stop(): Promise<void>;
 }
 
 /** What is needed of the process. */
-type SandboxProgram = Pick<Program, 'start' | 'stop' | 'send' | 'drained' | 'state'>;
+type SandboxProgram = Pick<Program, 'start' | 'release' | 'stop' | 'send' | 'drained' | 'state'>;
 
 export interface RuleSandboxOptions {
   processes: { program(options: ProgramOptions): SandboxProgram };
@@ -98,7 +98,7 @@ class Sandbox implements RuleSandbox {
       settings: (): SandboxSettings => ({ site: this.#site(), log: options.logSettings }),
       onRunning: () => this.#tellAll(),
       onPayload: (payload) => this.#receive(payload),
-      onEnded: () => this.#ended(),
+      onEnded: ({ wasAsked }) => this.#ended(wasAsked),
     });
     this.#channel = createSandboxChannel({
       program: () => this.#program,
@@ -110,7 +110,9 @@ class Sandbox implements RuleSandbox {
       clock: options.clock,
       log: this.#log,
       limits: LIMITS.rules,
+      startMs: LIMITS.processes.helloMs,
       isRunning: () => this.#program.state === 'running',
+      onDemand: () => this.#demand(),
       send: (message) => this.#channel.send(message),
       ask: options.askRecorded,
     });
@@ -143,10 +145,6 @@ class Sandbox implements RuleSandbox {
     );
   }
 
-  start(): void {
-    this.#program.start();
-  }
-
   async stop(): Promise<void> {
     this.#stopListening();
     this.#watches.stop();
@@ -158,11 +156,14 @@ class Sandbox implements RuleSandbox {
     const generation = ++this.#generation;
     const wanted: Wanted = { rule, generation, state: 'STOPPED', isHeard: false };
     this.#wanted.set(rule.id, wanted);
+    this.#demand();
     this.#tellStart(wanted);
   }
 
   end(ruleId: string): void {
-    if (this.#wanted.delete(ruleId)) this.#channel.send({ type: 'stop', ruleId });
+    if (!this.#wanted.delete(ruleId)) return;
+    this.#channel.send({ type: 'stop', ruleId });
+    this.#demand();
   }
 
   rename({ id, slug }: RunnableRule): void {
@@ -180,6 +181,12 @@ class Sandbox implements RuleSandbox {
     return this.#dryRuns.run(...request);
   }
 
+  /** The program runs while there is something to run, and some time longer. */
+  #demand(): void {
+    if (this.#wanted.size > 0 || this.#dryRuns.isActive) this.#program.start();
+    else this.#program.release();
+  }
+
   #site(): SandboxSite {
     const { timezone, location } = this.#options.site.get();
     const { latitude, longitude } = location ?? {};
@@ -193,6 +200,7 @@ class Sandbox implements RuleSandbox {
   #tellAll(): void {
     this.#channel.send({ type: 'site', site: this.#site() });
     for (const wanted of this.#wanted.values()) this.#tellStart(wanted);
+    this.#dryRuns.sandboxRuns();
   }
 
   #tellStart({ rule, generation }: Wanted): void {
@@ -218,8 +226,8 @@ class Sandbox implements RuleSandbox {
     this.#log.warn('a message to the rule sandbox is too large', { type: message.type });
   }
 
-  #ended(): void {
-    this.#options.onEnded();
+  #ended(wasAsked: boolean): void {
+    if (!wasAsked) this.#options.onEnded();
     this.#life++;
     this.#status = undefined;
     this.#channel.clear();

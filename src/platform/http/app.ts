@@ -144,6 +144,10 @@ export function createApp(
   const routes = options.routes.flatMap((route) => route.paths.map((path) => [path, route] as const));
   for (const [path, route] of routes.toSorted(bySpecificity))
     app.on(route.method, honoPath(path), (context) => answer(route, context));
+  app.use('*', (context, next) => {
+    pipeline.admitUnauthenticated(context);
+    return next();
+  });
   addRefusals(app, options);
   if (options.files)
     addFiles(app, options.files, (error) => options.log.error('file could not be sent', { error }));
@@ -193,7 +197,7 @@ function routeAnswering(
 
   async function answer(route: Route, context: RequestContext): Promise<Response> {
     try {
-      const call = await pipeline.prepare(context, route, false);
+      const call = pipeline.prepare(context, route, false);
       const bodyBytes = route.bodyBytes ?? limits.http.jsonBodyBytes;
       const request = context.req.raw;
       if (route.body === 'stream') call.stream = () => boundedBody(request, bodyBytes);
@@ -262,8 +266,8 @@ export function createStreamApp(
   const app = newHono(options, limits, stopping);
   const streams = options.streams.flatMap((stream) => stream.paths.map((path) => [path, stream] as const));
   for (const [path, stream] of streams.toSorted(bySpecificity))
-    app.get(honoPath(path), async (context) => {
-      const call = await pipeline.prepare(context, stream, true);
+    app.get(honoPath(path), (context) => {
+      const call = pipeline.prepare(context, stream, true);
       context.env.verdict = { open: stream.open(call), principal: call.principal };
       return context.body(null, 200);
     });

@@ -1,52 +1,78 @@
-/** Open sockets of all listeners: counted, limited per remote address, destroyed together at the end. */
+/** Open sockets of all listeners: counted, limited in number, share and rate, destroyed together at the end. */
 import type { Server, Socket } from 'node:net';
-import { addressKey } from '../../lib/address.ts';
+import { Admission } from '../../lib/admission.ts';
 import { createArrivals } from '../../lib/arrivals.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 
-export interface Connections {
-  /** Takes part in every connection of a listener from now on. */
-  attach(server: Server): void;
-  destroyAll(): void;
+type FarEnd = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
+
+/** Over TLS a request comes on another object than the socket that was counted, with the same ends. */
+function endsOf({ remoteAddress, remotePort, localPort }: FarEnd): string {
+  return `${remoteAddress} ${remotePort} ${localPort}`;
 }
 
-export function createConnections(limits: Limits['http'], metrics: Metrics, clock: Clock): Connections {
-  const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
-  const open = new Set<Socket>();
-  const perAddress = new Map<string, number>();
-  const refused = metrics.counter(
-    'http_connections_refused_total',
-    'Connections beyond a limit of number or rate.',
-  );
-  metrics.gauge('http_connections', 'Open connections to HTTP and HTTPS.', [], (gauge) =>
-    gauge.set(open.size),
-  );
+export class Connections {
+  readonly #admission: Admission<Socket>;
+  readonly #byEnds = new Map<string, Socket>();
+  /** Who was last seen on a socket. */
+  readonly #identities = new WeakMap<Socket, string>();
+  readonly #mayArrive: (address: string | undefined) => boolean;
+  readonly #refused;
 
-  function accept(socket: Socket): void {
-    const address = addressKey(socket.remoteAddress);
-    const count = perAddress.get(address) ?? 0;
-    const isTooMany = count >= limits.connectionsPerAddress || open.size >= limits.connections;
-    if (isTooMany || !arrivals.take(socket.remoteAddress, clock.monotonicMs())) {
-      refused.inc();
+  constructor(limits: Limits['http'], metrics: Metrics, clock: Clock) {
+    const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
+    this.#mayArrive = (address) => arrivals.take(address, clock.monotonicMs());
+    const gaveWay = metrics.counter(
+      'http_connections_gave_way_total',
+      'Connections without a login that were closed for the next.',
+    );
+    this.#admission = new Admission(limits, (socket) => {
+      gaveWay.inc();
+      socket.destroy();
+    });
+    this.#refused = metrics.counter(
+      'http_connections_refused_total',
+      'Connections beyond a limit of number or rate.',
+    );
+    metrics.gauge('http_connections', 'Open connections to HTTP and HTTPS.', [], (gauge) =>
+      gauge.set(this.#admission.size),
+    );
+  }
+
+  /** Takes part in every connection of a listener from now on. */
+  attach(server: Server): void {
+    server.on('connection', (socket: Socket) => this.#accept(socket));
+  }
+
+  /** The caller on this connection has shown who he is. */
+  authenticate(socket: Socket, identity: string): void {
+    if (this.#identities.get(socket) === identity) return;
+    this.#identities.set(socket, identity);
+    const counted = this.#byEnds.get(endsOf(socket));
+    if (counted) this.#admission.authenticate(counted, identity);
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#admission.connections()) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    const isLet =
+      this.#mayArrive(socket.remoteAddress) &&
+      this.#admission.admit(socket.remoteAddress, () => socket) === undefined;
+    if (!isLet) {
+      this.#refused.inc();
       socket.destroy();
       return;
     }
-    open.add(socket);
-    perAddress.set(address, count + 1);
+    // A closed socket has forgotten its ends.
+    const ends = endsOf(socket);
+    this.#byEnds.set(ends, socket);
     socket.once('close', () => {
-      open.delete(socket);
-      const left = (perAddress.get(address) ?? 1) - 1;
-      if (left > 0) perAddress.set(address, left);
-      else perAddress.delete(address);
+      this.#admission.leave(socket);
+      if (this.#byEnds.get(ends) === socket) this.#byEnds.delete(ends);
     });
   }
-
-  return {
-    attach: (server) => void server.on('connection', accept),
-    destroyAll: () => {
-      for (const socket of open) socket.destroy();
-    },
-  };
 }

@@ -22,6 +22,8 @@ export interface NodeServerOptions {
   answer: (request: Request, env: Bindings) => Promise<Response>;
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;
+  /** Told of every connection that was closed because too many requests were sent ahead on it. */
+  onSentAhead: () => void;
   limits: Limits['http'];
   log: Log;
   newId: () => string;
@@ -63,15 +65,16 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
       );
     },
   });
-  const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+  const handle = inOrder(options, (incoming, outgoing, done) => {
     answering.set(incoming.socket, outgoing);
-    // A connection kept alive is idle now; nobody else would close it.
     outgoing.once('close', () => {
+      // A connection kept alive is idle now; nobody else would close it.
       if (isStopping) server.closeIdleConnections();
       if (!outgoing.writableFinished) options.onDeparted();
+      done();
     });
     void listener(incoming, outgoing);
-  };
+  });
   const serverOptions = nodeOptions(limits);
   const handshakes = new Map<string, Socket>();
   const server = secureContext
@@ -100,6 +103,40 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
       for (const socket of handshakes.values()) socket.destroy();
       return closed;
     },
+  };
+}
+
+type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+/**
+ * One request of a connection at a time: what was sent ahead of an answer waits for it, up to a limit, and is
+ * forgotten with the connection. Node would start all of them as they arrive.
+ */
+function inOrder(
+  { limits, onSentAhead }: Pick<NodeServerOptions, 'limits' | 'onSentAhead'>,
+  answer: (incoming: IncomingMessage, outgoing: ServerResponse, done: () => void) => void,
+): Handle {
+  /** Of every connection with a request in hand, those behind it. */
+  const waiting = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
+  const start: Handle = (incoming, outgoing) =>
+    answer(incoming, outgoing, () => {
+      const { socket } = incoming;
+      const next = socket.writable ? waiting.get(socket)?.shift() : undefined;
+      if (next) start(...next);
+      else waiting.delete(socket);
+    });
+  return (incoming, outgoing) => {
+    const { socket } = incoming;
+    if (socket.destroyed) return;
+    const behind = waiting.get(socket);
+    if (!behind) {
+      waiting.set(socket, []);
+      start(incoming, outgoing);
+    } else if (behind.length < limits.pipelinedRequests) behind.push([incoming, outgoing]);
+    else {
+      onSentAhead();
+      socket.destroy();
+    }
   };
 }
 

@@ -3,6 +3,7 @@
  * parameters, query (http-contract.md sections 1 to 3).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Context } from 'hono';
 import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
@@ -11,7 +12,8 @@ import { departureOf } from './departure.ts';
 import { isLocalHost } from './host-names.ts';
 import { parseQuery } from './parse.ts';
 import { type Principal, type Role, roleIncludes } from './principal.ts';
-import { createRateLimits } from './rate-limits.ts';
+import { RateLimits } from './rate-limits.ts';
+import type { Clock } from '../clock/index.ts';
 import type { Call, Route, Stream, StreamSocket } from './route.ts';
 import { sessionTokensOf } from './session-cookie.ts';
 
@@ -39,6 +41,9 @@ const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
 
 /** The part of the server's options that judging a request needs. */
 export interface PipelineOptions {
+  clock: Clock;
+  /** Told of every connection whose caller showed who he is, with the key of his share. */
+  onAuthenticated?: (socket: Socket, rateKey: string) => void;
   /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
   authenticate: (token: string) => Principal | undefined;
   /** Role of calls without a token, if the operator allows them. */
@@ -55,14 +60,22 @@ export interface PipelineOptions {
 
 export interface Pipeline {
   /** Everything before the body: token, limits, role, path parameters, query. */
-  prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): Promise<MutableCall>;
+  prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): MutableCall;
+  /** One request that no operation answers. @throws GatewayError too_many_requests (429) */
+  admitUnauthenticated(context: RequestContext): void;
 }
 export type MutableCall = { -readonly [Key in keyof Call]: Call[Key] };
 
 export function createPipeline(options: PipelineOptions, limits: Limits, stopping: AbortSignal): Pipeline {
-  const rates = createRateLimits({
-    requestsPerSecond: options.requestsPerSecond ?? limits.http.requestsPerSecond,
-    requestBurst: options.requestBurst ?? limits.http.requestBurst,
+  const perSecond = options.requestsPerSecond ?? limits.http.requestsPerSecond;
+  const burst = options.requestBurst ?? limits.http.requestBurst;
+  const rates = new RateLimits(options.clock, {
+    requests: { perSecond, burst },
+    // Whoever lets a token ask more lets its owner log in more often too.
+    unauthenticated: {
+      perSecond: Math.max(limits.http.unauthenticatedPerSecond, perSecond),
+      burst: Math.max(limits.http.unauthenticatedBurst, burst),
+    },
     failedAuthenticationsPerMinute: limits.http.failedAuthenticationsPerMinute,
   });
 
@@ -99,33 +112,30 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     );
   }
 
-  async function authenticate(
-    context: RequestContext,
-    url: URL,
-    isUpgrade: boolean,
-  ): Promise<Principal | undefined> {
+  function authenticate(context: RequestContext, url: URL, isUpgrade: boolean): Principal | undefined {
     const token = tokenOf(context, url, isUpgrade);
     if (token === undefined) return ofSession(context, isUpgrade) ?? anonymousOf(context);
     const principal = principalOf(token);
     if (principal) return principal;
-    await rates.failedAuthentication(addressKey(remoteAddressOf(context)));
+    rates.failedAuthentication(addressKey(remoteAddressOf(context)));
     throw gatewayError('permission_denied', 'access_denied', 'The access token is not valid.');
   }
 
-  async function prepare(
-    context: RequestContext,
-    target: Route | Stream,
-    isUpgrade: boolean,
-  ): Promise<MutableCall> {
+  function prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): MutableCall {
     const url = new URL(context.req.url);
-    const principal = await authenticate(context, url, isUpgrade);
+    const principal = authenticate(context, url, isUpgrade);
     context.set('principal', principal);
     requireClaim(principal, target);
     const remoteAddress = remoteAddressOf(context);
-    if (principal) await rates.request(rateKeyOf(principal, remoteAddress));
+    if (principal) {
+      rates.request(rateKeyOf(principal, remoteAddress));
+      const { incoming } = context.env;
+      if (incoming && principal.origin.kind !== 'anonymous')
+        options.onAuthenticated?.(incoming.socket, principal.rateKey);
+    } else admitUnauthenticated(context);
     const isWithoutToken = principal === undefined || principal.origin.kind === 'anonymous';
     if (isWithoutToken && 'anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
-      await rates.anonymous(target.operation, addressKey(remoteAddress), target.anonymousPerMinute);
+      rates.anonymous(target.operation, addressKey(remoteAddress), target.anonymousPerMinute);
     requireRole(principal, target.role);
     let signal: AbortSignal | undefined;
     const unresolved = 'unresolved' in target ? (target.unresolved ?? []) : [];
@@ -156,7 +166,12 @@ export function createPipeline(options: PipelineOptions, limits: Limits, stoppin
     };
   }
 
-  return { prepare };
+  /** What no operation answers costs a caller the same. */
+  function admitUnauthenticated(context: RequestContext): void {
+    rates.unauthenticated(addressKey(remoteAddressOf(context)));
+  }
+
+  return { prepare, admitUnauthenticated };
 }
 
 /** Stands for "no token" in operations that need none. */
@@ -167,7 +182,7 @@ const NOBODY: Principal = {
 };
 
 /** Callers without a token share a role, not a limit. */
-function rateKeyOf(principal: Principal, remoteAddress: string): string {
+export function rateKeyOf(principal: Principal, remoteAddress: string): string {
   if (principal.origin.kind !== 'anonymous') return principal.rateKey;
   return `${principal.rateKey} ${addressKey(remoteAddress)}`;
 }

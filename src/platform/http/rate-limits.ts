@@ -1,60 +1,68 @@
 /**
- * Limits per caller (http-contract.md section 1): requests per token, failed authentications and anonymous
- * calls per address. A legitimate token is never refused because of somebody else's failures.
+ * Rates per caller (http-contract.md section 1): requests per token, per address of those without one, failed
+ * authentications and anonymous calls per address. Exact on the clock of the gateway. A legitimate token is never
+ * refused because of somebody else's failures.
  */
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayError } from '../../lib/errors.ts';
+import { Rates } from '../../lib/rates.ts';
+import type { Clock } from '../clock/index.ts';
 
-export interface RateLimits {
-  /** One request of a caller. @throws too_many_requests (429) */
-  request(rateKey: string): Promise<void>;
-  /** One failed authentication of an address. @throws too_many_requests once there are too many. */
-  failedAuthentication(address: string): Promise<void>;
-  /** One anonymous call of an operation with its own bound. @throws too_many_requests */
-  anonymous(operation: string, address: string, perMinute: number): Promise<void>;
-}
+const MINUTE_S = 60;
 
-export function createRateLimits(options: {
-  requestsPerSecond: number;
-  requestBurst: number;
-  failedAuthenticationsPerMinute: number;
-}): RateLimits {
-  const { requestsPerSecond, requestBurst, failedAuthenticationsPerMinute } = options;
-  const requests = new RateLimiterMemory({
-    keyPrefix: 'request',
-    points: requestBurst,
-    duration: requestBurst / requestsPerSecond,
-  });
-  const failures = new RateLimiterMemory({
-    keyPrefix: 'failure',
-    points: failedAuthenticationsPerMinute,
-    duration: 60,
-  });
-  const anonymous = new Map<string, RateLimiterMemory>();
+export class RateLimits {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #requests: Rates;
+  readonly #unauthenticated: Rates;
+  readonly #failures: Rates;
+  readonly #anonymous = new Map<string, Rates>();
 
-  return {
-    request: (rateKey) => consume(requests, rateKey),
-    failedAuthentication: (address) => consume(failures, address),
-    anonymous: (operation, address, perMinute) => {
-      let limiter = anonymous.get(operation);
-      if (!limiter) {
-        limiter = new RateLimiterMemory({ keyPrefix: operation, points: perMinute, duration: 60 });
-        anonymous.set(operation, limiter);
-      }
-      return consume(limiter, address);
+  constructor(
+    clock: Pick<Clock, 'monotonicMs'>,
+    limits: {
+      requests: { perSecond: number; burst: number };
+      unauthenticated: { perSecond: number; burst: number };
+      failedAuthenticationsPerMinute: number;
     },
-  };
-}
+  ) {
+    this.#clock = clock;
+    this.#requests = new Rates(limits.requests);
+    this.#unauthenticated = new Rates(limits.unauthenticated);
+    this.#failures = ratesPerMinute(limits.failedAuthenticationsPerMinute);
+  }
 
-async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
-  try {
-    await limiter.consume(key);
-  } catch (error) {
-    if (!(error instanceof RateLimiterRes)) throw error;
+  /** One request of a caller. @throws GatewayError too_many_requests (429) */
+  request(rateKey: string): void {
+    this.#take(this.#requests, rateKey);
+  }
+
+  /** One request of an address without a token, for whatever. @throws GatewayError too_many_requests (429) */
+  unauthenticated(address: string): void {
+    this.#take(this.#unauthenticated, address);
+  }
+
+  /** One failed authentication of an address. @throws GatewayError too_many_requests (429) */
+  failedAuthentication(address: string): void {
+    this.#take(this.#failures, address);
+  }
+
+  /** One anonymous call of an operation with its own bound. @throws GatewayError too_many_requests (429) */
+  anonymous(operation: string, address: string, perMinute: number): void {
+    let rates = this.#anonymous.get(operation);
+    if (!rates) this.#anonymous.set(operation, (rates = ratesPerMinute(perMinute)));
+    this.#take(rates, address);
+  }
+
+  #take(rates: Rates, key: string): void {
+    const waitMs = rates.take(key, this.#clock.monotonicMs());
+    if (waitMs === 0) return;
     throw new GatewayError(
       'rate_limited',
       [{ code: 'too_many_requests', message: 'Too many requests; wait for the time in Retry-After.' }],
-      { retryAfterS: Math.max(1, Math.ceil(error.msBeforeNext / 1_000)) },
+      { retryAfterS: Math.max(1, Math.ceil(waitMs / 1_000)) },
     );
   }
+}
+
+function ratesPerMinute(count: number): Rates {
+  return new Rates({ perSecond: count / MINUTE_S, burst: count });
 }

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { type AppOptions, createApp, createStreamApp } from './app.ts';
-import { createConnections } from './connections.ts';
+import { Connections } from './connections.ts';
 import { unavailable } from './departure.ts';
 import { createNodeServer, type NodeServer } from './node-server.ts';
 import { type Bindings, createPipeline, type PipelineOptions, requestOfUpgrade } from './pipeline.ts';
@@ -18,7 +18,7 @@ import { createWebSockets, type UpgradeVerdict } from './web-socket.ts';
 
 const RETRY_AFTER_STOP_S = 5;
 
-export interface HttpOptions extends Omit<AppOptions, 'newId'>, PipelineOptions {
+export interface HttpOptions extends Omit<AppOptions, 'newId'>, Omit<PipelineOptions, 'onAuthenticated'> {
   /** Makes request ids. */
   newId?: () => string;
   host: string;
@@ -50,7 +50,16 @@ export function createHttp(options: HttpOptions): Http {
     'http_callers_gone_total',
     'Requests whose caller went away before the whole answer.',
   );
-  const pipeline = createPipeline(options, limits, stopping.signal);
+  const sentAhead = metrics.counter(
+    'http_pipelines_refused_total',
+    'Connections closed because of too many requests sent ahead.',
+  );
+  const connections = new Connections(limits.http, metrics, options.clock);
+  const pipeline = createPipeline(
+    { ...options, onAuthenticated: (socket, identity) => connections.authenticate(socket, identity) },
+    limits,
+    stopping.signal,
+  );
   const app = createApp({ ...options, newId }, limits, pipeline, stopping.signal);
   const streams = createStreamApp({ ...options, newId }, limits, pipeline, stopping.signal);
   const webSockets = createWebSockets({
@@ -65,11 +74,11 @@ export function createHttp(options: HttpOptions): Http {
       return bindings.verdict ?? { refusal };
     },
   });
-  const connections = createConnections(limits.http, metrics, options.clock);
   const newServer = (secureContext?: SecureContextOptions): NodeServer => {
     const server = createNodeServer({
       answer: async (request, env) => app.fetch(request, env),
       onDeparted: () => departed.inc(),
+      onSentAhead: () => sentAhead.inc(),
       limits: limits.http,
       log,
       newId,

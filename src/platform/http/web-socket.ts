@@ -5,12 +5,14 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
+import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { commonHeaders, errorAnswer } from './answer.ts';
+import { rateKeyOf } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import type { StreamSocket } from './route.ts';
 
@@ -21,6 +23,8 @@ export type UpgradeVerdict =
 
 interface OpenSocket {
   principal: Principal;
+  identity: string;
+  address: string;
   close: (code: number, reason: string) => void;
 }
 
@@ -70,14 +74,28 @@ export function createWebSockets(options: {
     const verdict = await judge(request).catch(refusalOf);
     if (socket.destroyed) return;
     if ('refusal' in verdict) return refuse(socket, verdict.refusal);
-    if (open.size >= limits.connections) {
-      const full = gatewayError('rate_limited', 'too_many_requests', 'Too many WebSockets are open.');
+    const address = addressKey(request.socket.remoteAddress);
+    const identity = rateKeyOf(verdict.principal, address);
+    const tooMany = fullFor(identity, address);
+    if (tooMany !== undefined) {
+      const full = gatewayError('rate_limited', 'too_many_requests', tooMany);
       const headers = { ...commonHeaders(options.newId()), 'Retry-After': String(RETRY_AFTER_FULL_S) };
       return refuse(socket, errorAnswer(full, headers));
     }
     server.handleUpgrade(request, socket, head, (webSocket) => {
-      run(webSocket, verdict.principal, verdict.open);
+      run(webSocket, { principal: verdict.principal, identity, address }, verdict.open);
     });
+  }
+
+  /** Undefined when there is room for one more. */
+  function fullFor(identity: string, address: string): string | undefined {
+    if (open.size >= limits.connections) return 'Too many WebSockets are open.';
+    const others = [...open.values()];
+    if (others.filter((other) => other.identity === identity).length >= limits.connectionsPerIdentity)
+      return 'Too many WebSockets of this token are open.';
+    if (others.filter((other) => other.address === address).length >= limits.connectionsPerAddress)
+      return 'Too many WebSockets of this address are open.';
+    return undefined;
   }
 
   function refusalOf(error: unknown): UpgradeVerdict {
@@ -86,7 +104,11 @@ export function createWebSockets(options: {
     return { refusal };
   }
 
-  function run(webSocket: WebSocket, principal: Principal, start: (socket: StreamSocket) => void): void {
+  function run(
+    webSocket: WebSocket,
+    caller: Omit<OpenSocket, 'close'>,
+    start: (socket: StreamSocket) => void,
+  ): void {
     const ended = new AbortController();
     let missedPongs = 0;
     const ping = clock.setRepeating(limits.pingIntervalMs, () => {
@@ -112,7 +134,7 @@ export function createWebSockets(options: {
       const timer = clock.setTimer(limits.closeTimeoutMs, () => webSocket.terminate());
       webSocket.once('close', () => timer.cancel());
     };
-    open.set(webSocket, { principal, close });
+    open.set(webSocket, { ...caller, close });
     const socket: StreamSocket = {
       signal: ended.signal,
       close,

@@ -7,10 +7,10 @@ import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import type { MqttBroker, MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
+import { Admission, type Full } from '../../lib/admission.ts';
 import { createArrivals } from '../../lib/arrivals.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
-import { createDoor, type Full } from './door.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createMeters } from './meters.ts';
 import { RareSenders } from './rare-senders.ts';
@@ -54,7 +54,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const router = await createRouter((error) => log.error('broker library failed', { error }));
   const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
   const mayArrive = (address: string | undefined): boolean => arrivals.take(address, clock.monotonicMs());
-  const door = createDoor<Connection>(limits, (connection, limit) => {
+  const admission = new Admission<Connection>(limits, (connection, limit) => {
     warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
     connection.close('gave_way');
   });
@@ -75,8 +75,8 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     login,
     newSessionId: () => `session-${++lastSession}`,
     newClientId: options.newClientId ?? randomUUID,
-    onOpened: (connection) => door.settle(connection),
-    onEnded: (connection) => door.leave(connection),
+    onOpened: (connection) => admission.authenticate(connection),
+    onEnded: (connection) => admission.leave(connection),
   };
 
   function warn(limit: string, address: string, sentence: string): void {
@@ -100,7 +100,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     // Over TLS it was counted before its handshake.
     if (!certificate && !mayArrive(address)) return refuse(stream, address, 'address_rate');
     const own = certificate ? { ...context, login: withCertificate(login, certificate) } : context;
-    const full = door.enter(address, () => new Connection(own, stream, address));
+    const full = admission.admit(address, () => new Connection(own, stream, address));
     if (full !== undefined) refuse(stream, address, full);
   }
 
@@ -121,7 +121,9 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     stop: async () => {
       isStopping = true;
       const closed = Promise.all([server && closeServer(server), secure?.stop()]);
-      await Promise.all([...door.guests()].map((connection) => connection.drain(limits.stopTimeoutMs)));
+      await Promise.all(
+        [...admission.connections()].map((connection) => connection.drain(limits.stopTimeoutMs)),
+      );
       await closed;
       await router.close();
     },

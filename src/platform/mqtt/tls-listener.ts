@@ -7,12 +7,12 @@
  * certificate is its revocation, which the login asks for at every connection. OpenSSL's own verdict cannot
  * be used for the rest, because a fault of the dates hides one of the signature.
  */
+import { Admission, type Full } from '../../lib/admission.ts';
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen } from './listen.ts';
-import { createDoor, type Full } from './door.ts';
 import type { Meters } from './meters.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 
@@ -114,19 +114,19 @@ interface Handshakes {
 
 /** Sockets whose handshake is under way. The socket after it is another object with the same far end. */
 function createHandshakes(limits: MqttLimits, giveWay: (socket: Socket, limit: Full) => void): Handshakes {
-  const door = createDoor<Socket>(limits, giveWay);
+  const admission = new Admission<Socket>(limits, giveWay);
   const pending = new Map<string, Socket>();
   const end = ({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void => {
     const place = `${remoteAddress} ${remotePort}`;
     const socket = pending.get(place);
     pending.delete(place);
-    if (socket) door.leave(socket);
+    if (socket) admission.leave(socket);
   };
   return {
     begin: (socket) => {
       const { remoteAddress, remotePort } = socket;
-      // All of them are strangers, so that there always is room.
-      door.enter(remoteAddress, () => socket);
+      // None of them has logged in, so that there always is room.
+      admission.admit(remoteAddress, () => socket);
       pending.set(`${remoteAddress} ${remotePort}`, socket);
       // A closed socket has forgotten its far end.
       socket.once('close', () => end({ remoteAddress, remotePort }));

@@ -135,6 +135,7 @@ export class Program {
       const exit = await this.#run.ended;
       this.#run = undefined;
       this.#lastExit = exit;
+      this.#state = this.#isWanted ? 'waiting' : 'stopped';
       if (exit.wasAsked) log.info('program stopped', { reason: exit.reason });
       else this.#endedUnasked(exit);
       this.#options.onEnded?.(exit);
@@ -177,7 +178,6 @@ export class Program {
     const isFirst = this.#pauseMs === 0 || ranMs >= limits.stableMs;
     this.#pauseMs = isFirst ? limits.restartFirstMs : Math.min(this.#pauseMs * 2, limits.restartMaxMs);
     this.#earliestStartMs = clock.monotonicMs() + this.#pauseMs;
-    this.#state = 'waiting';
     onEndedUnasked();
     log.warn('program ended, will be started again', {
       reason,

@@ -1,5 +1,5 @@
 /** Command requests that reach a module: for its devices, and for itself. */
-import { MODULE_CHANNEL } from '../../protocol/module.ts';
+import { MODULE_CHANNEL, moduleAnswer } from '../../protocol/module.ts';
 import type { Roster } from './roster.ts';
 
 export interface CommandOptions {
@@ -13,22 +13,17 @@ export interface CommandOptions {
 export function createCommands(options: CommandOptions): (channelId: string, payload: Buffer) => void {
   const { roster } = options;
 
-  function own(name: string): { state: string; payload: Record<string, unknown> } {
-    if (name !== 'reboot') return { state: 'error', payload: { message: 'command handler not implemented' } };
-    roster.restart(undefined);
-    return { state: 'completed', payload: {} };
-  }
-
   return (channelId, payload) => {
     const request = readRequest(payload);
     if (request === undefined) return options.onUnreadable(channelId);
     const { id, name, argumentsText } = request;
     const life = roster.get(channelId);
     if (life) return life.command(id, name, argumentsText);
-    const answer =
-      channelId === MODULE_CHANNEL
-        ? own(name)
-        : { state: 'error', payload: { message: 'script is not running' } };
+    const isOwn = channelId === MODULE_CHANNEL;
+    if (isOwn && name === 'reboot') roster.restart(undefined);
+    const answer = isOwn
+      ? moduleAnswer(name)
+      : { state: 'error', payload: { message: 'script is not running' } };
     options.respond(channelId, JSON.stringify({ id, ...answer }));
   };
 }

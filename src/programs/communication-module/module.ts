@@ -2,7 +2,7 @@
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { MODULE_CHANNEL } from '../../protocol/module.ts';
+import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
 import { createCalls } from './calls.ts';
 import { createCommands } from './commands.ts';
 import { createContentLibrary } from './content-library.ts';
@@ -60,7 +60,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     clock,
     limits: limits.module,
     run: options.run,
-    offers: ['modbus', 'http', ...Object.keys(ports).map((name) => `port:${name}`)],
+    offers: moduleOffers(Object.keys(ports)),
     send: (text) => link.send(MODULE_CHANNEL, 'module', text),
     ...gatewayEvents(roster, log, {
       say: (message) => conversation.say(message),

@@ -2,7 +2,12 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { MODULE_CHANNEL } from '../../protocol/module.ts';
+import {
+  MODULE_CHANNEL,
+  MODULE_INTERVALS,
+  moduleProperties,
+  moduleTelemetry,
+} from '../../protocol/module.ts';
 import type { GatewayLink } from './mqtt.ts';
 import type { DeviceLogEntry } from './thread-messages.ts';
 
@@ -16,9 +21,6 @@ export interface Voice {
   introduce(): void;
   stop(): void;
 }
-
-const HEARTBEAT_MS = 1_000;
-const PROPERTIES_MS = 30_000;
 
 export function createVoice(options: {
   link: Pick<GatewayLink, 'send' | 'keep'>;
@@ -43,25 +45,16 @@ export function createVoice(options: {
 
   function beat(): void {
     options.onPulse();
-    const { running, failed } = options.counts();
-    const text = JSON.stringify({
-      timestamp: epochS(),
-      alerts: null,
-      status: 'ok',
-      scripts_running: running,
-      scripts_failed: failed,
-    });
-    link.send(MODULE_CHANNEL, 'telemetry', text, 0);
+    link.send(MODULE_CHANNEL, 'telemetry', JSON.stringify(moduleTelemetry(epochS(), options.counts())), 0);
   }
 
   function introduce(): void {
-    const text = JSON.stringify({ timestamp: epochS(), virtual: true, lua_api_ver: 3 });
-    link.send(MODULE_CHANNEL, 'properties', text);
+    link.send(MODULE_CHANNEL, 'properties', JSON.stringify(moduleProperties(epochS())));
   }
 
   const timers: Timer[] = [
-    clock.setRepeating(HEARTBEAT_MS, beat),
-    clock.setRepeating(PROPERTIES_MS, introduce),
+    clock.setRepeating(MODULE_INTERVALS.telemetryMs, beat),
+    clock.setRepeating(MODULE_INTERVALS.propertiesMs, introduce),
   ];
 
   return {

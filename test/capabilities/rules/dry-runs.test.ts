@@ -64,9 +64,26 @@ describe('a dry run is refused', () => {
     assert.deepEqual(told, ['dry run a']);
   });
 
-  test('while the sandbox starts, and while another one is going on', async (t) => {
+  test('when the sandbox does not start in time, and begins with it when it does', async (t) => {
     const site = await startSandbox(t);
-    await assert.rejects(begin(site), refused('unavailable'));
+    const late = assert.rejects(begin(site), refused('unavailable'));
+    assert.equal(site.program.isReleased, false);
+    await site.clock.advance(LIMITS.processes.helloMs);
+    await late;
+    assert.equal(site.program.isReleased, true);
+    const inTime = begin(site);
+    site.program.hello();
+    site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
+    await inTime;
+    assert.deepEqual(
+      site.program.of('dry_run').map(({ dryRun }) => dryRun),
+      [2],
+    );
+    assert.equal(site.program.isReleased, true);
+  });
+
+  test('while another one is going on', async (t) => {
+    const site = await startSandbox(t);
     site.program.hello();
     const first = begin(site);
     await assert.rejects(begin(site), refused('dry_run_active'));

@@ -53,7 +53,6 @@ export async function startSandbox(
     onEnded: () => void endedCount++,
   });
   site.rules.remove([site.rule.id]);
-  sandbox.start();
   site.rules.start(sandbox);
   t.after(() => sandbox.stop());
   return Object.assign(site, {

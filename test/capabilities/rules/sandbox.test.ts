@@ -32,6 +32,7 @@ describe('the sandbox', () => {
 
   test('gets its settings anew with each life, and the site as it is when it says hello', async (t) => {
     const site = await startSandbox(t);
+    site.rules.create(newRule('a'));
     assert.deepEqual(site.program.settings, {
       site: { timeZone: 'Europe/Berlin', location: { latitude: 52.5, longitude: 13.4 } },
       log: { level: 'info', format: 'json' },
@@ -112,6 +113,42 @@ describe('the sandbox', () => {
     say('too late');
     await site.clock.advance(1_000);
     assert.deepEqual(site.messages(rule), []);
+  });
+});
+
+describe('the process of the sandbox', () => {
+  test('is started with the first rule that shall run, and not before', async (t) => {
+    const site = await startSandbox(t);
+    const rule = site.rules.create(newRule('a', { disabled: true }));
+    assert.equal(site.program.state, 'stopped');
+    site.rules.setDisabled([rule.id], false);
+    assert.deepEqual([site.program.state, site.program.isReleased], ['starting', false]);
+  });
+
+  test('is let go with the last one, and kept when there is another one at once', async (t) => {
+    const site = await startSandbox(t);
+    const [first, second] = [site.rules.create(newRule('a')), site.rules.create(newRule('b'))];
+    site.program.hello();
+    site.rules.remove([first.id]);
+    assert.equal(site.program.isReleased, false);
+    site.rules.suspend();
+    assert.equal(site.program.isReleased, true);
+    site.rules.resume();
+    assert.equal(site.program.isReleased, false);
+    site.rules.remove([second.id]);
+    assert.equal(site.program.isReleased, true);
+  });
+
+  test('that ended because nothing was to run is no failure', async (t) => {
+    const site = await startSandbox(t);
+    const rule = site.rules.create(newRule('a'));
+    site.program.hello();
+    site.rules.remove([rule.id]);
+    site.program.rest();
+    assert.equal(site.ends(), 0);
+    site.rules.create(newRule('b'));
+    site.program.hello();
+    assert.deepEqual(namesOf(site).slice(-2), ['site', 'start b']);
   });
 });
 

@@ -15,9 +15,13 @@ export interface StandInProgram {
   told: ToSandbox[];
   /** Messages that it takes before it stops reading. */
   room: number;
+  /** Nobody needs it now. */
+  isReleased: boolean;
   readonly state: ProgramState;
   readonly settings: SandboxSettings;
-  /** It says hello. */
+  /** It ends because nobody needs it. */
+  rest(): void;
+  /** It says hello, started or not. */
   hello(): void;
   say(message: FromSandbox): void;
   /** It is gone; the next one is being started. */
@@ -38,6 +42,10 @@ export function createStandInProgram(): StandInProgram {
     state = 'starting';
     settings = options?.settings();
   };
+  const end = (): void => {
+    state = 'stopped';
+    options?.onEnded?.({ reason: 'stopped', wasAsked: true, ranMs: 0, errorOutput: '' });
+  };
   const wake = (): void => {
     const awake = waiting;
     waiting = [];
@@ -46,6 +54,7 @@ export function createStandInProgram(): StandInProgram {
   const program: StandInProgram = {
     told: [],
     room: Number.POSITIVE_INFINITY,
+    isReleased: true,
     get state() {
       return state;
     },
@@ -56,11 +65,12 @@ export function createStandInProgram(): StandInProgram {
       program: (given) => {
         options = given;
         return {
-          start: begin,
-          stop: async () => {
-            state = 'stopped';
-            options?.onEnded?.({ reason: 'stopped', wasAsked: true, ranMs: 0, errorOutput: '' });
+          start: () => {
+            program.isReleased = false;
+            if (state === 'stopped') begin();
           },
+          release: () => void (program.isReleased = true),
+          stop: async () => end(),
           send: (payload) => {
             if (state !== 'running' || program.room === 0) return false;
             program.room--;
@@ -77,7 +87,9 @@ export function createStandInProgram(): StandInProgram {
         };
       },
     },
+    rest: end,
     hello: () => {
+      if (state === 'stopped') begin();
       state = 'running';
       options?.onRunning?.();
     },

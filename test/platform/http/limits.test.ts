@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { until } from '../../support/until.ts';
-import { ask, firstError, parseAnswer, raw, serve } from './support.ts';
+import { ask, firstError, parseAnswer, raw, type RawSocket, serve } from './support.ts';
 
 const MIB = 1_048_576;
 
@@ -154,10 +154,21 @@ describe('headers', () => {
   });
 });
 
+const TOKEN = 'Host: a\r\nX-Service-Auth-Token: owner\r\n';
+const WAIT = `POST /v3/wait HTTP/1.1\r\n${TOKEN}Content-Length: 0\r\n\r\n`;
+const THING = `GET /v3/things/slug HTTP/1.1\r\n${TOKEN}\r\n`;
+
+/** A connection kept alive after one good answer. */
+async function loggedIn(t: TestContext, port: number, token = 'owner'): Promise<RawSocket> {
+  const opened = await raw(t, port, THING.replace('owner', token));
+  await until(() => opened.received().includes('"thing"'));
+  return opened;
+}
+
 describe('connections', () => {
   test('beyond the number of one address are closed and counted; closing one makes room', async (t) => {
     const { port, metrics, origin } = await serve(t, { http: { connectionsPerAddress: 2 } });
-    const held = [await raw(t, port, ''), await raw(t, port, '')];
+    const held = [await loggedIn(t, port), await loggedIn(t, port)];
     const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.equal(await refused.closed, '');
     assert.match(await metrics.text(), /^gateway_http_connections_refused_total 1$/m);
@@ -178,9 +189,58 @@ describe('connections', () => {
 
   test('beyond the number in all are closed', async (t) => {
     const { port } = await serve(t, { http: { connections: 1 } });
-    await raw(t, port, '');
+    await loggedIn(t, port);
     const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.equal(await refused.closed, '');
+  });
+
+  test('without a token give way to the next, the oldest first; who logged in stays', async (t) => {
+    const { port, metrics } = await serve(t, { http: { connectionsPerAddress: 3 } });
+    const insider = await loggedIn(t, port);
+    const [oldest, younger] = [await raw(t, port, ''), await raw(t, port, '')];
+    const next = await loggedIn(t, port);
+    await oldest.closed;
+    await raw(t, port, '');
+    await younger.closed;
+    assert.match(await metrics.text(), /^gateway_http_connections_gave_way_total 2$/m);
+    assert.deepEqual([insider.socket.destroyed, next.socket.destroyed], [false, false]);
+  });
+
+  test('beyond the share of a token give way like those without one', async (t) => {
+    const { port, origin } = await serve(t, {
+      http: { connections: 3, connectionsPerAddress: 3, connectionsPerIdentity: 1 },
+    });
+    const [kept, beyond] = [await loggedIn(t, port), await loggedIn(t, port)];
+    await loggedIn(t, port, 'user');
+    assert.equal((await ask(origin, 'GET', '/v3/things/slug')).status, 200);
+    await beyond.closed;
+    assert.equal(kept.socket.destroyed, false);
+  });
+
+  test('with more requests sent ahead than the limit are closed, and nothing more is done for them', async (t) => {
+    const { port, metrics, calls, release, origin } = await serve(t, { http: { pipelinedRequests: 3 } });
+    const held = await raw(t, port, `${WAIT}${THING.repeat(3)}`);
+    await until(() => calls.length === 1);
+    held.socket.write(THING);
+    assert.equal(await held.closed, '');
+    release();
+    assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
+    assert.equal((await ask(origin, 'GET', '/v3/things/slug')).status, 200);
+    assert.deepEqual(
+      calls.map(({ params }) => params),
+      [{}, { thing_id: 'id' }],
+    );
+  });
+
+  test('have one request in hand at a time; those sent ahead of a connection that ends are forgotten', async (t) => {
+    const { port, calls, release, origin } = await serve(t);
+    const held = await raw(t, port, `${WAIT}${THING}${THING}`);
+    await until(() => calls.length === 1);
+    held.socket.resetAndDestroy();
+    await until(() => calls[0]?.signal.aborted ?? false);
+    release();
+    assert.equal((await ask(origin, 'GET', '/v3/things/slug')).status, 200);
+    assert.equal(calls.length, 2);
   });
 
   test('on which nothing moves are closed, not those that take their time', async (t) => {

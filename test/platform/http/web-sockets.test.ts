@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { until } from '../../support/until.ts';
-import { type Answer, parseAnswer, raw, type Served, serve } from './support.ts';
+import { type Answer, firstError, parseAnswer, raw, type Served, serve } from './support.ts';
 
 const FEED = '/v3/things/slug/feed';
 const HANDSHAKE = {
@@ -115,6 +115,17 @@ describe('an upgrade is refused before it happens (11), with status and envelope
     webSocket.close();
     await until(() => served.http.streamCount === 1);
     await open(t, served);
+  });
+
+  test('beyond the share of its token or its address, while others go on', async (t) => {
+    const served = await serve(t, { webSocket: { connectionsPerIdentity: 1, connectionsPerAddress: 2 } });
+    await open(t, served);
+    const ofToken = await refusal(t, served, FEED);
+    assert.equal(firstError(ofToken)?.message, 'Too many WebSockets of this token are open.');
+    assert.equal(`${ofToken.status} ${ofToken.headers.get('retry-after')}`, '429 10');
+    await open(t, served, FEED, { 'X-Service-Auth-Token': 'user' });
+    const ofAddress = await refusal(t, served, FEED, { 'X-Service-Auth-Token': 'installer' });
+    assert.equal(firstError(ofAddress)?.message, 'Too many WebSockets of this address are open.');
   });
 
   test('beyond the rate of its token', async (t) => {

@@ -1,7 +1,6 @@
 /** How many connections may be open and how fast they may come (mqtt-device-protocol.md section 12). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createDoor, type Full } from '../../../src/platform/mqtt/door.ts';
 import { CONNACK_ACCEPTED, connectBytes } from '../../support/mqtt-bytes.ts';
 import { login, metric, startTestBroker, turns } from '../../support/mqtt.ts';
 
@@ -76,33 +75,4 @@ describe('connections that come too fast', () => {
     assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
     await b.raw(ONE).closed();
   });
-});
-
-test('a door counts each guest once, whoever leaves twice or gives way', () => {
-  const gone: [number, Full][] = [];
-  const door = createDoor<number>({ connections: 3, connectionsPerAddress: 2 }, (...way) => gone.push(way));
-  const enter = (guest: number, address: string): Full | undefined => door.enter(address, () => guest);
-  assert.equal(enter(1, ONE), undefined);
-  assert.equal(enter(2, ONE), undefined);
-  door.settle(1);
-  assert.equal(enter(3, ONE), undefined);
-  door.leave(2);
-  door.settle(2);
-  door.settle(3);
-  assert.equal(enter(4, ONE), 'address_connections');
-  assert.equal(enter(5, OTHER), undefined);
-  assert.equal(enter(6, '10.0.0.3'), undefined);
-  door.settle(6);
-  assert.equal(enter(7, OTHER), 'connections');
-  door.leave(1);
-  door.leave(1);
-  assert.equal(enter(8, ONE), undefined);
-  assert.deepEqual(gone, [
-    [2, 'address_connections'],
-    [5, 'connections'],
-  ]);
-  assert.deepEqual(
-    [...door.guests()].sort((a, b) => a - b),
-    [3, 6, 8],
-  );
 });

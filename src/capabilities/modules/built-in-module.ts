@@ -1,0 +1,122 @@
+/**
+ * The gateway's own communication module. Its process runs while it carries a device, and some time longer. While it
+ * carries none, the process rests and the gateway says for the module what it would say itself: that it is there,
+ * ready, and has no script. It starts before the first device is told anything.
+ *
+ *   resting ─first device─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
+ */
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { Exit, Program } from '../../platform/processes/index.ts';
+import {
+  MODULE_INTERVALS,
+  MODULE_PROTOCOL,
+  MODULE_SUBJECT,
+  moduleAnswer,
+  moduleOffers,
+  moduleProperties,
+  moduleTelemetry,
+} from '../../protocol/module.ts';
+import type { CommandRequest, ConnectivityService, Spokesman } from '../connectivity/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+
+export interface BuiltInModuleOptions {
+  clock: Clock;
+  devices: Pick<Devices, 'all' | 'events'>;
+  connectivity: Pick<ConnectivityService, 'speakFor'>;
+  /** The module's own device. */
+  module: () => Device;
+  /** Names of the serial ports that it has. */
+  portNames: readonly string[];
+  /** Its process, not started. */
+  program: (on: { onEnded: (exit: Exit) => void }) => Pick<Program, 'start' | 'release' | 'state'>;
+  /** The process ended unasked. */
+  onEnded: () => void;
+}
+
+/** Of the run in its hello; it has none while it rests. */
+const RESTING = 'resting';
+
+export class BuiltInModule {
+  readonly #options: BuiltInModuleOptions;
+  readonly #program: ReturnType<BuiltInModuleOptions['program']>;
+  readonly #unsubscribe: (() => void)[];
+  #spokesman: Spokesman | undefined;
+  #timers: Timer[] = [];
+  #isStopped = false;
+
+  constructor(options: BuiltInModuleOptions) {
+    this.#options = options;
+    this.#program = options.program({
+      onEnded: ({ wasAsked }) => {
+        if (wasAsked) this.#demand();
+        else options.onEnded();
+      },
+    });
+    const { events } = options.devices;
+    const owner = 'built-in module';
+    this.#unsubscribe = [
+      events.on('device_created', owner, () => this.#demand()),
+      events.on('device_deleted', owner, () => this.#demand()),
+    ];
+  }
+
+  /** Starts its process, or speaks for it. */
+  start(): void {
+    this.#demand();
+  }
+
+  /** Says nothing any more. Its process is its owner's to stop. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const end of this.#unsubscribe) end();
+    this.#fallSilent();
+  }
+
+  #demand(): void {
+    if (this.#isStopped) return;
+    const { id } = this.#options.module();
+    if (this.#options.devices.all().some(({ communication }) => communication.upstreamId === id)) {
+      // Its own session follows within the grace period that every client has.
+      this.#fallSilent();
+      this.#program.start();
+    } else if (this.#program.state === 'stopped') this.#speak();
+    else this.#program.release();
+  }
+
+  #speak(): void {
+    if (this.#spokesman) return;
+    const { clock, connectivity, module, portNames } = this.#options;
+    const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
+    const spokesman = connectivity.speakFor(module(), (request) => this.#obey(request));
+    const tellProperties = (): void => spokesman.tell('v1/register', moduleProperties(epochS()));
+    this.#spokesman = spokesman;
+    spokesman.tell(MODULE_SUBJECT, {
+      type: 'hello',
+      version: MODULE_PROTOCOL.version,
+      run: RESTING,
+      offers: moduleOffers(portNames),
+    });
+    tellProperties();
+    this.#timers = [
+      clock.setRepeating(MODULE_INTERVALS.telemetryMs, () =>
+        spokesman.tell('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0 })),
+      ),
+      clock.setRepeating(MODULE_INTERVALS.propertiesMs, tellProperties),
+    ];
+  }
+
+  /** It has no script, so there is nothing to do. */
+  #obey({ id, name }: CommandRequest): void {
+    const answer = this.#options.clock.setTimer(0, () =>
+      this.#spokesman?.tell('v1/command/responses', { id, ...moduleAnswer(name) }),
+    );
+    this.#timers.push(answer);
+  }
+
+  #fallSilent(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers = [];
+    this.#spokesman?.close();
+    this.#spokesman = undefined;
+  }
+}

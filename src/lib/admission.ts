@@ -1,0 +1,114 @@
+/**
+ * Who may be connected at once. Whoever has not shown yet who he is gives way to the next when there is no room,
+ * the oldest first: who only holds places cannot keep out those who come and log in at once.
+ */
+import { addressKey } from './address.ts';
+
+/** Label of the metric for what was full. */
+export type Full = 'connections' | 'address_connections';
+
+export interface AdmissionLimits {
+  connections: number;
+  connectionsPerAddress: number;
+  /** Of one identity; more of it count as unauthenticated ones. Default: any number. */
+  connectionsPerIdentity?: number;
+}
+
+interface Entry {
+  address: string;
+  identity: string | undefined;
+}
+
+interface Origin<Connection> {
+  count: number;
+  unauthenticated: Set<Connection>;
+}
+
+export class Admission<Connection> {
+  readonly #limits: AdmissionLimits;
+  readonly #giveWay: (connection: Connection, limit: Full) => void;
+  readonly #entries = new Map<Connection, Entry>();
+  readonly #origins = new Map<string, Origin<Connection>>();
+  readonly #perIdentity = new Map<string, number>();
+  readonly #unauthenticated = new Set<Connection>();
+
+  /** @param giveWay told who has to go; he is not counted any more */
+  constructor(limits: AdmissionLimits, giveWay: (connection: Connection, limit: Full) => void) {
+    this.#limits = limits;
+    this.#giveWay = giveWay;
+  }
+
+  /**
+   * Lets one in, unauthenticated; another one such may be sent away for it. Answers what is full, if anything; else
+   * `open` is asked for the connection.
+   */
+  admit(remoteAddress: string | undefined, open: () => Connection): Full | undefined {
+    const address = addressKey(remoteAddress);
+    const known = this.#origins.get(address);
+    if (known && known.count >= this.#limits.connectionsPerAddress) {
+      if (!this.#makeRoom(known.unauthenticated, 'address_connections')) return 'address_connections';
+    } else if (this.#entries.size >= this.#limits.connections) {
+      if (!this.#makeRoom(this.#unauthenticated, 'connections')) return 'connections';
+    }
+    // The last of its address may just have gone.
+    const origin = this.#origins.get(address) ?? { count: 0, unauthenticated: new Set<Connection>() };
+    const connection = open();
+    this.#origins.set(address, origin);
+    origin.count += 1;
+    origin.unauthenticated.add(connection);
+    this.#unauthenticated.add(connection);
+    this.#entries.set(connection, { address, identity: undefined });
+    return undefined;
+  }
+
+  /** Has shown who he is; keeps his place from now on, within the share of the identity. */
+  authenticate(connection: Connection, identity?: string): void {
+    const entry = this.#entries.get(connection);
+    if (!entry || entry.identity !== undefined) return;
+    if (identity !== undefined) {
+      const count = this.#perIdentity.get(identity) ?? 0;
+      if (count >= (this.#limits.connectionsPerIdentity ?? Number.POSITIVE_INFINITY)) return;
+      this.#perIdentity.set(identity, count + 1);
+      entry.identity = identity;
+    }
+    this.#unauthenticated.delete(connection);
+    this.#origins.get(entry.address)?.unauthenticated.delete(connection);
+  }
+
+  /** May be called twice. */
+  leave(connection: Connection): void {
+    const entry = this.#entries.get(connection);
+    if (!entry) return;
+    this.#entries.delete(connection);
+    this.#unauthenticated.delete(connection);
+    if (entry.identity !== undefined) {
+      const left = (this.#perIdentity.get(entry.identity) ?? 1) - 1;
+      if (left > 0) this.#perIdentity.set(entry.identity, left);
+      else this.#perIdentity.delete(entry.identity);
+    }
+    const origin = this.#origins.get(entry.address);
+    if (!origin) return;
+    origin.unauthenticated.delete(connection);
+    origin.count -= 1;
+    if (origin.count === 0) this.#origins.delete(entry.address);
+  }
+
+  /** All that are in. */
+  connections(): Iterable<Connection> {
+    return this.#entries.keys();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** False when there is nobody who can go. */
+  #makeRoom(candidates: ReadonlySet<Connection>, limit: Full): boolean {
+    for (const oldest of candidates) {
+      this.leave(oldest);
+      this.#giveWay(oldest, limit);
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * One rate for each of many callers, by whatever names them: an address, a token. The caller hands in monotonic
+ * milliseconds. A name that was silent until its bucket was full again is forgotten.
+ */
+import { createTokenBucket, type TokenBucket } from './token-bucket.ts';
+
+/** Names between two looks for those that are as good as new. */
+const KEYS_BETWEEN_SWEEPS = 1_000;
+
+export class Rates {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #known = new Map<string, { bucket: TokenBucket; lastMs: number }>();
+  #sweepAt = KEYS_BETWEEN_SWEEPS;
+
+  /** `burst` at once, `perSecond` sustained. */
+  constructor(limits: { perSecond: number; burst: number }) {
+    this.#perSecond = limits.perSecond;
+    this.#burst = limits.burst;
+  }
+
+  /** Counts one more; answers 0, or, when there were too many, the milliseconds until the next may come. */
+  take(key: string, nowMs: number): number {
+    if (this.#known.size >= this.#sweepAt) this.#sweep(nowMs);
+    let entry = this.#known.get(key);
+    if (!entry) {
+      entry = { bucket: createTokenBucket(this.#perSecond, this.#burst, nowMs), lastMs: nowMs };
+      this.#known.set(key, entry);
+    }
+    entry.lastMs = nowMs;
+    return entry.bucket.take(nowMs) ? 0 : entry.bucket.waitMs(nowMs);
+  }
+
+  #sweep(nowMs: number): void {
+    const refilledMs = (this.#burst / this.#perSecond) * 1_000;
+    for (const [key, { lastMs }] of this.#known) if (nowMs - lastMs >= refilledMs) this.#known.delete(key);
+    this.#sweepAt = this.#known.size + KEYS_BETWEEN_SWEEPS;
+  }
+}
