@@ -153,6 +153,8 @@ export const LIMITS = {
     problems: 200,
     /** G: values of one YAML file with every alias expanded; the largest published manifest has about 5 000. */
     manifestNodes: 200_000,
+    /** M: words, marks and blanks of one YAML file, some eight to a value; so many take 1.5 s. */
+    manifestTokens: 300_000,
     /** G: nesting of YAML and JSON Schema values; published manifests reach 8. */
     manifestDepth: 64,
     /** G: one profile file; the largest of ours has 1 KiB. */
@@ -166,9 +168,13 @@ export const LIMITS = {
     cleaningIntervalMs: 86_400_000,
     /** M: a large blueprint (400 attributes, 30 Lua files) takes 0.13 s and 36 MiB on a desktop core. */
     compileTimeoutMs: 30_000,
-    compileHeapBytes: 256 * 1_048_576,
-    /** G: uploads that wait for the compiling thread. */
+    compileHeapBytes: 128 * 1_048_576,
+    /** G: uploads that wait for the compiling thread, and as many again that are only judged. */
     compileWaiting: 8,
+    /** M: judging alone takes no longer: an upload waits for it. */
+    validateTimeoutMs: 5_000,
+    /** G: of the compiling thread, for one token, and for all callers without one together. */
+    validateWorkMsPerMinute: 10_000,
     compileIdleMs: 30_000,
   },
   deviceConfiguration: {

@@ -21,6 +21,21 @@ export class Rates {
 
   /** Counts one more; answers 0, or, when there were too many, the milliseconds until the next may come. */
   take(key: string, nowMs: number): number {
+    const bucket = this.#bucketOf(key, nowMs);
+    return bucket.take(nowMs) ? 0 : bucket.waitMs(nowMs);
+  }
+
+  /** Milliseconds until the key has paid what it spent on credit; 0 when it owes nothing. */
+  owed(key: string, nowMs: number): number {
+    return this.#bucketOf(key, nowMs).waitMs(nowMs);
+  }
+
+  /** Work that is known only once it was done: taken even on credit. */
+  spend(key: string, nowMs: number, tokens: number): void {
+    this.#bucketOf(key, nowMs).spend(nowMs, tokens);
+  }
+
+  #bucketOf(key: string, nowMs: number): TokenBucket {
     if (this.#known.size >= this.#sweepAt) this.#sweep(nowMs);
     let entry = this.#known.get(key);
     if (!entry) {
@@ -28,7 +43,7 @@ export class Rates {
       this.#known.set(key, entry);
     }
     entry.lastMs = nowMs;
-    return entry.bucket.take(nowMs) ? 0 : entry.bucket.waitMs(nowMs);
+    return entry.bucket;
   }
 
   #sweep(nowMs: number): void {

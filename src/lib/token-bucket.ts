@@ -5,6 +5,8 @@
 export interface TokenBucket {
   /** Takes one token; false when there is none. */
   take(nowMs: number): boolean;
+  /** Takes as many, on credit if need be. */
+  spend(nowMs: number, count: number): void;
   /** Milliseconds until there is one, 0 when there is. */
   waitMs(nowMs: number): number;
 }
@@ -22,6 +24,10 @@ export function createTokenBucket(perSecond: number, burst: number, nowMs: numbe
       if (tokens < 1) return false;
       tokens -= 1;
       return true;
+    },
+    spend: (atMs, count) => {
+      fill(atMs);
+      tokens -= count;
     },
     waitMs: (atMs) => {
       fill(atMs);

@@ -6,7 +6,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { programEntry } from '../../platform/processes/index.ts';
-import { createTaskWorker, TaskFailure } from '../../platform/workers/index.ts';
+import { createTaskWorker, TaskFailure, type TaskTerms } from '../../platform/workers/index.ts';
 import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import type { Profile } from './profiles/catalogue.ts';
 
@@ -18,7 +18,7 @@ export interface CompileTask {
 }
 
 export interface BlueprintCompiler {
-  compile(task: CompileTask): Promise<CompiledBlueprint>;
+  compile(task: CompileTask, terms?: TaskTerms): Promise<CompiledBlueprint>;
   stop(): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ export function createWorkerCompiler(options: { clock: Clock; log: Log }): Bluep
     ...options,
   });
   return {
-    async compile(task) {
+    async compile(task, terms) {
       try {
-        return await worker.run(task);
+        return await worker.run(task, terms);
       } catch (error) {
         const isTooMuch =
           error instanceof TaskFailure && (error.reason === 'timeout' || error.reason === 'out_of_memory');

@@ -104,7 +104,9 @@ function uploadRoutes(service: BlueprintService): Route[] {
       bodyBytes: UPLOAD_BYTES,
       errors: ['400 invalid_body'],
       handle: async (call) => {
-        const problems = await service.validate(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes));
+        const zip = await readUpload(call, FIELD, LIMITS.http.zipBodyBytes);
+        // Whoever has no token shares with all others without one.
+        const problems = await service.validate(zip, call.principal.rateKey);
         return problems.length === 0 ? {} : { validation_errors: problems };
       },
     }),

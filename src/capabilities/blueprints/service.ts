@@ -1,10 +1,12 @@
 /** The use cases of blueprints and device profiles. */
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, invalidBody, notFound, type Problem } from '../../lib/errors.ts';
+import { errorOfProblems, GatewayError, invalidBody, notFound, type Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { Rates } from '../../lib/rates.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
+import type { TaskTerms } from '../../platform/workers/index.ts';
 import { builtInFiles, builtInFingerprint, loadBuiltInBlueprints } from './built-in.ts';
 import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import { createWorkerCompiler, type BlueprintCompiler } from './compile-worker.ts';
@@ -51,7 +53,11 @@ export interface BlueprintService extends Blueprints {
   /** Blueprints by id, built-in ones too, and how many there are in all. */
   list(limit: number, offset: number): { blueprints: ListedBlueprint[]; totalCount: number };
   /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
-  validate(zip: Uint8Array): Promise<string[]>;
+  /**
+   * The work that `caller`, a key of a share, may cause is bounded, and uploads go first.
+   * @throws GatewayError too_many_requests (429) when the caller has used his share up
+   */
+  validate(zip: Uint8Array, caller?: string): Promise<string[]>;
   /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
   upload(zip: Uint8Array): Promise<UploadedBlueprint>;
   /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
@@ -76,6 +82,11 @@ class Service implements BlueprintService {
   readonly #manifests = new Map<string, CompiledManifest>();
   readonly profiles: ProfileLibrary;
   readonly #compiler: BlueprintCompiler;
+  /** Milliseconds of the compiling thread per caller. */
+  readonly #validations = new Rates({
+    perSecond: LIMITS.blueprints.validateWorkMsPerMinute / 60,
+    burst: LIMITS.blueprints.validateWorkMsPerMinute,
+  });
   #cleaning: Timer | undefined;
 
   constructor(options: BlueprintOptions) {
@@ -147,8 +158,22 @@ class Service implements BlueprintService {
     return { blueprints: this.#store.list(limit, offset), totalCount: this.#store.count() };
   }
 
-  async validate(zip: Uint8Array): Promise<string[]> {
-    return (await this.#compile(zip)).problems ?? [];
+  async validate(zip: Uint8Array, caller?: string): Promise<string[]> {
+    if (caller === undefined) return (await this.#compile(zip)).problems ?? [];
+    const { clock } = this.#options;
+    const waitMs = this.#validations.owed(caller, clock.monotonicMs());
+    if (waitMs > 0)
+      throw new GatewayError(
+        'rate_limited',
+        [{ code: 'too_many_requests', message: 'Judging your uploads took too long; wait for Retry-After.' }],
+        { retryAfterS: Math.ceil(waitMs / 1_000) },
+      );
+    const compiled = await this.#compile(zip, {
+      givesWay: true,
+      timeoutMs: LIMITS.blueprints.validateTimeoutMs,
+      onWork: (durationMs) => this.#validations.spend(caller, clock.monotonicMs(), durationMs),
+    });
+    return compiled.problems ?? [];
   }
 
   async upload(zip: Uint8Array): Promise<UploadedBlueprint> {
@@ -218,12 +243,15 @@ class Service implements BlueprintService {
     await this.#compiler.stop();
   }
 
-  async #compile(zip: Uint8Array): Promise<CompiledBlueprint> {
-    const compiled = await this.#compiler.compile({
-      zip,
-      profiles: this.profiles.uploaded,
-      checks: this.#options.checks ?? 'STRICT',
-    });
+  async #compile(zip: Uint8Array, terms?: TaskTerms): Promise<CompiledBlueprint> {
+    const compiled = await this.#compiler.compile(
+      {
+        zip,
+        profiles: this.profiles.uploaded,
+        checks: this.#options.checks ?? 'STRICT',
+      },
+      terms,
+    );
     if (!compiled.isZip) throw invalidBody('data', compiled.problems.join('; '));
     return compiled;
   }

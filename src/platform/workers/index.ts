@@ -1,2 +1,8 @@
-export { createTaskWorker, TaskFailure, type TaskWorker, type TaskWorkerOptions } from './task-worker.ts';
+export {
+  createTaskWorker,
+  TaskFailure,
+  type TaskTerms,
+  type TaskWorker,
+  type TaskWorkerOptions,
+} from './task-worker.ts';
 export { serveTasks } from './serve.ts';

@@ -1,7 +1,7 @@
 /**
  * Work that may take long or much memory, in a thread of its own: the event loop goes on, and a task that
  * exceeds its time or memory ends with its thread, not with the program. One task at a time, others wait in
- * order; the thread starts with the first task and ends when none has come for a while.
+ * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
  */
 import { Worker } from 'node:worker_threads';
 import { GatewayError } from '../../lib/errors.ts';
@@ -15,7 +15,7 @@ export interface TaskWorkerOptions {
   timeoutMs: number;
   /** Largest heap of the thread. */
   heapBytes: number;
-  /** Tasks that wait at most; one more is refused. */
+  /** Tasks that wait at most, of those that give way as many again; one more is refused. */
   waiting: number;
   /** An idle thread ends after this. */
   idleMs: number;
@@ -23,12 +23,21 @@ export interface TaskWorkerOptions {
   log: Log;
 }
 
+export interface TaskTerms {
+  /** Begins when no other task waits. */
+  givesWay?: boolean;
+  /** Default: that of the worker. */
+  timeoutMs?: number;
+  /** Told, however the task ended, how long the thread was busy with it. */
+  onWork?: (durationMs: number) => void;
+}
+
 export interface TaskWorker<Input, Output> {
   /**
    * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails; GatewayError
    * unavailable when too many tasks wait
    */
-  run(input: Input): Promise<Output>;
+  run(input: Input, terms?: TaskTerms): Promise<Output>;
   /** Ends the thread; tasks in hand fail. */
   stop(): Promise<void>;
 }
@@ -54,6 +63,7 @@ export type Answer<Output> =
 
 interface Task<Input, Output> {
   input: Input;
+  terms: TaskTerms;
   resolve: (output: Output) => void;
   reject: (failure: TaskFailure) => void;
 }
@@ -68,7 +78,9 @@ export function createTaskWorker<Input, Output>(options: TaskWorkerOptions): Tas
 class Tasks<Input, Output> implements TaskWorker<Input, Output> {
   readonly #options: TaskWorkerOptions;
   readonly #waiting: Task<Input, Output>[] = [];
-  #current: (Task<Input, Output> & { number: number; timer: Timer }) | undefined;
+  /** Those that give way. */
+  readonly #behind: Task<Input, Output>[] = [];
+  #current: (Task<Input, Output> & { number: number; timer: Timer; startedMs: number }) | undefined;
   #worker: Worker | undefined;
   #idle: Timer | undefined;
   #number = 0;
@@ -77,8 +89,9 @@ class Tasks<Input, Output> implements TaskWorker<Input, Output> {
     this.#options = options;
   }
 
-  run(input: Input): Promise<Output> {
-    if (this.#current !== undefined && this.#waiting.length >= this.#options.waiting)
+  run(input: Input, terms: TaskTerms = {}): Promise<Output> {
+    const queue = terms.givesWay === true ? this.#behind : this.#waiting;
+    if (this.#current !== undefined && queue.length >= this.#options.waiting)
       return Promise.reject(
         new GatewayError(
           'unavailable',
@@ -87,33 +100,35 @@ class Tasks<Input, Output> implements TaskWorker<Input, Output> {
         ),
       );
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, resolve, reject });
+      queue.push({ input, terms, resolve, reject });
       this.#next();
     });
   }
 
   async stop(): Promise<void> {
     const worker = this.#worker;
-    for (const task of this.#waiting.splice(0)) task.reject(new TaskFailure('stopped', 'stopped'));
+    for (const task of [...this.#waiting.splice(0), ...this.#behind.splice(0)])
+      task.reject(new TaskFailure('stopped', 'stopped'));
     this.#end(new TaskFailure('stopped', 'stopped'));
     await worker?.terminate();
   }
 
   #next(): void {
     if (this.#current !== undefined) return;
-    const task = this.#waiting.shift();
+    const task = this.#waiting.shift() ?? this.#behind.shift();
     if (task === undefined) {
       this.#rest();
       return;
     }
     this.#idle?.cancel();
     this.#idle = undefined;
-    const { clock, timeoutMs } = this.#options;
+    const { clock } = this.#options;
+    const { timeoutMs = this.#options.timeoutMs } = task.terms;
     const number = ++this.#number;
     const timer = clock.setTimer(timeoutMs, () =>
       this.#end(new TaskFailure('timeout', `took longer than ${timeoutMs / 1_000} s`)),
     );
-    this.#current = { ...task, number, timer };
+    this.#current = { ...task, number, timer, startedMs: clock.monotonicMs() };
     this.#worker ??= this.#start();
     this.#worker.postMessage({ number, input: task.input } satisfies Question<Input>);
   }
@@ -156,11 +171,16 @@ class Tasks<Input, Output> implements TaskWorker<Input, Output> {
   #answered(worker: Worker, answer: Answer<Output>): void {
     const task = this.#current;
     if (this.#worker !== worker || task === undefined || task.number !== answer.number) return;
-    task.timer.cancel();
+    this.#ended(task);
     this.#current = undefined;
     if (answer.failure === undefined) task.resolve(answer.output);
     else task.reject(new TaskFailure('failed', answer.failure));
     this.#next();
+  }
+
+  #ended({ timer, terms, startedMs }: { timer: Timer; terms: TaskTerms; startedMs: number }): void {
+    timer.cancel();
+    terms.onWork?.(this.#options.clock.monotonicMs() - startedMs);
   }
 
   /** Gives the thread up and fails the task in hand; the others get a new thread. */
@@ -171,7 +191,7 @@ class Tasks<Input, Output> implements TaskWorker<Input, Output> {
     this.#current = undefined;
     this.#idle?.cancel();
     this.#idle = undefined;
-    task?.timer.cancel();
+    if (task) this.#ended(task);
     task?.reject(failure);
     if (worker !== undefined)
       void worker.terminate().catch((error: unknown) => {

@@ -33,6 +33,11 @@ test('a manifest holds a bounded number of values, those behind aliases counted 
   assert.match(problemsOf(manifestWith(`.x:\n${keys}`))[0] ?? '', /: too many values$/);
 });
 
+test('a manifest whose every byte is a value of its own is refused before it is parsed', () => {
+  for (const unit of ['- a\n', '-\n', '#\n', '\n', '- &a b\n- *a\n', '- !x a\n', '[a: b: ', ']', '---\n'])
+    assert.deepEqual(problemsOf(unit.repeat(manifestBytes / unit.length)), ['manifest.yml: too many values']);
+});
+
 test('a manifest is nested to a bounded depth', () => {
   const nested = (depth: number): string => manifestWith(`.x: ${'['.repeat(depth)}${']'.repeat(depth)}\n`);
   assert.deepEqual(problemsOf(nested(manifestDepth)), []);

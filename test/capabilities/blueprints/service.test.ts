@@ -65,6 +65,21 @@ describe('upload', () => {
     assert.deepEqual(rows, { n: 0 });
   });
 
+  test('is possible while judging alone has used its share of the thread up', async (t) => {
+    const { validateWorkMsPerMinute } = LIMITS.blueprints;
+    const { blueprints, clock } = startBlueprints(t, 'STRICT', validateWorkMsPerMinute * 1.1);
+    const zip = await zipOf({ 'manifest.yml': manifestWith('') });
+    assert.deepEqual(await blueprints.validate(zip, 'anonymous'), []);
+    await assert.rejects(blueprints.validate(zip, 'anonymous'), {
+      code: 'too_many_requests',
+      retryAfterS: 7,
+    });
+    assert.deepEqual(await blueprints.validate(zip, 'a token'), []);
+    assert.ok(await blueprints.upload(zip));
+    await clock.advance(7_000);
+    assert.deepEqual(await blueprints.validate(zip, 'anonymous'), []);
+  });
+
   test('names a missing manifest', async (t) => {
     const { blueprints } = startBlueprints(t);
     assert.deepEqual(await blueprints.validate(await zipOf({ 'other.yml': '' })), [

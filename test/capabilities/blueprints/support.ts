@@ -16,6 +16,7 @@ import {
 } from '../../../src/capabilities/blueprints/index.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { openDatabase, type Database } from '../../../src/platform/sqlite/index.ts';
+import type { TaskTerms } from '../../../src/platform/workers/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder, type LogLine } from '../../support/workspace.ts';
 
@@ -28,7 +29,12 @@ export interface BlueprintSetup {
   restart: () => BlueprintService;
 }
 
-export function startBlueprints(test: Pick<TestContext, 'after'>, checks?: BlueprintChecks): BlueprintSetup {
+/** @param workMs what the thread says that every blueprint took */
+export function startBlueprints(
+  test: Pick<TestContext, 'after'>,
+  checks?: BlueprintChecks,
+  workMs = 0,
+): BlueprintSetup {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const database = openDatabase({
@@ -40,7 +46,10 @@ export function startBlueprints(test: Pick<TestContext, 'after'>, checks?: Bluep
   test.after(() => database.close());
   // Without the thread: the same work, and each test starts faster.
   const compiler = {
-    compile: ({ zip, profiles, checks }: CompileTask) => compileArchive(zip, catalogueOf(profiles), checks),
+    compile: ({ zip, profiles, checks }: CompileTask, terms: TaskTerms = {}) => {
+      terms.onWork?.(workMs);
+      return compileArchive(zip, catalogueOf(profiles), checks);
+    },
     stop: () => Promise.resolve(),
   };
   const restart = (): BlueprintService => {

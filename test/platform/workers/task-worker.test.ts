@@ -39,6 +39,32 @@ test('a task beyond the waiting ones is refused', async (t) => {
   assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
 });
 
+test('tasks that give way wait behind all others, in a queue of their own', async (t) => {
+  const { worker } = start(t);
+  const order: string[] = [];
+  const run = async (value: string, givesWay: boolean): Promise<void> => {
+    await worker.run({ kind: 'echo', value }, { givesWay });
+    order.push(value);
+  };
+  const judged = ['first', 'second', 'third'].map((value) => run(value, true));
+  await assert.rejects(run('fourth', true), { code: 'unavailable' });
+  await Promise.all([...judged, run('upload', false)]);
+  assert.deepEqual(order, ['first', 'upload', 'second', 'third']);
+});
+
+test('a task may have a shorter time than others, and says how long it kept the thread', async (t) => {
+  const { worker, clock } = start(t);
+  const workMs: number[] = [];
+  const onWork = (durationMs: number): void => void workMs.push(durationMs);
+  const refused = assert.rejects(
+    worker.run({ kind: 'loop' }, { timeoutMs: 1_000, onWork }),
+    failsWith('timeout', /^took longer than 1 s$/),
+  );
+  await clock.advance(1_000);
+  await refused;
+  assert.deepEqual(workMs, [1_000]);
+});
+
 test('a task that fails says why, and the thread goes on', async (t) => {
   const { worker } = start(t);
   await assert.rejects(worker.run({ kind: 'fail' }), failsWith('failed', /^as asked$/));

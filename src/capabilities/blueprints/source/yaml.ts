@@ -9,6 +9,7 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   parseDocument,
   type Document,
@@ -35,6 +36,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
 
 /** Parses one document. Problems are prefixed with `fileName`. */
 export function parseYaml(text: string, fileName: string): ParsedYaml {
+  if (hasTooManyTokens(text)) return { value: null, problems: [`${fileName}: too many values`] };
   const lines = new LineCounter();
   let document: Document.Parsed;
   try {
@@ -60,6 +62,13 @@ export function parseYaml(text: string, fileName: string): ParsedYaml {
   const converter = new Converter(fileName, lines);
   const value = converter.convert(document.contents, 0);
   return { value, problems: converter.problems };
+}
+
+/** A document costs by its tokens, of which two megabytes hold millions; those are counted at a tenth of the cost. */
+function hasTooManyTokens(text: string): boolean {
+  let count = 0;
+  for (const _ of new Lexer().lex(text)) if (++count > LIMITS.blueprints.manifestTokens) return true;
+  return false;
 }
 
 /** Not YAML 1.2, but authors use it and other readers know it. */
