@@ -31,7 +31,21 @@ const identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'is no id
 const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'is no SHA-256'));
 const sizeBytes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(LIMITS.module.contentBytes));
 const text = v.pipe(v.string(), v.maxLength(LIMITS.module.reasonBytes));
-const table = v.record(v.string(), v.unknown());
+const isTable = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const OF_ANY_NAMES = { type: 'object', additionalProperties: true };
+/** Kept as sent: a record loses names such as `constructor`, which parameters may have. */
+const table = v.pipe(
+  v.custom<Record<string, unknown>>(isTable, 'must be an object'),
+  v.metadata({ wire: OF_ANY_NAMES }),
+);
+const tables = v.pipe(
+  v.custom<Record<string, Record<string, unknown>>>(
+    (value) => isTable(value) && Object.values(value as object).every(isTable),
+    'must be an object of objects',
+  ),
+  v.metadata({ wire: { type: 'object', additionalProperties: OF_ANY_NAMES } }),
+);
 const storageKey = v.pipe(v.string(), v.check(isStorageKey, 'is no storage key'));
 const bytes = (bytesMax: number) =>
   v.pipe(
@@ -80,7 +94,7 @@ const TO_MODULE = v.variant('type', [
     type: v.literal('configuration'),
     channel_id: identifier,
     /** All groups: defaults applied, sensitive values in clear, unset parameters absent. */
-    groups: v.record(v.string(), table),
+    groups: tables,
     /** Groups that were just written: their callbacks run even when no value differs. */
     written: v.pipe(v.array(v.string()), v.maxLength(1_000)),
   }),

@@ -4,7 +4,8 @@ import { query, shape } from '../../platform/http/index.ts';
 
 export const getQuery = v.object({ param_names: query.optionalList() });
 
-const object = shape.noList(v.pipe(v.record(v.string(), v.unknown()), v.examples([{ limit: 80 }])));
+/** Kept as sent, so that an unknown parameter is named and not lost. */
+const object = shape.anyNames({ limit: 80 });
 
 export const updateBody = v.pipe(
   v.object({

@@ -238,14 +238,15 @@ export type GapFilling = v.InferOutput<typeof GapFilling>;
 
 const matcherOf = (keys: readonly string[]) =>
   v.pipe(
-    v.record(v.string(), oneOrMany(v.string())),
-    shape.wire(
-      v.strictObject(Object.fromEntries(keys.map((key) => [key, v.optional(oneOrMany(v.string()))]))),
-    ),
+    shape.anyNames({ name: 'Meter' }),
     v.check(
       (matcher) => Object.keys(matcher).every((key) => keys.includes(key)),
       `must have only the keys: ${keys.join(', ')}`,
     ),
+    shape.wire(
+      v.strictObject(Object.fromEntries(keys.map((key) => [key, v.optional(oneOrMany(v.string()))]))),
+    ),
+    v.record(v.string(), oneOrMany(v.string())),
   );
 export type Matcher = Record<string, string[]>;
 

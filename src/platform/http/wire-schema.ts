@@ -53,6 +53,20 @@ export function noList<Schema extends v.GenericSchema>(schema: Schema) {
   );
 }
 
+/**
+ * An object of any names, kept as sent. `v.record` loses the names `__proto__`, `prototype` and `constructor`, so that a
+ * caller would not hear of them.
+ */
+export function anyNames(example: Record<string, unknown>) {
+  return v.pipe(
+    v.custom<Record<string, unknown>>(
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      'must be an object',
+    ),
+    wire({ type: 'object', additionalProperties: true, examples: [example] }),
+  );
+}
+
 /** Gives a shape the name under which the description shows it, and an example. */
 export function named<Schema extends v.GenericSchema>(
   name: string,

@@ -1,0 +1,108 @@
+/** Names that every object of the machine has, and bodies of which nothing is known: handled, not dropped. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { zipOf } from '../capabilities/blueprints/support.ts';
+import { refusal, useTestGateway } from '../support/test-gateway.ts';
+
+const INHERITED = ['constructor', 'prototype', '__proto__', 'toString'];
+/** JSON text: in an object literal `__proto__` is no member. */
+const only = (name: string, value: unknown): string => `{${JSON.stringify(name)}: ${JSON.stringify(value)}}`;
+
+const MANIFEST = `blueprint_spec: device/3.0
+display_name: Odd
+runtime: {type: embedded}
+configuration:
+  constructor:
+    display_name: Odd
+    parameters:
+      constructor: {display_name: C, type: integer}
+      prototype: {display_name: P, type: string, default: p}
+commands:
+  constructor:
+    display_name: C
+    group: main
+    arguments:
+      prototype: {display_name: P, type: integer}
+command_groups: {main: {display_name: Main}}
+telemetry:
+  constructor: {display_name: C, type: float}
+`;
+
+const gateway = useTestGateway({}, async ({ ok, provision }) => {
+  await provision('Battery');
+  const zip = await zipOf({ 'manifest.yml': MANIFEST });
+  const { id } = await ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+  await provision('Odd');
+  await ok('OWNER', 'POST', '/v3/devices/odd/assign_blueprint', { blueprint_id: id });
+});
+
+describe('a name that every object has is refused by its name', () => {
+  for (const name of INHERITED) {
+    test(`as a parameter: ${name}`, async () => {
+      const path = '/v3/devices/battery/configuration/limits';
+      const answer = await gateway().call('OWNER', 'PATCH', path, `{"set": ${only(name, 1)}}`);
+      assert.equal(refusal(answer), '422 invalid_configuration');
+      assert.match(JSON.stringify(answer.body), new RegExp(`Unknown parameter \\\\"${name}\\\\"`));
+    });
+
+    test(`as a matcher: ${name}`, async () => {
+      for (const item of [
+        `{"attribute": ${only(name, 'x')}}`,
+        `{"attribute": "battery_soc", "device": [${only(name, ['x'])}]}`,
+      ]) {
+        const body = `{"from": 0, "to": 60, "telemetry": [${item}]}`;
+        const headers = { Accept: 'text/csv' };
+        const answer = await gateway().call(
+          'READONLY',
+          'POST',
+          '/v3/telemetry/query_timeseries',
+          body,
+          headers,
+        );
+        assert.equal(refusal(answer), '400 invalid_body', item);
+      }
+    });
+
+    test(`as an argument: ${name}`, async () => {
+      const body = `{"name": "read_settings", "arguments": ${only(name, 1)}}`;
+      const answer = await gateway().call('OWNER', 'POST', '/v3/devices/battery/commands/execute', body);
+      assert.equal(refusal(answer), '422 invalid_command_arguments');
+    });
+  }
+});
+
+test('a group and parameters that are called so are configured like any other', async () => {
+  const path = '/v3/devices/odd/configuration/constructor';
+  const { ok } = gateway();
+  assert.deepEqual(await ok('OWNER', 'GET', path), { configuration: { prototype: 'p' } });
+  const set = { set: { constructor: 5, prototype: 'q' } };
+  assert.deepEqual(await ok('OWNER', 'PATCH', path, JSON.stringify(set)), {
+    configuration: { constructor: 5, prototype: 'q' },
+  });
+});
+
+describe('a body of which nothing is known', () => {
+  const rows: [method: string, path: string, known: string[]][] = [
+    ['PATCH', '/v3/site', ['name', 'timezone', 'location', '_reset']],
+    ['PATCH', '/v3/devices/battery', ['name', 'slug']],
+    ['PATCH', '/v3/devices/battery/configuration/limits', ['set', 'reset']],
+    ['POST', '/v3/provisioning/standalone', ['site_id', 'name', 'slug']],
+  ];
+  for (const [method, path, known] of rows)
+    test(`is refused with what is: ${method} ${path}`, async () => {
+      for (const name of ['nmae', 'constructor', '__proto__']) {
+        const answer = await gateway().call('OWNER', method, path, only(name, 'x'));
+        assert.equal(refusal(answer), '400 invalid_body', name);
+        const [{ details, message }] = (
+          answer.body as { errors: [{ details: { known: string[] }; message: string }] }
+        ).errors;
+        for (const member of known) assert.ok(details.known.includes(member), member);
+        assert.ok(message.includes(JSON.stringify(name)), message);
+      }
+    });
+
+  test('is no empty one, nor one with a member more than known', async () => {
+    for (const body of ['', '{}', '{"name": null, "colour": "red"}'])
+      assert.equal((await gateway().call('OWNER', 'PATCH', '/v3/site', body)).status, 200, body);
+  });
+});
