@@ -3,8 +3,11 @@
  * what clients of the broker tried in vain.
  */
 import type { Audit, AuditOrigin } from '../capabilities/audit/index.ts';
+import type { Auth } from '../capabilities/auth/index.ts';
 import type { Commands } from '../capabilities/commands/index.ts';
 import type { Devices } from '../capabilities/devices/index.ts';
+import type { Rules } from '../capabilities/rules/index.ts';
+import { addressKey } from '../lib/address.ts';
 import { createComplaints } from '../lib/complaints.ts';
 import { GatewayError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -28,7 +31,7 @@ export function auditedCommands(commands: Commands, audit: Pick<Audit, 'recordAc
         audit.recordAction({
           origin,
           operation: 'execute_command',
-          target: { device_id: device.id, command: request.name, ...more },
+          target: { device_id: device.id, device_name: device.name, command: request.name, ...more },
           status,
         });
       try {
@@ -43,6 +46,35 @@ export function auditedCommands(commands: Commands, audit: Pick<Audit, 'recordAc
   };
 }
 
+/**
+ * The ids in what is recorded, with the names that people know: as they are now, for what is deleted later. What the
+ * operation itself noted counts first.
+ */
+export function namedTargets(parts: {
+  devices: Pick<Devices, 'find'>;
+  rules: Pick<Rules, 'all'>;
+  auth: Auth;
+}): (target: Record<string, string>) => Record<string, string> {
+  const nameOf: Record<string, [field: string, of: (id: string) => string | undefined]> = {
+    device_id: ['device_name', (id) => parts.devices.find(id)?.name],
+    rule_id: [
+      'rule_slug',
+      (idOrSlug) => parts.rules.all().find(({ id, slug }) => id === idOrSlug || slug === idOrSlug)?.slug,
+    ],
+    user_id: ['user_name', (id) => parts.auth.users.get(id)?.name],
+    token_id: ['token_name', (id) => parts.auth.tokens.get(id)?.name],
+  };
+  return (target) => {
+    const names: Record<string, string> = {};
+    for (const [key, id] of Object.entries(target)) {
+      const [field, of] = (Object.hasOwn(nameOf, key) ? nameOf[key] : undefined) ?? [];
+      const name = of?.(id);
+      if (field !== undefined && name !== undefined) names[field] = name;
+    }
+    return { ...names, ...target };
+  };
+}
+
 /** Records what a client of the broker was refused, each attempt of one client once an hour: they try for ever. */
 export function refusalRecorder(
   audit: Pick<Audit, 'recordAction'>,
@@ -54,15 +86,23 @@ export function refusalRecorder(
     perOwner: LIMITS.audit.refusalsPerHour,
   });
   return ({ what, claimed, topic, remoteAddress }) => {
+    // Each device and each strange address by itself, so that one does not hide another.
     const [device] = claimed === undefined ? [] : devices.atHardware(claimed);
     // What is no device's may be anything, a password in the wrong place too.
     const hardwareId = device && claimed;
     const subject = `${what} ${hardwareId} ${remoteAddress}`;
-    if (told.tell('broker', subject, subject, clock.monotonicMs()) === undefined) return;
+    if (
+      told.tell(device?.id ?? addressKey(remoteAddress), subject, subject, clock.monotonicMs()) === undefined
+    )
+      return;
     audit.recordAction({
       origin: device ? { kind: 'device', id: device.id, name: device.name } : UNKNOWN,
       operation: `mqtt_${what}`,
-      target: { ...(hardwareId && { hardware_id: hardwareId }), ...(topic !== undefined && { topic }) },
+      target: {
+        ...(device && { device_id: device.id, device_name: device.name }),
+        ...(hardwareId && { hardware_id: hardwareId }),
+        ...(topic !== undefined && { topic }),
+      },
       status: what === 'login' ? UNAUTHENTICATED : DENIED,
       remoteAddress,
     });

@@ -1,7 +1,7 @@
 /** The capabilities, built in the order in which they stand on each other. */
 import { join } from 'node:path';
 import { createAppliance, createBackups } from '../capabilities/appliance/index.ts';
-import { createAudit } from '../capabilities/audit/index.ts';
+import { Audit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
 import { createBlueprints } from '../capabilities/blueprints/index.ts';
 import { createCommands } from '../capabilities/commands/index.ts';
@@ -80,7 +80,7 @@ function buildRecords(
   const auth = new Auth({ ...base, dataDir: config.dataDir });
   auth.start();
   started('auth', () => auth.stop());
-  const audit = createAudit({ ...base, commits: stateCommits });
+  const audit = new Audit({ ...base, commits: stateCommits });
   audit.start();
   started('audit', () => audit.stop());
   const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks, version: options.version });

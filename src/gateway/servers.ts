@@ -5,7 +5,7 @@ import { packagePath } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
 import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
-import { refusalRecorder } from './audit-trail.ts';
+import { namedTargets, refusalRecorder } from './audit-trail.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { Ground } from './ground.ts';
 import { routeGroups } from './route-groups.ts';
@@ -48,6 +48,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
   const groups = routeGroups(parts, options, metrics);
   const routes = groups.flatMap((group) => group.routes);
   const streams = groups.flatMap((group) => group.streams ?? []);
+  const named = namedTargets(parts);
   const http = createHttp({
     host: config.http ? config.httpHost : LOOPBACK,
     port: config.httpPort,
@@ -68,7 +69,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
       site_id: resolveSiteId(parts.site),
       device_id: (value) => parts.devices.require(value).id,
     },
-    onAnswered: (answered) => parts.audit.record(answered),
+    onAnswered: (answered) => parts.audit.record({ ...answered, params: named(answered.params) }),
     routes,
     streams,
     corsOrigins: config.corsOrigins?.split(',').map((origin) => origin.trim()),

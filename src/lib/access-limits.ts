@@ -54,9 +54,16 @@ export const AUDIT_LIMITS = {
   entries: 100_000,
   /** G: of these, what rules and scripts of devices did, so that they cannot push out what people did. */
   automaticEntries: 50_000,
-  /** G: refusals kept of a flood of them, so that they cannot push the changes out. */
+  /** G: refusals of one person, rule, device or strange address that are kept one by one, so that no other is hidden. */
+  refusalsOfOne: 10,
+  refusalsOfOnePerHour: 6,
+  /** G: of all strange addresses, so that they cannot push the changes out. */
   refusalBurst: 100,
   refusalsPerHour: 60,
+  /** G: those who are counted apart; the one that was refused longest ago is counted with the others. */
+  refusalSubjects: 1_000,
+  /** G: refusals that were not kept are told together this often. */
+  refusalSummaryIntervalMs: 1_800_000,
   /** G: a device with wrong credentials tries every few seconds for ever; the same attempt is told so often. */
   repeatedRefusalMs: 3_600_000,
   /** G: entries waiting for a disk that takes no data. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Auth, authRoutes, type IssuableRole } from '../../src/capabilities/auth/index.ts';
-import { type Audit, auditRoutes, createAudit } from '../../src/capabilities/audit/index.ts';
+import { Audit, auditRoutes } from '../../src/capabilities/audit/index.ts';
 import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
 import type { Limits } from '../../src/lib/limits.ts';
 import { createHttp, type Http, type Principal, type Role, route } from '../../src/platform/http/index.ts';
@@ -72,7 +72,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
   const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
   const auth = new Auth({ database, clock, log, metrics, dataDir });
   const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
-  const audit = createAudit({ database, commits, clock, log, metrics, ...options.audit });
+  const audit = new Audit({ database, commits, clock, log, metrics, ...options.audit });
   audit.start();
   test.after(() => audit.stop());
   auth.start();

@@ -83,7 +83,7 @@ describe('the audit trail', () => {
       },
     );
     const { id } = (made.body as { access_token: { id: string } }).access_token;
-    assert.deepEqual((await entries(api))[0]?.target, { token_id: id });
+    assert.deepEqual((await entries(api))[0]?.target, { token_id: id, role: 'USER' });
   });
 
   test('says nothing of what only reads', async (t) => {

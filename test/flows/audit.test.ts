@@ -36,12 +36,12 @@ test('a day of an owner: what was made, changed, commanded and refused stands in
   assert.deepEqual(
     entries.map(({ origin, operation, target, status }) => [origin.name, operation, status, target]),
     [
-      ['OWNER', 'delete_device', 200, { device_id }],
-      ['USER', 'execute_command', 422, { device_id, command: 'no_such_command' }],
-      ['USER', 'delete_device', 403, { device_id: 'battery' }],
-      ['OWNER', 'update_device', 200, { device_id }],
-      ['OWNER', 'assign_blueprint', 200, { device_id, blueprint_id }],
-      ['OWNER', 'provision_standalone_device', 200, { device_id }],
+      ['OWNER', 'delete_device', 200, { device_id, device_name: 'Battery 1' }],
+      ['USER', 'execute_command', 422, { device_id, device_name: 'Battery 1', command: 'no_such_command' }],
+      ['USER', 'delete_device', 403, { device_id: 'battery', device_name: 'Battery 1' }],
+      ['OWNER', 'update_device', 200, { device_id, device_name: 'Battery 1' }],
+      ['OWNER', 'assign_blueprint', 200, { device_id, device_name: 'Battery', blueprint_id }],
+      ['OWNER', 'provision_standalone_device', 200, { device_id, device_name: 'Battery' }],
     ],
   );
 });
@@ -70,6 +70,7 @@ test('what a rule commands stands there as its doing, and what it could not as w
     operation: 'execute_command',
     target: {
       device_id: online.id,
+      device_name: 'Online',
       command: 'set_charge_limit',
       execution_id: (executions as { id: string }[])[0]?.id,
     },
@@ -77,7 +78,7 @@ test('what a rule commands stands there as its doing, and what it could not as w
   });
   assert.deepEqual(
     [failed?.status, failed?.target],
-    [422, { device_id: offline.id, command: 'set_charge_limit' }],
+    [422, { device_id: offline.id, device_name: 'Offline', command: 'set_charge_limit' }],
   );
 });
 
@@ -95,7 +96,7 @@ test('what clients of the broker try in vain stands there once an hour, with no 
   const attempts = async (): Promise<Entry[]> =>
     (await entriesOf(gateway)).filter(({ operation }) => operation.startsWith('mqtt_')).reverse();
   await until(async () => (await attempts()).length === 4);
-  const at = { hardware_id: hardwareId };
+  const at = { device_id: device.id, device_name: 'Meter', hardware_id: hardwareId };
   assert.deepEqual(
     (await attempts()).map(({ origin, operation, target, status, remote_address }) => [
       origin.kind,
@@ -120,4 +121,33 @@ test('what clients of the broker try in vain stands there once an hour, with no 
     ],
   );
   assert.ok(!JSON.stringify(await entriesOf(gateway)).includes('my password'));
+});
+
+test('who made, changed, and ended what is told by its name, also when it is gone', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { ok } = gateway;
+  const rule = { slug: 'night', script: { code: '', runtime_version: 'V3' } };
+  const made = (await ok('OWNER', 'POST', '/v3/site/rule_engine/rules', rule))['rule'] as { id: string };
+  await ok('OWNER', 'POST', '/v3/site/rule_engine/rules/batch_disable', { rule_ids: ['night'] });
+  await ok('OWNER', 'DELETE', `/v3/site/rule_engine/rules/${made.id}`);
+  const token = await ok('OWNER', 'POST', '/v3/auth/tokens', { name: 'dashboard', role: 'READONLY' });
+  const { id } = token['access_token'] as { id: string };
+  await ok('OWNER', 'DELETE', `/v3/auth/tokens/${id}`);
+  const user = { name: 'anna', role: 'USER', password: 'a long sentence' };
+  const { id: userId } = (await ok('INSTALLER', 'POST', '/v3/auth/users', user))['user'] as { id: string };
+  await ok('INSTALLER', 'PATCH', `/v3/auth/users/${userId}`, { password: 'another sentence' });
+  await ok('INSTALLER', 'DELETE', `/v3/auth/users/${userId}`);
+  assert.deepEqual(
+    (await entriesOf(gateway)).reverse().map(({ operation, target }) => [operation, target]),
+    [
+      ['create_rule', { rule_id: made.id, rule_slug: 'night' }],
+      ['batch_disable_rules', { rule_slugs: 'night' }],
+      ['delete_rule', { rule_id: made.id, rule_slug: 'night' }],
+      ['create_token', { token_id: id, token_name: 'dashboard', role: 'READONLY' }],
+      ['revoke_token', { token_id: id, token_name: 'dashboard' }],
+      ['create_user', { user_id: userId, user_name: 'anna', role: 'USER' }],
+      ['update_user', { user_id: userId, user_name: 'anna', changed: 'password' }],
+      ['delete_user', { user_id: userId, user_name: 'anna' }],
+    ],
+  );
 });

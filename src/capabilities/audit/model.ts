@@ -8,6 +8,12 @@ export interface AuditOrigin {
   readonly name: string;
 }
 
+/** Of a call without a token. */
+export const NOBODY = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' } as const;
+
+/** Operation of an entry that stands for refusals which were counted only: `target.count`, and what the last one was. */
+export const OMITTED_REFUSALS = 'refusals_omitted';
+
 export interface AuditEntry {
   readonly atMs: number;
   readonly origin: AuditOrigin;

@@ -1,13 +1,13 @@
 /** Records what was changed or commanded, and by whom. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { createTokenBucket, type TokenBucket } from '../../lib/token-bucket.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Answered } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
-import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
+import { type AuditEntry, type AuditFilter, NOBODY, type StoredEntry } from './model.ts';
+import { Refusals } from './refusals.ts';
 import { createRetention } from './retention.ts';
 import { type AuditStore, createAuditStore } from './store.ts';
 
@@ -22,73 +22,53 @@ export interface AuditOptions {
   limits?: Limits['audit'];
 }
 
-export interface Audit {
-  /**
-   * Takes note of an answered request. A change that was made is on disk when it resolves, so that no
-   * success is answered without its entry; while the disk takes no data, the entry waits in memory. Refusals
-   * are written with the next commit, and of a flood of them only some. Never rejects.
-   */
-  record(answered: Answered): Promise<void>;
-  /**
-   * Takes note of what nobody asked for over HTTP: a command of a rule or of a device's script, an attempt of a
-   * device. Written with the next commit; of a flood of refusals only some are kept.
-   */
-  recordAction(action: Action): void;
-  /** Newest first, and how many match in all. */
-  list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number };
-  /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
-  pages(filter: AuditFilter): Generator<StoredEntry[]>;
-  start(): void;
-  stop(): void;
-}
-
 /** Who did what to what, with the status that a request for the same would have got. */
 export type Action = Omit<AuditEntry, 'atMs'>;
 
-const NOBODY = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' } as const;
 const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
 /** Of an entry, for the account of the group commit. */
 const ENTRY_BYTES = 300;
 
-export function createAudit(options: AuditOptions): Audit {
-  const { clock, commits, database, log, metrics } = options;
-  const { limits = LIMITS.audit } = options;
-  const store = createAuditStore(database);
-  const retention = createRetention({ database, store, clock, log, metrics, limits });
-  const refusals = newBucket();
-  // What a rule asks in vain, again and again, must not hide what people and devices try.
-  const automaticRefusals = new Map<string, TokenBucket>();
-  const dropped = metrics.counter('audit_dropped_total', 'Audit entries not kept.', ['reason']);
-  let waiting: AuditEntry[] = [];
-  commits.join({
-    write: () => {
-      for (const entry of waiting) store.insert(entry);
-    },
-    committed: () => void (waiting = []),
-  });
+export class Audit {
+  readonly #options: AuditOptions;
+  readonly #limits: Limits['audit'];
+  readonly #store: AuditStore;
+  readonly #retention: ReturnType<typeof createRetention>;
+  readonly #refusals: Refusals;
+  readonly #dropped: { inc: (labels: { reason: string }) => void };
+  #waiting: AuditEntry[] = [];
+  #summing: Timer | undefined;
 
-  function newBucket(): TokenBucket {
-    return createTokenBucket(limits.refusalsPerHour / 3_600, limits.refusalBurst, clock.monotonicMs());
+  constructor(options: AuditOptions) {
+    const { clock, commits, database, limits = LIMITS.audit } = options;
+    this.#options = options;
+    this.#limits = limits;
+    this.#store = createAuditStore(database);
+    this.#retention = createRetention({ ...options, store: this.#store, limits });
+    this.#refusals = new Refusals(clock, limits);
+    this.#dropped = options.metrics.counter('audit_dropped_total', 'Audit entries not kept one by one.', [
+      'reason',
+    ]);
+    commits.join({
+      write: () => {
+        for (const entry of this.#waiting) this.#store.insert(entry);
+      },
+      committed: () => void (this.#waiting = []),
+    });
   }
 
-  /** False when the entry is not kept. */
-  function put(entry: AuditEntry, bucket: TokenBucket): boolean {
-    const isFlood = isRefusal(entry) && !bucket.take(clock.monotonicMs());
-    if (isFlood || waiting.length >= limits.waiting) {
-      dropped.inc({ reason: isFlood ? 'flood' : 'disk' });
-      return false;
-    }
-    waiting.push(entry);
-    const committed = commits.request(ENTRY_BYTES);
-    // Told by the group itself; the entry waits for the next attempt.
-    committed.catch((error: unknown) => log.debug('audit entry waits', { error }));
-    return true;
-  }
-
-  async function record(answered: Answered): Promise<void> {
+  /**
+   * Takes note of an answered request. A change that was made is on disk when it resolves, so that no
+   * success is answered without its entry; while the disk takes no data, the entry waits in memory. Refusals
+   * are written with the next commit, and of a flood of them only some, with the number of the others. Never rejects.
+   */
+  async record(answered: Answered): Promise<void> {
     if (!answered.isChange) return;
-    const entry = entryOf(answered, clock.wallMs(), limits);
-    if (!put(entry, refusals) || isRefusal(entry)) return;
+    const { clock, commits, log } = this.#options;
+    const { principal } = answered;
+    const entry = entryOf(answered, clock.wallMs(), this.#limits);
+    const isStranger = entry.origin.kind === 'anonymous';
+    if (!this.#put(entry, isStranger ? undefined : principal?.rateKey) || isRefusal(entry)) return;
     try {
       await commits.flush();
     } catch (error) {
@@ -96,22 +76,59 @@ export function createAudit(options: AuditOptions): Audit {
     }
   }
 
-  return {
-    record,
-    recordAction: (action) => {
-      const { kind } = action.origin;
-      const bucket = automaticRefusals.get(kind) ?? newBucket();
-      automaticRefusals.set(kind, bucket);
-      put({ ...action, target: shortened(action.target, limits), atMs: clock.wallMs() }, bucket);
-    },
-    list: (filter, limit, offset) => ({
-      entries: store.page(filter, limit, offset),
-      totalCount: store.count(filter),
-    }),
-    pages: (filter) => pagesOf(store, filter, limits.pageItems),
-    start: () => retention.start(),
-    stop: () => retention.stop(),
-  };
+  /**
+   * Takes note of what nobody asked for over HTTP: a command of a rule or of a device's script, an attempt of a
+   * device. Written with the next commit; refusals as in `record`.
+   */
+  recordAction(action: Action): void {
+    const { kind, id } = action.origin;
+    const target = shortened(action.target, this.#limits);
+    const person = kind === 'anonymous' ? undefined : `${kind} ${id}`;
+    this.#put({ ...action, target, atMs: this.#options.clock.wallMs() }, person);
+  }
+
+  /** False when the entry is not kept. */
+  #put(entry: AuditEntry, person: string | undefined): boolean {
+    if (isRefusal(entry) && !this.#refusals.keep(entry, person)) {
+      this.#dropped.inc({ reason: 'flood' });
+      return false;
+    }
+    return this.#write(entry);
+  }
+
+  #write(entry: AuditEntry): boolean {
+    const { commits, log } = this.#options;
+    if (this.#waiting.length >= this.#limits.waiting) {
+      this.#dropped.inc({ reason: 'disk' });
+      return false;
+    }
+    this.#waiting.push(entry);
+    // Told by the group itself; the entry waits for the next attempt.
+    commits.request(ENTRY_BYTES).catch((error: unknown) => log.debug('audit entry waits', { error }));
+    return true;
+  }
+
+  /** Newest first, and how many match in all. */
+  list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number } {
+    return { entries: this.#store.page(filter, limit, offset), totalCount: this.#store.count(filter) };
+  }
+
+  /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
+  pages(filter: AuditFilter): Generator<StoredEntry[]> {
+    return pagesOf(this.#store, filter, this.#limits.pageItems);
+  }
+
+  start(): void {
+    this.#retention.start();
+    this.#summing = this.#options.clock.setRepeating(this.#limits.refusalSummaryIntervalMs, () => {
+      for (const summary of this.#refusals.summaries()) this.#write(summary);
+    });
+  }
+
+  stop(): void {
+    this.#summing?.cancel();
+    this.#retention.stop();
+  }
 }
 
 /** Records a command that is run on the box itself, in its transaction. */

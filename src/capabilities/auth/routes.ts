@@ -210,7 +210,7 @@ function userRoutes(auth: Auth): Route[] {
       handle: async (call) => {
         const { body } = call;
         const user = await users.create(body.name, body.role, body.password);
-        call.note({ user_id: user.id });
+        call.note({ user_id: user.id, role: user.role });
         return { user: userToWire(user) };
       },
     }),
@@ -227,6 +227,11 @@ function userRoutes(auth: Auth): Route[] {
       handle: async (call) => {
         const { role, password, revoke_tokens: revokeTokens } = call.body;
         const change = { role, password, revokeTokens };
+        call.note({
+          ...(role !== undefined && { role }),
+          ...(password !== undefined && { changed: 'password' }),
+          ...(revokeTokens && { revoked: 'tokens' }),
+        });
         return { user: userToWire(await users.update(idOf(call), change, call.principal.tokenId)) };
       },
     }),
@@ -239,6 +244,7 @@ function userRoutes(auth: Auth): Route[] {
       role: 'INSTALLER',
       errors: ['404 user_not_found', '422 last_installer'],
       handle: (call) => {
+        call.note({ user_name: users.require(idOf(call)).name });
         users.remove(idOf(call));
         return {};
       },
@@ -278,7 +284,7 @@ function tokenRoutes(auth: Auth): Route[] {
         const { principal, body } = call;
         const { name, role, expires_in: lifetimeMs } = body;
         const made = tokens.createFor(makerOf(auth, principal), { name, role, lifetimeMs });
-        call.note({ token_id: made.record.id });
+        call.note({ token_id: made.record.id, role });
         return { token: made.text, access_token: toWire(made.record) };
       },
     }),
@@ -290,8 +296,9 @@ function tokenRoutes(auth: Auth): Route[] {
       paths: ['/v3/auth/tokens/{token_id}'],
       role: 'READONLY',
       errors: ['404 token_not_found'],
-      handle: ({ principal, params }) => {
-        tokens.revokeFor(principal, params['token_id'] ?? '');
+      handle: (call) => {
+        const { name } = tokens.revokeFor(call.principal, call.params['token_id'] ?? '');
+        call.note({ token_name: name });
         return {};
       },
     }),

@@ -202,10 +202,12 @@ export class Tokens {
     return this.all().filter(isOwn);
   }
 
-  /** @throws GatewayError token_not_found (404), also for one that the caller may not see */
-  revokeFor(principal: Principal, id: string): void {
-    if (!this.visibleTo(principal).some((token) => token.id === id)) throw unknownToken();
+  /** Returns the token that has ended. @throws GatewayError token_not_found (404), also for one that the caller may not see */
+  revokeFor(principal: Principal, id: string): TokenRecord {
+    const token = this.visibleTo(principal).find((visible) => visible.id === id);
+    if (!token) throw unknownToken();
     this.revoke(id);
+    return token;
   }
 
   get(id: string): TokenRecord | undefined {

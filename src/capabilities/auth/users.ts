@@ -41,6 +41,10 @@ export class Users {
     return this.#options.store.users.all();
   }
 
+  get(id: string): User | undefined {
+    return this.#options.store.users.byId(id);
+  }
+
   /** @throws GatewayError user_not_found (404) */
   require(id: string): User {
     const user = this.#options.store.users.byId(id);

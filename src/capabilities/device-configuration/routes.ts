@@ -42,9 +42,13 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
       role: ROLE,
       body: updateBody,
       errors: [...ERRORS, '400 invalid_body', '422 invalid_configuration', '422 configuration_refused'],
-      handle: async (call) => ({
-        configuration: await agreement.update(deviceOf(call), groupOf(call), call.principal.role, call.body),
-      }),
+      handle: async (call) => {
+        // Values may be secrets.
+        const names = [...Object.keys(call.body.set), ...call.body.reset];
+        call.note({ parameters: names.join(' ') });
+        const { role } = call.principal;
+        return { configuration: await agreement.update(deviceOf(call), groupOf(call), role, call.body) };
+      },
     }),
     route({
       operation: 'reset_device_configuration',

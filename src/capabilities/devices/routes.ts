@@ -111,7 +111,9 @@ function changingRoutes(options: RouteOptions): Route[] {
       role: 'OWNER',
       errors: ['422 device_has_dependents', '422 device_not_deletable'],
       handle: (call) => {
-        devices.remove(deviceOf(options, call));
+        const device = deviceOf(options, call);
+        call.note({ device_name: device.name });
+        devices.remove(device);
         return {};
       },
     }),

@@ -154,12 +154,12 @@ function changingRoutes(options: RouteOptions): Route[] {
       role: CHANGES,
       body: createRuleBody,
       errors: ['409 already_exists', '422 rule_limit_reached'],
-      handle: ({ body }) => ({
-        rule: wire(
-          options,
-          rules.create({ slug: body.slug, script: body.script, disabled: body.disable ?? false }),
-        ),
-      }),
+      handle: (call) => {
+        const { slug, script, disable } = call.body;
+        const rule = rules.create({ slug, script, disabled: disable ?? false });
+        call.note({ rule_id: rule.id, rule_slug: rule.slug });
+        return { rule: wire(options, rule) };
+      },
     }),
     route({
       operation: 'update_rule',
@@ -197,7 +197,9 @@ function changingRoutes(options: RouteOptions): Route[] {
       role: CHANGES,
       errors: ['404 rule_not_found'],
       handle: (call) => {
-        rules.remove([ruleOf(options, call).id]);
+        const { id, slug } = ruleOf(options, call);
+        call.note({ rule_slug: slug });
+        rules.remove([id]);
         return {};
       },
     }),
@@ -236,9 +238,11 @@ function batchRoutes(options: RouteOptions): Route[] {
         role: CHANGES,
         body: ruleIdsBody,
         errors,
-        handle: ({ body }) => ({
-          rules: rules.setDisabled(body.rule_ids, verb === 'disable').map((rule) => wire(options, rule)),
-        }),
+        handle: (call) => {
+          const changed = rules.setDisabled(call.body.rule_ids, verb === 'disable');
+          call.note({ rule_slugs: changed.map(({ slug }) => slug).join(' ') });
+          return { rules: changed.map((rule) => wire(options, rule)) };
+        },
       }),
     ),
     route({
@@ -250,8 +254,10 @@ function batchRoutes(options: RouteOptions): Route[] {
       role: CHANGES,
       body: ruleIdsBody,
       errors,
-      handle: ({ body }) => {
-        rules.remove(body.rule_ids);
+      handle: (call) => {
+        const slugs = call.body.rule_ids.map((id) => rules.require(id).slug);
+        call.note({ rule_slugs: slugs.join(' ') });
+        rules.remove(call.body.rule_ids);
         return {};
       },
     }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { type Audit, createAudit, createLocalAudit } from '../../../src/capabilities/audit/index.ts';
+import { Audit, createLocalAudit } from '../../../src/capabilities/audit/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
 import { createGroupCommit, type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
@@ -30,7 +30,7 @@ function start(t: TestContext, more: Partial<Limits['audit']> = {}, clock = new 
   });
   t.after(() => database.close());
   const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
-  const audit = createAudit({
+  const audit = new Audit({
     database,
     commits,
     clock,
@@ -94,21 +94,53 @@ describe('an entry of the audit trail', () => {
     assert.match(await metrics.text(), /gateway_audit_dropped_total\{reason="disk"\} 1/);
   });
 
-  test('of a flood of refusals is kept for some; changes are all kept', async (t) => {
-    const { clock, metrics, record, operations } = start(t);
-    const { refusalBurst, refusalsPerHour } = LIMITS.audit;
-    for (let count = 0; count < refusalBurst + 5; count++) await record('login', 403);
+  test('of a flood of refusals is kept for some, and the others are counted; changes are all kept', async (t) => {
+    const { audit, clock, metrics, record, operations } = start(t);
+    const { refusalsOfOne, refusalSummaryIntervalMs } = LIMITS.audit;
+    for (let count = 0; count < refusalsOfOne + 5; count++) await record('login', 403);
     await record('update_site');
-    assert.equal(operations().length, refusalBurst + 1);
+    assert.equal(operations().length, refusalsOfOne + 1);
     assert.match(await metrics.text(), /gateway_audit_dropped_total\{reason="flood"\} 5/);
-    await clock.advance(3_600_000 / refusalsPerHour);
-    await record('login', 403);
-    await record('archive_site');
-    assert.equal(operations().length, refusalBurst + 3);
+    await clock.advance(2 * refusalSummaryIntervalMs);
+    const [summary, ...others] = audit.list({}, 100, 0).entries;
+    assert.deepEqual(
+      [summary?.operation, summary?.target, summary?.status, summary?.remoteAddress],
+      ['refusals_omitted', { count: '5', last_operation: 'login' }, 403, '10.0.0.1'],
+    );
+    assert.equal(others.length, refusalsOfOne + 1, 'told once');
+  });
+
+  test('of a refusal of one address or person is not hidden by a flood of another', async (t) => {
+    const { audit, clock, operations } = start(t, { refusalSubjects: 20, refusalBurst: 12 });
+    const refused = (operation: string, remoteAddress: string, rateKey?: string): Promise<void> =>
+      audit.record({
+        operation,
+        isChange: true,
+        principal: rateKey
+          ? { role: 'READONLY', origin: { kind: 'token', id: rateKey, name: rateKey }, rateKey }
+          : undefined,
+        params: {},
+        status: 403,
+        remoteAddress,
+      });
+    for (let count = 0; count < 500; count++) await refused('flood', '10.0.0.1');
+    for (let count = 0; count < 500; count++) await refused('flood', '10.0.0.1', `user:${count % 2}`);
+    await refused('of another address', '10.0.0.2');
+    await refused('of another person', '10.0.0.1', 'user:2');
+    await clock.advance(LIMITS.commits.windowMaxMs);
+    assert.deepEqual(operations().slice(0, 2), ['of another person', 'of another address']);
+    for (let address = 0; address < 500; address++) await refused('flood', `10.0.1.${address}`);
+    await refused('of another person', '10.0.0.1', 'user:3');
+    await clock.advance(2 * LIMITS.audit.refusalSummaryIntervalMs);
+    const { entries } = audit.list({}, 1_000, 0);
+    assert.ok(entries.length < 80, `${entries.length} entries`);
+    const single = entries.filter(({ operation }) => operation !== 'refusals_omitted').length;
+    const counted = entries.map(({ target }) => Number(target['count'] ?? 0));
+    assert.equal(single + counted.reduce((sum, count) => sum + count, 0), 1_503, 'none is forgotten');
   });
 
   test('of a rule is written with the next commit, and what it asks in vain hides nobody else', async (t) => {
-    const { audit, clock, record, operations } = start(t, { refusalBurst: 2 });
+    const { audit, clock, record, operations } = start(t, { refusalsOfOne: 2 });
     const act = (kind: 'rule' | 'device', operation: string, status = 200): void =>
       audit.recordAction({ origin: { kind, id: kind, name: kind }, operation, target: {}, status });
     act('rule', 'did', 200);
