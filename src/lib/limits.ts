@@ -100,6 +100,8 @@ export const LIMITS = {
   commands: {
     /** C http-contract 9.6. */
     timeoutMs: 60_000,
+    /** G: log entries of a device are signs of life so long after the request or its last response. */
+    logLifeMs: 300_000,
     keepAliveFirstMs: 2_000,
     keepAliveIntervalMs: 2_000,
     ephemeralLifetimeMs: 24 * 3_600_000,

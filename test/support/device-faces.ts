@@ -71,6 +71,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
   const statuses = new Map<string, ConnectivityStatus>();
   const listening = new Map<string, number>();
   const handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
+  const observers = new Map<DeviceMessageKind, (device: Device) => void>();
   const failures: unknown[] = [];
   const events = new Emitter<DeviceEvents>((_owner, _event, error) => void failures.push(error));
   const find = (idOrSlug: string): Device | undefined =>
@@ -100,6 +101,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     devices,
     connectivity: {
       handle: (kind, handler) => void handlers.set(kind, handler),
+      observe: (kind, listener) => void observers.set(kind, listener),
       canReceiveCommands: (device) => (listening.get(device.id) ?? 0) > 0,
       sendCommandRequest: async (device, request) => {
         const sent = { deviceId: device.id, ...request };
@@ -143,6 +145,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
         qos,
         duplicate,
       };
+      observers.get(kind)?.(device);
       await handlers.get(kind)?.(message);
     },
   };

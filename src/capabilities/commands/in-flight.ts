@@ -49,6 +49,11 @@ export interface InFlight {
   isFull(live: Live): boolean;
   /** The device was heard: the time until it counts as silent starts anew. */
   heard(live: Live): void;
+  /**
+   * The device wrote to its log, which may be its way of telling how far it is: the same for what it is working on,
+   * for a while. The request may also have been lost.
+   */
+  loggedBy(deviceId: string): void;
   /** One step of the state machine. The caller asks the buffer to store what it adds. */
   apply(live: Live, input: Input, given?: GivenResponse): Step;
   /** Ends every wait with the state so far; nothing is decided any more. */
@@ -63,6 +68,8 @@ interface Entry {
   responseCount: number;
   responseSizeBytes: number;
   newestReceivedAtMs: number;
+  /** Monotonic time of the request or of the last response. */
+  answeredMs: number;
 }
 
 export function createInFlight(options: {
@@ -99,6 +106,11 @@ export function createInFlight(options: {
     });
   }
 
+  function heard(entry: Entry): void {
+    entry.answeredMs = clock.monotonicMs();
+    restartTimer(entry);
+  }
+
   function apply(live: Live, input: Input, given?: GivenResponse): Step {
     const entry = entryOf(live);
     const wasFinished = isFinished(entry.execution.state);
@@ -115,7 +127,7 @@ export function createInFlight(options: {
         addition === 'started' ? 'IN_PROGRESS' : step.next,
         responseFor(addition, input, given),
       );
-    if (step.add.length > 0) restartTimer(entry);
+    if (step.add.length > 0) heard(entry);
     if (!wasFinished && isFinished(step.next)) buffer.hurry();
     return step;
   }
@@ -172,6 +184,7 @@ export function createInFlight(options: {
         responseCount: 0,
         responseSizeBytes: 0,
         newestReceivedAtMs: execution.response?.receivedAtMs ?? execution.createdAtMs,
+        answeredMs: clock.monotonicMs(),
       };
       entries.set(execution.id, entry);
       restartTimer(entry);
@@ -186,7 +199,14 @@ export function createInFlight(options: {
         responseCount >= limits.responsesPerExecution || responseSizeBytes >= limits.responseBytesPerExecution
       );
     },
-    heard: (live) => restartTimer(entryOf(live)),
+    heard: (live) => heard(entryOf(live)),
+    loggedBy: (deviceId) => {
+      const nowMs = clock.monotonicMs();
+      for (const entry of entries.values()) {
+        const isOurs = entry.execution.deviceId === deviceId && entry.timer !== undefined;
+        if (isOurs && nowMs - entry.answeredMs < limits.logLifeMs) restartTimer(entry);
+      }
+    },
     apply,
     stop: () => {
       stopped = true;

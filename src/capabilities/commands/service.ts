@@ -134,6 +134,7 @@ export function createCommands(options: CommandsOptions): Commands {
     'command_responses',
     createResponseHandler({ inFlight, buffer, store, log, metrics, limits }),
   );
+  connectivity.observe('logs', (device) => inFlight.loggedBy(device.id));
   const stopListening = devices.events.on('device_deleted', 'commands', ({ device }) => {
     const affected = inFlight.ofDevice(device.id);
     for (const live of affected) inFlight.apply(live, 'device_deleted');

@@ -28,6 +28,8 @@ export type DeviceMessageHandler = (message: DeviceMessage) => Promise<void> | v
 export interface Connectivity {
   /** Registers the one handler of a kind. */
   handle(kind: DeviceMessageKind, handler: DeviceMessageHandler): void;
+  /** Tells of every message of a kind that could be read, beside its handler. */
+  observe(kind: DeviceMessageKind, listener: (device: Device) => void): void;
   /**
    * True when a session is connected and subscribed to the device's command requests. Of a carried device the module
    * says whether its script runs; one that said nothing is asked by whether the device was heard lately.

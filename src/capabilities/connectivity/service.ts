@@ -67,6 +67,9 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, 
 /** Kinds that show a carried device alive (mqtt-device-protocol.md section 10). */
 const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
 
+/** Types of devices that carry others. */
+const MODULES: ReadonlySet<Device['type']> = new Set(['VIRTUAL_UCM', 'HARDWARE_UCM']);
+
 /** Kinds whose integers beyond 2^53 are not rounded on their way. */
 const EXACT: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
 
@@ -89,6 +92,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   );
   const presence = createPresence({ devices, clock, limits: limits.connectivity });
   const handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
+  const observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
   const rejectedAtMs = new Map<string, number>();
   /** Carried device → whether its script runs, as its module said. */
   const scripts = new Map<string, boolean>();
@@ -100,11 +104,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   const dropped = metrics.counter('device_messages_dropped_total', 'Messages of devices that were dropped.', [
     'reason',
   ]);
-  const messageLimits: JsonLimits = {
-    keyLength: limits.telemetry.keyLength,
-    depth: limits.telemetry.jsonDepth,
-    values: limits.telemetry.messageValues,
-  };
+  const messageLimits = jsonLimitsOf(limits);
 
   const unsubscribe = [
     provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
@@ -146,6 +146,8 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       );
       return undefined;
     }
+    if (kind === 'module' && !MODULES.has(device.type))
+      return reject(device, 'A message for modules came from a device that is none and was dropped.');
     const { body, problem } = decodeMessage(message.payload, messageLimits, {
       exact: EXACT.has(kind),
       mayBeEmpty: MAY_BE_EMPTY.has(kind),
@@ -153,6 +155,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
     if (problem !== undefined) return reject(device, problem);
     messages.inc({ kind });
     if (SIGNS_OF_LIFE.has(kind)) presence.heard(device);
+    for (const listener of observers.get(kind) ?? []) listener(device);
     return handlers.get(kind)?.({
       device,
       kind,
@@ -208,6 +211,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
         : 'not_authorized';
     },
     mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
+    nameOf: (hardwareId) => devices.atHardware(hardwareId)[0]?.slug,
     maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
     onMessage: dispatch,
     onSessionOpened: ({ identity }) => presence.sessionOpened(identity.key),
@@ -222,6 +226,7 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       if (handlers.has(kind)) throw new Error(`messages of kind ${kind} have a handler already`);
       handlers.set(kind, handler);
     },
+    observe: (kind, listener) => void observers.set(kind, [...(observers.get(kind) ?? []), listener]),
     canReceiveCommands: (device) => {
       const topic = requestTopicOf(device);
       if (spokesmen.has(device.id)) return true;
@@ -254,6 +259,10 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       presence.stop();
     },
   };
+}
+
+function jsonLimitsOf({ telemetry: { keyLength, jsonDepth, messageValues } }: Limits): JsonLimits {
+  return { keyLength, depth: jsonDepth, values: messageValues };
 }
 
 function requestTopicOf({ communication }: Device): string | undefined {

@@ -60,6 +60,8 @@ export interface ModulesOptions {
   commands: Commands;
 }
 
+const GREETING_INTERVAL_MS = 10_000;
+
 type Of<Type extends FromModule['type']> = FromModule & { type: Type };
 
 export function createModules(options: ModulesOptions): Modules {
@@ -77,6 +79,8 @@ class ModuleService implements Modules {
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #questions: ModuleQuestions;
   readonly #unsubscribe: (() => void)[];
+  /** Of each module the last that was told. */
+  readonly #greetings = new Map<string, { run: string; atMs: number }>();
   #revision = 0;
 
   constructor(options: ModulesOptions) {
@@ -101,6 +105,7 @@ class ModuleService implements Modules {
       devices.events.on('blueprint_assigned', owner, ({ device }) => this.#assignmentsChanged(device)),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#statuses.delete(device.id);
+        this.#greetings.delete(device.id);
         this.#assignmentsChanged(device);
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status }) => {
@@ -191,10 +196,20 @@ class ModuleService implements Modules {
       });
       return;
     }
-    this.#log.info('module said hello', { device_id: module.id, run, offers });
+    this.#tellGreeting(module, run, offers);
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#assign(module);
     for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
+  }
+
+  /** Once for each start of a module, and not more often than modules start. */
+  #tellGreeting(module: Device, run: string, offers: readonly string[]): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const last = this.#greetings.get(module.id);
+    if (last && (last.run === run || nowMs - last.atMs < GREETING_INTERVAL_MS)) return;
+    this.#greetings.set(module.id, { run, atMs: nowMs });
+    const shown = cutToBytes(offers.join(' '), this.#limits.reasonBytes);
+    this.#log.info('module said hello', { device_id: module.id, run, offers: shown });
   }
 
   #assignmentsChanged(device: Device): void {

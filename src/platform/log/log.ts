@@ -38,7 +38,7 @@ export function createLog(options: {
 }): Log {
   const { clock, format, write } = options;
   const stream = {
-    write: (line: string): void => write(format === 'json' ? line : decorate(line, format)),
+    write: (line: string): void => write(visible(format === 'json' ? line : decorate(line, format))),
   };
   const root = pino(
     {
@@ -109,8 +109,19 @@ function decorate(line: string, format: LogFormat): string {
   return `${time.slice(11, 23)} ${level.padEnd(5)} ${where}${message}${values.join('')}${problem}\n`;
 }
 
+/** Characters that a terminal obeys, or that hide or turn around what stands beside them. */
+const INVISIBLE = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** What is not shown, or shown elsewhere, as its code; whatever a client may call itself. */
+function visible(line: string): string {
+  return line.replace(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 function inspect(value: unknown): string {
-  return typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value);
+  return typeof value === 'string' && !/[\s"=\p{Cc}]/u.test(value) ? value : JSON.stringify(value);
 }
 
 function textOfError(error: unknown): string {

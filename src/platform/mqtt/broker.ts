@@ -165,7 +165,9 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
     onMessage: (message) => hooks.onMessage(message),
     onAwaited: () => guard('onAwaited', () => hooks.onAwaited?.(), undefined),
     onRefused: (refusal) => guard('onRefused', () => hooks.onRefused?.(refusal), undefined),
+    nameOf: (claimed) => guard('nameOf', () => hooks.nameOf?.(claimed), undefined),
     onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),
-    onSessionClosed: (session) => guard('onSessionClosed', () => hooks.onSessionClosed(session), undefined),
+    onSessionClosed: (session, reason) =>
+      guard('onSessionClosed', () => hooks.onSessionClosed(session, reason), undefined),
   };
 }

@@ -11,6 +11,7 @@ import type { Router } from './router.ts';
 import type { MqttHooks, MqttIdentity, MqttSession } from './types.ts';
 import { Channel } from './channel.ts';
 import { connack, connectHeaderProblem, parseConnect, type Connect } from './connect-packet.ts';
+import { ConnectionLog } from './connection-log.ts';
 import type { FrameSink } from './frame-reader.ts';
 import { HOLD, Inbound } from './inbound.ts';
 import { watchSilence } from './keep-alive.ts';
@@ -38,8 +39,6 @@ export interface ConnectionContext extends PublicationsContext {
 /** Return codes of table 3.1. */
 const RETURN_CODES: Record<LoginFailure, number> = { unavailable: 3, bad_credentials: 4, not_authorized: 5 };
 
-const WARNING_INTERVAL_MS = 60_000;
-
 type Stage = 'connect' | 'login' | 'open' | 'ended';
 
 /** What exists from the moment a login was accepted. */
@@ -54,6 +53,7 @@ export class Connection implements SessionOwner, FrameSink {
   readonly #context: ConnectionContext;
   readonly #stream: Duplex;
   readonly #channel: Channel;
+  readonly #log: ConnectionLog;
   readonly #remoteAddress: string;
   readonly #inbound: Inbound;
   #stage: Stage = 'connect';
@@ -69,6 +69,7 @@ export class Connection implements SessionOwner, FrameSink {
     this.#context = context;
     this.#stream = stream;
     this.#remoteAddress = remoteAddress;
+    this.#log = new ConnectionLog(context.log, remoteAddress);
     this.#silence = context.clock.setTimer(context.limits.connectTimeoutMs, () =>
       this.close('connect_timeout'),
     );
@@ -154,17 +155,7 @@ export class Connection implements SessionOwner, FrameSink {
   }
 
   refuse(problem: Violation): void {
-    this.#context.log.warnLimited(
-      `mqtt_violation:${this.#remoteAddress}`,
-      WARNING_INTERVAL_MS,
-      'connection closed: the client broke the protocol',
-      {
-        statement: problem.statement,
-        problem: problem.problem,
-        remote_address: this.#remoteAddress,
-        identity: this.#open?.session.identity.key,
-      },
-    );
+    this.#log.violation(problem);
     this.close(problem === PACKET_TOO_LARGE ? 'packet_too_large' : 'violation');
   }
 
@@ -193,6 +184,7 @@ export class Connection implements SessionOwner, FrameSink {
     const { registry } = this.#context;
     const admitted = registry.admit(identity, clientId, connect.cleanSession);
     if (typeof admitted === 'string') return this.#turnAwayFull(identity, admitted);
+    this.#judgeWill(identity, connect);
     const session = {
       id: this.#context.newSessionId(),
       identity,
@@ -201,12 +193,23 @@ export class Connection implements SessionOwner, FrameSink {
     };
     const record = registry.of(identity);
     const publications = new Publications(this.#context, this.#port(), session, admitted.state, record);
+    this.#log.opened(session);
     this.#open = { session, state: admitted.state, publications, connect };
     const account = publications.account.bind(publications);
     this.#inbound.open({ share: record.share, account });
     registry.enter(identity, clientId, this);
     await this.#attach(this.#open);
     if (this.#stage === 'login') this.#accept(this.#open, admitted.isPresent);
+  }
+
+  /** A will for a topic that its client may not publish to is ignored, but not unseen. */
+  #judgeWill(identity: MqttIdentity, { will }: Connect): void {
+    const { hooks } = this.#context;
+    if (!will || hooks.mayPublish(identity, will.topic)) return;
+    const remoteAddress = this.#remoteAddress;
+    const { topic } = will;
+    this.#log.foreignWill(topic, identity);
+    hooks.onRefused?.({ what: 'will', claimed: identity.key, topic, remoteAddress });
   }
 
   async #attach({ session }: OpenSession): Promise<void> {
@@ -242,12 +245,7 @@ export class Connection implements SessionOwner, FrameSink {
   }
 
   #turnAwayFull(identity: MqttIdentity, limit: string): void {
-    this.#context.log.warnLimited(
-      `mqtt_${limit}:${identity.key}`,
-      WARNING_INTERVAL_MS,
-      'client turned away: too many sessions',
-      { limit, identity: identity.key, remote_address: this.#remoteAddress },
-    );
+    this.#log.full(limit, identity);
     this.#turnAway(connack(3), limit);
   }
 
@@ -307,6 +305,15 @@ export class Connection implements SessionOwner, FrameSink {
     this.close('taken_over');
   }
 
+  giveWay(): void {
+    if (this.#stage === 'login') this.#turnAway(connack(3), 'identity_sessions');
+    else this.close('identity_sessions');
+  }
+
+  get lastPacketMs(): number {
+    return this.#inbound.lastPacketMs;
+  }
+
   /** Stops reading; ends once nothing is pending, or after `timeoutMs`. Resolves when the stream is closed. */
   async drain(timeoutMs: number): Promise<void> {
     this.#inbound.stop();
@@ -332,6 +339,7 @@ export class Connection implements SessionOwner, FrameSink {
     this.#inbound.stop();
     this.#silence?.cancel();
     this.#context.meters.closes.inc({ reason });
+    this.#log.ended(reason);
     if (this.#open) this.#endSession(this.#open, wasOpen, reason);
     this.#subscriptions?.detach();
     this.#onIdle?.();
@@ -341,18 +349,13 @@ export class Connection implements SessionOwner, FrameSink {
   #endSession({ session, connect }: OpenSession, wasOpen: boolean, reason: string): void {
     const { registry, hooks } = this.#context;
     if (wasOpen && connect.will && !this.#isDisconnected && reason !== 'stopped')
-      deliverWill(this.#context, session, connect.will);
+      deliverWill(this.#context, session, registry.of(session.identity), connect.will);
     registry.leave(session.identity, session.clientId, this);
-    if (this.#isAnnounced) hooks.onSessionClosed(session);
+    if (this.#isAnnounced) hooks.onSessionClosed(session, reason);
   }
 
   #overflowed(queuedBytes: number): void {
-    this.#context.log.warnLimited(
-      `mqtt_slow:${this.#remoteAddress}`,
-      WARNING_INTERVAL_MS,
-      'connection closed: the client does not read what it asked for',
-      { queued_bytes: queuedBytes, identity: this.#open?.session.identity.key },
-    );
+    this.#log.slow(queuedBytes);
     this.close('slow_consumer');
   }
 
@@ -362,7 +365,7 @@ export class Connection implements SessionOwner, FrameSink {
 
   #failed(error: unknown): void {
     if (this.#isEnded()) return;
-    this.#context.log.error('connection failed inside the broker', { error });
+    this.#log.failed(error);
     this.close('internal');
   }
 }

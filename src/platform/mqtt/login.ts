@@ -28,7 +28,7 @@ export function createLogin(options: {
   clock: Clock;
   log: Log;
   limits: MqttLimits;
-  hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate' | 'onRefused'>;
+  hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate' | 'onRefused' | 'nameOf'>;
 }): Login {
   const { clock, log, limits, hooks } = options;
   const failures = new RateLimiterMemory({ points: limits.failedLoginsPerMinute, duration: 60 });
@@ -36,14 +36,19 @@ export function createLogin(options: {
 
   async function slowDown(request: LoginRequest, failure: LoginFailure): Promise<void> {
     const { certificate, username, remoteAddress } = request;
+    const claimed = certificate?.commonName ?? username;
+    let name: string | undefined;
     try {
-      hooks.onRefused?.({ what: 'login', claimed: certificate?.commonName ?? username, remoteAddress });
+      // Only what is somebody's name: anything else may be a password in the wrong place.
+      name = claimed === undefined ? undefined : hooks.nameOf?.(claimed);
+      hooks.onRefused?.({ what: 'login', reason: failure, claimed, remoteAddress });
     } catch (error) {
       log.error('hook of the MQTT broker failed', { hook: 'onRefused', error });
     }
     const { consumedPoints } = await failures.penalty(addressKey(remoteAddress));
     log.warnLimited(`mqtt_login:${request.remoteAddress}`, WARNING_INTERVAL_MS, 'login was refused', {
       reason: failure,
+      claims_to_be: name,
       remote_address: request.remoteAddress,
     });
     if (consumedPoints > limits.failedLoginsPerMinute) await clock.sleep(limits.failedLoginDelayMs);

@@ -27,7 +27,11 @@ export interface ReceivedMessage {
 /** What the registry needs to know of a connection. */
 export interface SessionOwner {
   readonly state: SessionState;
+  /** Monotonic time of its last packet. */
+  readonly lastPacketMs: number;
   takeOver(): void;
+  /** There is no room for another session of its identity beside it. */
+  giveWay(): void;
 }
 
 /** What an identity has spent, whatever became of its connections. */
@@ -48,7 +52,7 @@ export interface IdentitySessions<Owner extends SessionOwner> extends IdentityRe
   readonly kept: Map<string, SessionState>;
 }
 
-export type AdmitResult = { state: SessionState; isPresent: boolean } | 'identity_sessions' | 'sessions';
+export type AdmitResult = { state: SessionState; isPresent: boolean } | 'sessions';
 
 export class SessionRegistry<Owner extends SessionOwner> {
   readonly #clock: Clock;
@@ -102,12 +106,13 @@ export class SessionRegistry<Owner extends SessionOwner> {
 
   /**
    * Finds room and state for a new session. An earlier connection with the same client id and identity is
-   * taken over first ([MQTT-3.1.4-2]) and so does not count.
+   * taken over first ([MQTT-3.1.4-2]) and so does not count. A device that lost its power has sessions here that
+   * nobody ends; so the one of its identity that was silent the longest gives way to the new one.
    */
   admit(identity: MqttIdentity, clientId: string, cleanSession: boolean): AdmitResult {
     const mine = this.of(identity);
     mine.byClientId.get(clientId)?.takeOver();
-    if (mine.connected.size >= this.#limits.sessionsPerIdentity) return 'identity_sessions';
+    if (mine.connected.size >= this.#limits.sessionsPerIdentity) longestSilent(mine.connected)?.giveWay();
     if (this.#owners.size >= this.#limits.sessions) return 'sessions';
     const old = mine.kept.get(clientId);
     mine.kept.delete(clientId);
@@ -182,6 +187,12 @@ export class SessionRegistry<Owner extends SessionOwner> {
       if (mine.connected.size === 0 && mine.kept.size === 0 && mine.bucket.isFull(nowMs))
         this.#identities.delete(key);
   }
+}
+
+function longestSilent<Owner extends SessionOwner>(owners: Iterable<Owner>): Owner | undefined {
+  let found: Owner | undefined;
+  for (const owner of owners) if (!found || owner.lastPacketMs < found.lastPacketMs) found = owner;
+  return found;
 }
 
 function indexOf(filter: string): 'exact' | 'wildcard' {

@@ -53,13 +53,17 @@ export class Subscriptions<Owner extends SessionOwner> {
   async subscribe({ packetId, requests }: Subscribe): Promise<Buffer> {
     const { registry } = this.#context;
     const added = new Set<string>();
+    let denied: string | undefined;
     const granted = requests.map(({ filter, qos }) => {
       const isNew = !this.#owner.state.subscriptions.has(filter);
-      if (!this.#isAllowed(filter, isNew)) return 'refused';
+      const refusal = this.#refusalOf(filter, isNew);
+      if (refusal === 'denied') denied ??= filter;
+      if (refusal) return 'refused';
       if (isNew) added.add(filter);
       registry.addSubscription(this.#owner, filter, qos);
       return qos;
     });
+    if (denied !== undefined) this.#tellDenied(denied);
     if (added.size > 0) await this.#client?.subscribe([...added]);
     return suback(packetId, granted);
   }
@@ -98,20 +102,23 @@ export class Subscriptions<Owner extends SessionOwner> {
     const { subscriptions } = this.#owner.state;
     const kept = [...subscriptions];
     subscriptions.clear();
-    const granted = kept.filter(([filter]) => this.#isAllowed(filter, true));
+    const granted = kept.filter(([filter]) => this.#refusalOf(filter, true) === undefined);
     for (const [filter, qos] of granted) this.#context.registry.addSubscription(this.#owner, filter, qos);
     if (granted.length > 0) await client.subscribe(granted.map(([filter]) => filter));
   }
 
-  #isAllowed(filter: string, isNew: boolean): boolean {
+  #refusalOf(filter: string, isNew: boolean): 'limit' | 'denied' | undefined {
     const { limits, hooks } = this.#context;
-    if (isNew && this.#owner.state.subscriptions.size >= limits.subscriptionsPerSession) return false;
+    if (isNew && this.#owner.state.subscriptions.size >= limits.subscriptionsPerSession) return 'limit';
     if (Buffer.byteLength(filter) > limits.topicBytes || levelCount(filter) > limits.topicLevels)
-      return false;
+      return 'limit';
     // `$SYS` and its like are not readable, whatever the hook says.
+    const isReadable = !filter.startsWith('$') && hooks.maySubscribe(this.#port.session.identity, filter);
+    return isReadable ? undefined : 'denied';
+  }
+
+  #tellDenied(topic: string): void {
     const { identity, remoteAddress } = this.#port.session;
-    if (!filter.startsWith('$') && hooks.maySubscribe(identity, filter)) return true;
-    hooks.onRefused?.({ what: 'subscribe', claimed: identity.key, topic: filter, remoteAddress });
-    return false;
+    this.#context.hooks.onRefused?.({ what: 'subscribe', claimed: identity.key, topic, remoteAddress });
   }
 }

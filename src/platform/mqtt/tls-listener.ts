@@ -37,7 +37,7 @@ export function createTlsListener(options: {
   meters: Meters;
   /** Asked at each connection, before its handshake. */
   mayArrive: (address: string | undefined) => boolean;
-  hooks: Pick<MqttHooks, 'onRefused'>;
+  hooks: Pick<MqttHooks, 'onRefused' | 'nameOf'>;
   accept: (socket: TLSSocket, certificate: MqttCertificate) => void;
 }): TlsListener {
   const { log, limits, meters, mayArrive } = options;
@@ -56,14 +56,15 @@ export function createTlsListener(options: {
   // Open connections and handshakes have each their own limit; this one is never reached before.
   server.maxConnections = 2 * limits.connections;
 
-  function refuse(socket: TLSSocket, problem: string): void {
+  function refuse(socket: TLSSocket, problem: string, claimed?: string): void {
     meters.connects.inc({ result: 'certificate' });
     const address = socket.remoteAddress ?? 'unknown';
     log.warnLimited(`mqtt_certificate:${address}`, WARNING_INTERVAL_MS, 'connection refused: certificate', {
       problem,
+      claims_to_be: claimed === undefined ? undefined : options.hooks.nameOf?.(claimed),
       remote_address: address,
     });
-    options.hooks.onRefused?.({ what: 'login', claimed: undefined, remoteAddress: address });
+    options.hooks.onRefused?.({ what: 'login', reason: 'certificate', claimed, remoteAddress: address });
     socket.destroy();
   }
 
@@ -77,7 +78,8 @@ export function createTlsListener(options: {
     socket.on('error', (error) => log.debug('TLS connection failed', { error }));
     const certificate = socket.getPeerX509Certificate();
     const problem = certificate ? problemOf(certificate, authority) : 'none was sent';
-    if (!certificate || problem !== undefined) refuse(socket, problem ?? '');
+    if (!certificate || problem !== undefined)
+      refuse(socket, problem ?? '', certificate && describe(certificate).commonName);
     else options.accept(socket, describe(certificate));
   });
   server.on('tlsClientError', (error, socket) => {

@@ -53,7 +53,9 @@ export interface MqttMessage {
 
 /** What a client was refused for who it is or what it may do; faults of the protocol and limits are not among it. */
 export interface MqttRefusal {
-  readonly what: 'login' | 'publish' | 'subscribe';
+  readonly what: 'login' | 'publish' | 'subscribe' | 'will';
+  /** Of a login: why. */
+  readonly reason?: string;
   /** Key of its identity; before the login what it says to be: user name, common name of the certificate. */
   readonly claimed: string | undefined;
   /** Topic or topic filter. */
@@ -96,12 +98,14 @@ export interface MqttHooks {
    * before, or he is one of few who speak seldom, beside whatever others send.
    */
   onAwaited?(): void;
-  /** After each refusal. */
+  /** After each refusal; once for all filters of one packet. */
   onRefused?(refusal: MqttRefusal): void;
+  /** What to call one who claims to be this in the log; undefined when nobody has that name. Absent: nobody has. */
+  nameOf?(claimed: string): string | undefined;
   /** Once per session, before the client learns that it is connected. */
   onSessionOpened(session: MqttSession): void;
-  /** Once per opened session, whatever ended it; after its will. */
-  onSessionClosed(session: MqttSession): void;
+  /** Once per opened session, whatever ended it; after its will. `reason` as in the metric of closes. */
+  onSessionClosed(session: MqttSession, reason: string): void;
 }
 
 export interface MqttBroker {

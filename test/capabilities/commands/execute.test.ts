@@ -314,6 +314,30 @@ describe('a command that is sent', () => {
     assert.equal(bench.sent.length, 1, 'it is never sent again');
   });
 
+  test('lives on while its device writes to its log, for five minutes without a response', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const other = bench.addDevice({ commands: COMMANDS });
+    const running = await bench.run(device, 'ping');
+    const silent = await bench.run(other, 'ping');
+    for (let minute = 0; minute < 5; minute++) {
+      await bench.clock.advance(50_000);
+      assert.equal(bench.stored(running)?.state, 'IN_PROGRESS', `after ${minute} minutes`);
+      await bench.deliver(device, 'logs', { message: 'still at it' });
+    }
+    assert.equal((await silent.ended).state, 'TIMEOUT');
+    await bench.answer(device, running, 'log', { message: 'half' });
+    for (let minute = 0; minute < 6; minute++) {
+      await bench.clock.advance(50_000);
+      await bench.deliver(device, 'logs', { message: 'still at it' });
+    }
+    assert.equal(bench.stored(running)?.state, 'IN_PROGRESS', 'a response begins the five minutes anew');
+    await bench.clock.advance(50_000);
+    await bench.deliver(device, 'logs', { message: 'still at it' });
+    await bench.clock.advance(11_000);
+    assert.equal((await running.ended).state, 'TIMEOUT');
+  });
+
   test('is matched by id when several are in progress', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });

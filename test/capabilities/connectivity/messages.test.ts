@@ -42,6 +42,17 @@ describe('a message is not handed on', () => {
     assert.equal(warnings(), 2);
   });
 
+  test('for modules from a device that is none; it is told so', async (t) => {
+    const setup = startConnectivity(t);
+    const device = await setup.addStandalone();
+    setup.connectivity.handle('module', (message) => void setup.messages.push(message));
+    for (let times = 0; times < 3; times++)
+      await setup.deliver(device, 'v1/module', { type: 'hello', version: 1, run: 'x', offers: [] });
+    assert.deepEqual(setup.messages, []);
+    assert.equal(setup.complaints.length, 1);
+    assert.match(setup.complaints[0] ?? '', /came from a device that is none/);
+  });
+
   const deep = `${'{"a":'.repeat(17)}1${'}'.repeat(17)}`;
   const badPayloads: [payload: string | Buffer, complaint: RegExp][] = [
     ['', /is empty/],

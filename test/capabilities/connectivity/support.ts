@@ -72,7 +72,7 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
       hooks.onSessionOpened(session);
       return session;
     },
-    closeSession: (session) => hooks.onSessionClosed(session),
+    closeSession: (session) => hooks.onSessionClosed(session, 'lost'),
     deliverAt,
     deliver: ({ communication }, subject, payload) =>
       deliverAt(`v1/from/${communication.hardwareId}/${communication.channelId}/${subject}`, payload),

@@ -28,7 +28,7 @@ async function overTcp(
 
 describe('the real client over TCP', () => {
   test('is turned away with the reason', async (t) => {
-    const { dial } = await overTcp(t, { limits: { sessionsPerIdentity: 1 } });
+    const { dial } = await overTcp(t, { limits: { sessions: 1 } });
     await assert.rejects(dial({ password: 'wrong' }), { code: 4 });
     await assert.rejects(dial({ username: undefined, password: undefined }), { code: 5 });
     await assert.rejects(dial({ protocolVersion: 5 }), { code: 132 });

@@ -12,7 +12,7 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
   payloadBytes: ['forbidden', 'closes the connection for a payload of one byte over the limit'],
   topicBytes: ['forbidden', 'closes the connection for a topic'],
   topicLevels: ['forbidden', 'closes the connection for a topic'],
-  sessionsPerIdentity: ['login', 'of one identity is limited by CONNACK 3'],
+  sessionsPerIdentity: ['login', 'of one identity is limited: the one that was silent the longest'],
   sessions: ['login', 'in all is limited by CONNACK 3'],
   subscriptionsPerSession: ['delivery', 'beyond the 32nd is refused'],
   failedLoginsPerMinute: ['login', 'that fails too often from one address is answered late'],

@@ -134,21 +134,34 @@ describe('a login', () => {
 });
 
 describe('the number of sessions', () => {
-  test('of one identity is limited by CONNACK 3; one place freed is free', async (t) => {
+  test('of one identity is limited: the one that was silent the longest gives way to the next', async (t) => {
     const b = await startTestBroker(t);
     const clients: RawClient[] = [];
     for (let count = 0; count < 8; count++) {
       const { client, connack } = await login(b, {});
       assert.equal(connack, CONNACK_ACCEPTED);
       clients.push(client);
+      await b.clock.advance(1_000);
     }
-    assert.equal((await login(b, {})).connack, '20020003');
+    clients[0]?.send(PINGREQ);
+    await clients[0]?.take(2);
     assert.equal((await login(b, { username: 'b' })).connack, CONNACK_ACCEPTED);
-    assert.equal(b.broker.sessionCount('a'), 8);
-    clients[3]?.stream.destroy();
-    await turns();
-    assert.equal(b.broker.sessionCount('a'), 7);
     assert.equal((await login(b, {})).connack, CONNACK_ACCEPTED);
+    await turns();
+    assert.deepEqual(
+      clients.map(({ isClosed }) => isClosed),
+      [false, true, false, false, false, false, false, false],
+    );
+    assert.equal(b.broker.sessionCount('a'), 8);
+    const [line] = b.lines.filter(({ reason }) => reason === 'identity_sessions');
+    assert.equal(line?.identity, 'a');
+  });
+
+  test('of one identity leaves room for a device that starts again and again without a word', async (t) => {
+    const b = await startTestBroker(t);
+    for (let start = 0; start < 30; start++)
+      assert.equal((await login(b, {})).connack, CONNACK_ACCEPTED, `start ${start}`);
+    assert.equal(b.broker.sessionCount('a'), 8);
   });
 
   test('of one identity is not exceeded by logins at the same moment', async (t) => {
@@ -156,6 +169,7 @@ describe('the number of sessions', () => {
     const answers = await Promise.all(Array.from({ length: 9 }, () => login(b, {})));
     assert.equal(answers.filter(({ connack }) => connack === CONNACK_ACCEPTED).length, 3);
     assert.equal(answers.filter(({ connack }) => connack === '20020003').length, 6);
+    assert.equal(b.broker.sessionCount('a'), 3);
   });
 
   test('in all is limited by CONNACK 3', async (t) => {

@@ -57,6 +57,34 @@ describe('a will', () => {
       assert.deepEqual(order, ['from/a/will gone 1 true', 'closed']);
     });
 
+  test('for a topic of another is ignored, and seen', async (t) => {
+    const refusals: unknown[] = [];
+    const b = await startTestBroker(t, { hook: { onRefused: (refusal) => void refusals.push(refusal) } });
+    const { client, connack } = await login(
+      b,
+      { will: { topic: 'from/b/will', payload: 'gone' } },
+      '10.0.0.7',
+    );
+    assert.equal(connack, '20020000');
+    const expected = { what: 'will', claimed: 'a', topic: 'from/b/will', remoteAddress: '10.0.0.7' };
+    assert.deepEqual(refusals, [expected]);
+    const [line] = b.lines.filter(({ message }) => message === 'will outside its permission is ignored');
+    assert.deepEqual([line?.identity, line?.topic], ['a', 'from/b/will']);
+    client.stream.destroy();
+    await client.closed();
+    assert.deepEqual(b.messages, []);
+  });
+
+  test('counts against the rate, so that nobody sends by dying', async (t) => {
+    const b = await startTestBroker(t, { limits: { messageBurst: 2 } });
+    for (let count = 0; count < 4; count++) {
+      const { client } = await login(b, { will });
+      client.stream.destroy();
+      await client.closed();
+    }
+    assert.equal(b.messages.length, 2);
+  });
+
   test('that is not taken is logged and disturbs nobody', async (t) => {
     const b = await startTestBroker(t, { hook: { onMessage: () => Promise.reject(new Error('full')) } });
     const { client } = await login(b, { will });
