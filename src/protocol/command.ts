@@ -4,7 +4,8 @@
  */
 import { cutToBytes } from '../lib/text.ts';
 
-export type ResponseState = 'STARTED' | 'IN_PROGRESS' | 'SUCCEEDED' | 'ERROR';
+export const RESPONSE_STATES = ['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'] as const;
+export type ResponseState = (typeof RESPONSE_STATES)[number];
 
 export interface CommandResponseMessage {
   /** Id of the execution that the device answers. */

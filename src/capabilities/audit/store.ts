@@ -1,122 +1,125 @@
-/** Table `audit` of state.db. */
+/** Rows of the audit trail. */
+import { and, asc, count, desc, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
-import type { AuditEntry, AuditFilter, AuditOrigin, StoredEntry } from './model.ts';
-
-interface Row {
-  number: number;
-  at_ms: number;
-  origin_kind: string;
-  origin_id: string;
-  origin_name: string;
-  operation: string;
-  target: string;
-  status: number;
-  remote_address: string | null;
-}
-
-interface FilterParameters {
-  from: number | null;
-  before: number | null;
-  origin: string | null;
-  operation: string | null;
-}
-
-const MATCHES = `(:from IS NULL OR at_ms >= :from) AND (:before IS NULL OR at_ms < :before)
-  AND (:origin IS NULL OR origin_id = :origin OR origin_name = :origin)
-  AND (:operation IS NULL OR operation = :operation)`;
+import { correctedStamp, type Database, isWrongStamp, placeholders, present } from '../../platform/sqlite/index.ts';
+import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
+import { audit } from './tables.ts';
 
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
-export function createAuditStore(database: Database) {
-  const insert = database.prepare<unknown[]>(
-    `INSERT INTO audit (at_ms, origin_kind, origin_id, origin_name, operation, target, status, remote_address)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const page = database.prepare<FilterParameters & { limit: number; offset: number }, Row>(
-    `SELECT * FROM audit WHERE ${MATCHES} ORDER BY number DESC LIMIT :limit OFFSET :offset`,
-  );
-  const below = database.prepare<FilterParameters & { number: number; limit: number }, Row>(
-    `SELECT * FROM audit WHERE number < :number AND ${MATCHES} ORDER BY number DESC LIMIT :limit`,
-  );
-  const count = database.prepare<FilterParameters, { count: number }>(
-    `SELECT COUNT(*) AS count FROM audit WHERE ${MATCHES}`,
-  );
-  const newest = database.prepare<[], { number: number }>(
-    'SELECT COALESCE(MAX(number), 0) AS number FROM audit',
-  );
-  const removeOld = database.prepare<StampRange & { limit: number }>(
-    `DELETE FROM audit WHERE number IN (SELECT number FROM audit
-       WHERE at_ms >= :fromMs AND at_ms < :beforeMs ORDER BY at_ms LIMIT :limit)`,
-  );
-  const removeExcess = database.prepare<[number, number]>(
-    `DELETE FROM audit WHERE number IN
-       (SELECT number FROM audit WHERE number <=
-         (SELECT number FROM audit ORDER BY number DESC LIMIT 1 OFFSET ?) ORDER BY number LIMIT ?)`,
-  );
-  const removeAutomatic = database.prepare<[number, number]>(
-    `DELETE FROM audit WHERE number IN
-       (SELECT number FROM audit WHERE origin_kind IN ('rule', 'device')
-         AND number <= (SELECT number FROM audit WHERE origin_kind IN ('rule', 'device')
-           ORDER BY number DESC LIMIT 1 OFFSET ?) ORDER BY number LIMIT ?)`,
-  );
-  const restamp = database.prepare<StampCorrection>(
-    `UPDATE audit SET at_ms =
-       MIN(MAX(at_ms + IIF(at_ms < :plausibleFromMs, :jumpMs, :backMs), :earliestMs), :nowMs)
-     WHERE at_ms < :plausibleFromMs OR at_ms > :aheadFromMs`,
-  );
+const { number, atMs, originKind, originId, originName, operation } = audit;
+const { target, status, remoteAddress } = audit;
+
+export function createAuditStore({ orm }: Database) {
+  const insert = orm
+    .insert(audit)
+    .values({
+      ...placeholders(audit, ['atMs', 'originKind', 'originId', 'originName']),
+      ...placeholders(audit, ['operation', 'target', 'status', 'remoteAddress']),
+    })
+    .prepare();
+  const matches = matching();
+  const origin = { kind: originKind, id: originId, name: originName };
+  const entries = (condition: SQL | undefined) =>
+    orm
+      .select({ number, atMs, origin, operation, target, status, remoteAddress })
+      .from(audit)
+      .where(condition)
+      .orderBy(desc(number))
+      .limit(sql.placeholder('limit'));
+  const page = entries(matches).offset(sql.placeholder('offset')).prepare();
+  const below = entries(and(lt(number, sql.placeholder('number')), matches)).prepare();
+  const counted = orm.select({ count: count() }).from(audit).where(matches).prepare();
+  const newest = orm
+    .select({ number: max(number) })
+    .from(audit)
+    .prepare();
 
   return {
-    insert: (entry: AuditEntry): void =>
-      void insert.run(
-        Math.round(entry.atMs),
-        entry.origin.kind,
-        entry.origin.id,
-        entry.origin.name,
-        entry.operation,
-        JSON.stringify(entry.target),
-        entry.status,
-        entry.remoteAddress ?? null,
-      ),
+    insert: ({ origin: by, ...entry }: AuditEntry): void =>
+      void insert.run({
+        remoteAddress: null,
+        ...entry,
+        atMs: Math.round(entry.atMs),
+        originKind: by.kind,
+        originId: by.id,
+        originName: by.name,
+      }),
     /** Newest first. */
     page: (filter: AuditFilter, limit: number, offset: number): StoredEntry[] =>
-      page.all({ ...parametersOf(filter), limit, offset }).map(fromRow),
-    /** Newest first, those with a number below `number`. */
-    below: (filter: AuditFilter, number: number, limit: number): StoredEntry[] =>
-      below.all({ ...parametersOf(filter), number, limit }).map(fromRow),
-    count: (filter: AuditFilter): number => count.get(parametersOf(filter))?.count ?? 0,
+      page.all({ ...parametersOf(filter), limit, offset }).map(present),
+    /** Newest first, those with a number below `before`. */
+    below: (filter: AuditFilter, before: number, limit: number): StoredEntry[] =>
+      below.all({ ...parametersOf(filter), number: before, limit }).map(present),
+    count: (filter: AuditFilter): number => counted.get(parametersOf(filter))?.count ?? 0,
     newestNumber: (): number => newest.get()?.number ?? 0,
+    ...cleaningStatements(orm),
+  };
+}
+
+function cleaningStatements(orm: Database['orm']) {
+  const limit = sql.placeholder('limit');
+  const numbers = () => orm.select({ number }).from(audit).limit(limit).$dynamic();
+  const removeThose = (rows: ReturnType<typeof numbers>) =>
+    orm
+      .delete(audit)
+      .where(sql`${number} IN ${rows}`)
+      .prepare();
+  /** All but the newest `keep` of those that fit. */
+  const excess = (fitting?: SQL) =>
+    numbers()
+      .where(
+        and(
+          fitting,
+          sql`${number} <= ${orm
+            .select({ number })
+            .from(audit)
+            .where(fitting)
+            .orderBy(desc(number))
+            .limit(1)
+            .offset(sql.placeholder('keep'))}`,
+        ),
+      )
+      .orderBy(asc(number));
+  const removeOld = removeThose(
+    numbers()
+      .where(and(gte(atMs, sql.placeholder('fromMs')), lt(atMs, sql.placeholder('beforeMs'))))
+      .orderBy(asc(atMs)),
+  );
+  const removeExcess = removeThose(excess());
+  // As the index of migration 0004 has it.
+  const removeAutomatic = removeThose(excess(sql`${originKind} IN ('rule', 'device')`));
+  const restamp = orm
+    .update(audit)
+    .set({ atMs: correctedStamp(atMs) })
+    .where(isWrongStamp(atMs))
+    .prepare();
+
+  return {
     /** Returns how many were removed. */
-    removeOld: (old: StampRange, limit: number): number => removeOld.run({ ...old, limit }).changes,
+    removeOld: (old: StampRange, most: number): number => removeOld.run({ ...old, limit: most }).changes,
     /** All but the newest `keep`. Returns how many were removed. */
-    removeExcess: (keep: number, limit: number): number => removeExcess.run(keep, limit).changes,
+    removeExcess: (keep: number, most: number): number => removeExcess.run({ keep, limit: most }).changes,
     /** Those of rules and scripts of devices but the newest `keep`. Returns how many were removed. */
-    removeAutomatic: (keep: number, limit: number): number => removeAutomatic.run(keep, limit).changes,
-    restamp: (correction: StampCorrection): void => void restamp.run(correction),
+    removeAutomatic: (keep: number, most: number): number =>
+      removeAutomatic.run({ keep, limit: most }).changes,
+    restamp: (correction: StampCorrection): void => void restamp.run({ ...correction }),
   };
 }
 
-function parametersOf({ fromMs, beforeMs, origin, operation }: AuditFilter): FilterParameters {
-  return {
-    from: fromMs ?? null,
-    before: beforeMs ?? null,
-    origin: origin ?? null,
-    operation: operation ?? null,
-  };
+/** One condition with a parameter for each filter; NULL does not restrict. */
+function matching(): SQL | undefined {
+  const unlessNull = (name: string, condition: SQL): SQL =>
+    sql`(${sql.placeholder(name)} IS NULL OR ${condition})`;
+  const who = sql.placeholder('origin');
+  return and(
+    unlessNull('from', sql`${atMs} >= ${sql.placeholder('from')}`),
+    unlessNull('before', sql`${atMs} < ${sql.placeholder('before')}`),
+    unlessNull('origin', sql`${originId} = ${who} OR ${originName} = ${who}`),
+    unlessNull('operation', sql`${operation} = ${sql.placeholder('operation')}`),
+  );
 }
 
-function fromRow(row: Row): StoredEntry {
-  return {
-    number: row.number,
-    atMs: row.at_ms,
-    origin: {
-      kind: row.origin_kind as AuditOrigin['kind'],
-      id: row.origin_id,
-      name: row.origin_name,
-    },
-    operation: row.operation,
-    target: JSON.parse(row.target) as Record<string, string>,
-    status: row.status,
-    ...(row.remote_address !== null && { remoteAddress: row.remote_address }),
-  };
+function parametersOf({ fromMs, beforeMs, origin, operation: name }: AuditFilter): Record<string, unknown> {
+  return { from: fromMs ?? null, before: beforeMs ?? null, origin: origin ?? null, operation: name ?? null };
 }

@@ -13,11 +13,12 @@ import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
 import type { Principal, Role } from '../../platform/http/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 
-export const EXECUTION_STATES = ['NEW', 'IN_PROGRESS', 'SUCCESS', 'ERROR', 'TIMEOUT', 'UNSYNC'] as const;
-/** UNSYNC belongs to the interface but is never produced here: a gateway always knows its executions. */
-export type ExecutionState = (typeof EXECUTION_STATES)[number];
 /** The states that an execution can really have. */
-export type OwnState = Exclude<ExecutionState, 'UNSYNC'>;
+export const OWN_STATES = ['NEW', 'IN_PROGRESS', 'SUCCESS', 'ERROR', 'TIMEOUT'] as const;
+export type OwnState = (typeof OWN_STATES)[number];
+/** UNSYNC belongs to the interface but is never produced here: a gateway always knows its executions. */
+export const EXECUTION_STATES = [...OWN_STATES, 'UNSYNC'] as const;
+export type ExecutionState = (typeof EXECUTION_STATES)[number];
 
 export interface CommandResponse {
   state: ResponseState;

@@ -1,29 +1,11 @@
-/** Rows of `execution` and `execution_response`. */
+/** Rows of executions and of their responses. */
+import { and, asc, count, desc, eq, gte, lt, not, or, type SQL, sql } from 'drizzle-orm';
+import { unionAll } from 'drizzle-orm/sqlite-core';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
+import { correctedStamp, type Database, isWrongStamp, placeholders } from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 import type { CommandResponse, Execution, ExecutionFilter, OwnState } from './model.ts';
-
-interface Row {
-  id: string;
-  device_id: string;
-  state: OwnState;
-  ephemeral: number;
-  created_at_ms: number;
-  requested_name: string;
-  manifest_name: string;
-  arguments: string;
-  origin: string;
-  response_state: ResponseState | null;
-  response_payload: string | null;
-  response_received_at_ms: number | null;
-}
-
-interface ResponseRow {
-  state: ResponseState;
-  payload: string;
-  received_at_ms: number;
-}
+import { execution, executionResponse } from './tables.ts';
 
 /** A response to add to the log of an execution. */
 export interface NewResponse {
@@ -36,260 +18,291 @@ export interface NewResponse {
   executionState: OwnState | undefined;
 }
 
-/** What must be known of a finished execution to judge a late response. */
-export interface ResponseSummary {
-  deviceId: string;
-  state: OwnState;
-  count: number;
-  sizeBytes: number;
-  newestReceivedAtMs: number;
-}
-
-const EXECUTION_COLUMNS = `
-  e.id, e.device_id, e.state, e.ephemeral, e.created_at_ms, e.requested_name, e.manifest_name, e.arguments,
-  e.origin, r.state AS response_state, r.payload AS response_payload,
-  r.received_at_ms AS response_received_at_ms
-  FROM execution e
-  LEFT JOIN execution_response r ON r.execution_number = e.number AND r.sequence = e.response_sequence`;
-
 export type CommandStore = ReturnType<typeof createCommandStore>;
 
-export function createCommandStore(database: Database) {
-  return { ...createWriter(database), ...createReader(database) };
+export function createCommandStore({ orm }: Database) {
+  return { ...createWriter(orm), ...createCleaner(orm), ...createReader(orm), ...createListReader(orm) };
 }
 
-function createWriter(database: Database) {
-  const insert = database.prepare(`
-    INSERT INTO execution (id, device_id, state, ephemeral, created_at_ms, requested_name, manifest_name,
-                           arguments, origin)
-    VALUES (:id, :deviceId, :state, :ephemeral, :createdAtMs, :name, :manifestName, :arguments, :origin)`);
+type Orm = Database['orm'];
+
+const { number, id, deviceId, state, ephemeral, createdAtMs, responseSequence } = execution;
+const { executionNumber, sequence, payload, receivedAtMs } = executionResponse;
+
+const isIt = eq(id, sql.placeholder('id'));
+const isUnfinished = sql`${state} IN ('NEW', 'IN_PROGRESS')`;
+const isFinished = not(isUnfinished);
+// A placeholder in a condition takes what SQLite stores: 0 or 1.
+const isKind = eq(ephemeral, sql.placeholder('ephemeral'));
+/** Number of the execution with an id; NULL for one that was deleted meanwhile. */
+const numberOfId = sql`(SELECT ${number} FROM ${execution} WHERE ${isIt})`;
+/** The newest response of the execution at hand. */
+const newestSequence = sql`(SELECT max(${sequence}) FROM ${executionResponse} WHERE ${executionNumber} = ${number})`;
+
+function createWriter(orm: Orm) {
+  const insert = orm
+    .insert(execution)
+    .values({
+      ...placeholders(execution, ['id', 'deviceId', 'state', 'ephemeral', 'createdAtMs', 'origin']),
+      ...placeholders(execution, ['requestedName', 'manifestName', 'arguments']),
+    })
+    .prepare();
   // Selects from the execution, so that a response to one deleted meanwhile is no row instead of a failure.
-  const addResponse = database.prepare(`
-    INSERT INTO execution_response (execution_number, sequence, state, payload, received_at_ms)
-    SELECT number,
-           1 + COALESCE((SELECT MAX(sequence) FROM execution_response WHERE execution_number = execution.number), 0),
-           :state, :payload, :receivedAtMs
-    FROM execution WHERE id = :executionId`);
-  const follow = database.prepare(`
-    UPDATE execution
-    SET state = :executionState,
-        response_sequence =
-          (SELECT MAX(sequence) FROM execution_response WHERE execution_number = execution.number)
-    WHERE id = :executionId`);
-  const remove = database.prepare(`DELETE FROM execution WHERE id = ?`);
-  // By number: the order of arrival, which no wrong clock can change.
-  const trim = database.prepare(`
-    DELETE FROM execution WHERE number IN (
-      SELECT number FROM execution
-      WHERE device_id = :deviceId AND ephemeral = :ephemeral AND state NOT IN ('NEW', 'IN_PROGRESS')
-      ORDER BY number LIMIT :surplus)`);
-  const trimAll = database.prepare(`
-    DELETE FROM execution WHERE number IN (
-      SELECT number FROM execution WHERE state NOT IN ('NEW', 'IN_PROGRESS') ORDER BY number LIMIT :surplus)`);
-  const removeOld = database.prepare(`
-    DELETE FROM execution WHERE number IN (
-      SELECT number FROM execution
-      WHERE ephemeral = :ephemeral AND created_at_ms >= :fromMs AND created_at_ms < :beforeMs
-        AND state NOT IN ('NEW', 'IN_PROGRESS')
-      ORDER BY created_at_ms LIMIT :most)`);
-  const isWrong = (column: string): string => `(${column} < :plausibleFromMs OR ${column} > :aheadFromMs)`;
-  const corrected = (column: string): string =>
-    `MIN(MAX(${column} + IIF(${column} < :plausibleFromMs, :jumpMs, :backMs), :earliestMs), :nowMs)`;
-  const restamp = database.prepare(`
-    UPDATE execution SET created_at_ms = ${corrected('created_at_ms')}
-    WHERE ephemeral IN (0, 1) AND ${isWrong('created_at_ms')}`);
-  const restampResponses = database.prepare(`
-    UPDATE execution_response SET received_at_ms = ${corrected('received_at_ms')}
-    WHERE ${isWrong('received_at_ms')} AND execution_number IN (
-      SELECT number FROM execution WHERE ephemeral IN (0, 1) AND ${isWrong('created_at_ms')})`);
+  const addResponse = orm
+    .insert(executionResponse)
+    .select(
+      orm
+        .select({
+          executionNumber: number,
+          sequence: sql<number>`1 + coalesce(${newestSequence}, 0)`.as('sequence'),
+          state: sql<ResponseState>`${sql.placeholder('state')}`.as('state'),
+          payload: sql<Record<string, unknown>>`${sql.placeholder('payload')}`.as('payload'),
+          receivedAtMs: sql<number>`${sql.placeholder('receivedAtMs')}`.as('received_at_ms'),
+        })
+        .from(execution)
+        .where(isIt),
+    )
+    .prepare();
+  const follow = orm
+    .update(execution)
+    .set({ ...placeholders(execution, ['state']), responseSequence: newestSequence })
+    .where(isIt)
+    .prepare();
+  const remove = orm.delete(execution).where(isIt).prepare();
 
   return {
     /** The response of a new execution is not written: it has none. */
-    insert(execution: Execution): void {
-      insert.run({
-        id: execution.id,
-        deviceId: execution.deviceId,
-        state: execution.state,
-        ephemeral: execution.ephemeral ? 1 : 0,
-        createdAtMs: execution.createdAtMs,
-        name: execution.request.name,
-        manifestName: execution.request.manifestName,
-        arguments: JSON.stringify(execution.request.arguments),
-        origin: JSON.stringify(execution.origin),
-      });
+    insert(given: Execution): void {
+      const { name: requestedName, manifestName, arguments: values } = given.request;
+      insert.run({ ...given, requestedName, manifestName, arguments: values });
     },
-    addResponse(response: NewResponse): void {
-      const { executionId, executionState, ...row } = response;
-      addResponse.run({ executionId, ...row });
-      if (executionState !== undefined) follow.run({ executionId, executionState });
+    addResponse({ executionId, executionState, ...response }: NewResponse): void {
+      addResponse.run({ id: executionId, ...response });
+      if (executionState !== undefined) follow.run({ id: executionId, state: executionState });
     },
-    remove: (id: string): void => void remove.run(id),
+    remove: (wanted: string): void => void remove.run({ id: wanted }),
+  };
+}
+
+function createCleaner(orm: Orm) {
+  const finished = () => orm.select({ number }).from(execution);
+  const removeThose = (rows: SQL) =>
+    orm
+      .delete(execution)
+      .where(sql`${number} IN ${rows}`)
+      .prepare();
+  // By number: the order of arrival, which no wrong clock can change.
+  const trim = removeThose(
+    sql`${finished()
+      .where(and(eq(deviceId, sql.placeholder('deviceId')), isKind, isFinished))
+      .orderBy(number)
+      .limit(sql.placeholder('surplus'))}`,
+  );
+  const trimAll = removeThose(
+    sql`${finished().where(isFinished).orderBy(number).limit(sql.placeholder('surplus'))}`,
+  );
+  const removeOld = removeThose(
+    sql`${finished()
+      .where(
+        and(
+          isKind,
+          gte(createdAtMs, sql.placeholder('fromMs')),
+          lt(createdAtMs, sql.placeholder('beforeMs')),
+          isFinished,
+        ),
+      )
+      .orderBy(createdAtMs)
+      .limit(sql.placeholder('most'))}`,
+  );
+  const isWrong = and(sql`${ephemeral} IN (0, 1)`, isWrongStamp(createdAtMs));
+  const restamp = orm
+    .update(execution)
+    .set({ createdAtMs: correctedStamp(createdAtMs) })
+    .where(isWrong)
+    .prepare();
+  const restampResponses = orm
+    .update(executionResponse)
+    .set({ receivedAtMs: correctedStamp(receivedAtMs) })
+    .where(
+      and(
+        isWrongStamp(receivedAtMs),
+        sql`${executionNumber} IN ${orm.select({ number }).from(execution).where(isWrong)}`,
+      ),
+    )
+    .prepare();
+
+  return {
     /** Deletes the oldest finished ones of a device. */
-    trim: (deviceId: string, ephemeral: boolean, surplus: number): void =>
-      void trim.run({ deviceId, ephemeral: ephemeral ? 1 : 0, surplus }),
+    trim: (device: string, isEphemeral: boolean, surplus: number): void =>
+      void trim.run({ deviceId: device, ephemeral: Number(isEphemeral), surplus }),
     /** Deletes the oldest finished ones of all; the number deleted. */
     trimAll: (surplus: number): number => trimAll.run({ surplus }).changes,
-    removeOld: (ephemeral: boolean, old: StampRange, most: number): number =>
-      removeOld.run({ ephemeral: ephemeral ? 1 : 0, ...old, most }).changes,
+    removeOld: (isEphemeral: boolean, old: StampRange, most: number): number => removeOld.run({ ephemeral: Number(isEphemeral), ...old, most }).changes,
     /** Corrects moments that a wrong clock gave. */
     restamp(correction: StampCorrection): void {
-      restampResponses.run(correction);
-      restamp.run(correction);
+      restampResponses.run({ ...correction });
+      restamp.run({ ...correction });
     },
   };
 }
 
-function createReader(database: Database) {
-  const get = database.prepare<[string], Row>(`SELECT ${EXECUTION_COLUMNS} WHERE e.id = ?`);
-  const log = database.prepare<[string], ResponseRow>(`
-    SELECT state, payload, received_at_ms FROM execution_response
-    WHERE execution_number = (SELECT number FROM execution WHERE id = ?)
-    ORDER BY sequence DESC`);
-  const summary = database.prepare<
-    [string],
-    { device_id: string; state: OwnState; count: number; size_bytes: number; newest_ms: number }
-  >(`
-    SELECT e.device_id, e.state, COUNT(r.sequence) AS count,
-           COALESCE(SUM(OCTET_LENGTH(r.payload)), 0) AS size_bytes,
-           COALESCE(MAX(r.received_at_ms), e.created_at_ms) AS newest_ms
-    FROM execution e LEFT JOIN execution_response r ON r.execution_number = e.number
-    WHERE e.id = ? GROUP BY e.number`);
-  const hasResponse = database.prepare<object, unknown>(`
-    SELECT 1 FROM execution_response
-    WHERE execution_number = (SELECT number FROM execution WHERE id = :executionId)
-      AND state = :state AND payload = :payload`);
-  const unfinished = database.prepare<[], { id: string }>(
-    `SELECT id FROM execution WHERE state IN ('NEW', 'IN_PROGRESS') ORDER BY number`,
-  );
-  const countOf = database.prepare<[string, number], { count: number }>(
-    `SELECT COUNT(*) AS count FROM execution WHERE device_id = ? AND ephemeral = ?`,
-  );
-  const countAll = database.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM execution`);
+function createReader(orm: Orm) {
+  const { requestedName, manifestName, arguments: values, origin } = execution;
+  const response = { state: executionResponse.state, payload, receivedAtMs };
+  const get = orm
+    .select({
+      id,
+      deviceId,
+      state,
+      ephemeral,
+      createdAtMs,
+      request: { name: requestedName, manifestName, arguments: values },
+      origin,
+      response,
+    })
+    .from(execution)
+    .leftJoin(executionResponse, and(eq(executionNumber, number), eq(sequence, responseSequence)))
+    .where(isIt)
+    .prepare();
+  const log = orm
+    .select(response)
+    .from(executionResponse)
+    .where(eq(executionNumber, numberOfId))
+    .orderBy(desc(sequence))
+    .prepare();
+  const summary = orm
+    .select({
+      deviceId,
+      state,
+      count: count(sequence),
+      sizeBytes: sql<number>`coalesce(sum(octet_length(${payload})), 0)`,
+      newestReceivedAtMs: sql<number>`coalesce(max(${receivedAtMs}), ${createdAtMs})`,
+    })
+    .from(execution)
+    .leftJoin(executionResponse, eq(executionNumber, number))
+    .where(isIt)
+    .groupBy(number)
+    .prepare();
+  const hasResponse = orm
+    .select({ sequence })
+    .from(executionResponse)
+    .where(
+      and(
+        eq(executionNumber, numberOfId),
+        eq(executionResponse.state, sql.placeholder('state')),
+        sql`${payload} = ${sql.placeholder('payload')}`,
+      ),
+    )
+    .limit(1)
+    .prepare();
+  const unfinished = orm.select({ id }).from(execution).where(isUnfinished).orderBy(number).prepare();
+  const countOf = orm
+    .select({ count: count() })
+    .from(execution)
+    .where(and(eq(deviceId, sql.placeholder('deviceId')), isKind))
+    .prepare();
+  const countAll = orm.select({ count: count() }).from(execution).prepare();
 
   return {
-    get(id: string): Execution | undefined {
-      const row = get.get(id);
-      return row && fromRow(row);
+    get(wanted: string): Execution | undefined {
+      const row = get.get({ id: wanted });
+      if (!row) return undefined;
+      const { response: last, ...rest } = row;
+      return { ...rest, ...(last && { response: last }) };
     },
     /** Newest first. */
-    log: (id: string): CommandResponse[] => log.all(id).map(responseOf),
-    summary(id: string): ResponseSummary | undefined {
-      const row = summary.get(id);
-      return (
-        row && {
-          deviceId: row.device_id,
-          state: row.state,
-          count: row.count,
-          sizeBytes: row.size_bytes,
-          newestReceivedAtMs: row.newest_ms,
-        }
-      );
-    },
-    hasResponse: (response: { executionId: string; state: ResponseState; payload: string }): boolean =>
-      hasResponse.get(response) !== undefined,
-    unfinishedIds: (): string[] => unfinished.all().map(({ id }) => id),
-    countOf: (deviceId: string, ephemeral: boolean): number =>
-      countOf.get(deviceId, ephemeral ? 1 : 0)?.count ?? 0,
+    log: (wanted: string): CommandResponse[] => log.all({ id: wanted }),
+    /** What must be known of a finished execution to judge a late response. */
+    summary: (wanted: string) => summary.get({ id: wanted }),
+    hasResponse: ({
+      executionId,
+      ...given
+    }: Pick<NewResponse, 'executionId' | 'state' | 'payload'>): boolean =>
+      hasResponse.get({ id: executionId, ...given }) !== undefined,
+    unfinishedIds: (): string[] => unfinished.all().map((row) => row.id),
+    countOf: (device: string, isEphemeral: boolean): number =>
+      countOf.get({ deviceId: device, ephemeral: Number(isEphemeral) })?.count ?? 0,
     countAll: (): number => countAll.get()?.count ?? 0,
-    ...createListReader(database),
   };
 }
 
 /** A page of ids, and how many match in all. Statements are kept by shape, of which there are few. */
-function createListReader(database: Database) {
-  const prepared = new Map<string, ReturnType<Database['prepare']>>();
-  function prepare(sql: string): ReturnType<Database['prepare']> {
-    let statement = prepared.get(sql);
-    if (!statement) prepared.set(sql, (statement = database.prepare(sql)));
-    return statement;
+function createListReader(orm: Orm) {
+  const prepared = new Map<string, ReturnType<typeof prepare>>();
+
+  function prepare(filter: ExecutionFilter, isDescending: boolean) {
+    const order = isDescending ? desc : asc;
+    const conditions = conditionsOf(filter);
+    // One branch per value of `ephemeral` lets SQLite merge two walks of an index instead of sorting.
+    const branch = (isEphemeral: boolean) =>
+      orm
+        .select({ createdAtMs, id })
+        .from(execution)
+        .where(and(eq(ephemeral, isEphemeral), ...conditions));
+    const rows =
+      filter.retention === 'ALL'
+        ? unionAll(branch(false), branch(true))
+        : branch(filter.retention === 'EPHEMERAL').$dynamic();
+    const counted =
+      filter.retention === 'ALL' ? sql`(0, 1)` : sql.raw(filter.retention === 'EPHEMERAL' ? '(1)' : '(0)');
+    return {
+      page: rows
+        .orderBy(order(createdAtMs), order(id))
+        .limit(sql.placeholder('limit'))
+        .offset(sql.placeholder('offset'))
+        .prepare(),
+      count: orm
+        .select({ count: count() })
+        .from(execution)
+        .where(and(sql`${ephemeral} IN ${counted}`, ...conditions))
+        .prepare(),
+    };
+  }
+
+  function statementsOf(filter: ExecutionFilter, isDescending: boolean): ReturnType<typeof prepare> {
+    const shape = `${isDescending} ${filter.retention} ${Object.keys(parametersOf(filter)).join(' ')}`;
+    let statements = prepared.get(shape);
+    if (!statements) prepared.set(shape, (statements = prepare(filter, isDescending)));
+    return statements;
   }
 
   return {
-    count(filter: ExecutionFilter): number {
-      const { where, parameters } = conditionsOf(filter);
-      const sql = `SELECT COUNT(*) AS count FROM execution
-        WHERE ephemeral IN (${ephemeralValues(filter).join(', ')})${where}`;
-      return (prepare(sql).get(parameters) as { count: number }).count;
-    },
-    pageIds(filter: ExecutionFilter, descending: boolean, limit: number, offset: number): string[] {
-      const { where, parameters } = conditionsOf(filter);
-      const direction = descending ? 'DESC' : 'ASC';
-      // One branch per value of `ephemeral` lets SQLite merge two walks of an index instead of sorting.
-      const branches = ephemeralValues(filter).map(
-        (value) => `SELECT created_at_ms, id FROM execution WHERE ephemeral = ${value}${where}`,
-      );
-      const sql = `${branches.join(' UNION ALL ')}
-        ORDER BY created_at_ms ${direction}, id ${direction} LIMIT :limit OFFSET :offset`;
-      return (prepare(sql).all({ ...parameters, limit, offset }) as { id: string }[]).map(({ id }) => id);
-    },
+    count: (filter: ExecutionFilter): number =>
+      statementsOf(filter, false).count.get(parametersOf(filter))?.count ?? 0,
+    pageIds: (filter: ExecutionFilter, isDescending: boolean, limit: number, offset: number): string[] =>
+      statementsOf(filter, isDescending)
+        .page.all({ ...parametersOf(filter), limit, offset })
+        .map((row) => row.id),
   };
-}
-
-function ephemeralValues({ retention }: ExecutionFilter): number[] {
-  if (retention === 'ALL') return [0, 1];
-  return retention === 'EPHEMERAL' ? [1] : [0];
 }
 
 /** Lists travel as JSON, so that the statement's shape does not depend on their length. */
-function conditionsOf(filter: ExecutionFilter): { where: string; parameters: Record<string, unknown> } {
-  const parts: string[] = [];
-  const parameters: Record<string, unknown> = {};
-  const listed = (name: string, values: readonly string[]): string => {
-    parameters[name] = JSON.stringify(values);
-    return `(SELECT value FROM json_each(:${name}))`;
-  };
+function parametersOf(filter: ExecutionFilter): Record<string, unknown> {
   const { deviceIds, createdFromMs, createdBeforeMs, states, names, hidden } = filter;
-  if (deviceIds?.length === 1) {
-    parts.push('device_id = :deviceId');
-    parameters.deviceId = deviceIds[0];
-  } else if (deviceIds) {
+  return {
+    ...(deviceIds?.length === 1 && { deviceId: deviceIds[0] }),
+    ...(deviceIds && deviceIds.length !== 1 && { deviceIds: JSON.stringify(deviceIds) }),
+    ...(createdFromMs !== undefined && { createdFromMs }),
+    ...(createdBeforeMs !== undefined && { createdBeforeMs }),
+    ...(states && { states: JSON.stringify(states) }),
+    ...(names && { names: JSON.stringify(names) }),
+    ...(hidden.length > 0 && { hidden: JSON.stringify(hidden) }),
+  };
+}
+
+/** One condition for each parameter. */
+function conditionsOf(filter: ExecutionFilter): (SQL | undefined)[] {
+  const { requestedName, manifestName } = execution;
+  const listed = (name: string): SQL => sql`(SELECT value FROM json_each(${sql.placeholder(name)}))`;
+  const conditions: Record<string, SQL | undefined> = {
+    deviceId: eq(deviceId, sql.placeholder('deviceId')),
     // The sign keeps the walk in order of creation; several devices would need a sort.
-    parts.push(`+device_id IN ${listed('deviceIds', deviceIds)}`);
-  }
-  if (createdFromMs !== undefined) {
-    parts.push('created_at_ms >= :createdFromMs');
-    parameters.createdFromMs = createdFromMs;
-  }
-  if (createdBeforeMs !== undefined) {
-    parts.push('created_at_ms < :createdBeforeMs');
-    parameters.createdBeforeMs = createdBeforeMs;
-  }
-  if (states) parts.push(`+state IN ${listed('states', states)}`);
-  if (names) {
-    const list = listed('names', names);
-    parts.push(`(requested_name IN ${list} OR manifest_name IN ${list})`);
-  }
-  if (hidden.length > 0) parts.push(`device_id || '/' || manifest_name NOT IN ${listed('hidden', hidden)}`);
-  return { where: parts.map((part) => ` AND ${part}`).join(''), parameters };
-}
-
-function fromRow(row: Row): Execution {
-  return {
-    id: row.id,
-    deviceId: row.device_id,
-    state: row.state,
-    ephemeral: row.ephemeral === 1,
-    createdAtMs: row.created_at_ms,
-    request: {
-      name: row.requested_name,
-      manifestName: row.manifest_name,
-      arguments: JSON.parse(row.arguments) as Record<string, unknown>,
-    },
-    origin: JSON.parse(row.origin) as Execution['origin'],
-    ...(row.response_state !== null && {
-      response: responseOf({
-        state: row.response_state,
-        payload: row.response_payload ?? '{}',
-        received_at_ms: row.response_received_at_ms ?? 0,
-      }),
-    }),
+    deviceIds: sql`+${deviceId} IN ${listed('deviceIds')}`,
+    createdFromMs: gte(createdAtMs, sql.placeholder('createdFromMs')),
+    createdBeforeMs: lt(createdAtMs, sql.placeholder('createdBeforeMs')),
+    states: sql`+${state} IN ${listed('states')}`,
+    names: or(sql`${requestedName} IN ${listed('names')}`, sql`${manifestName} IN ${listed('names')}`),
+    hidden: sql`${deviceId} || '/' || ${manifestName} NOT IN ${listed('hidden')}`,
   };
-}
-
-function responseOf(row: ResponseRow): CommandResponse {
-  return {
-    state: row.state,
-    payload: JSON.parse(row.payload) as Record<string, unknown>,
-    receivedAtMs: row.received_at_ms,
-  };
+  return Object.keys(parametersOf(filter)).map((name) => conditions[name]);
 }

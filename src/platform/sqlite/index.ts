@@ -13,4 +13,12 @@ export {
 } from './database.ts';
 export { createGroupCommit, type GroupCommit, type Participant } from './group-commit.ts';
 export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
-export { excluded, type Orm, placeholders, present, type Present } from './orm.ts';
+export {
+  correctedStamp,
+  excluded,
+  isWrongStamp,
+  type Orm,
+  placeholders,
+  present,
+  type Present,
+} from './orm.ts';

@@ -7,7 +7,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type BetterSqlite3 from 'better-sqlite3';
 
-export type Orm = BetterSQLite3Database<Record<string, never>>;
+export type Orm = BetterSQLite3Database & { readonly $client: BetterSqlite3.Database };
 
 export function createOrm(handle: BetterSqlite3.Database): Orm {
   return drizzle(handle);
@@ -43,4 +43,16 @@ export type Present<Row> = Omit<Row, NullableKey<Row>> & {
 /** Leaves out what is NULL. */
 export function present<Row extends object>(row: Row): Present<Row> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Present<Row>;
+}
+
+/** Whether a moment in milliseconds was given by a wrong clock; parameters: those of `StampCorrection`. */
+export function isWrongStamp(column: Column): SQL {
+  return sql`(${column} < ${sql.placeholder('plausibleFromMs')} OR ${column} > ${sql.placeholder('aheadFromMs')})`;
+}
+
+/** What such a moment becomes; the same as `correctStamp` says. */
+export function correctedStamp(column: Column): SQL {
+  const isBehind = sql`${column} < ${sql.placeholder('plausibleFromMs')}`;
+  const shift = sql`iif(${isBehind}, ${sql.placeholder('jumpMs')}, ${sql.placeholder('backMs')})`;
+  return sql`min(max(${column} + ${shift}, ${sql.placeholder('earliestMs')}), ${sql.placeholder('nowMs')})`;
 }

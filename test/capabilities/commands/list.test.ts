@@ -149,21 +149,21 @@ describe('a page', () => {
 
 /** The plan of the page statement, caught where the store prepares it. */
 function queryPlan(bench: Bench, query: Parameters<Bench['commands']['list']>[0]): string[] {
-  const { state } = bench;
-  const prepare = state.prepare.bind(state);
+  const { $client: handle } = bench.state.orm;
+  const prepare = handle.prepare.bind(handle);
   const plans: string[] = [];
-  state.prepare = ((sql: string) => {
+  handle.prepare = ((sql: string) => {
     const statement = prepare(sql);
-    if (sql.includes('LIMIT :limit'))
-      plans.push(
-        ...prepare<object, { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-          .all({ limit: 1, offset: 0, deviceId: '', deviceIds: '[]', states: '[]', names: '[]' })
-          .map(({ detail }) => detail),
-      );
+    if (sql.includes(' limit ?')) {
+      const explain = prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+      // The plan does not depend on the values, but JSON lists must be some; the last two are limit and offset.
+      const values = Array.from({ length: sql.split('?').length - 3 }, () => '[]');
+      plans.push(...explain.all([...values, '1', '0']).map(({ detail }) => detail));
+    }
     return statement;
-  }) as typeof state.prepare;
+  }) as typeof handle.prepare;
   bench.commands.list(query, 'SYSTEM');
-  state.prepare = prepare;
+  handle.prepare = prepare;
   assert.ok(plans.length > 0);
   return plans;
 }

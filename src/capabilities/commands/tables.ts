@@ -1,0 +1,36 @@
+/** Tables of state.db that hold command executions and what devices answered. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { RESPONSE_STATES } from '../../protocol/command.ts';
+import { type Execution, OWN_STATES } from './model.ts';
+
+type JsonObject = Record<string, unknown>;
+
+export const execution = sqliteTable('execution', {
+  /** Grows with every command, whatever the wall clock says. */
+  number: integer('number').primaryKey(),
+  id: text('id').notNull(),
+  deviceId: text('device_id').notNull(),
+  state: text('state', { enum: OWN_STATES }).notNull(),
+  ephemeral: integer('ephemeral', { mode: 'boolean' }).notNull(),
+  createdAtMs: integer('created_at_ms').notNull(),
+  requestedName: text('requested_name').notNull(),
+  manifestName: text('manifest_name').notNull(),
+  /** Sensitive values masked. */
+  arguments: text('arguments', { mode: 'json' }).$type<JsonObject>().notNull(),
+  /** Who asked. */
+  origin: text('origin', { mode: 'json' }).$type<Execution['origin']>().notNull(),
+  /** The newest response that took part in the state; later ones stand in the log only. */
+  responseSequence: integer('response_sequence'),
+});
+
+export const executionResponse = sqliteTable(
+  'execution_response',
+  {
+    executionNumber: integer('execution_number').notNull(),
+    sequence: integer('sequence').notNull(),
+    state: text('state', { enum: RESPONSE_STATES }).notNull(),
+    payload: text('payload', { mode: 'json' }).$type<JsonObject>().notNull(),
+    receivedAtMs: integer('received_at_ms').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.executionNumber, table.sequence] })],
+);
