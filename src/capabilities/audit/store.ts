@@ -1,7 +1,13 @@
 /** Rows of the audit trail. */
 import { and, asc, count, desc, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import { correctedStamp, type Database, isWrongStamp, placeholders, present } from '../../platform/sqlite/index.ts';
+import {
+  correctedStamp,
+  type Database,
+  isWrongStamp,
+  placeholders,
+  present,
+} from '../../platform/sqlite/index.ts';
 import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
 import { audit } from './tables.ts';
 

@@ -137,7 +137,8 @@ function createCleaner(orm: Orm) {
       void trim.run({ deviceId: device, ephemeral: Number(isEphemeral), surplus }),
     /** Deletes the oldest finished ones of all; the number deleted. */
     trimAll: (surplus: number): number => trimAll.run({ surplus }).changes,
-    removeOld: (isEphemeral: boolean, old: StampRange, most: number): number => removeOld.run({ ephemeral: Number(isEphemeral), ...old, most }).changes,
+    removeOld: (isEphemeral: boolean, old: StampRange, most: number): number =>
+      removeOld.run({ ephemeral: Number(isEphemeral), ...old, most }).changes,
     /** Corrects moments that a wrong clock gave. */
     restamp(correction: StampCorrection): void {
       restampResponses.run({ ...correction });
