@@ -1,5 +1,5 @@
 /** Rows of users, access tokens and the claim. */
-import { and, count, eq, isNotNull, ne, sql } from 'drizzle-orm';
+import { and, count, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
 import { type Database, excluded, placeholders, present } from '../../platform/sqlite/index.ts';
 import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
 import { accessToken, claim, userAccount } from './tables.ts';
@@ -8,78 +8,82 @@ export type AuthStore = ReturnType<typeof createAuthStore>;
 
 export function createAuthStore(database: Database) {
   return {
-    tokens: tokenStatements(database),
+    tokens: { ...tokenReader(database), ...tokenWriter(database) },
     users: userStatements(database),
     claim: claimStatements(database),
   };
 }
 
-function tokenStatements(database: Database) {
+const { id, kind, userId } = accessToken;
+const isToken = eq(id, sql.placeholder('id'));
+const isKind = eq(kind, sql.placeholder('kind'));
+const isOfUser = eq(userId, sql.placeholder('userId'));
+
+function tokenReader(database: Database) {
   const { orm } = database;
-  const { id, kind, name, role, secretSha256, userId, parentId } = accessToken;
-  const { createdAtMs, expiresAtMs, lastUsedAtMs } = accessToken;
+  const { name, role, parentId, createdAtMs, expiresAtMs, lastUsedAtMs } = accessToken;
   const user = { id: userAccount.id, name: userAccount.name, role: userAccount.role };
   const tokens = () =>
     orm
       .select({ id, kind, name, role, user, parentId, createdAtMs, expiresAtMs, lastUsedAtMs })
       .from(accessToken)
       .leftJoin(userAccount, eq(userAccount.id, userId));
-  const isIt = eq(id, sql.placeholder('id'));
-  const isKind = eq(kind, sql.placeholder('kind'));
-  const isOfUser = eq(userId, sql.placeholder('userId'));
-
-  const insert = orm.insert(accessToken).values(placeholders(accessToken)).prepare();
   const byHash = tokens()
-    .where(eq(secretSha256, sql.placeholder('hash')))
+    .where(eq(accessToken.secretSha256, sql.placeholder('hash')))
     .prepare();
-  const byId = tokens().where(isIt).prepare();
+  const byId = tokens().where(isToken).prepare();
   const all = tokens().orderBy(id).prepare();
   const countKind = orm.select({ count: count() }).from(accessToken).where(isKind).prepare();
-  const remove = orm.delete(accessToken).where(isIt).prepare();
-  const removeAll = orm.delete(accessToken).where(isKind).prepare();
-  const removeOf = orm
-    .delete(accessToken)
-    .where(and(isOfUser, isKind, ne(id, sql.placeholder('exceptId'))))
-    .prepare();
-  const removeOldSessions = orm
-    .delete(accessToken)
-    .where(
-      and(
-        eq(kind, 'SESSION'),
-        isOfUser,
-        sql`rowid NOT IN (SELECT rowid FROM ${accessToken} WHERE ${kind} = 'SESSION' AND ${isOfUser}
-          ORDER BY rowid DESC LIMIT ${sql.placeholder('kept')})`,
-      ),
-    )
-    .prepare();
-  const setLastUsed = orm
-    .update(accessToken)
-    .set({ lastUsedAtMs: sql`${sql.placeholder('atMs')}` })
-    .where(isIt)
-    .prepare();
-  const by = sql.placeholder('byMs');
-  const shift = orm
-    .update(accessToken)
-    .set({ createdAtMs: sql`${createdAtMs} + ${by}`, expiresAtMs: sql`${expiresAtMs} + ${by}` })
-    .where(isIt)
-    .prepare();
   const version = database.prepare<[], { data_version: number }>('PRAGMA data_version');
 
   return {
-    insert: ({ user: owner, ...token }: TokenRecord, hash: Buffer): void =>
-      void insert.run({
-        parentId: null,
-        expiresAtMs: null,
-        lastUsedAtMs: null,
-        ...token,
-        secretSha256: hash,
-        userId: owner?.id ?? null,
-      }),
     byHash: (hash: Buffer): TokenRecord | undefined => maybePresent(byHash.get({ hash })),
     byId: (wanted: string): TokenRecord | undefined => maybePresent(byId.get({ id: wanted })),
     /** By id ascending. */
     all: (): TokenRecord[] => all.all().map(present),
     count: (wanted: TokenKind): number => countKind.get({ kind: wanted })?.count ?? 0,
+    /** Another number whenever another connection has changed the database (PRAGMA data_version). */
+    version: (): number => version.get()?.data_version ?? 0,
+  };
+}
+
+function tokenWriter({ orm }: Database) {
+  const { createdAtMs, expiresAtMs } = accessToken;
+  const insert = orm.insert(accessToken).values(placeholders(accessToken)).prepare();
+  const removeThose = (condition: SQL | undefined) => orm.delete(accessToken).where(condition).prepare();
+  const remove = removeThose(isToken);
+  const removeAll = removeThose(isKind);
+  const removeOf = removeThose(and(isOfUser, isKind, ne(id, sql.placeholder('exceptId'))));
+  const removeOldSessions = removeThose(
+    and(
+      eq(kind, 'SESSION'),
+      isOfUser,
+      sql`rowid NOT IN (SELECT rowid FROM ${accessToken} WHERE ${kind} = 'SESSION' AND ${isOfUser}
+        ORDER BY rowid DESC LIMIT ${sql.placeholder('kept')})`,
+    ),
+  );
+  const setLastUsed = orm
+    .update(accessToken)
+    .set(placeholders(accessToken, ['lastUsedAtMs']))
+    .where(isToken)
+    .prepare();
+  const by = sql.placeholder('byMs');
+  const shift = orm
+    .update(accessToken)
+    .set({ createdAtMs: sql`${createdAtMs} + ${by}`, expiresAtMs: sql`${expiresAtMs} + ${by}` })
+    .where(isToken)
+    .prepare();
+
+  return {
+    insert: ({ user, ...token }: TokenRecord, secretSha256: Buffer): void =>
+      void insert.run({
+        parentId: null,
+        expiresAtMs: null,
+        lastUsedAtMs: null,
+        ...token,
+        secretSha256,
+        userId: user?.id ?? null,
+      }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
     removeAll: (wanted: TokenKind): void => void removeAll.run({ kind: wanted }),
     /** All of a user and kind, except one. */
@@ -88,11 +92,10 @@ function tokenStatements(database: Database) {
     /** The oldest sessions of a user, so that `kept` remain. */
     removeOldSessions: (owner: string, kept: number): void =>
       void removeOldSessions.run({ userId: owner, kept }),
-    setLastUsed: (wanted: string, atMs: number): void => void setLastUsed.run({ id: wanted, atMs }),
+    setLastUsed: (wanted: string, lastUsedAtMs: number): void =>
+      void setLastUsed.run({ id: wanted, lastUsedAtMs }),
     /** Moves birth and expiry together. */
     shift: (wanted: string, byMs: number): void => void shift.run({ id: wanted, byMs }),
-    /** Another number whenever another connection has changed the database (PRAGMA data_version). */
-    version: (): number => version.get()?.data_version ?? 0,
   };
 }
 

@@ -21,7 +21,13 @@ export interface NewResponse {
 export type CommandStore = ReturnType<typeof createCommandStore>;
 
 export function createCommandStore({ orm }: Database) {
-  return { ...createWriter(orm), ...createCleaner(orm), ...createReader(orm), ...createListReader(orm) };
+  return {
+    ...createWriter(orm),
+    ...createCleaner(orm),
+    ...createReader(orm),
+    ...createCounter(orm),
+    ...createListReader(orm),
+  };
 }
 
 type Orm = Database['orm'];
@@ -196,14 +202,6 @@ function createReader(orm: Orm) {
     )
     .limit(1)
     .prepare();
-  const unfinished = orm.select({ id }).from(execution).where(isUnfinished).orderBy(number).prepare();
-  const countOf = orm
-    .select({ count: count() })
-    .from(execution)
-    .where(and(eq(deviceId, sql.placeholder('deviceId')), isKind))
-    .prepare();
-  const countAll = orm.select({ count: count() }).from(execution).prepare();
-
   return {
     get(wanted: string): Execution | undefined {
       const row = get.get({ id: wanted });
@@ -220,6 +218,19 @@ function createReader(orm: Orm) {
       ...given
     }: Pick<NewResponse, 'executionId' | 'state' | 'payload'>): boolean =>
       hasResponse.get({ id: executionId, ...given }) !== undefined,
+  };
+}
+
+function createCounter(orm: Orm) {
+  const unfinished = orm.select({ id }).from(execution).where(isUnfinished).orderBy(number).prepare();
+  const countOf = orm
+    .select({ count: count() })
+    .from(execution)
+    .where(and(eq(deviceId, sql.placeholder('deviceId')), isKind))
+    .prepare();
+  const countAll = orm.select({ count: count() }).from(execution).prepare();
+
+  return {
     unfinishedIds: (): string[] => unfinished.all().map((row) => row.id),
     countOf: (device: string, isEphemeral: boolean): number =>
       countOf.get({ deviceId: device, ephemeral: Number(isEphemeral) })?.count ?? 0,
