@@ -2,7 +2,7 @@
  * One rate for each of many callers, by whatever names them: an address, a token. The caller hands in monotonic
  * milliseconds. A name that was silent until its bucket was full again is forgotten.
  */
-import { createTokenBucket, type TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 /** Names between two looks for those that are as good as new. */
 const KEYS_BETWEEN_SWEEPS = 1_000;
@@ -32,14 +32,14 @@ export class Rates {
 
   /** Work that is known only once it was done: taken even on credit. */
   spend(key: string, nowMs: number, tokens: number): void {
-    this.#bucketOf(key, nowMs).spend(nowMs, tokens);
+    this.#bucketOf(key, nowMs).borrow(nowMs, tokens);
   }
 
   #bucketOf(key: string, nowMs: number): TokenBucket {
     if (this.#known.size >= this.#sweepAt) this.#sweep(nowMs);
     let entry = this.#known.get(key);
     if (!entry) {
-      entry = { bucket: createTokenBucket(this.#perSecond, this.#burst, nowMs), lastMs: nowMs };
+      entry = { bucket: new TokenBucket(this.#perSecond, this.#burst, nowMs), lastMs: nowMs };
       this.#known.set(key, entry);
     }
     entry.lastMs = nowMs;

@@ -1,37 +1,64 @@
 /**
- * A token bucket: `burst` at once, `perSecond` sustained. The caller hands in monotonic milliseconds, so
- * that it works with any clock.
+ * The one rate limit of the house: a token bucket. It gives `burst` at once and `perSecond` in the long run,
+ * exactly: within any stretch of `s` seconds at most `burst + s * perSecond` tokens, never twice the burst, as
+ * counters of fixed windows give. Plain arithmetic without timers, so that it can run for every message; the
+ * caller hands in monotonic milliseconds, so that it works with any clock.
+ *
+ *   - `take` for who is refused when there is nothing left (HTTP, logs); `waitMs` says when to come again.
+ *   - `borrow` for who is slowed down instead (messages of a connection), and pays back by waiting.
+ *
+ * Tokens may be parts and need not be equal: hand in what a piece of work costs. One bucket an identity; keep
+ * them in a map with a bound, and drop those that are `isFull`: nothing is forgotten by it.
  */
-export interface TokenBucket {
-  /** Takes one token; false when there is none. */
-  take(nowMs: number): boolean;
-  /** Takes as many, on credit if need be. */
-  spend(nowMs: number, count: number): void;
-  /** Milliseconds until there is one, 0 when there is. */
-  waitMs(nowMs: number): number;
-}
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  #tokens: number;
+  #atMs: number;
 
-export function createTokenBucket(perSecond: number, burst: number, nowMs: number): TokenBucket {
-  let tokens = burst;
-  let filledMs = nowMs;
-  const fill = (atMs: number): void => {
-    tokens = Math.min(burst, tokens + ((atMs - filledMs) / 1_000) * perSecond);
-    filledMs = atMs;
-  };
-  return {
-    take: (atMs) => {
-      fill(atMs);
-      if (tokens < 1) return false;
-      tokens -= 1;
-      return true;
-    },
-    spend: (atMs, count) => {
-      fill(atMs);
-      tokens -= count;
-    },
-    waitMs: (atMs) => {
-      fill(atMs);
-      return tokens >= 1 ? 0 : ((1 - tokens) / perSecond) * 1_000;
-    },
-  };
+  /** Full at `nowMs`. `perSecond` above 0; with a `burst` below 1, `take` never gives a whole token. */
+  constructor(perSecond: number, burst: number, nowMs: number) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#atMs = nowMs;
+  }
+
+  /** Takes so many tokens; false, and nothing taken, when there are not so many. */
+  take(nowMs: number, tokens = 1): boolean {
+    this.#refill(nowMs);
+    if (this.#tokens < tokens) return false;
+    this.#tokens -= tokens;
+    return true;
+  }
+
+  /** Takes them even on credit; returns the milliseconds until the credit is paid back, 0 if there is none. */
+  borrow(nowMs: number, tokens = 1): number {
+    this.#refill(nowMs);
+    this.#tokens -= tokens;
+    return this.#msUntil(0);
+  }
+
+  /** Milliseconds until `take` of so many may succeed, for `Retry-After`; infinite when they are above the burst. */
+  waitMs(nowMs: number, tokens = 1): number {
+    if (tokens > this.#burst) return Number.POSITIVE_INFINITY;
+    this.#refill(nowMs);
+    return this.#msUntil(tokens);
+  }
+
+  /** True when nothing would be forgotten by dropping this bucket. */
+  isFull(nowMs: number): boolean {
+    this.#refill(nowMs);
+    return this.#tokens >= this.#burst;
+  }
+
+  #msUntil(tokens: number): number {
+    return Math.max(0, Math.ceil(((tokens - this.#tokens) * 1_000) / this.#perSecond));
+  }
+
+  #refill(nowMs: number): void {
+    if (nowMs <= this.#atMs) return;
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) * this.#perSecond) / 1_000);
+    this.#atMs = nowMs;
+  }
 }

@@ -5,7 +5,7 @@
  */
 import { addressKey } from '../../lib/address.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { createTokenBucket, type TokenBucket } from '../../lib/token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type AuditEntry, NOBODY, OMITTED_REFUSALS } from './model.ts';
 
@@ -30,7 +30,7 @@ export class Refusals {
   constructor(clock: Clock, limits: Limits['audit']) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#strangers = createTokenBucket(
+    this.#strangers = new TokenBucket(
       limits.refusalsPerHour / 3_600,
       limits.refusalBurst,
       clock.monotonicMs(),
@@ -81,7 +81,7 @@ export class Refusals {
     const { refusalsOfOne, refusalsOfOnePerHour, refusalSubjects } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
     const subject: Subject = this.#subjects.get(key) ?? {
-      bucket: createTokenBucket(refusalsOfOnePerHour / 3_600, refusalsOfOne, nowMs),
+      bucket: new TokenBucket(refusalsOfOnePerHour / 3_600, refusalsOfOne, nowMs),
       isStranger,
       omitted: 0,
       last: undefined,

@@ -1,6 +1,6 @@
 /** Log messages of devices: decoded, limited in rate, handed to the log. */
 import type { Limits } from '../../lib/limits.ts';
-import { createTokenBucket, type TokenBucket } from '../../lib/token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { decodeDeviceLog } from '../../protocol/device-log.ts';
@@ -51,7 +51,7 @@ export function createLogIntake(options: {
     let flow = flows.get(device.id);
     if (!flow) {
       flow = {
-        bucket: createTokenBucket(limits.perSecond, limits.burst, clock.monotonicMs()),
+        bucket: new TokenBucket(limits.perSecond, limits.burst, clock.monotonicMs()),
         device,
         droppedCount: 0,
         droppedPersistent: false,

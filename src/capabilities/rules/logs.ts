@@ -2,7 +2,7 @@
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import { createTokenBucket, type TokenBucket } from '../../lib/token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -75,7 +75,7 @@ export function createRuleLogs(options: {
   function flowOf(ruleId: string): Flow {
     let flow = flows.get(ruleId);
     if (!flow) {
-      const bucket = createTokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
+      const bucket = new TokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
       flows.set(ruleId, (flow = { bucket, droppedCount: 0, summary: undefined }));
     }
     return flow;

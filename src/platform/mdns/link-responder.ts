@@ -6,7 +6,7 @@
  *      └──────────somebody says otherwise─────────┘
  */
 import type { Buffer } from 'node:buffer';
-import { createTokenBucket } from '../../lib/token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import {
@@ -58,7 +58,7 @@ const MDNS_PORT = 5_353;
 
 export function createLinkResponder(options: LinkResponderOptions): LinkResponder {
   const { link, records, clock, limits, random } = options;
-  const bucket = createTokenBucket(limits.packetsPerSecond, limits.packetBurst, clock.monotonicMs());
+  const bucket = new TokenBucket(limits.packetsPerSecond, limits.packetBurst, clock.monotonicMs());
   const sentAtMs = new Map<DnsRecord, number>();
   const timers = new Set<Timer>();
   let state: 'probing' | 'announced' | 'stopped' = 'probing';

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock/index.ts';
 import type { MqttIdentity, MqttLimits } from './types.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Share } from './turn-scheduler.ts';
 import { topicMatches } from './topic.ts';
 

@@ -1,6 +1,6 @@
 /** Questions of one run to the gateway: bounded in rate and number, forgotten when the run ends. */
 import type { Limits } from '../../lib/limits.ts';
-import { createTokenBucket } from '../../lib/token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { ScriptClock } from '../../lua/index.ts';
 import type { RuleAnswer, RuleMethod, RuleQuestion } from '../../protocol/rule-sandbox.ts';
 
@@ -23,8 +23,8 @@ export function createQuestions(options: {
 }): Questions {
   const { clock, limits, send } = options;
   const nowMs = clock.monotonicMs();
-  const all = createTokenBucket(limits.requestsPerSecond, limits.requestBurst, nowMs);
-  const writes = createTokenBucket(limits.writesPerSecond, limits.writeBurst, nowMs);
+  const all = new TokenBucket(limits.requestsPerSecond, limits.requestBurst, nowMs);
+  const writes = new TokenBucket(limits.writesPerSecond, limits.writeBurst, nowMs);
   const timers = new Set<{ cancel(): void }>();
   let commands = 0;
   let isStopped = false;

@@ -1,7 +1,7 @@
 /** What a rule says, bounded in length and rate (lua-rule-api.md 6). */
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import { createTokenBucket } from '../../lib/token-bucket.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
 import type { RuleLogEntry, RuleSeverity } from '../../protocol/rule-sandbox.ts';
 
@@ -28,7 +28,7 @@ export function createRuleLog(options: {
   isImmediate?: boolean;
 }): RuleLog {
   const { clock, limits } = options;
-  const bucket = createTokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
+  const bucket = new TokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
   const repeated = new Map<string, number>();
   let waiting: RuleLogEntry[] = [];
   let timer: { cancel(): void } | undefined;

@@ -140,7 +140,7 @@ describe('data with a time of the device', () => {
   test('that lies in the future is taken in by an import, but is not what is now', async (t) => {
     const { bench, clock, value, send } = await startMeter(t);
     await send({ power: 1 });
-    const futureS = clock.wallMs() / SECOND_MS + 86_400;
+    const futureS = Math.floor(clock.wallMs() / SECOND_MS) + 86_400;
     const csv = `ts,telemetry=power device=meter\n${futureS},9\n`;
     const report = bench.telemetry.importCsv(chunksOf(csv));
     await acknowledged(

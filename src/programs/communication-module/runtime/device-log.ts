@@ -1,7 +1,7 @@
 /** The log of one device, bounded where a flood costs least. */
 import type { Limits } from '../../../lib/limits.ts';
 import { cutToBytes } from '../../../lib/text.ts';
-import { createTokenBucket } from '../../../lib/token-bucket.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DeviceLogEntry } from '../thread-messages.ts';
 
@@ -20,7 +20,7 @@ export function createDeviceLog(options: {
   post: (entry: DeviceLogEntry) => void;
 }): DeviceLog {
   const { clock, limits, post } = options;
-  const bucket = createTokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
+  const bucket = new TokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
   const loggedAtMs = new Map<string, number>();
   let dropped = 0;
 

@@ -1,6 +1,6 @@
 /** One script of a device: its libraries, its entry, its commands one after another, its callbacks. */
 import type { Limits } from '../../../lib/limits.ts';
-import { createTokenBucket } from '../../../lib/token-bucket.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
 import {
   type HostFunction,
   type Library,
@@ -178,7 +178,7 @@ function createScript(
   const { start, clock, limits, post } = options;
   const { log } = parts;
   const { messagesPerSecond, messageBurst } = limits.module;
-  const messages = createTokenBucket(messagesPerSecond, messageBurst, clock.monotonicMs());
+  const messages = new TokenBucket(messagesPerSecond, messageBurst, clock.monotonicMs());
   const host: ScriptHost = {
     channelId: start.channelId,
     facts: start.facts,
