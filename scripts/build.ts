@@ -19,6 +19,7 @@ export const PROGRAMS: readonly string[] = [
   'platform/backup/seal-thread',
   'programs/communication-module/main',
   'programs/communication-module/script-thread',
+  'programs/rule-sandbox/dry-run-thread',
   'programs/rule-sandbox/main',
   'programs/rule-sandbox/rule-thread',
 ];

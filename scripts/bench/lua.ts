@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { type HostFunction, type Library, Rota, type Script, Scripts } from '../../src/lua/index.ts';
+import { type HostFunction, type Library, Scheduler, type Script, Scripts } from '../../src/lua/index.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { startRuleSandbox } from '../support/rule-sandbox.ts';
@@ -46,7 +46,7 @@ function createScripts(clock: BenchClock): { create: (seen?: (text: string) => v
   const scripts = new Scripts({
     clock,
     monotonicMs: () => clock.monotonicMs(),
-    rota: new Rota({ clock, nextTurn, limits }),
+    scheduler: new Scheduler({ clock, nextTurn, limits }),
     limits,
     seed: () => [1n, 2n],
   });

@@ -1,7 +1,7 @@
 export { bytesArgument, numberArgument, tableArgument, textArgument } from './arguments.ts';
 export type { Library } from './library.ts';
 export { LuaMachine, type ScriptClock } from './machine.ts';
-export { Rota, type RotaOptions, type Seat, type Turns } from './rota.ts';
+export { Scheduler, type SchedulerOptions, type ScheduledTask, type Runnable } from './scheduler.ts';
 export {
   type Script,
   type ScriptModule,

@@ -5,7 +5,7 @@ import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
 import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
 import type { Library } from './library.ts';
 import { LuaMachine, type ScriptClock } from './machine.ts';
-import type { Rota, Seat, Turns } from './rota.ts';
+import type { Scheduler, ScheduledTask, Runnable } from './scheduler.ts';
 import { type Image, LuaState } from './state.ts';
 import { type HostFunction, LuaFailure } from './task.ts';
 import { luaSource } from './syntax.ts';
@@ -46,7 +46,7 @@ export interface ScriptsOptions {
   clock: ScriptClock;
   /** Real time, for slices. */
   monotonicMs: () => number;
-  rota: Rota;
+  scheduler: Scheduler;
   limits: Limits['lua'];
   /** Two numbers that seed `math.random`. */
   seed: () => [bigint, bigint];
@@ -62,7 +62,7 @@ export class Scripts {
   }
 
   create(options: ScriptOptions): Script {
-    const { clock, limits, monotonicMs, rota, seed } = this.#options;
+    const { clock, limits, monotonicMs, scheduler, seed } = this.#options;
     const jobs = new Jobs({
       clock,
       limits,
@@ -99,7 +99,7 @@ export class Scripts {
       resetBytes: limits.resetBytes,
       stopWaits: time.stop,
     });
-    script.takeSeat((turns) => rota.seat(turns, options.onPaused));
+    script.schedule((runnable) => scheduler.add(runnable, options.onPaused));
     return script;
   }
 }
@@ -132,18 +132,18 @@ interface ScriptParts {
 
 export class Script {
   readonly jobs: Jobs;
-  /** What the rota gives slices to. */
-  readonly turns: Turns;
+  /** What the scheduler gives slices to. */
+  readonly runnable: Runnable;
   readonly #parts: ScriptParts;
   #machine: LuaMachine;
-  #seat: Seat | undefined;
+  #task: ScheduledTask | undefined;
 
   constructor(parts: ScriptParts) {
     this.#parts = parts;
     this.jobs = parts.jobs;
     this.#machine = parts.createMachine();
     const machine = (): LuaMachine => this.#machine;
-    this.turns = {
+    this.runnable = {
       get isReady() {
         return machine().isReady;
       },
@@ -155,12 +155,12 @@ export class Script {
     return this.#machine;
   }
 
-  takeSeat(seat: (turns: Turns) => Seat): void {
-    this.#seat = seat(this.turns);
+  schedule(add: (runnable: Runnable) => ScheduledTask): void {
+    this.#task = add(this.runnable);
   }
 
   wake(): void {
-    this.#seat?.wake();
+    this.#task?.wake();
   }
 
   /**
@@ -192,7 +192,7 @@ export class Script {
 
   /** Processor time so far. */
   get processorMs(): number {
-    return this.#seat?.processorMs ?? 0;
+    return this.#task?.processorMs ?? 0;
   }
 
   /** Ends everything where it stands. Its memory is free as soon as nobody holds this object. */
@@ -200,6 +200,6 @@ export class Script {
     this.jobs.clear();
     this.#parts.stopWaits();
     this.machine.close();
-    this.#seat?.leave();
+    this.#task?.leave();
   }
 }

@@ -8,7 +8,7 @@
 import { messageOf } from '../lib/errors.ts';
 import type { Limits } from '../lib/limits.ts';
 import { addFunctions } from './adapter.ts';
-import { pushValue, readValue, readValues } from './border.ts';
+import { pushValue, readValue, readValues } from './marshalling.ts';
 import { BASE_LIBRARY, type Library, PRELUDE_NAME } from './library.ts';
 import { LUA_TYPE, LuaStack } from './stack.ts';
 import { type HostFunction, type HostResult, LuaFailure, type Outcome, type Task } from './task.ts';

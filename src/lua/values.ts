@@ -1,5 +1,5 @@
 /**
- * Values that cross the border between a script and its host.
+ * Values that are handed over between a script and its host.
  *
  *   Lua        to the host            from the host
  *   nil        undefined              undefined

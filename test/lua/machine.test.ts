@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { settle, TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
-import { system, testRota, testScript } from '../support/lua.ts';
+import { system, testScheduler, testScript } from '../support/lua.ts';
 
 /** Short enough for tests, long enough for a machine under load. */
 const QUICK = { turnMs: 60 };
@@ -224,9 +224,11 @@ describe('a Lua machine', () => {
 
   test('a runaway has one slice at most before its neighbour has its turn', async () => {
     const slices: string[] = [];
-    const rota = testRota({}, (seat) => slices.push(seat === 1 ? 'hog' : 'neighbour'));
-    const hog = testScript({ rota, limits: { turnMs: 400 } });
-    const neighbour = testScript({ rota });
+    const scheduler = testScheduler({}, (runnable) =>
+      slices.push(runnable === hog.script.runnable ? 'hog' : 'neighbour'),
+    );
+    const hog = testScript({ scheduler, limits: { turnMs: 400 } });
+    const neighbour = testScript({ scheduler });
     const hogging = hog.run('while true do pcall(function() while true do end end) end');
     for (let round = 0; round < 5; round++) {
       await settle();

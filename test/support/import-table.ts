@@ -208,15 +208,16 @@ export const TABLE: ImportTable = {
     { place: 'lua', mayImport: [], node: ['node:fs', 'node:module'] },
     // What scripts of devices and rules have alike, beyond the language.
     { place: 'programs/script-http', mayImport: ['lua', 'platform/clock'], node: 'all' },
+    { place: 'programs/script-host', mayImport: PROGRAM_PARTS, node: 'all' },
     {
       place: 'programs/rule-sandbox',
-      mayImport: [...PROGRAM_PARTS, 'programs/script-http'],
+      mayImport: [...PROGRAM_PARTS, 'programs/script-host', 'programs/script-http'],
       node: 'all',
     },
     {
       place: 'programs/communication-module',
       // It asks the network for the gateway's name.
-      mayImport: [...PROGRAM_PARTS, 'programs/script-http', 'platform/mdns'],
+      mayImport: [...PROGRAM_PARTS, 'programs/script-host', 'programs/script-http', 'platform/mdns'],
       node: 'all',
     },
     { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },

@@ -4,7 +4,8 @@ import {
   type HostFunction,
   type Library,
   LuaFailure,
-  Rota,
+  type Runnable,
+  Scheduler,
   type Script,
   type ScriptClock,
   type ScriptModule,
@@ -33,22 +34,22 @@ export interface TestScriptOptions {
   modules?: Record<string, ScriptModule>;
   timeZone?: string;
   overlaps?: boolean;
-  rota?: Rota;
+  scheduler?: Scheduler;
 }
 
 export const system = createSystemClock();
 
-/** `onSlice` hears the number of each seat that gets a slice. */
-export function testRota(
+/** `onSlice` hears who gets a slice. */
+export function testScheduler(
   limits: Partial<Limits['lua']> = {},
-  onSlice: (seat: number) => void = () => undefined,
-): Rota {
-  return new Rota({
+  onSlice: (runnable: Runnable) => void = () => undefined,
+): Scheduler {
+  return new Scheduler({
     clock: system,
     nextTurn,
     limits: { ...LIMITS.lua, ...limits },
-    onSlice: (seat, isRunning) => {
-      if (isRunning) onSlice(seat);
+    onSlice: (runnable, isRunning) => {
+      if (isRunning) onSlice(runnable);
     },
   });
 }
@@ -58,7 +59,7 @@ export function testScript(options: TestScriptOptions = {}): TestScript {
   const scripts = new Scripts({
     clock: options.clock ?? new TestClock(),
     monotonicMs: () => system.monotonicMs(),
-    rota: options.rota ?? testRota(options.limits),
+    scheduler: options.scheduler ?? testScheduler(options.limits),
     limits,
     seed: () => [1n, 2n],
   });

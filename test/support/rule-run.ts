@@ -14,7 +14,7 @@ import type {
   SandboxSite,
 } from '../../src/protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../src/protocol/telemetry.ts';
-import { system, testRota } from './lua.ts';
+import { system, testScheduler } from './lua.ts';
 import { settle, TestClock } from './test-clock.ts';
 
 /** Turns of the event loop in which everything that is ready has run. */
@@ -91,7 +91,7 @@ export function startRule(
     scripts: new Scripts({
       clock,
       monotonicMs: () => system.monotonicMs(),
-      rota: testRota(options.limits?.lua),
+      scheduler: testScheduler(options.limits?.lua),
       limits: limits.lua,
       seed: () => [1n, 2n],
     }),
@@ -107,7 +107,6 @@ export function startRule(
         answered(answer);
       });
     },
-    onState: () => undefined,
     onEnded: (how) => {
       ended = how;
       log.flush();

@@ -1,6 +1,6 @@
 /**
  * `scheduler`: functions that run again and again, and those that other libraries run on an event. Lua keeps
- * the functions, the host their numbers, so that no reference to a Lua function ever crosses the border.
+ * the functions, the host their numbers, so that no reference to a Lua function is ever handed over.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { Library } from '../library.ts';

@@ -7,6 +7,7 @@
  *   any ─stop─▶ stopping (asked, SIGTERM, SIGKILL) ─▶ stopped
  */
 import type { Limits } from '../../lib/limits.ts';
+import { restartPauseMs } from '../../lib/restart-pause.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { NO_RIGHTS, type ProgramRights } from './launch.ts';
@@ -175,8 +176,7 @@ export class Program {
 
   #endedUnasked({ reason, ranMs, errorOutput }: Exit): void {
     const { clock, limits, log, onEndedUnasked } = this.#surroundings;
-    const isFirst = this.#pauseMs === 0 || ranMs >= limits.stableMs;
-    this.#pauseMs = isFirst ? limits.restartFirstMs : Math.min(this.#pauseMs * 2, limits.restartMaxMs);
+    this.#pauseMs = restartPauseMs(this.#pauseMs, ranMs, limits);
     this.#earliestStartMs = clock.monotonicMs() + this.#pauseMs;
     onEndedUnasked();
     log.warn('program ended, will be started again', {

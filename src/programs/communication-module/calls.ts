@@ -1,6 +1,6 @@
 /** Carries out what scripts ask of the wires, and forgets it when their run is over. */
 import type { Limits } from '../../lib/limits.ts';
-import type { Conversation } from './conversation.ts';
+import type { ControlChannel } from './control-channel.ts';
 import {
   faultNumber,
   faultText,
@@ -13,9 +13,9 @@ import type { CallFault, CallResult, SerialOperation, ThreadCall } from './threa
 
 export interface Calls {
   /** Never rejects. */
-  carryOut(seat: number, call: ThreadCall): Promise<CallResult>;
+  carryOut(run: number, call: ThreadCall): Promise<CallResult>;
   /** The script is over: what it holds is given back. */
-  release(seat: number): void;
+  release(run: number): void;
 }
 
 /** A serial port that a script has to itself. */
@@ -29,13 +29,13 @@ const SILENCE_MS = 30;
 
 export function createCalls(options: {
   bus: FieldBus;
-  conversation: Pick<Conversation, 'ask'>;
+  channel: Pick<ControlChannel, 'request'>;
   limits: Limits['field'];
 }): Calls {
-  const { bus, conversation, limits } = options;
-  /** By seat and port. */
+  const { bus, channel, limits } = options;
+  /** By run and port. */
   const holdings = new Map<string, Holding>();
-  const waitingSeats = new Set<number>();
+  const waitingRuns = new Set<number>();
 
   async function modbus(call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
     const client = bus.modbus(call.uri);
@@ -45,10 +45,10 @@ export function createCalls(options: {
     return fault(faultText(answer.fault), faultNumber(answer.fault));
   }
 
-  async function serial(seat: number, name: string, operation: SerialOperation): Promise<CallResult> {
+  async function serial(run: number, name: string, operation: SerialOperation): Promise<CallResult> {
     const port = bus.serialPort(name);
     if (port === undefined) return fault(`hardware port "${name}" is not available on this module`, 5);
-    const key = `${seat} ${name}`;
+    const key = `${run} ${name}`;
     const holding = holdings.get(key);
     try {
       switch (operation.do) {
@@ -56,7 +56,7 @@ export function createCalls(options: {
           port.configure(operation.settings);
           return { kind: 'done' };
         case 'acquire':
-          return await acquire(seat, key, port);
+          return await acquire(run, key, port);
         case 'release':
           holding?.release();
           return { kind: 'done' };
@@ -73,15 +73,15 @@ export function createCalls(options: {
     }
   }
 
-  function acquire(seat: number, key: string, port: SerialPort): Promise<CallResult> {
+  function acquire(run: number, key: string, port: SerialPort): Promise<CallResult> {
     if (holdings.has(key)) return Promise.resolve(fault('the port is held already', 3));
-    waitingSeats.add(seat);
+    waitingRuns.add(run);
     return new Promise((resolve, reject) => {
       const held = port.inTurn(
         (turn) =>
           new Promise<void>((release) => {
             // The script may be over by now.
-            if (!waitingSeats.has(seat)) return release();
+            if (!waitingRuns.has(run)) return release();
             holdings.set(key, {
               turn,
               release: () => {
@@ -97,19 +97,19 @@ export function createCalls(options: {
   }
 
   return {
-    carryOut: async (seat, call) => {
+    carryOut: async (run, call) => {
       switch (call.kind) {
         case 'modbus':
           return modbus(call);
         case 'serial':
-          return serial(seat, call.port, call.operation);
+          return serial(run, call.port, call.operation);
         case 'question':
-          return { kind: 'answer', answer: await conversation.ask(call.question, call.timeoutMs) };
+          return { kind: 'answer', answer: await channel.request(call.question, call.timeoutMs) };
       }
     },
-    release: (seat) => {
-      waitingSeats.delete(seat);
-      for (const [key, holding] of holdings) if (key.startsWith(`${seat} `)) holding.release();
+    release: (run) => {
+      waitingRuns.delete(run);
+      for (const [key, holding] of holdings) if (key.startsWith(`${run} `)) holding.release();
     },
   };
 }

@@ -1,9 +1,9 @@
 /** Command requests that reach a module: for its devices, and for itself. */
 import { MODULE_CHANNEL, moduleAnswer } from '../../protocol/module.ts';
-import type { Roster } from './roster.ts';
+import type { DeviceRegistry } from './device-registry.ts';
 
 export interface CommandOptions {
-  roster: Pick<Roster, 'get' | 'restart'>;
+  registry: Pick<DeviceRegistry, 'get' | 'restart'>;
   respond: (channelId: string, text: string) => void;
   /** Nobody's request. */
   onUnreadable: (channelId: string) => void;
@@ -11,16 +11,16 @@ export interface CommandOptions {
 
 /** Takes one request. Whatever it asks for, it is answered, unless it has no id. */
 export function createCommands(options: CommandOptions): (channelId: string, payload: Buffer) => void {
-  const { roster } = options;
+  const { registry } = options;
 
   return (channelId, payload) => {
     const request = readRequest(payload);
     if (request === undefined) return options.onUnreadable(channelId);
     const { id, name, argumentsText } = request;
-    const life = roster.get(channelId);
-    if (life) return life.command(id, name, argumentsText);
+    const lifecycle = registry.get(channelId);
+    if (lifecycle) return lifecycle.command(id, name, argumentsText);
     const isOwn = channelId === MODULE_CHANNEL;
-    if (isOwn && name === 'reboot') roster.restart(undefined);
+    if (isOwn && name === 'reboot') registry.restart(undefined);
     const answer = isOwn
       ? moduleAnswer(name)
       : { state: 'error', payload: { message: 'script is not running' } };

@@ -9,8 +9,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
 import { createLog, type LogLevel } from '../../platform/log/index.ts';
-import { connectToParent, programEntry } from '../../platform/processes/index.ts';
-import { startThread } from '../../platform/threads/index.ts';
+import { connectToParent } from '../../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
 import {
   type ModuleConfiguration,
@@ -103,8 +102,6 @@ async function run(): Promise<void> {
     clock,
     log,
     run: randomName(),
-    startThread: (options) =>
-      startThread({ entry: programEntry('programs/communication-module/script-thread'), ...options }),
   });
   let isStopping = false;
   const stop = async (exitCode: number): Promise<void> => {

@@ -6,15 +6,15 @@ import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
 import { createCalls } from './calls.ts';
 import { createCommands } from './commands.ts';
 import { createContentLibrary } from './content-library.ts';
-import { type Conversation, type ConversationOptions, createConversation } from './conversation.ts';
-import { createDeviceLife, type DeviceLife } from './device-life.ts';
+import { type ControlChannel, type ControlChannelOptions, createControlChannel } from './control-channel.ts';
+import { createScriptLifecycle, type ScriptLifecycle } from './script-lifecycle.ts';
 import { createFieldBus, type FieldBus } from './field/index.ts';
 import type { ModuleConfiguration } from './module-configuration.ts';
 import { type GatewayLink, openGatewayLink } from './mqtt.ts';
-import { createRoster, type Roster } from './roster.ts';
-import { createScriptPool, type ScriptPool, type ScriptPoolOptions } from './script-pool.ts';
+import { createDeviceRegistry, type DeviceRegistry } from './device-registry.ts';
+import { DeviceScripts } from './device-scripts.ts';
 import type { Surroundings } from './thread-messages.ts';
-import { createVoice, type Voice } from './voice.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
 
 export interface ModuleOptions {
   configuration: ModuleConfiguration;
@@ -22,7 +22,6 @@ export interface ModuleOptions {
   log: Log;
   /** Another text after each start. */
   run: string;
-  startThread: ScriptPoolOptions['startThread'];
   limits?: Limits;
   /** Default: the network and the system's serial ports. */
   bus?: FieldBus;
@@ -42,96 +41,98 @@ export function startModule(options: ModuleOptions): CommunicationModule {
   const { ports } = configuration;
   const log = options.log.child({ component: 'module' });
   const bus = options.bus ?? createFieldBus({ clock, ports, limits: limits.field });
-  const surround = createSurroundings((surroundings) => pool.surround(surroundings));
+  const surround = createSurroundings((surroundings) => scripts.surround(surroundings));
   const library = createContentLibrary({
     clock,
     limits: limits.module,
-    ask: (hash, offset) => void conversation.say({ type: 'get', hash, offset }),
-    onComplete: () => roster.tryStart(),
+    ask: (hash, offset) => void channel.send({ type: 'get', hash, offset }),
+    onComplete: () => registry.tryStart(),
     onDamaged: (hash) => log.warn('content came damaged and is fetched again', { hash }),
   });
-  const roster = createRoster({
+  const registry = createDeviceRegistry({
     library,
-    createLife: (assignment) =>
-      createDeviceLife({ ...lifeOptions(), assignment, ...deviceEvents(assignment.channel_id, parts) }),
+    createLifecycle: (assignment) =>
+      createScriptLifecycle({
+        ...lifecycleOptions(),
+        assignment,
+        ...deviceEvents(assignment.channel_id, parts),
+      }),
   });
-  const lifeOptions = () => ({ clock, limits: limits.module, library, pool });
-  const conversation = createConversation({
+  const lifecycleOptions = () => ({ clock, limits: limits.module, library, scripts });
+  const channel = createControlChannel({
     clock,
     limits: limits.module,
     run: options.run,
     offers: moduleOffers(Object.keys(ports)),
     send: (text) => link.send(MODULE_CHANNEL, 'module', text),
-    ...gatewayEvents(roster, log, {
-      say: (message) => conversation.say(message),
+    ...gatewayEvents(registry, log, {
+      send: (message) => channel.send(message),
       onContent: (piece) => library.receive(piece),
       onTimeZone: (timeZone) => surround({ timeZone }),
     }),
   });
-  const pool = createScriptPool({
+  const scripts = new DeviceScripts({
     clock,
-    limits: limits.module,
-    watchLimits: limits.lua,
-    calls: createCalls({ bus, conversation, limits: limits.field }),
+    limits,
+    calls: createCalls({ bus, channel, limits: limits.field }),
     surroundings: AT_START,
     ports: Object.fromEntries(Object.entries(ports).map(([name, { path }]) => [name, path])),
     onFault: (error) => log.error('call of a script failed', { error }),
-    startThread: options.startThread,
   });
   const link = openLink(options, limits, {
     onConnected: () => {
       surround({ isConnected: true, hasRoom: true });
-      conversation.connected();
+      channel.connected();
       library.askAgain();
-      voice.introduce();
-      roster.report();
+      publisher.introduce();
+      registry.report();
     },
     onLost: () => {
-      conversation.lost();
+      channel.lost();
       surround({ isConnected: false, hasRoom: false });
     },
-    onModuleMessage: (payload) => conversation.receive(payload),
+    onModuleMessage: (payload) => channel.receive(payload),
     onCommand: (channelId, payload) => command(channelId, payload),
   });
-  const voice = createVoice({
+  const publisher = createPublisher({
     link,
     clock,
     log,
     limits: limits.module,
-    counts: () => ({ running: roster.count('running'), failed: roster.count('failed') }),
+    counts: () => ({ running: registry.count('running'), failed: registry.count('failed') }),
     onPulse: () => surround({ hasRoom: link.isReady }),
   });
-  const parts = { conversation, voice, log };
+  const parts = { channel, publisher, log };
   const command = createCommands({
-    roster,
-    respond: (channelId, text) => voice.respond(channelId, text),
+    registry,
+    respond: (channelId, text) => publisher.respond(channelId, text),
     onUnreadable: (channelId) => log.warn('a command request is not readable', { channel_id: channelId }),
   });
-  return face({ roster, library, pool, bus, link, voice, log });
+  return face({ registry, library, scripts, bus, link, publisher, log });
 }
 
 function face(parts: {
-  roster: Roster;
+  registry: DeviceRegistry;
   library: { stop: () => void };
-  pool: ScriptPool;
+  scripts: DeviceScripts;
   bus: FieldBus;
   link: GatewayLink;
-  voice: Voice;
+  publisher: Publisher;
   log: Log;
 }): CommunicationModule {
-  const { roster, library, pool, bus, link, voice, log } = parts;
+  const { registry, library, scripts, bus, link, publisher, log } = parts;
   return {
     get scriptsRunning() {
-      return roster.count('running');
+      return registry.count('running');
     },
     get scriptsFailed() {
-      return roster.count('failed');
+      return registry.count('failed');
     },
     stop: async () => {
-      voice.stop();
-      roster.stop();
+      publisher.stop();
+      registry.stop();
       library.stop();
-      await pool.stop();
+      await scripts.stop();
       bus.close();
       await link.close();
       log.info('module stopped');
@@ -178,33 +179,33 @@ function openLink(options: ModuleOptions, limits: Limits, on: LinkEvents): Gatew
 
 /** What follows from the messages of the gateway. */
 function gatewayEvents(
-  roster: Roster,
+  registry: DeviceRegistry,
   log: Log,
-  on: Pick<ConversationOptions, 'onContent'> & {
-    say: Conversation['say'];
+  on: Pick<ControlChannelOptions, 'onContent'> & {
+    send: ControlChannel['send'];
     onTimeZone: (timeZone: string) => void;
   },
-): Omit<ConversationOptions, 'clock' | 'limits' | 'run' | 'offers' | 'send'> {
+): Omit<ControlChannelOptions, 'clock' | 'limits' | 'run' | 'offers' | 'send'> {
   return {
     onContent: on.onContent,
     onAssignments: (message) => {
       on.onTimeZone(message.time_zone);
-      roster.assign(message);
+      registry.assign(message);
       log.info('assignments', { devices: message.devices.length, revision: message.revision });
     },
     onConfiguration: ({ channel_id: channelId, groups, written }) =>
-      roster.configure(channelId, groups, written),
+      registry.configure(channelId, groups, written),
     onConfigurationCheck: ({ id, channel_id: channelId, group, values }) => {
-      const life = roster.get(channelId);
-      if (life) life.check(id, group, values);
-      else on.say({ type: 'configuration_verdict', id });
+      const lifecycle = registry.get(channelId);
+      if (lifecycle) lifecycle.check(id, group, values);
+      else on.send({ type: 'configuration_verdict', id });
     },
     onConfigurationRead: ({ id, channel_id: channelId, group }) => {
-      const life = roster.get(channelId);
-      if (life) life.read(id, group);
-      else on.say({ type: 'configuration_values', id });
+      const lifecycle = registry.get(channelId);
+      if (lifecycle) lifecycle.read(id, group);
+      else on.send({ type: 'configuration_values', id });
     },
-    onRestart: (channelId) => roster.restart(channelId),
+    onRestart: (channelId) => registry.restart(channelId),
     onUnreadable: (problem) =>
       log.warnLimited('unreadable', LIMITS.module.sameErrorMs, 'message of the gateway not understood', {
         problem,
@@ -213,31 +214,31 @@ function gatewayEvents(
 }
 
 type DeviceEvents = Pick<
-  Parameters<typeof createDeviceLife>[0],
+  Parameters<typeof createScriptLifecycle>[0],
   'onStatus' | 'onPublish' | 'onLog' | 'onResponse' | 'onVerdict' | 'onValues'
 >;
 
 /** What a device says goes to the gateway. */
 function deviceEvents(
-  channelId: DeviceLife['assignment']['channel_id'],
-  { conversation, voice, log }: { conversation: Conversation; voice: Voice; log: Log },
+  channelId: ScriptLifecycle['assignment']['channel_id'],
+  { channel, publisher, log }: { channel: ControlChannel; publisher: Publisher; log: Log },
 ): DeviceEvents {
   return {
     onStatus: (status) => {
       log.debug('script', { channel_id: channelId, state: status.state });
-      conversation.say(status);
+      channel.send(status);
     },
-    onPublish: (subject, text) => voice.publish(channelId, subject, text),
-    onLog: (entry) => voice.log(channelId, entry),
-    onResponse: (text) => voice.respond(channelId, text),
+    onPublish: (subject, text) => publisher.publish(channelId, subject, text),
+    onLog: (entry) => publisher.log(channelId, entry),
+    onResponse: (text) => publisher.respond(channelId, text),
     onVerdict: (id, refusal) =>
-      void conversation.say({
+      void channel.send({
         type: 'configuration_verdict',
         id,
         ...(refusal === undefined ? {} : { refusal }),
       }),
     onValues: (id, values) =>
-      void conversation.say({
+      void channel.send({
         type: 'configuration_values',
         id,
         ...(values === undefined ? {} : { values }),

@@ -1,31 +1,36 @@
 /** What goes between the module's main thread, which owns all wires, and the threads that run scripts. */
 import type { BlueprintFacts } from '../../protocol/module.ts';
-import type { Answer, Question } from './conversation.ts';
+import type { Answer, ChannelRequest } from './control-channel.ts';
 import type { ModbusRequest, SerialSettings } from './field/index.ts';
 
 /** All groups of a device, as the gateway gives them. */
 export type ConfigurationGroups = Record<string, Record<string, unknown>>;
 
 export interface ScriptStart {
-  /** Another number for each start, so that nothing of an earlier run is taken for this one's. */
-  seat: number;
   channelId: string;
   script: Uint8Array;
   facts: BlueprintFacts;
   groups: ConfigurationGroups;
+  /** Device file of each serial port by its name. */
+  ports: Readonly<Record<string, string>>;
 }
 
-export type ToThread =
-  | ({ kind: 'start' } & ScriptStart)
-  | { kind: 'stop'; seat: number }
-  | { kind: 'command'; seat: number; id: string; name: string; argumentsText: string }
+export interface DeviceTypes {
+  script: ScriptStart;
+  order: ScriptOrder;
+  shared: Surroundings;
+  event: ScriptEvent;
+  request: ThreadCall;
+  answer: CallResult;
+}
+
+export type ScriptOrder =
+  | { kind: 'command'; id: string; name: string; argumentsText: string }
   /** `changed`: groups whose callbacks run. */
-  | { kind: 'configuration'; seat: number; groups: ConfigurationGroups; changed: readonly string[] }
-  | { kind: 'check'; seat: number; id: string; group: string; values: Record<string, unknown> }
+  | { kind: 'configuration'; groups: ConfigurationGroups; changed: readonly string[] }
+  | { kind: 'check'; id: string; group: string; values: Record<string, unknown> }
   /** The values of a group that the script reads from the device. */
-  | { kind: 'read'; seat: number; id: string; group: string }
-  | { kind: 'surroundings'; surroundings: Surroundings }
-  | { kind: 'answer'; call: number; result: CallResult };
+  | { kind: 'read'; id: string; group: string };
 
 /** What is the same for every script. */
 export interface Surroundings {
@@ -44,25 +49,24 @@ export interface DeviceLogEntry {
   persist: boolean;
 }
 
-export type FromThread =
+export type ScriptEvent =
   /** The entry of the script has ended well; jobs and handlers live. */
-  | { kind: 'running'; seat: number }
+  | { kind: 'running' }
   /** The script is over. */
-  | { kind: 'failed'; seat: number; reason: FailureReason; message: string }
-  | { kind: 'publish'; seat: number; subject: 'telemetry' | 'properties'; text: string }
-  | ({ kind: 'log'; seat: number } & DeviceLogEntry)
-  | { kind: 'response'; seat: number; text: string }
-  | { kind: 'verdict'; seat: number; id: string; refusal?: string }
+  | { kind: 'failed'; reason: FailureReason; message: string }
+  | { kind: 'publish'; subject: 'telemetry' | 'properties'; text: string }
+  | ({ kind: 'log' } & DeviceLogEntry)
+  | { kind: 'response'; text: string }
+  | { kind: 'verdict'; id: string; refusal?: string }
   /** Groups whose values the script reads from the device. */
-  | { kind: 'reads'; seat: number; groups: readonly string[] }
-  | { kind: 'values'; seat: number; id: string; values?: Record<string, unknown> }
-  | { kind: 'call'; seat: number; call: number; request: ThreadCall };
+  | { kind: 'reads'; groups: readonly string[] }
+  | { kind: 'values'; id: string; values?: Record<string, unknown> };
 
 /** What only the main thread can do. */
 export type ThreadCall =
   | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: number | undefined }
   | { kind: 'serial'; port: string; operation: SerialOperation }
-  | { kind: 'question'; question: Question; timeoutMs: number | undefined };
+  | { kind: 'question'; question: ChannelRequest; timeoutMs: number | undefined };
 
 export type SerialOperation =
   | { do: 'read'; countMax: number; timeoutMs: number }
@@ -87,12 +91,3 @@ export type CallResult =
   | { kind: 'done' }
   | { kind: 'answer'; answer: Answer }
   | { kind: 'fault'; fault: CallFault };
-
-/** What a thread is given at its start. */
-export interface ThreadData {
-  surroundings: Surroundings;
-  /** Device file of each serial port by its name. */
-  ports: Readonly<Record<string, string>>;
-  /** Two words: a count that is odd while a slice runs, and the seat it belongs to. */
-  watch: SharedArrayBuffer;
-}

@@ -3,9 +3,17 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { DryRunEntry, DryRunKind, DryRunReport } from '../../protocol/dry-run.ts';
-import type { FromSandbox, RuleAnswer, SandboxSite, ToSandbox } from '../../protocol/rule-sandbox.ts';
-import type { FromThread } from './thread-messages.ts';
-import { type RuleThread, Threads } from './threads.ts';
+import type {
+  DryRunQuestion,
+  FromSandbox,
+  RuleAnswer,
+  SandboxSite,
+  ToSandbox,
+} from '../../protocol/rule-sandbox.ts';
+import { programEntry } from '../../platform/processes/index.ts';
+import { ScriptThreads } from '../script-host/index.ts';
+import { reasonOf, ruleThreads } from './supervisor.ts';
+import type { DryRunTypes } from './thread-messages.ts';
 
 type Begin = ToSandbox & { type: 'dry_run' };
 export type DryRunMessage = Extract<ToSandbox, { dryRun: number }>;
@@ -17,8 +25,9 @@ export interface DryRunHost {
 
 interface Present {
   dryRun: number;
-  threads: Threads;
-  thread: RuleThread;
+  threads: ScriptThreads<DryRunTypes>;
+  /** What it asked, by the number of the question. */
+  questions: Map<number, (answer: RuleAnswer) => void>;
   entries: DryRunEntry[];
   deadline: { cancel(): void };
 }
@@ -39,18 +48,12 @@ export function createDryRunHost(options: {
     void end();
     const entries: DryRunEntry[] = [];
     const reached = (): number => entries.at(-1)?.atMs ?? period.fromMs;
-    const threads = new Threads({
-      clock,
-      limits,
-      site,
-      onMessage: (_thread, message) => heard(dryRun, message),
-      onEnded: (_thread, { reason }) => {
-        const message = `execution time exceeded: ${reason}`;
-        entries.push({ atMs: reached(), kind: 'error', message });
-        over(dryRun, { end: 'failed', endedAtMs: reached(), counts: countsOf(entries) });
-      },
+    const questions: Present['questions'] = new Map();
+    const threads = new ScriptThreads<DryRunTypes>({
+      ...ruleThreads(options),
+      entry: programEntry('programs/rule-sandbox/dry-run-thread'),
+      shared: site(),
     });
-    const thread = threads.place(true);
     // It looks at its time itself between two steps; this is for one that does not come so far.
     const deadline = clock.setTimer(durationMs + graceMs, () =>
       over(dryRun, {
@@ -60,29 +63,39 @@ export function createDryRunHost(options: {
         counts: countsOf(entries),
       }),
     );
-    present = { dryRun, threads, thread, entries, deadline };
-    thread.runs.add(dryRun);
-    thread.post({ type: 'dry_run', rule, run: dryRun, period });
-  }
-
-  function heard(dryRun: number, message: FromThread): void {
-    if (message.type === 'dry_run_request') void ask(dryRun, message);
-    else if (message.type === 'dry_run_entry') present?.entries.push(message.entry);
-    else if (message.type === 'dry_run_over') over(dryRun, message.report);
-    else if (message.type === 'fault')
-      log.error('a function of the rule API failed', { rule_id: message.ruleId, fault: message.text });
+    present = { dryRun, threads, questions, entries, deadline };
+    threads.start(
+      { rule, period },
+      {
+        onEvent: (event) => {
+          if (event.type === 'entry') entries.push(event.entry);
+          else if (event.type === 'report') over(dryRun, event.report);
+          else log.error('a function of the rule API failed', { rule_id: rule.id, fault: event.text });
+        },
+        onRequest: (question, answered) => void ask(dryRun, question, answered),
+        onThreadLost: (loss) => {
+          const message = `execution time exceeded: ${reasonOf(loss)}`;
+          entries.push({ atMs: reached(), kind: 'error', message });
+          over(dryRun, { end: 'failed', endedAtMs: reached(), counts: countsOf(entries) });
+        },
+      },
+    );
   }
 
   async function ask(
     dryRun: number,
-    { id, question }: FromThread & { type: 'dry_run_request' },
+    question: DryRunQuestion,
+    answered: (answer: RuleAnswer) => void,
   ): Promise<void> {
+    if (present?.dryRun !== dryRun) return;
+    const id = present.questions.size + 1;
+    present.questions.set(id, answered);
     if (!(await options.send({ type: 'dry_run_request', dryRun, id, ...question })))
       answer(dryRun, id, { ok: false, error: 'the question is too large' });
   }
 
   function answer(dryRun: number, id: number, given: RuleAnswer): void {
-    if (present?.dryRun === dryRun) present.thread.post({ type: 'answer', id, answer: given });
+    if (present?.dryRun === dryRun) present.questions.get(id)?.(given);
   }
 
   function over(dryRun: number, report: Omit<DryRunReport, 'entries'>): void {

@@ -18,7 +18,7 @@ import type { RunEnd } from './thread-messages.ts';
 
 export interface RunOptions {
   rule: RuleScript;
-  scripts: Scripts;
+  scripts: Pick<Scripts, 'create'>;
   clock: Clock;
   site: () => SandboxSite;
   limits: Pick<Limits, 'lua' | 'rules'>;
@@ -26,8 +26,6 @@ export interface RunOptions {
   send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
   /** In place of those that use the network. */
   httpFunctions?: Readonly<Record<string, HostFunction>>;
-  /** A state of this run was made; its slices are of this run. */
-  onState: (script: Script) => void;
   /** Told once, unless the run was stopped. */
   onEnded: (how: RunEnd) => void;
   onFault: (text: string) => void;
@@ -83,7 +81,6 @@ function createLife(
     onFault: (name, error) =>
       options.onFault(`${name}: ${error instanceof Error ? error.stack : String(error)}`),
   });
-  options.onState(script);
   return {
     script,
     questions,

@@ -3,11 +3,13 @@
  * starts failed ones again after growing pauses, and those at once whose thread was ended because of another.
  */
 import type { Limits } from '../../lib/limits.ts';
+import { restartPauseMs } from '../../lib/restart-pause.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type {
   FromSandbox,
   RuleAnswer,
+  RuleLogEntry,
   RuleQuestion,
   RuleScript,
   RuleSeverity,
@@ -16,9 +18,9 @@ import type {
   SandboxSite,
   ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
-import { restartPauseMs } from './restart-pause.ts';
-import type { FromThread, RunEnd } from './thread-messages.ts';
-import { type RuleThread, Threads, type ThreadEnd } from './threads.ts';
+import { programEntry } from '../../platform/processes/index.ts';
+import { type ScriptRun, ScriptThreads, type ThreadLoss } from '../script-host/index.ts';
+import type { RuleTypes, RunEnd } from './thread-messages.ts';
 
 export interface SupervisorOptions {
   clock: Clock;
@@ -32,9 +34,8 @@ export interface SupervisorOptions {
 interface Rule {
   script: RuleScript;
   generation: number;
-  /** Zero while it does not run. */
-  run: number;
-  thread: RuleThread | undefined;
+  /** Undefined while it does not run. */
+  run: ScriptRun<RuleTypes> | undefined;
   startedMs: number;
   /** Before this run; zero if it is the first one. */
   pauseMs: number;
@@ -46,28 +47,26 @@ const STATUS_MS = 60_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #threads: Threads;
+  readonly #threads: ScriptThreads<RuleTypes>;
   readonly #rules = new Map<string, Rule>();
   readonly #ruleOfRun = new Map<number, Rule>();
-  /** Runs that were told to stop: what they said before still counts. */
-  readonly #leaving = new Map<number, { ruleId: string; generation: number; thread: RuleThread }>();
-  readonly #questions = new Map<number, { thread: RuleThread; run: number; id: number }>();
-  readonly #usage = new Map<string, RuleUsage>();
+  /** Questions that the gateway has not answered. */
+  readonly #questions = new Map<number, { run: number; answer: (answer: RuleAnswer) => void }>();
   readonly #statusTimer: { cancel(): void };
   #site: SandboxSite;
-  #lastRun = 0;
   #lastQuestion = 0;
   #threadsEnded = 0;
+  /** Because of which the last thread was ended. */
+  #culprit: Rule | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#site = options.site;
-    this.#threads = new Threads({
-      clock: options.clock,
-      limits: options.limits,
-      site: () => this.#site,
-      onMessage: (thread, message) => this.#heard(thread, message),
-      onEnded: (thread, end) => this.#threadEnded(thread, end),
+    this.#threads = new ScriptThreads<RuleTypes>({
+      ...ruleThreads(options),
+      entry: programEntry('programs/rule-sandbox/rule-thread'),
+      shared: options.site,
+      onThreadEnded: (loss, rules) => this.#threadEnded(loss, rules),
     });
     this.#statusTimer = options.clock.setRepeating(STATUS_MS, () => this.#tellStatus());
   }
@@ -92,8 +91,8 @@ export class Supervisor {
         this.#answer(message.id, message.ok ? { ok: true, result: message.result } : message);
         break;
       case 'changed': {
-        const { type, run, watchId, value, timestampMs } = message;
-        this.#ruleOfRun.get(run)?.thread?.post({ type, run, watchId, value, timestampMs });
+        const { run, watchId, value, timestampMs } = message;
+        this.#ruleOfRun.get(run)?.run?.tell({ watchId, value, timestampMs });
       }
     }
   }
@@ -110,8 +109,7 @@ export class Supervisor {
     const rule: Rule = {
       script,
       generation,
-      run: 0,
-      thread: undefined,
+      run: undefined,
       startedMs: 0,
       pauseMs: 0,
       restart: undefined,
@@ -126,7 +124,6 @@ export class Supervisor {
     if (!rule) return;
     this.#end(rule);
     this.#rules.delete(ruleId);
-    this.#usage.delete(ruleId);
     this.#say(rule, 'info', 'rule stopped');
     this.#tellState(rule, 'STOPPED');
   }
@@ -134,10 +131,10 @@ export class Supervisor {
   #setSite(site: SandboxSite): void {
     const isSameZone = site.timeZone === this.#site.timeZone;
     this.#site = site;
-    this.#threads.broadcast({ type: 'site', site });
+    this.#threads.share(site);
     if (isSameZone) return;
     for (const rule of this.#rules.values())
-      if (rule.script.runtimeVersion === 'V3' && rule.thread) {
+      if (rule.script.runtimeVersion === 'V3' && rule.run) {
         this.#end(rule);
         this.#launch(rule);
       }
@@ -145,83 +142,65 @@ export class Supervisor {
 
   #launch(rule: Rule): void {
     rule.restart = undefined;
-    rule.run = ++this.#lastRun;
     rule.startedMs = this.#options.clock.monotonicMs();
-    rule.thread = this.#threads.place(rule.isSolitary);
-    rule.thread.runs.add(rule.run);
-    this.#ruleOfRun.set(rule.run, rule);
     this.#say(rule, 'info', 'rule started');
     this.#tellState(rule, 'STARTED');
-    rule.thread.post({ type: 'start', rule: rule.script, run: rule.run });
+    const { script, generation } = rule;
+    const tellLog = (entries: RuleLogEntry[]): void =>
+      void this.#options.send({ type: 'log', ruleId: script.id, generation, entries });
+    const run = this.#threads.start(
+      script,
+      {
+        onEvent: (event) => {
+          if (event.type === 'log') tellLog(event.entries);
+          else if (event.type === 'ended') this.#runEnded(rule, event.how);
+          else this.#fault(script.id, event.text);
+        },
+        // What it said on its way out still counts.
+        onLateEvent: (event) => {
+          if (event.type === 'log') tellLog(event.entries);
+        },
+        onRequest: (question, answer) => this.#ask(rule, run.number, question, answer),
+        onThreadLost: (loss) => this.#threadLost(rule, loss),
+      },
+      rule.isSolitary,
+    );
+    rule.run = run;
+    this.#ruleOfRun.set(run.number, rule);
   }
 
   /** Ends its run, if there is one, and its wait for the next. */
   #end(rule: Rule): void {
     rule.restart?.cancel();
     rule.restart = undefined;
-    const { run, thread, generation, script } = rule;
-    if (thread) {
-      this.#leaving.set(run, { ruleId: script.id, generation, thread });
-      thread.post({ type: 'stop', run });
-    }
+    rule.run?.stop();
     this.#forgetRun(rule);
   }
 
   #forgetRun(rule: Rule): void {
-    const { run, thread } = rule;
-    if (!thread) return;
-    thread.runs.delete(run);
+    if (!rule.run) return;
+    const { number: run } = rule.run;
     this.#ruleOfRun.delete(run);
     for (const [id, question] of this.#questions) if (question.run === run) this.#questions.delete(id);
-    rule.thread = undefined;
+    rule.run = undefined;
     this.#options.send({ type: 'run_ended', ruleId: rule.script.id, run });
   }
 
-  #heard(thread: RuleThread, message: FromThread): void {
-    if (message.type === 'usage') {
-      for (const usage of message.usage) this.#usage.set(usage.ruleId, usage);
-      return;
-    }
-    if (message.type === 'fault') {
-      this.#options.log.error('a function of the rule API failed', {
-        rule_id: message.ruleId,
-        fault: message.text,
-      });
-      return;
-    }
-    if (message.type === 'stopped') {
-      this.#leaving.delete(message.run);
-      return;
-    }
-    const rule = this.#ruleOfRun.get(message.run);
-    if (message.type === 'log') {
-      const from = rule
-        ? { ruleId: rule.script.id, generation: rule.generation }
-        : this.#leaving.get(message.run);
-      if (!from) return;
-      const { ruleId, generation } = from;
-      this.#options.send({ type: 'log', ruleId, generation, entries: message.entries });
-      return;
-    }
-    if (!rule) return;
-    if (message.type === 'request')
-      this.#ask(rule, { thread, run: message.run, id: message.id }, message.question);
-    else if (message.type === 'ended') this.#runEnded(rule, message.how);
+  #fault(ruleId: string, fault: string): void {
+    this.#options.log.error('a function of the rule API failed', { rule_id: ruleId, fault });
   }
 
-  #ask(rule: Rule, from: { thread: RuleThread; run: number; id: number }, question: RuleQuestion): void {
+  #ask(rule: Rule, run: number, question: RuleQuestion, answer: (answer: RuleAnswer) => void): void {
     const id = ++this.#lastQuestion;
-    this.#questions.set(id, from);
-    const ruleId = rule.script.id;
-    if (!this.#options.send({ type: 'request', id, ruleId, run: from.run, ...question }))
+    this.#questions.set(id, { run, answer });
+    if (!this.#options.send({ type: 'request', id, ruleId: rule.script.id, run, ...question }))
       this.#answer(id, { ok: false, error: 'the gateway is too busy' });
   }
 
   #answer(id: number, answer: RuleAnswer): void {
     const question = this.#questions.get(id);
-    if (!question) return;
     this.#questions.delete(id);
-    question.thread.post({ type: 'answer', id: question.id, answer });
+    question?.answer(answer);
   }
 
   #runEnded(rule: Rule, how: RunEnd): void {
@@ -242,27 +221,29 @@ export class Supervisor {
     rule.restart = clock.setTimer(rule.pauseMs, () => this.#launch(rule));
   }
 
-  #threadEnded(thread: RuleThread, { culprit, reason }: ThreadEnd): void {
+  #threadEnded(loss: ThreadLoss, rules: number): void {
     this.#threadsEnded++;
-    for (const [run, leaving] of this.#leaving) if (leaving.thread === thread) this.#leaving.delete(run);
-    const rules = [...thread.runs].flatMap((run) => this.#ruleOfRun.get(run) ?? []);
-    const guilty = rules.find(({ run }) => run === culprit);
+    const guilty = this.#ruleOfRun.get(loss.culprit ?? 0);
     this.#options.log.warn('a thread of rules ended', {
-      reason,
+      reason: reasonOf(loss),
       rule_id: guilty?.script.id,
-      rules: rules.length,
+      rules,
     });
-    for (const rule of rules) this.#forgetRun(rule);
-    for (const rule of rules)
-      if (rule === guilty) {
-        rule.isSolitary = true;
-        this.#say(rule, 'error', `execution time exceeded: ${reason}, the rule was ended`);
-        this.#restartLater(rule);
-      } else {
-        const because = guilty ? `rule ${guilty.script.slug} was ${reason}` : reason;
-        this.#say(rule, 'warning', `rule starts again, because its thread was ended: ${because}`);
-        this.#launch(rule);
-      }
+    this.#culprit = guilty;
+  }
+
+  #threadLost(rule: Rule, loss: ThreadLoss): void {
+    const reason = reasonOf(loss);
+    this.#forgetRun(rule);
+    if (rule === this.#culprit) {
+      rule.isSolitary = true;
+      this.#say(rule, 'error', `execution time exceeded: ${reason}, the rule was ended`);
+      this.#restartLater(rule);
+    } else {
+      const because = this.#culprit ? `rule ${this.#culprit.script.slug} was ${reason}` : reason;
+      this.#say(rule, 'warning', `rule starts again, because its thread was ended: ${because}`);
+      this.#launch(rule);
+    }
   }
 
   #say(rule: Rule, severity: RuleSeverity, message: string): void {
@@ -276,9 +257,29 @@ export class Supervisor {
   }
 
   #tellStatus(): void {
-    const rules = [...this.#usage.values()].filter(({ ruleId }) => this.#rules.has(ruleId));
+    const rules = [...this.#rules].flatMap(([ruleId, { run }]): RuleUsage[] =>
+      run?.usage ? [{ ruleId, ...run.usage }] : [],
+    );
     const { count } = this.#threads;
     this.#options.send({ type: 'status', rules, threads: count, threadsEnded: this.#threadsEnded });
-    this.#threads.broadcast({ type: 'usage' });
+    this.#threads.askUsage();
   }
+}
+
+/** Threads for rules, of one kind or another. */
+export function ruleThreads({ clock, limits }: Pick<SupervisorOptions, 'clock' | 'limits'>) {
+  const { threads, solitaryThreads, threadHeapMib, threadYoungHeapMib } = limits.rules;
+  return {
+    clock,
+    limits,
+    heapMaxMib: threadHeapMib,
+    youngHeapMaxMib: threadYoungHeapMib,
+    sharedThreads: threads,
+    solitaryThreads,
+    scriptsPerThread: Number.POSITIVE_INFINITY,
+  };
+}
+
+export function reasonOf({ wasStuck, error }: ThreadLoss): string {
+  return wasStuck ? 'stuck in a built-in function' : (error?.message ?? 'the thread ended');
 }

@@ -15,7 +15,7 @@ function setUp(): {
   clock: TestClock;
   device: FakeSerialDevice;
   calls: Calls;
-  serial: (seat: number, operation: SerialOperation, port?: string) => Promise<CallResult>;
+  serial: (run: number, operation: SerialOperation, port?: string) => Promise<CallResult>;
 } {
   const clock = new TestClock();
   const device = fakeSerialDevice();
@@ -26,11 +26,11 @@ function setUp(): {
   });
   const calls = createCalls({
     bus,
-    conversation: { ask: () => Promise.resolve({ type: 'answer', id: 'q' }) },
+    channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
     limits: LIMITS.field,
   });
-  const serial = (seat: number, operation: SerialOperation, port = 'rs485'): Promise<CallResult> =>
-    played(clock, calls.carryOut(seat, { kind: 'serial', port, operation }));
+  const serial = (run: number, operation: SerialOperation, port = 'rs485'): Promise<CallResult> =>
+    played(clock, calls.carryOut(run, { kind: 'serial', port, operation }));
   return { clock, device, calls, serial };
 }
 

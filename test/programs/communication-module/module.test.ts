@@ -4,8 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { programEntry } from '../../../src/platform/processes/index.ts';
-import { startThread } from '../../../src/platform/threads/index.ts';
 import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -21,8 +19,6 @@ function start(gateway: StandInGateway, limits: Partial<Limits['module']> = {}):
     log: recordingLog(clock).log,
     run: randomUUID(),
     limits: { ...LIMITS, module: { ...LIMITS.module, ...limits } },
-    startThread: (options) =>
-      startThread({ entry: programEntry('programs/communication-module/script-thread'), ...options }),
   });
 }
 

@@ -8,8 +8,6 @@ import { parseSimulateModbusOptions } from '../../../scripts/simulate/modbus-opt
 import { type SimulatedModbus, simulateModbus } from '../../../scripts/simulate/modbus-run.ts';
 import { createRandom } from '../../../scripts/support/random.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { programEntry } from '../../../src/platform/processes/index.ts';
-import { startThread } from '../../../src/platform/threads/index.ts';
 import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
 import { compiled } from '../../capabilities/blueprints/support.ts';
 import { until } from '../../support/until.ts';
@@ -57,8 +55,6 @@ describe('the samples on a module', () => {
       clock,
       log: recordingLog(clock).log,
       run: randomUUID(),
-      startThread: (threadOptions) =>
-        startThread({ entry: programEntry('programs/communication-module/script-thread'), ...threadOptions }),
     });
   });
   after(async () => {

@@ -15,7 +15,7 @@ import type {
   CallResult,
   ConfigurationGroups,
   FailureReason,
-  FromThread,
+  ScriptEvent,
   ScriptStart,
   Surroundings,
   ThreadCall,
@@ -34,16 +34,14 @@ import { serialFunctions, serialLibrary } from './serial-library.ts';
 import { storageFunctions, storageLibrary } from './storage-library.ts';
 import { UCM_MODULES } from './ucm-modules.ts';
 
-type WithoutSeat<Message> = Message extends unknown ? Omit<Message, 'seat'> : never;
-
 export interface DeviceScriptOptions {
   start: ScriptStart;
-  scripts: Scripts;
+  scripts: Pick<Scripts, 'create'>;
   clock: Clock;
   limits: Limits;
   surroundings: () => Surroundings;
   ports: ReadonlyMap<string, string>;
-  post: (message: WithoutSeat<FromThread>) => void;
+  post: (event: ScriptEvent) => void;
   /** Carried out on the main thread. */
   call: (request: ThreadCall) => Promise<CallResult>;
 }

@@ -8,7 +8,7 @@ import {
   textArgument,
 } from '../../../lua/index.ts';
 import { isStorageKey } from '../../../protocol/module.ts';
-import type { Question } from '../conversation.ts';
+import type { ChannelRequest } from '../control-channel.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const SOURCE = String.raw`
@@ -55,7 +55,7 @@ const { storageKeyBytes, storageValueBytes } = LIMITS.module;
 const CODES = { invalidArgument: 3, notFound: 6, internal: 7 } as const;
 
 export function storageFunctions(host: ScriptHost): Record<string, HostFunction> {
-  async function ask(key: string, question: Question): Promise<HostResult> {
+  async function ask(key: string, question: ChannelRequest): Promise<HostResult> {
     if (!isStorageKey(key))
       return failedResult(`a key has 1 to ${storageKeyBytes} bytes`, CODES.invalidArgument);
     const result = await host.call({ kind: 'question', question, timeoutMs: undefined });

@@ -2,13 +2,13 @@
  * A rule's script on its way through a past period: the same run as that of a rule that is live, with a clock that
  * jumps from one event to the next and a gateway made of records.
  */
+import { restartPauseMs } from '../../../lib/restart-pause.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import { type HostFunction, Rota, Scripts, textOf } from '../../../lua/index.ts';
+import { type HostFunction, Scheduler, Scripts, textOf } from '../../../lua/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
 import type { DryRunQuestion, RuleAnswer, RuleScript, SandboxSite } from '../../../protocol/rule-sandbox.ts';
-import { restartPauseMs } from '../restart-pause.ts';
 import { createRuleLog, type RuleLog } from '../rule-log.ts';
 import { createRun, type Run } from '../rule-run.ts';
 import type { RunEnd } from '../thread-messages.ts';
@@ -68,7 +68,7 @@ class DryRun {
     this.#scripts = new Scripts({
       clock: this.#clock,
       monotonicMs: () => options.clock.monotonicMs(),
-      rota: this.#rota(),
+      scheduler: this.#scheduler(),
       limits: limits.lua,
       // The same every time, so that the same dry run gives the same answer.
       seed: () => [1n, 2n],
@@ -119,7 +119,6 @@ class DryRun {
       log: this.#log,
       httpFunctions: notedHttp(this.#notes, limits),
       send: (question, answered) => void this.#stillness.during(this.#site.answer(question)).then(answered),
-      onState: () => undefined,
       onEnded: (how) => this.#ended(how),
       onFault: this.#options.onFault,
     });
@@ -140,13 +139,13 @@ class DryRun {
   }
 
   /** Slices in real time. What a dry run may take in the long run is `createPace`'s. */
-  #rota(): Rota {
+  #scheduler(): Scheduler {
     const { clock, nextTurn, limits, onSlice } = this.#options;
-    return new Rota({
+    return new Scheduler({
       clock,
       nextTurn: () => this.#stillness.during(nextTurn()),
       limits: { ...limits.lua, processorPermille: ALL_OF_A_PROCESSOR },
-      onSlice: (_seat, isRunning) => onSlice(isRunning),
+      onSlice: (_runnable, isRunning) => onSlice(isRunning),
     });
   }
 }

@@ -1,7 +1,7 @@
 /** A device script in this thread, with what it says recorded and what it asks answered by the test. */
 import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
-import { Rota, Scripts } from '../../../../src/lua/index.ts';
+import { Scheduler, Scripts } from '../../../../src/lua/index.ts';
 import { createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
 import {
   type DeviceScript,
@@ -10,15 +10,14 @@ import {
 import type {
   CallResult,
   ConfigurationGroups,
-  FromThread,
+  ScriptEvent,
   ScriptStart,
   ThreadCall,
 } from '../../../../src/programs/communication-module/thread-messages.ts';
 import type { BlueprintFacts } from '../../../../src/protocol/module.ts';
 import { until } from '../../../support/until.ts';
 
-type WithoutSeat<Message> = Message extends unknown ? Omit<Message, 'seat'> : never;
-export type Posted = WithoutSeat<FromThread>;
+export type Posted = ScriptEvent;
 
 export interface ScriptBench {
   device: DeviceScript;
@@ -61,16 +60,16 @@ export function scriptBench(
   const posted: Posted[] = [];
   const calls: ThreadCall[] = [];
   const start: ScriptStart = {
-    seat: 1,
     channelId: 'c1',
     script: Buffer.from(source),
     facts: { api: 'v3', telemetry: {}, properties: {}, configuration: {}, ...options.facts },
     groups: options.groups ?? {},
+    ports: options.ports ?? {},
   };
   const scripts = new Scripts({
     clock,
     monotonicMs: () => clock.monotonicMs(),
-    rota: new Rota({ clock, nextTurn, limits: LIMITS.lua }),
+    scheduler: new Scheduler({ clock, nextTurn, limits: LIMITS.lua }),
     limits: LIMITS.lua,
     seed: () => [1n, 2n],
   });

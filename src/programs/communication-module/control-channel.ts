@@ -1,4 +1,4 @@
-/** The module's side of docs/communication-module.md: hello, questions with answers, and what the gateway says. */
+/** The module's side of docs/communication-module.md: hello, requests with answers, and what the gateway says. */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import {
@@ -13,11 +13,11 @@ type Said<Type extends ToModule['type']> = ToModule & { type: Type };
 export type Answer = Said<'answer'>;
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
 /** What a script wants of the gateway. */
-export type Question = WithoutId<
+export type ChannelRequest = WithoutId<
   FromModule & { type: 'storage_read' | 'storage_write' | 'storage_remove' | 'command' }
 >;
 
-export interface ConversationOptions {
+export interface ControlChannelOptions {
   clock: Clock;
   limits: Limits['module'];
   /** Another text after each start of the module. */
@@ -35,27 +35,27 @@ export interface ConversationOptions {
   onUnreadable: (problem: string) => void;
 }
 
-export interface Conversation {
+export interface ControlChannel {
   connected(): void;
   lost(): void;
   receive(payload: Buffer): void;
   /** False: not handed over. */
-  say(message: FromModule): boolean;
-  /** Never rejects: a question without an answer is answered with an error. */
-  ask(question: Question, timeoutMs?: number): Promise<Answer>;
+  send(message: FromModule): boolean;
+  /** Never rejects: a request without an answer is answered with an error. */
+  request(request: ChannelRequest, timeoutMs?: number): Promise<Answer>;
 }
 
-export function createConversation(options: ConversationOptions): Conversation {
+export function createControlChannel(options: ControlChannelOptions): ControlChannel {
   const { clock, limits } = options;
   const open = new Map<string, (answer: Answer) => void>();
   let lastId = 0;
   let helloTimer: Timer | undefined;
 
-  const say = (message: FromModule): boolean => options.send(encodeModuleMessage(message));
+  const send = (message: FromModule): boolean => options.send(encodeModuleMessage(message));
 
   function hello(): void {
     helloTimer?.cancel();
-    say({ type: 'hello', version: MODULE_PROTOCOL.version, run: options.run, offers: [...options.offers] });
+    send({ type: 'hello', version: MODULE_PROTOCOL.version, run: options.run, offers: [...options.offers] });
     helloTimer = clock.setTimer(limits.helloMs, hello);
   }
 
@@ -80,7 +80,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   return {
-    say,
+    send,
     connected: hello,
     lost: () => {
       helloTimer?.cancel();
@@ -91,7 +91,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       if (decoded.problem === undefined) handle(decoded.message);
       else options.onUnreadable(decoded.problem);
     },
-    ask: (question, timeoutMs = limits.answerMs) =>
+    request: (request, timeoutMs = limits.answerMs) =>
       new Promise((resolve) => {
         const id = `${options.run}-${++lastId}`;
         const settle = (answer: Answer): void => {
@@ -101,7 +101,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         };
         const timer = clock.setTimer(timeoutMs, () => settle({ type: 'answer', id, error: 'timeout' }));
         open.set(id, settle);
-        if (!say({ ...question, id })) settle({ type: 'answer', id, error: 'the gateway is not connected' });
+        if (!send({ ...request, id })) settle({ type: 'answer', id, error: 'the gateway is not connected' });
       }),
   };
 }

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createDeviceLife, type DeviceLife } from '../../../src/programs/communication-module/device-life.ts';
-import type { ScriptEvents } from '../../../src/programs/communication-module/script-pool.ts';
+import {
+  createScriptLifecycle,
+  type ScriptLifecycle,
+} from '../../../src/programs/communication-module/script-lifecycle.ts';
+import type { ScriptEvents } from '../../../src/programs/communication-module/device-scripts.ts';
 import type { ConfigurationGroups } from '../../../src/programs/communication-module/thread-messages.ts';
 import { encodeFacts } from '../../../src/protocol/module.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -33,30 +36,28 @@ function setUp() {
     [hashOf('b'), Buffer.from('another')],
     [hashOf('f'), FACTS],
   ]);
-  const assignment = (script: string): DeviceLife['assignment'] => ({
+  const assignment = (script: string): ScriptLifecycle['assignment'] => ({
     device_id: 'd',
     channel_id: 'c',
     script: { hash: hashOf(script), size: 6 },
     facts: { hash: hashOf('f'), size: FACTS.length },
   });
-  const life = createDeviceLife({
+  const lifecycle = createScriptLifecycle({
     assignment: assignment('a'),
     clock,
     limits: MODULE,
     library: { get: (hash) => contents.get(hash) },
-    pool: {
+    scripts: {
       start: (script, events, isAlone) => {
         const start: Start = { events, isAlone, groups: script.groups, posted: [], isStopped: false };
         starts.push(start);
         return {
-          post: (message) => start.posted.push(message),
+          tell: (order) => void start.posted.push(order),
           stop: () => {
             start.isStopped = true;
           },
         };
       },
-      surround: () => undefined,
-      stop: () => Promise.resolve(),
     },
     onStatus: ({ state, reason, reads }) => {
       statuses.push(reason === undefined ? state : `${state}: ${reason}`);
@@ -69,11 +70,11 @@ function setUp() {
     onValues: (_, values) => read.push(values),
   });
   const fails = (message = 'boom', reason: 'error' | 'syntax' = 'error'): void =>
-    starts.at(-1)?.events.onMessage({ kind: 'failed', seat: 1, reason, message });
-  const runs = (): void => starts.at(-1)?.events.onMessage({ kind: 'running', seat: 1 });
+    starts.at(-1)?.events.onEvent({ kind: 'failed', reason, message });
+  const runs = (): void => starts.at(-1)?.events.onEvent({ kind: 'running' });
   return {
     clock,
-    life,
+    lifecycle,
     starts,
     statuses,
     logs,
@@ -89,56 +90,56 @@ function setUp() {
 
 describe('a device on a module', () => {
   test('does not start without its content or its configuration', () => {
-    const { life, starts, contents } = setUp();
-    life.tryStart();
+    const { lifecycle, starts, contents } = setUp();
+    lifecycle.tryStart();
     assert.equal(starts.length, 0);
     const script = contents.get(hashOf('a')) ?? assert.fail();
     contents.delete(hashOf('a'));
-    life.configure({}, []);
+    lifecycle.configure({}, []);
     assert.equal(starts.length, 0);
     contents.set(hashOf('a'), script);
-    life.tryStart();
-    life.tryStart();
+    lifecycle.tryStart();
+    lifecycle.tryStart();
     assert.equal(starts.length, 1);
   });
 
   test('fails by name when the facts about its blueprint make no sense', () => {
-    const { life, contents, statuses } = setUp();
+    const { lifecycle, contents, statuses } = setUp();
     contents.set(hashOf('f'), Buffer.from('{}'));
-    life.configure({}, []);
+    lifecycle.configure({}, []);
     assert.deepEqual(statuses, ['failed: the facts about the blueprint cannot be read']);
   });
 
   test('refuses commands and lets configurations pass while its script does not run', () => {
-    const { life, responses, verdicts, read, starts } = setUp();
-    life.command('x', 'start', '{}');
+    const { lifecycle, responses, verdicts, read, starts } = setUp();
+    lifecycle.command('x', 'start', '{}');
     assert.deepEqual(responses, ['{"id":"x","state":"error","payload":{"message":"script is not running"}}']);
-    life.configure({}, []);
-    life.check('q', 'group', {});
-    life.read('q', 'group');
+    lifecycle.configure({}, []);
+    lifecycle.check('q', 'group', {});
+    lifecycle.read('q', 'group');
     assert.deepEqual(verdicts, [undefined]);
     assert.deepEqual(read, [undefined]);
     assert.deepEqual(starts[0]?.posted, []);
   });
 
   test('tells which groups its script reads itself, as long as that script runs', () => {
-    const { life, starts, statuses, runs, read } = setUp();
-    life.configure({}, []);
-    const say = starts[0]?.events.onMessage ?? assert.fail();
-    say({ kind: 'reads', seat: 1, groups: ['a'] });
+    const { lifecycle, starts, statuses, runs, read } = setUp();
+    lifecycle.configure({}, []);
+    const say = starts[0]?.events.onEvent ?? assert.fail();
+    say({ kind: 'reads', groups: ['a'] });
     runs();
-    say({ kind: 'reads', seat: 1, groups: ['a', 'b'] });
-    life.read('q', 'a');
+    say({ kind: 'reads', groups: ['a', 'b'] });
+    lifecycle.read('q', 'a');
     assert.deepEqual(starts[0]?.posted, [{ kind: 'read', id: 'q', group: 'a' }]);
-    say({ kind: 'values', seat: 1, id: 'q', values: { x: 1 } });
+    say({ kind: 'values', id: 'q', values: { x: 1 } });
     assert.deepEqual(read, [{ x: 1 }]);
-    life.restart();
+    lifecycle.restart();
     assert.deepEqual(statuses, ['starting', 'running', 'reads a', 'running', 'reads a, b', 'starting']);
   });
 
   test('is started again after pauses that double to their maximum, and begin anew after a good run', async () => {
-    const { life, clock, starts, fails, runs } = setUp();
-    life.configure({}, []);
+    const { lifecycle, clock, starts, fails, runs } = setUp();
+    lifecycle.configure({}, []);
     const pausesMs: number[] = [];
     const nextStart = async (): Promise<number> => {
       const before = starts.length;
@@ -161,32 +162,32 @@ describe('a device on a module', () => {
   });
 
   test('with a syntax error waits for another script', async () => {
-    const { life, clock, starts, fails, assignment, statuses } = setUp();
-    life.configure({}, []);
+    const { lifecycle, clock, starts, fails, assignment, statuses } = setUp();
+    lifecycle.configure({}, []);
     fails('main.lua:1: unexpected symbol', 'syntax');
     await clock.advance(3_600_000);
     assert.equal(starts.length, 1);
-    life.assign(assignment('a'));
+    lifecycle.assign(assignment('a'));
     assert.equal(starts.length, 1);
-    life.assign(assignment('b'));
+    lifecycle.assign(assignment('b'));
     assert.equal(starts.length, 2);
     assert.deepEqual(statuses, ['starting', 'failed: main.lua:1: unexpected symbol', 'starting']);
   });
 
   test('cuts a reason that is longer than a status may carry', () => {
-    const { life, fails, statuses } = setUp();
-    life.configure({}, []);
+    const { lifecycle, fails, statuses } = setUp();
+    lifecycle.configure({}, []);
     fails('x'.repeat(MODULE.reasonBytes + 1));
     assert.equal(statuses.at(-1), `failed: ${'x'.repeat(MODULE.reasonBytes)}`);
   });
 
   test('that was stuck gets a thread of its own, until it has another script', async () => {
-    const { life, clock, starts, assignment, logs } = setUp();
-    life.configure({}, []);
+    const { lifecycle, clock, starts, assignment, logs } = setUp();
+    lifecycle.configure({}, []);
     starts[0]?.events.onThreadLost(true, 'execution time exceeded');
     assert.deepEqual(logs, ['error!: execution time exceeded']);
     await clock.advance(MODULE.retryFirstMs);
-    life.assign(assignment('b'));
+    lifecycle.assign(assignment('b'));
     assert.deepEqual(
       starts.map(({ isAlone }) => isAlone),
       [false, true, false],
@@ -194,8 +195,8 @@ describe('a device on a module', () => {
   });
 
   test('whose neighbour was stuck is started again at once, and says so', () => {
-    const { life, starts, logs, runs, statuses } = setUp();
-    life.configure({}, []);
+    const { lifecycle, starts, logs, runs, statuses } = setUp();
+    lifecycle.configure({}, []);
     runs();
     starts[0]?.events.onThreadLost(false, 'a script beside it was stuck');
     assert.equal(starts.length, 2);
@@ -204,13 +205,13 @@ describe('a device on a module', () => {
   });
 
   test('hears of groups that changed or were written, and of nothing else', () => {
-    const { life, starts } = setUp();
-    life.configure({ a: { x: 1, y: 2 }, b: { x: 1 } }, []);
+    const { lifecycle, starts } = setUp();
+    lifecycle.configure({ a: { x: 1, y: 2 }, b: { x: 1 } }, []);
     const { posted } = starts[0] ?? assert.fail();
-    life.configure({ a: { y: 2, x: 1 }, b: { x: 1 } }, []);
+    lifecycle.configure({ a: { y: 2, x: 1 }, b: { x: 1 } }, []);
     assert.deepEqual(posted, []);
-    life.configure({ a: { y: 2, x: 1 }, b: { x: 1 } }, ['b', 'gone']);
-    life.configure({ a: { x: 2, y: 2 }, b: { x: 1 } }, []);
+    lifecycle.configure({ a: { y: 2, x: 1 }, b: { x: 1 } }, ['b', 'gone']);
+    lifecycle.configure({ a: { x: 2, y: 2 }, b: { x: 1 } }, []);
     assert.deepEqual(
       posted.map((message) => (message as { changed: string[] }).changed),
       [['b'], ['a']],
@@ -218,14 +219,14 @@ describe('a device on a module', () => {
   });
 
   test('starts with the newest configuration after a restart, and is over when it is stopped', () => {
-    const { life, starts, statuses, runs } = setUp();
-    life.configure({ a: { x: 1 } }, []);
+    const { lifecycle, starts, statuses, runs } = setUp();
+    lifecycle.configure({ a: { x: 1 } }, []);
     runs();
-    life.configure({ a: { x: 2 } }, []);
-    life.restart();
+    lifecycle.configure({ a: { x: 2 } }, []);
+    lifecycle.restart();
     assert.equal(starts[0]?.isStopped, true);
     assert.deepEqual(starts[1]?.groups, { a: { x: 2 } });
-    life.stop();
+    lifecycle.stop();
     assert.equal(starts[1]?.isStopped, true);
     assert.equal(statuses.at(-1), 'stopped');
   });

@@ -11,7 +11,7 @@ import {
 import type { GatewayLink } from './mqtt.ts';
 import type { DeviceLogEntry } from './thread-messages.ts';
 
-export interface Voice {
+export interface Publisher {
   /** Telemetry or properties; what cannot be sent now is measured anew. */
   publish(channelId: string, subject: 'telemetry' | 'properties', text: string): void;
   log(channelId: string, entry: DeviceLogEntry): void;
@@ -22,7 +22,7 @@ export interface Voice {
   stop(): void;
 }
 
-export function createVoice(options: {
+export function createPublisher(options: {
   link: Pick<GatewayLink, 'send' | 'keep'>;
   clock: Clock;
   log: Log;
@@ -30,7 +30,7 @@ export function createVoice(options: {
   counts: () => { running: number; failed: number };
   /** Called with every heartbeat and after a message that could not be sent. */
   onPulse: () => void;
-}): Voice {
+}): Publisher {
   const { link, clock, limits } = options;
   const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
 

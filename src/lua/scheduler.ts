@@ -5,12 +5,15 @@
 import type { Limits } from '../lib/limits.ts';
 import type { ScriptClock } from './machine.ts';
 
-export interface Turns {
+/** What gets slices. */
+export interface Runnable {
+  /** It has work. */
   readonly isReady: boolean;
   slice(): void;
 }
 
-export interface Seat {
+/** A runnable that the scheduler knows. */
+export interface ScheduledTask {
   /** The machine has work. */
   wake(): void;
   /** No further slices. */
@@ -19,19 +22,17 @@ export interface Seat {
   readonly processorMs: number;
 }
 
-export interface RotaOptions {
+export interface SchedulerOptions {
   clock: Pick<ScriptClock, 'monotonicMs' | 'setTimer'>;
   /** Lets the event loop have its turn. */
   nextTurn: () => Promise<void>;
   limits: Pick<Limits['lua'], 'sliceMs' | 'processorPermille' | 'processorBurstMs'>;
   /** Told before and after each slice, for whoever watches from outside. */
-  onSlice?: (seat: number, isRunning: boolean, machine: Turns) => void;
+  onSlice?: (runnable: Runnable, isRunning: boolean) => void;
 }
 
-interface Place extends Seat {
-  /** In the order of taking seats, from 1. */
-  number: number;
-  machine: Turns;
+interface Entry extends ScheduledTask {
+  runnable: Runnable;
   isQueued: boolean;
   hasLeft: boolean;
   processorMs: number;
@@ -41,39 +42,37 @@ interface Place extends Seat {
   onPaused: (durationMs: number) => void;
 }
 
-export class Rota {
-  readonly #options: RotaOptions;
-  readonly #queue: Place[] = [];
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #queue: Entry[] = [];
   /** Those that used up a slice; one of them has a turn in every round, after all others. */
-  readonly #long: Place[] = [];
+  readonly #long: Entry[] = [];
   #isRunning = false;
-  #seats = 0;
 
-  constructor(options: RotaOptions) {
+  constructor(options: SchedulerOptions) {
     this.#options = options;
   }
 
   /** `onPaused`: the machine is over its share and pauses for so long. */
-  seat(machine: Turns, onPaused: (durationMs: number) => void): Seat {
-    const place: Place = {
-      number: ++this.#seats,
-      machine,
+  add(runnable: Runnable, onPaused: (durationMs: number) => void): ScheduledTask {
+    const entry: Entry = {
+      runnable,
       isQueued: false,
       hasLeft: false,
       processorMs: 0,
       levelMs: 0,
       levelAtMs: this.#options.clock.monotonicMs(),
       onPaused,
-      wake: () => this.#enqueue(place),
-      leave: () => (place.hasLeft = true),
+      wake: () => this.#enqueue(entry),
+      leave: () => (entry.hasLeft = true),
     };
-    return place;
+    return entry;
   }
 
-  #enqueue(place: Place): void {
-    if (place.isQueued || place.hasLeft) return;
-    place.isQueued = true;
-    this.#queue.push(place);
+  #enqueue(entry: Entry): void {
+    if (entry.isQueued || entry.hasLeft) return;
+    entry.isQueued = true;
+    this.#queue.push(entry);
     if (this.#isRunning) return;
     this.#isRunning = true;
     // Whoever woke the machine finishes first.
@@ -85,8 +84,8 @@ export class Rota {
     while (this.#queue.length > 0 || this.#long.length > 0) {
       const roundEndMs = clock.monotonicMs() + limits.sliceMs;
       do {
-        const place = this.#queue.shift();
-        if (place) this.#slice(place);
+        const entry = this.#queue.shift();
+        if (entry) this.#slice(entry);
       } while (this.#queue.length > 0 && clock.monotonicMs() < roundEndMs);
       const long = this.#long.shift();
       if (long) this.#slice(long);
@@ -95,40 +94,40 @@ export class Rota {
     this.#isRunning = false;
   }
 
-  #slice(place: Place): void {
+  #slice(entry: Entry): void {
     const { clock, limits, onSlice } = this.#options;
     const startedMs = clock.monotonicMs();
     // It counts as queued meanwhile: whether it goes on is decided below.
-    if (!place.hasLeft && place.machine.isReady) {
-      onSlice?.(place.number, true, place.machine);
-      place.machine.slice();
-      onSlice?.(place.number, false, place.machine);
+    if (!entry.hasLeft && entry.runnable.isReady) {
+      onSlice?.(entry.runnable, true);
+      entry.runnable.slice();
+      onSlice?.(entry.runnable, false);
     }
     const endedMs = clock.monotonicMs();
-    place.processorMs += endedMs - startedMs;
-    const pauseMs = this.#account(place, endedMs - startedMs, endedMs);
-    place.isQueued = !place.hasLeft && place.machine.isReady;
-    if (!place.isQueued) return;
+    entry.processorMs += endedMs - startedMs;
+    const pauseMs = this.#account(entry, endedMs - startedMs, endedMs);
+    entry.isQueued = !entry.hasLeft && entry.runnable.isReady;
+    if (!entry.isQueued) return;
     if (pauseMs === 0) {
       const isLong = endedMs - startedMs >= limits.sliceMs;
-      (isLong ? this.#long : this.#queue).push(place);
+      (isLong ? this.#long : this.#queue).push(entry);
       return;
     }
-    place.onPaused(pauseMs);
+    entry.onPaused(pauseMs);
     clock.setTimer(pauseMs, () => {
-      place.isQueued = false;
-      this.#enqueue(place);
+      entry.isQueued = false;
+      this.#enqueue(entry);
     });
   }
 
   /** A leaky bucket of processor time; how long the machine has to pause. */
-  #account(place: Place, usedMs: number, nowMs: number): number {
+  #account(entry: Entry, usedMs: number, nowMs: number): number {
     const { processorPermille, processorBurstMs } = this.#options.limits;
     const share = processorPermille / 1_000;
-    const leakedMs = (nowMs - place.levelAtMs) * share;
-    place.levelMs = Math.max(0, place.levelMs - leakedMs) + usedMs;
-    place.levelAtMs = nowMs;
-    const excessMs = place.levelMs - processorBurstMs;
+    const leakedMs = (nowMs - entry.levelAtMs) * share;
+    entry.levelMs = Math.max(0, entry.levelMs - leakedMs) + usedMs;
+    entry.levelAtMs = nowMs;
+    const excessMs = entry.levelMs - processorBurstMs;
     return excessMs <= 0 ? 0 : Math.ceil(excessMs / share);
   }
 }

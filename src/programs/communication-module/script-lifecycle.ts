@@ -13,15 +13,15 @@ import { cutToBytes } from '../../lib/text.ts';
 import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../../protocol/module.ts';
 import { canonicalValues } from './configuration-values.ts';
 import type { ContentLibrary } from './content-library.ts';
-import type { ConfigurationGroups, DeviceLogEntry, FailureReason, FromThread } from './thread-messages.ts';
-import type { ScriptEvents, ScriptPool, ScriptSeat } from './script-pool.ts';
+import type { ConfigurationGroups, DeviceLogEntry, FailureReason, ScriptEvent } from './thread-messages.ts';
+import type { DeviceScripts, ScriptEvents } from './device-scripts.ts';
 
-export interface DeviceLifeOptions {
+export interface ScriptLifecycleOptions {
   assignment: Assignment;
   clock: Clock;
   limits: Limits['module'];
   library: Pick<ContentLibrary, 'get'>;
-  pool: ScriptPool;
+  scripts: Pick<DeviceScripts, 'start'>;
   onStatus: (status: FromModule & { type: 'status' }) => void;
   onPublish: (subject: 'telemetry' | 'properties', text: string) => void;
   onLog: (entry: DeviceLogEntry) => void;
@@ -30,7 +30,7 @@ export interface DeviceLifeOptions {
   onValues: (id: string, values: Record<string, unknown> | undefined) => void;
 }
 
-export interface DeviceLife {
+export interface ScriptLifecycle {
   readonly assignment: Assignment;
   readonly state: ScriptState | 'waiting';
   /** Another assignment for the same channel. */
@@ -49,15 +49,15 @@ export interface DeviceLife {
   stop(): void;
 }
 
-export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
-  const { clock, limits, library, pool } = options;
+export function createScriptLifecycle(options: ScriptLifecycleOptions): ScriptLifecycle {
+  const { clock, limits, library, scripts } = options;
   let assignment = options.assignment;
-  let state: DeviceLife['state'] = 'waiting';
+  let state: ScriptLifecycle['state'] = 'waiting';
   let reason: string | undefined;
   let groups: ConfigurationGroups | undefined;
   /** Groups that this run of the script reads from the device. */
   let reads: readonly string[] = [];
-  let seat: ScriptSeat | undefined;
+  let run: ReturnType<DeviceScripts['start']> | undefined;
   let retry: Timer | undefined;
   let pauseMs: number = limits.retryFirstMs;
   let startedAtMs = 0;
@@ -85,12 +85,12 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
   function leave(): void {
     retry?.cancel();
     retry = undefined;
-    seat?.stop();
-    seat = undefined;
+    run?.stop();
+    run = undefined;
   }
 
   function tryStart(): void {
-    if (seat !== undefined || retry !== undefined || state === 'failed' || groups === undefined) return;
+    if (run !== undefined || retry !== undefined || state === 'failed' || groups === undefined) return;
     const script = library.get(assignment.script.hash);
     const factsBytes = library.get(assignment.facts.hash);
     if (script === undefined || factsBytes === undefined) return;
@@ -98,12 +98,12 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
     if (facts === undefined) return fail('error', 'the facts about the blueprint cannot be read');
     startedAtMs = clock.monotonicMs();
     reads = [];
-    seat = pool.start({ channelId: assignment.channel_id, script, facts, groups }, events, isAlone);
+    run = scripts.start({ channelId: assignment.channel_id, script, facts, groups }, events, isAlone);
     enter('starting');
   }
 
   function fail(kind: FailureReason | 'neighbour', message: string): void {
-    seat = undefined;
+    run = undefined;
     if (kind === 'neighbour') {
       options.onLog({ message: `restarted: ${message}`, severity: 'warning', persist: false });
       state = 'waiting';
@@ -124,7 +124,7 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
   }
 
   const events: ScriptEvents = {
-    onMessage: (message: FromThread) => {
+    onEvent: (message: ScriptEvent) => {
       switch (message.kind) {
         case 'running':
           return enter('running');
@@ -143,9 +143,6 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
           return state === 'running' ? report() : undefined;
         case 'values':
           return options.onValues(message.id, message.values);
-        case 'call':
-          // Carried out by the pool.
-          return;
       }
     },
     onThreadLost: (isCulprit, message) => {
@@ -178,25 +175,25 @@ export function createDeviceLife(options: DeviceLifeOptions): DeviceLife {
     configure: (next, written) => {
       const previous = groups;
       groups = next;
-      if (seat === undefined) return tryStart();
+      if (run === undefined) return tryStart();
       const changed = changedGroups(previous ?? {}, next, written);
-      if (changed.length > 0) seat.post({ kind: 'configuration', groups: next, changed });
+      if (changed.length > 0) run.tell({ kind: 'configuration', groups: next, changed });
     },
     tryStart,
     restart: begin,
     command: (id, name, argumentsText) => {
-      if (seat !== undefined) return seat.post({ kind: 'command', id, name, argumentsText });
+      if (run !== undefined) return run.tell({ kind: 'command', id, name, argumentsText });
       const payload = { message: 'script is not running' };
       options.onResponse(JSON.stringify({ id, state: 'error', payload }));
     },
     check: (id, group, values) => {
       // Nobody is there to refuse: the values go through.
-      if (seat === undefined || state !== 'running') return options.onVerdict(id, undefined);
-      seat.post({ kind: 'check', id, group, values });
+      if (run === undefined || state !== 'running') return options.onVerdict(id, undefined);
+      run.tell({ kind: 'check', id, group, values });
     },
     read: (id, group) => {
-      if (seat === undefined || state !== 'running') return options.onValues(id, undefined);
-      seat.post({ kind: 'read', id, group });
+      if (run === undefined || state !== 'running') return options.onValues(id, undefined);
+      run.tell({ kind: 'read', id, group });
     },
     report,
     stop: () => {

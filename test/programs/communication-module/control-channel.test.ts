@@ -4,9 +4,9 @@ import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createContentLibrary } from '../../../src/programs/communication-module/content-library.ts';
 import {
-  type Conversation,
-  createConversation,
-} from '../../../src/programs/communication-module/conversation.ts';
+  type ControlChannel,
+  createControlChannel,
+} from '../../../src/programs/communication-module/control-channel.ts';
 import {
   contentPiece,
   decodeFromModule,
@@ -20,7 +20,7 @@ const MODULE = LIMITS.module;
 
 function setUp(): {
   clock: TestClock;
-  conversation: Conversation;
+  channel: ControlChannel;
   said: FromModule[];
   heard: string[];
   link: { isOpen: boolean };
@@ -30,7 +30,7 @@ function setUp(): {
   const said: FromModule[] = [];
   const heard: string[] = [];
   const link = { isOpen: true };
-  const conversation = createConversation({
+  const channel = createControlChannel({
     clock,
     limits: MODULE,
     run: 'r1',
@@ -49,44 +49,44 @@ function setUp(): {
     onRestart: (channelId) => heard.push(`restart ${channelId ?? 'all'}`),
     onUnreadable: (problem) => heard.push(`unreadable: ${problem}`),
   });
-  const hear = (message: ToModule): void => conversation.receive(Buffer.from(encodeModuleMessage(message)));
-  return { clock, conversation, said, heard, link, hear };
+  const hear = (message: ToModule): void => channel.receive(Buffer.from(encodeModuleMessage(message)));
+  return { clock, channel, said, heard, link, hear };
 }
 
-describe('the conversation of a module', () => {
+describe('the channel of a module', () => {
   test('passes over what it cannot read, and answers that nobody asked for', () => {
-    const { conversation, heard, hear } = setUp();
-    conversation.receive(Buffer.from('{'));
-    conversation.receive(Buffer.from('{"type":"explode"}'));
+    const { channel, heard, hear } = setUp();
+    channel.receive(Buffer.from('{'));
+    channel.receive(Buffer.from('{"type":"explode"}'));
     hear({ type: 'answer', id: 'r1-99' });
     assert.equal(heard.length, 2);
     assert.match(heard[0] ?? '', /unreadable: a message is not JSON/);
   });
 
   test('fails a question at its time limit, at a loss, and without a connection', async () => {
-    const { clock, conversation, link } = setUp();
+    const { clock, channel, link } = setUp();
     const question = { type: 'storage_read', channel_id: 'c', key: 'k' } as const;
-    const slow = conversation.ask(question);
+    const slow = channel.request(question);
     await clock.advance(MODULE.answerMs);
     assert.equal((await slow).error, 'timeout');
-    const lost = conversation.ask(question);
-    conversation.lost();
+    const lost = channel.request(question);
+    channel.lost();
     assert.equal((await lost).error, 'the gateway is not connected');
     link.isOpen = false;
-    assert.equal((await conversation.ask(question)).error, 'the gateway is not connected');
+    assert.equal((await channel.request(question)).error, 'the gateway is not connected');
     assert.equal(clock.waiting, 0);
   });
 
   test('says hello until something is assigned, and again after a loss', async () => {
-    const { clock, conversation, said, heard, hear } = setUp();
-    conversation.connected();
+    const { clock, channel, said, heard, hear } = setUp();
+    channel.connected();
     await clock.advance(MODULE.helloMs * 2);
     assert.equal(said.length, 3);
     hear({ type: 'assignments', revision: 1, time_zone: 'UTC', devices: [] });
     await clock.advance(MODULE.helloMs * 5);
     assert.equal(said.length, 3);
-    conversation.lost();
-    conversation.connected();
+    channel.lost();
+    channel.connected();
     assert.equal(said.length, 4);
     hear({ type: 'restart' });
     hear({ type: 'restart', channel_id: 'c' });
@@ -94,9 +94,9 @@ describe('the conversation of a module', () => {
   });
 
   test('brings each answer to its question', async () => {
-    const { conversation, said, hear } = setUp();
+    const { channel, said, hear } = setUp();
     const questions = ['a', 'b'].map((key) =>
-      conversation.ask({ type: 'storage_read', channel_id: 'c', key }),
+      channel.request({ type: 'storage_read', channel_id: 'c', key }),
     );
     for (const message of said.toReversed())
       if (message.type === 'storage_read')

@@ -1,0 +1,97 @@
+/** The threads that run scripts of devices, and what those ask of the wires. */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { programEntry } from '../../platform/processes/index.ts';
+import type { startThread } from '../../platform/threads/index.ts';
+import { type ScriptRun, ScriptThreads, type ThreadLoss } from '../script-host/index.ts';
+import type { Calls } from './calls.ts';
+import type { CallResult, DeviceTypes, ScriptEvent, ScriptStart, Surroundings } from './thread-messages.ts';
+
+export interface ScriptEvents {
+  onEvent: (event: ScriptEvent) => void;
+  /** Its thread ended. `isCulprit`: because of this script. */
+  onThreadLost: (isCulprit: boolean, message: string) => void;
+}
+
+export interface DeviceScriptsOptions {
+  clock: Clock;
+  limits: Pick<Limits, 'lua' | 'rules' | 'module'>;
+  calls: Calls;
+  surroundings: Surroundings;
+  /** Device file of each serial port by its name. */
+  ports: Readonly<Record<string, string>>;
+  /** Something of ours failed; the script is told so, and nothing else stops. */
+  onFault: (error: unknown) => void;
+  /** Default: real threads. */
+  startThread?: typeof startThread;
+}
+
+export class DeviceScripts {
+  readonly #options: DeviceScriptsOptions;
+  readonly #threads: ScriptThreads<DeviceTypes>;
+
+  constructor(options: DeviceScriptsOptions) {
+    const { scriptsPerThread, threadHeapMib, threadYoungHeapMib } = options.limits.module;
+    this.#options = options;
+    this.#threads = new ScriptThreads<DeviceTypes>({
+      clock: options.clock,
+      limits: options.limits,
+      entry: programEntry('programs/communication-module/script-thread'),
+      heapMaxMib: threadHeapMib,
+      youngHeapMaxMib: threadYoungHeapMib,
+      sharedThreads: 1,
+      scriptsPerThread,
+      solitaryThreads: Number.POSITIVE_INFINITY,
+      shared: options.surroundings,
+      ...(options.startThread && { start: options.startThread }),
+    });
+  }
+
+  /** `isAlone`: in a thread of its own, because it has taken one down before. */
+  start(
+    script: Omit<ScriptStart, 'ports'>,
+    events: ScriptEvents,
+    isAlone: boolean,
+  ): { tell: ScriptRun<DeviceTypes>['tell']; stop: () => void } {
+    const { calls, ports } = this.#options;
+    const run = this.#threads.start(
+      { ...script, ports },
+      {
+        onEvent: events.onEvent,
+        onRequest: (request, answer) => {
+          calls.carryOut(run.number, request).then(answer, (error: unknown) => {
+            this.#options.onFault(error);
+            answer({ kind: 'fault', fault: { text: 'internal fault', number: 7 } } satisfies CallResult);
+          });
+        },
+        onOver: () => calls.release(run.number),
+        onThreadLost: (loss) => {
+          calls.release(run.number);
+          // In the middle of a slice it is clear whose it was; else nobody knows, and all of them pause.
+          if ((loss.culprit ?? run.number) === run.number) events.onThreadLost(true, reasonOf(loss));
+          else events.onThreadLost(false, 'a script beside it was stuck and its thread was ended');
+        },
+      },
+      isAlone,
+    );
+    return {
+      tell: (order) => run.tell(order),
+      stop: () => {
+        if (run.stop()) calls.release(run.number);
+      },
+    };
+  }
+
+  /** Tells every thread. */
+  surround(surroundings: Surroundings): void {
+    this.#threads.share(surroundings);
+  }
+
+  stop(): Promise<void> {
+    return this.#threads.stop();
+  }
+}
+
+function reasonOf({ wasStuck, error }: ThreadLoss): string {
+  return wasStuck ? 'execution time exceeded' : `its thread ended: ${error?.message ?? 'without a reason'}`;
+}

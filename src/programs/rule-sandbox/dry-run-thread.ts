@@ -1,0 +1,23 @@
+/** A worker thread for one dry run: it would keep rules beside it waiting. */
+import { nextTurn } from '../../platform/clock/index.ts';
+import { hostScripts } from '../script-host/index.ts';
+import { dryRun } from './dry-run/dry-run.ts';
+import type { DryRunTypes } from './thread-messages.ts';
+
+hostScripts<DryRunTypes>(({ rule, period }, { clock, limits, shared, request, tell, tellSlice }) => {
+  const run = dryRun({
+    rule,
+    period,
+    site: shared,
+    limits,
+    clock,
+    nextTurn,
+    ask: request,
+    tell: (entry) => tell({ type: 'entry', entry }),
+    onSlice: tellSlice,
+    onFault: (text) => tell({ type: 'fault', text }),
+  });
+  void run.then((report) => tell({ type: 'report', report }));
+  // It gets no orders, and ends with its thread.
+  return { order: () => undefined, stop: () => undefined };
+});

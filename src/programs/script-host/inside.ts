@@ -1,0 +1,187 @@
+/**
+ * The inside of a thread that runs scripts. It tells through shared memory whose slice it is, so that the main
+ * thread can end it when a script is stuck inside the C library.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Limits } from '../../lib/limits.ts';
+import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
+import { type Clock, createSystemClock, nextTurn } from '../../platform/clock/index.ts';
+import { connectThread, type ThreadPort } from '../../platform/threads/index.ts';
+import {
+  type FromThread,
+  type ScriptTypes,
+  type ThreadSetup,
+  type ToThread,
+  type Usage,
+  WATCH_WORDS,
+} from './messages.ts';
+
+/** A script that runs, or a rule that makes one script after another. */
+export interface HostedScript<Types extends ScriptTypes> {
+  order(order: Types['order']): void;
+  /** Ends it; `over` is not called then. What it says meanwhile is heard. */
+  stop(): void;
+  sharedChanged?(before: Types['shared']): void;
+  readonly memoryBytes?: number;
+  readonly processorMs?: number;
+}
+
+/** What a run is given to work with. */
+export interface RunPort<Types extends ScriptTypes> {
+  /** Slices of what is made here are of this run. */
+  readonly scripts: Pick<Scripts, 'create'>;
+  readonly clock: Clock;
+  readonly limits: Pick<Limits, 'lua' | 'rules'>;
+  shared(): Types['shared'];
+  tell(event: Types['event']): void;
+  /** Asks the main thread. Never rejects; never resolves when the run is over before. */
+  request(request: Types['request']): Promise<Types['answer']>;
+  /** For slices of scripts that are made elsewhere. */
+  tellSlice(isRunning: boolean): void;
+  /** It has ended by itself. */
+  over(): void;
+}
+
+export type Start<Types extends ScriptTypes> = (
+  script: Types['script'],
+  port: RunPort<Types>,
+) => HostedScript<Types>;
+
+/** Called once by the entry of a thread. @throws Error on the main thread */
+export function hostScripts<Types extends ScriptTypes>(start: Start<Types>): void {
+  const host = new Host(connectThread<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>(), start);
+  host.listen();
+}
+
+interface Call<Types extends ScriptTypes> {
+  run: number;
+  answer: (answer: Types['answer']) => void;
+}
+
+class Host<Types extends ScriptTypes> {
+  readonly #port: ThreadPort<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>;
+  readonly #start: Start<Types>;
+  readonly #clock = createSystemClock();
+  readonly #watch: Int32Array;
+  readonly #scripts: Scripts;
+  readonly #runOf = new WeakMap<Runnable, number>();
+  readonly #runs = new Map<number, HostedScript<Types>>();
+  readonly #calls = new Map<number, Call<Types>>();
+  #shared: Types['shared'];
+  #lastCall = 0;
+  #release: { cancel(): void } | undefined;
+
+  constructor(port: ThreadPort<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>, start: Start<Types>) {
+    const { lua } = port.data.limits;
+    this.#port = port;
+    this.#start = start;
+    this.#shared = port.data.shared;
+    this.#watch = new Int32Array(port.data.watch);
+    const clock = this.#clock;
+    const scheduler = new Scheduler({
+      clock,
+      nextTurn,
+      limits: lua,
+      onSlice: (runnable, isRunning) => this.#tellSlice(isRunning ? (this.#runOf.get(runnable) ?? 0) : 0),
+    });
+    this.#scripts = new Scripts({
+      clock,
+      monotonicMs: () => clock.monotonicMs(),
+      scheduler,
+      limits: lua,
+      seed: () => seedOf(randomBytes(16)),
+    });
+  }
+
+  listen(): void {
+    this.#port.onMessage((message) => this.#receive(message));
+  }
+
+  /** A slice of a run begins, or, with 0, it ended. */
+  #tellSlice(run: number): void {
+    Atomics.add(this.#watch, WATCH_WORDS.slices, 1);
+    Atomics.store(this.#watch, WATCH_WORDS.run, run);
+  }
+
+  #receive(message: ToThread<Types>): void {
+    switch (message.type) {
+      case 'start':
+        this.#runs.set(message.run, this.#start(message.script, this.#portOf(message.run)));
+        break;
+      case 'stop':
+        this.#runs.get(message.run)?.stop();
+        this.#over(message.run);
+        break;
+      case 'order':
+        this.#runs.get(message.run)?.order(message.order);
+        break;
+      case 'shared': {
+        const before = this.#shared;
+        this.#shared = message.shared;
+        for (const run of this.#runs.values()) run.sharedChanged?.(before);
+        break;
+      }
+      case 'answer': {
+        const call = this.#calls.get(message.call);
+        this.#calls.delete(message.call);
+        call?.answer(message.answer);
+        break;
+      }
+      case 'usage':
+        this.#port.post({ type: 'usage', usage: this.#usage() });
+    }
+  }
+
+  #portOf(run: number): RunPort<Types> {
+    return {
+      clock: this.#clock,
+      limits: this.#port.data.limits,
+      shared: () => this.#shared,
+      scripts: {
+        create: (options) => {
+          const script = this.#scripts.create(options);
+          this.#runOf.set(script.runnable, run);
+          // Another one was given up for it, unless it is the first.
+          this.#releaseSoon();
+          return script;
+        },
+      },
+      tell: (event) => this.#port.post({ type: 'event', run, event }),
+      request: (request) =>
+        new Promise((answer) => {
+          const call = ++this.#lastCall;
+          this.#calls.set(call, { run, answer });
+          this.#port.post({ type: 'request', run, call, request });
+        }),
+      tellSlice: (isRunning) => this.#tellSlice(isRunning ? run : 0),
+      over: () => this.#over(run),
+    };
+  }
+
+  #over(run: number): void {
+    this.#releaseSoon();
+    for (const [call, { run: of }] of this.#calls) if (of === run) this.#calls.delete(call);
+    this.#runs.delete(run);
+    this.#port.post({ type: 'over', run });
+  }
+
+  /** A state that is gone holds up to its bound until it is collected, and V8 sees little reason to. */
+  #releaseSoon(): void {
+    this.#release ??= this.#clock.setTimer(this.#port.data.limits.rules.releaseMs, () => {
+      this.#release = undefined;
+      globalThis.gc?.();
+    });
+  }
+
+  #usage(): Usage[] {
+    return [...this.#runs].map(([run, { memoryBytes = 0, processorMs = 0 }]) => ({
+      run,
+      memoryBytes,
+      processorMs: Math.round(processorMs),
+    }));
+  }
+}
+
+function seedOf(bytes: Buffer): [bigint, bigint] {
+  return [bytes.readBigInt64LE(0), bytes.readBigInt64LE(8)];
+}

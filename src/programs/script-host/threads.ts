@@ -1,0 +1,274 @@
+/**
+ * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
+ * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
+ */
+import { messageOf } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { startThread, type Thread } from '../../platform/threads/index.ts';
+import {
+  type FromThread,
+  type ScriptTypes,
+  type ThreadSetup,
+  type ToThread,
+  type Usage,
+  WATCH_WORDS,
+} from './messages.ts';
+
+/** Why a run lost its thread. */
+export interface ThreadLoss {
+  /** The run whose slice it was; undefined: nobody's. */
+  culprit: number | undefined;
+  /** It was ended by us, because a slice lasted too long. */
+  wasStuck: boolean;
+  error: Error | undefined;
+}
+
+export interface RunEvents<Types extends ScriptTypes> {
+  onEvent(event: Types['event']): void;
+  /** What it said after it was told to stop, before it did. */
+  onLateEvent?(event: Types['event']): void;
+  onRequest(request: Types['request'], answer: (answer: Types['answer']) => void): void;
+  /** It has ended by itself. */
+  onOver?(): void;
+  onThreadLost(loss: ThreadLoss): void;
+}
+
+/** One life of one script. */
+export interface ScriptRun<Types extends ScriptTypes> {
+  readonly number: number;
+  /** As of the last `askUsage`. */
+  readonly usage: Omit<Usage, 'run'> | undefined;
+  tell(order: Types['order']): void;
+  /** Ends it; no further events but late ones. False: it was over already. */
+  stop(): boolean;
+}
+
+export interface ScriptThreadsOptions<Types extends ScriptTypes> {
+  clock: Clock;
+  /** Of the module that calls `hostScripts`. */
+  entry: string;
+  limits: Pick<Limits, 'lua' | 'rules'>;
+  heapMaxMib: number;
+  youngHeapMaxMib: number;
+  /** So many threads share the scripts; further ones begin when all of them are full. */
+  sharedThreads: number;
+  scriptsPerThread: number;
+  /** So many threads for scripts that had to be ended with their thread before. */
+  solitaryThreads: number;
+  shared: Types['shared'];
+  /** For the service log: a thread is gone, with so many runs. Called before they are told. */
+  onThreadEnded?: (loss: ThreadLoss, runs: number) => void;
+  /** Default: real threads. */
+  start?: typeof startThread;
+}
+
+export class ScriptThreads<Types extends ScriptTypes> {
+  readonly #options: ScriptThreadsOptions<Types>;
+  readonly #threads = new Set<HostThread<Types>>();
+  #shared: Types['shared'];
+  #lastRun = 0;
+  #timer: { cancel(): void } | undefined;
+  #isStopped = false;
+
+  constructor(options: ScriptThreadsOptions<Types>) {
+    this.#options = options;
+    this.#shared = options.shared;
+  }
+
+  get count(): number {
+    return this.#threads.size;
+  }
+
+  /** `isSolitary`: it took its thread along before, and gets one where no other kind of script is. */
+  start(script: Types['script'], events: RunEvents<Types>, isSolitary = false): ScriptRun<Types> {
+    const thread = this.#place(isSolitary);
+    const run = new Run(++this.#lastRun, thread, events);
+    thread.runs.set(run.number, run);
+    thread.post({ type: 'start', run: run.number, script });
+    return run;
+  }
+
+  /** Tells every thread, also later ones. */
+  share(shared: Types['shared']): void {
+    this.#shared = shared;
+    for (const thread of this.#threads) thread.post({ type: 'shared', shared });
+  }
+
+  /** Has every run's `usage` brought up to date soon. */
+  askUsage(): void {
+    for (const thread of this.#threads) thread.post({ type: 'usage' });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await Promise.all([...this.#threads].map((thread) => thread.terminate()));
+  }
+
+  /** The emptiest that has room, or one more thread while there may be one. */
+  #place(isSolitary: boolean): HostThread<Types> {
+    const { sharedThreads, solitaryThreads, scriptsPerThread } = this.#options;
+    const alike = [...this.#threads].filter((thread) => thread.isSolitary === isSolitary && !thread.isEnding);
+    const emptiest = alike
+      .filter((thread) => thread.activeRuns < scriptsPerThread)
+      .toSorted((a, b) => a.activeRuns - b.activeRuns)[0];
+    const most = isSolitary ? solitaryThreads : sharedThreads;
+    if (emptiest && (emptiest.activeRuns === 0 || alike.length >= most)) return emptiest;
+    return this.#startThread(isSolitary);
+  }
+
+  #startThread(isSolitary: boolean): HostThread<Types> {
+    const { clock, entry, limits, heapMaxMib, youngHeapMaxMib, start = startThread } = this.#options;
+    const host = new HostThread<Types>(isSolitary);
+    const data: ThreadSetup<Types> = { shared: this.#shared, watch: host.watch, limits };
+    host.begin(
+      () =>
+        start({
+          entry,
+          data,
+          heapMaxMib,
+          youngHeapMaxMib,
+          onMessage: (message) => this.#receive(host, message as FromThread<Types>),
+          onExit: (error) => this.#ended(host, error),
+        }),
+      // The system has no room for a thread now: as if it had ended at once.
+      (error) => queueMicrotask(() => this.#ended(host, error)),
+    );
+    this.#threads.add(host);
+    this.#timer ??= clock.setRepeating(limits.lua.watchIntervalMs, () => this.#look());
+    return host;
+  }
+
+  #receive(host: HostThread<Types>, message: FromThread<Types>): void {
+    if (host.isEnding) return;
+    if (message.type === 'usage') {
+      for (const { run: number, ...usage } of message.usage) {
+        const run = host.runs.get(number);
+        if (run) run.usage = usage;
+      }
+      return;
+    }
+    // What comes after the end of a run is nobody's.
+    const run = host.runs.get(message.run);
+    if (!run) return;
+    if (message.type === 'event') {
+      if (run.isStopped) run.events.onLateEvent?.(message.event);
+      else run.events.onEvent(message.event);
+    } else if (message.type === 'over') {
+      host.runs.delete(message.run);
+      if (!run.isStopped) run.events.onOver?.();
+      run.isStopped = true;
+      this.#endIfEmpty(host);
+    } else if (!run.isStopped)
+      run.events.onRequest(message.request, (answer) => {
+        if (!run.isStopped) host.post({ type: 'answer', call: message.call, answer });
+      });
+  }
+
+  /** Scripts come and go: a thread without any is not kept, unless it is the only one for all. */
+  #endIfEmpty(host: HostThread<Types>): void {
+    if (host.runs.size > 0) return;
+    const others = [...this.#threads].filter(
+      (other) => other !== host && !other.isSolitary && !other.isEnding,
+    );
+    if (!host.isSolitary && others.length === 0) return;
+    void host.terminate();
+  }
+
+  #ended(host: HostThread<Types>, error: Error | undefined): void {
+    if (!this.#threads.delete(host) || this.#isStopped) return;
+    const lost = [...host.runs.values()].filter(({ isStopped }) => !isStopped);
+    host.runs.clear();
+    if (lost.length === 0) return;
+    const loss = { culprit: host.runOfSlice, wasStuck: host.isStuck, error };
+    this.#options.onThreadEnded?.(loss, lost.length);
+    for (const run of lost) run.isStopped = true;
+    for (const run of lost) run.events.onThreadLost(loss);
+  }
+
+  #look(): void {
+    const { clock, limits } = this.#options;
+    for (const host of this.#threads) host.look(clock.monotonicMs(), limits.lua.stuckMs);
+  }
+}
+
+class Run<Types extends ScriptTypes> implements ScriptRun<Types> {
+  readonly number: number;
+  readonly events: RunEvents<Types>;
+  usage: Omit<Usage, 'run'> | undefined;
+  isStopped = false;
+  readonly #thread: HostThread<Types>;
+
+  constructor(number: number, thread: HostThread<Types>, events: RunEvents<Types>) {
+    this.number = number;
+    this.#thread = thread;
+    this.events = events;
+  }
+
+  tell(order: Types['order']): void {
+    if (!this.isStopped) this.#thread.post({ type: 'order', run: this.number, order });
+  }
+
+  stop(): boolean {
+    if (this.isStopped) return false;
+    this.isStopped = true;
+    this.#thread.post({ type: 'stop', run: this.number });
+    return true;
+  }
+}
+
+/** A thread with the runs in it. */
+class HostThread<Types extends ScriptTypes> {
+  readonly isSolitary: boolean;
+  readonly runs = new Map<number, Run<Types>>();
+  readonly watch = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(WATCH_WORDS).length);
+  readonly #words = new Int32Array(this.watch);
+  #thread: Thread | undefined;
+  #seenSlices = 0;
+  #sinceMs = 0;
+  isEnding = false;
+  isStuck = false;
+
+  constructor(isSolitary: boolean) {
+    this.isSolitary = isSolitary;
+  }
+
+  begin(start: () => Thread, onFailed: (error: Error) => void): void {
+    try {
+      this.#thread = start();
+    } catch (error) {
+      this.isEnding = true;
+      onFailed(error instanceof Error ? error : new Error(messageOf(error)));
+    }
+  }
+
+  get activeRuns(): number {
+    return [...this.runs.values()].filter(({ isStopped }) => !isStopped).length;
+  }
+
+  get runOfSlice(): number | undefined {
+    return Atomics.load(this.#words, WATCH_WORDS.run) || undefined;
+  }
+
+  post(message: ToThread<Types>): void {
+    this.#thread?.post(message);
+  }
+
+  terminate(): Promise<void> {
+    this.isEnding = true;
+    return this.#thread?.terminate() ?? Promise.resolve();
+  }
+
+  /** A slice that lasts and lasts is stuck where no hook is called. */
+  look(nowMs: number, stuckMs: number): void {
+    const slices = Atomics.load(this.#words, WATCH_WORDS.slices);
+    if (this.runOfSlice === undefined || slices !== this.#seenSlices || this.#sinceMs === 0) {
+      this.#seenSlices = slices;
+      this.#sinceMs = nowMs;
+    } else if (!this.isEnding && nowMs - this.#sinceMs >= stuckMs) {
+      this.isStuck = true;
+      void this.terminate();
+    }
+  }
+}
