@@ -32,14 +32,14 @@ export interface RunPort<Types extends ScriptTypes> {
   readonly scripts: Pick<Scripts, 'create'>;
   readonly clock: Clock;
   readonly limits: Pick<Limits, 'lua' | 'rules'>;
-  shared(): Types['shared'];
-  tell(event: Types['event']): void;
+  shared: () => Types['shared'];
+  tell: (event: Types['event']) => void;
   /** Asks the main thread. Never rejects; never resolves when the run is over before. */
-  request(request: Types['request']): Promise<Types['answer']>;
+  request: (request: Types['request']) => Promise<Types['answer']>;
   /** For slices of scripts that are made elsewhere. */
-  tellSlice(isRunning: boolean): void;
+  tellSlice: (isRunning: boolean) => void;
   /** It has ended by itself. */
-  over(): void;
+  over: () => void;
 }
 
 export type Start<Types extends ScriptTypes> = (
@@ -69,7 +69,7 @@ class Host<Types extends ScriptTypes> {
   readonly #calls = new Map<number, Call<Types>>();
   #shared: Types['shared'];
   #lastCall = 0;
-  #release: { cancel(): void } | undefined;
+  #isReleasing = false;
 
   constructor(port: ThreadPort<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>, start: Start<Types>) {
     const { lua } = port.data.limits;
@@ -89,7 +89,7 @@ class Host<Types extends ScriptTypes> {
       monotonicMs: () => clock.monotonicMs(),
       scheduler,
       limits: lua,
-      seed: () => seedOf(randomBytes(16)),
+      seed: (bytes = randomBytes) => seedOf(bytes(16)),
     });
   }
 
@@ -167,8 +167,10 @@ class Host<Types extends ScriptTypes> {
 
   /** A state that is gone holds up to its bound until it is collected, and V8 sees little reason to. */
   #releaseSoon(): void {
-    this.#release ??= this.#clock.setTimer(this.#port.data.limits.rules.releaseMs, () => {
-      this.#release = undefined;
+    if (this.#isReleasing) return;
+    this.#isReleasing = true;
+    this.#clock.setTimer(this.#port.data.limits.rules.releaseMs, () => {
+      this.#isReleasing = false;
       globalThis.gc?.();
     });
   }
