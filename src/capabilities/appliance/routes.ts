@@ -55,7 +55,7 @@ export function applianceRoutes(options: {
       handle: () => {
         if (!options.appliance.isServing())
           throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
-        return { status: 'ok', version: options.version };
+        return { status: 'ok' as const, version: options.version };
       },
     }),
     route({

@@ -24,7 +24,7 @@ export function filterOf(input: v.InferOutput<typeof exportQuery>): AuditFilter 
   return { fromMs: input.from, beforeMs: input.to, origin: input.origin, operation: input.operation };
 }
 
-export function toWire(entry: StoredEntry): Record<string, unknown> {
+export function toWire(entry: StoredEntry) {
   const { origin, remoteAddress } = entry;
   return {
     number: entry.number,

@@ -254,7 +254,7 @@ function userRoutes(auth: Auth): Route[] {
 
 function tokenRoutes(auth: Auth): Route[] {
   const { tokens } = auth;
-  const toWire = (token: TokenRecord): Record<string, unknown> => tokenToWire(token, tokens.isExpired(token));
+  const toWire = (token: TokenRecord) => tokenToWire(token, tokens.isExpired(token));
   return [
     route({
       operation: 'list_tokens',

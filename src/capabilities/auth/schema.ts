@@ -99,7 +99,7 @@ export const accessShapes = {
   }),
   me: v.object({
     me: v.object({
-      kind: v.picklist(['token', 'user', 'rule', 'anonymous']),
+      kind: v.picklist(['token', 'user', 'rule', 'device', 'anonymous']),
       id: v.string(),
       name: v.string(),
       role: shape.role(),
@@ -162,7 +162,7 @@ export function pageOf<Item>(items: readonly Item[], { limit, offset }: { limit:
   return items.slice(offset, offset + limit);
 }
 
-export function userToWire(user: User): Record<string, unknown> {
+export function userToWire(user: User) {
   return {
     id: user.id,
     name: user.name,
@@ -172,7 +172,7 @@ export function userToWire(user: User): Record<string, unknown> {
   };
 }
 
-export function tokenToWire(token: TokenRecord, isExpired: boolean): Record<string, unknown> {
+export function tokenToWire(token: TokenRecord, isExpired: boolean) {
   const { user, expiresAtMs, lastUsedAtMs } = token;
   return {
     id: token.id,
@@ -187,7 +187,7 @@ export function tokenToWire(token: TokenRecord, isExpired: boolean): Record<stri
   };
 }
 
-export function sessionToWire({ text, record, user }: Session): Record<string, unknown> {
+export function sessionToWire({ text, record, user }: Session) {
   return {
     token: text,
     role: record.role,

@@ -6,11 +6,6 @@ import { type Blueprint, BUILT_IN_BLUEPRINTS } from './model.ts';
 import type { ListedProfile, UploadedFile } from './profiles/library.ts';
 import type { ListedBlueprint } from './store.ts';
 
-export interface WireBlueprint {
-  id: string;
-  created_at: string;
-}
-
 const entries = { id: shape.id(), created_at: shape.instant() };
 const EXAMPLE = { id: '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10', created_at: '2026-03-01T08:00:00.123Z' };
 const blueprintShape = shape.named('Blueprint', v.object(entries), EXAMPLE);
@@ -103,22 +98,22 @@ export const blueprintShapes = {
 
 export const UPLOAD_MEDIA = ['application/zip', 'application/octet-stream', 'multipart/form-data'] as const;
 
-export function toWire(blueprint: Blueprint): WireBlueprint {
+export function toWire(blueprint: Blueprint) {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };
 }
 
-export function listedToWire(blueprint: ListedBlueprint): Record<string, unknown> {
+export function listedToWire(blueprint: ListedBlueprint) {
   const builtIn = BUILT_IN_BLUEPRINTS.find(({ id }) => id === blueprint.id);
   return {
     ...toWire(blueprint),
-    source: blueprint.source === 'built_in' ? 'BUILT_IN' : 'UPLOADED',
+    source: blueprint.source === 'built_in' ? ('BUILT_IN' as const) : ('UPLOADED' as const),
     ...(builtIn && { name: builtIn.name }),
     display_name: blueprint.displayName,
     has_script: blueprint.hasScript,
   };
 }
 
-export function profileToWire(profile: ListedProfile): Record<string, unknown> {
+export function profileToWire(profile: ListedProfile) {
   const { id, path, source, draft, uploadedAtMs } = profile;
   return {
     id,
@@ -130,6 +125,6 @@ export function profileToWire(profile: ListedProfile): Record<string, unknown> {
   };
 }
 
-export function uploadedFileToWire({ path, profileId, result }: UploadedFile): Record<string, unknown> {
+export function uploadedFileToWire({ path, profileId, result }: UploadedFile) {
   return { path, ...(profileId !== undefined && { profile_id: profileId }), result };
 }

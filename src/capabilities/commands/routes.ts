@@ -162,7 +162,7 @@ async function answerWhenEnded(
   running: Running,
   signal: AbortSignal,
   toBody: (execution: Execution) => unknown,
-): Promise<unknown> {
+): Promise<Response> {
   const left = new Promise<Execution>((resolve) => {
     const leave = (): void => resolve(running.current());
     if (signal.aborted) leave();

@@ -159,7 +159,7 @@ export const executionShapes = {
 };
 
 /** `log` is given for `expand=log`, newest first. */
-export function toWire(execution: Execution, log?: readonly CommandResponse[]): Record<string, unknown> {
+export function toWire(execution: Execution, log?: readonly CommandResponse[]) {
   return {
     id: execution.id,
     device_id: execution.deviceId,
@@ -176,6 +176,6 @@ export function toWire(execution: Execution, log?: readonly CommandResponse[]): 
   };
 }
 
-function responseToWire({ state, payload, receivedAtMs }: CommandResponse): Record<string, unknown> {
+function responseToWire({ state, payload, receivedAtMs }: CommandResponse) {
   return { state, payload, received_at: formatTimestamp(receivedAtMs) };
 }

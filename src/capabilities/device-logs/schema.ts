@@ -62,7 +62,7 @@ export function showsTimestamp(userAgent: string | undefined): boolean {
   return userAgent !== undefined && userAgent !== '' && !userAgent.startsWith('Go-http-client/');
 }
 
-export function toWire(entry: LogEntry, withTimestamp: boolean): Record<string, unknown> {
+export function toWire(entry: LogEntry, withTimestamp: boolean) {
   return {
     device_id: entry.deviceId,
     received_at: formatTimestamp(entry.receivedAtMs),
@@ -115,7 +115,7 @@ export const logShapes = {
 };
 
 /** A streamed entry: flat for one family of clients, nested in `log` for the other. */
-export function toStreamMessage(entry: LogEntry, withTimestamp: boolean): Record<string, unknown> {
+export function toStreamMessage(entry: LogEntry, withTimestamp: boolean) {
   const { severity, message } = entry;
   return { ...toWire(entry, withTimestamp), log: { severity, message } };
 }

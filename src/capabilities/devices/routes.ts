@@ -35,12 +35,7 @@ function deviceOf({ devices }: RouteOptions, { params }: Call): Device {
   return devices.require(params['device_id'] ?? '');
 }
 
-function answer(
-  { devices, site }: RouteOptions,
-  call: Call,
-  device: Device,
-  expand?: readonly Expansion[],
-): Record<string, unknown> {
+function answer({ devices, site }: RouteOptions, call: Call, device: Device, expand?: readonly Expansion[]) {
   return toWire(device, { devices, site, role: call.principal.role }, expand);
 }
 

@@ -189,7 +189,7 @@ export function toWire(
   device: Device,
   { devices, site, role }: WireContext,
   expand: readonly Expansion[] = [],
-): Record<string, unknown> {
+) {
   const manifest = devices.manifest(device);
   const has = (name: Expansion): boolean => expand.includes(name);
   return {

@@ -50,6 +50,11 @@ const messageShape = shape.named(
   },
 );
 
+type Message = v.InferOutput<typeof messageShape>;
+/** What differs between messages. */
+type ContentOf<Kind> = Kind extends Message ? Omit<Kind, keyof typeof common> : never;
+type Content = ContentOf<Message>;
+
 const monitorQuery = v.object({ 'id.in': query.optionalList() });
 
 export function monitorStreams(options: MonitorOptions): Stream[] {
@@ -87,7 +92,11 @@ function wantedDevices(devices: Devices, asked: readonly string[] | undefined): 
 }
 
 /** Nothing more can come once every device that was asked for is deleted. */
-function endWithTheLast(devices: Devices, wanted: Set<string>, socket: StreamSocket): () => void {
+function endWithTheLast(
+  devices: Devices,
+  wanted: Set<string>,
+  socket: Pick<StreamSocket, 'close'>,
+): () => void {
   return devices.events.on('device_deleted', 'monitor stream', ({ device }) => {
     if (wanted.delete(device.id) && wanted.size === 0) socket.close(1008, 'The device was deleted.');
   });
@@ -97,11 +106,11 @@ function watch(
   { devices, telemetry, deviceLogs }: MonitorOptions,
   { role }: Principal,
   wanted: ReadonlySet<string> | undefined,
-  socket: StreamSocket,
+  socket: StreamSocket<Message>,
 ): (() => void)[] {
   const isWanted = (device: Device | undefined): device is Device =>
     device !== undefined && (wanted?.has(device.id) ?? true);
-  const send = (device: Device, receivedAtMs: number, timestampS: number, content: object): void =>
+  const send = (device: Device, receivedAtMs: number, timestampS: number, content: Content): void =>
     socket.send({
       device_id: device.id,
       received_at: formatTimestamp(receivedAtMs),

@@ -39,10 +39,11 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
       handle: async (call) => {
         const { name, slug, protocol, site_id: siteId } = call.body;
         requireSite(siteId);
-        return answer(
-          call,
-          await provisioning.standalone({ name, slug, protocol: protocol ?? undefined }, call.host),
+        const made = await provisioning.standalone(
+          { name, slug, protocol: protocol ?? undefined },
+          call.host,
         );
+        return { ...answer(call, made), config: configurationToWire(made.configuration) };
       },
     }),
     ...(['VIRTUAL_UCM', 'HARDWARE_UCM'] as const).map((type) =>
@@ -106,7 +107,7 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
   ];
 }
 
-function answer(call: Pick<Call, 'note'>, { device, configuration }: Provisioned): Record<string, unknown> {
+function answer(call: Pick<Call, 'note'>, { device, configuration }: Provisioned) {
   call.note({ device_id: device.id });
   return {
     device_id: device.id,

@@ -103,7 +103,7 @@ export const provisioningShapes = {
 };
 
 /** Usable by a device as it is; never has `ucm_id`, which a public SDK takes for an older format. */
-export function configurationToWire(configuration: ConnectionConfiguration): Record<string, unknown> {
+export function configurationToWire(configuration: ConnectionConfiguration) {
   const { mqttCredentials: credentials } = configuration;
   return {
     mqtt_host: configuration.mqttHost,

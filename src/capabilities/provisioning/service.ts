@@ -43,7 +43,7 @@ export interface Provisioning {
   /** The gateway's own device and the module that is built in; made at first start. */
   readonly own: { gateway: Device; module: Device };
   /** @throws GatewayError already_exists, device_limit_reached, not_available_on_gateway */
-  standalone(fields: NewStandalone, host: string): Promise<Provisioned>;
+  standalone(fields: NewStandalone, host: string): Promise<Required<Provisioned>>;
   /** The same hardware id again is the same device. @throws GatewayError already_exists */
   module(
     fields: { name: string; hardwareId: string; type: 'VIRTUAL_UCM' | 'HARDWARE_UCM' },
@@ -205,7 +205,7 @@ async function createConnected(
   fields: { name: string; slug?: string | undefined; type: DeviceType; hardwareId?: string },
   protocol: MqttProtocol,
   host: string,
-): Promise<Provisioned> {
+): Promise<Required<Provisioned>> {
   const hardwareId = fields.hardwareId ?? newHardwareId(parts.random);
   const made = await makeCredentials(parts, hardwareId, protocol);
   const device = parts.options.devices.create(

@@ -47,7 +47,7 @@ export function dryRunToWire({
   endedAtMs,
   entries,
   counts,
-}: DryRunReport & { period: DryRunPeriod }): Record<string, unknown> {
+}: DryRunReport & { period: DryRunPeriod }) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return {
     from: formatTimestamp(period.fromMs),
@@ -61,18 +61,18 @@ export function dryRunToWire({
   };
 }
 
-function entryToWire({ atMs, ...entry }: DryRunEntry): Record<string, unknown> {
+function entryToWire({ atMs, ...entry }: DryRunEntry) {
   return { timestamp: formatTimestamp(atMs), kind: entry.kind, ...detailsOf(entry) };
 }
 
-function detailsOf(entry: WithoutTime<DryRunEntry>): Record<string, unknown> {
+function detailsOf(entry: WithoutTime<DryRunEntry>) {
   switch (entry.kind) {
     case 'command': {
       const { deviceId, name, arguments: given, error } = entry;
       return {
         device_id: deviceId,
         name,
-        arguments: valueToWire(given),
+        arguments: Object.fromEntries(Object.entries(given).map(([key, value]) => [key, valueToWire(value)])),
         ...(error !== undefined && { error }),
       };
     }

@@ -41,12 +41,12 @@ function ruleOf({ rules }: RouteOptions, { params }: Call): Rule {
   return rules.require(params['rule_id'] ?? '');
 }
 
-function wire({ rules }: RouteOptions, rule: Rule): Record<string, unknown> {
+function wire({ rules }: RouteOptions, rule: Rule) {
   return ruleToWire(rule, rules.isStarted(rule));
 }
 
 function engineRoutes({ rules, site }: RouteOptions): Route[] {
-  const answer = (): Record<string, unknown> => ({
+  const answer = () => ({
     engine: engineToWire(rules.engine(), site.get().timezone),
   });
   return [

@@ -120,7 +120,7 @@ export const logListQuery = v.object({
 
 export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES) });
 
-export function engineToWire(engine: Engine, timezone: string): Record<string, unknown> {
+export function engineToWire(engine: Engine, timezone: string) {
   return { id: engine.id, state: engine.state, timezone };
 }
 
@@ -129,7 +129,7 @@ export function ruleToWire({ id, slug: name, disabled, script: text }: Rule, isS
     id,
     slug: name,
     disabled,
-    state: isStarted ? 'STARTED' : 'STOPPED',
+    state: isStarted ? ('STARTED' as const) : ('STOPPED' as const),
     script: {
       code: Buffer.from(text.code, 'utf8').toString('base64'),
       runtime_version: text.runtimeVersion,

@@ -140,13 +140,13 @@ export const siteShapes = {
 };
 
 /** `role` is the caller's; it is the same for the site and everything in it. */
-export function siteToWire(site: SiteRecord, role: Role): Record<string, unknown> {
+export function siteToWire(site: SiteRecord, role: Role) {
   const { location } = site;
   return {
     id: site.id,
     name: site.name,
     timezone: site.timezone,
-    version: 'V3',
+    version: 'V3' as const,
     authorized_role: role,
     archived: site.archived,
     // Clients fail on a location without a name.

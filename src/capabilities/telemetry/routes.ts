@@ -1,4 +1,5 @@
 /** HTTP and WebSocket operations of telemetry (http-contract.md sections 10 and 11). */
+import type * as v from 'valibot';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
@@ -35,7 +36,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       role: 'READONLY',
       query: LatestQuery,
       handle: ({ query, principal }) => {
-        const wire: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+        const wire = Object.create(null) as Record<string, ReturnType<typeof latestToWire>>;
         const answers = telemetry.latestOfDevices(query.devices, query.relevance_interval, principal.role);
         for (const [device, answer] of answers) wire[device] = latestToWire(answer);
         return { telemetry: wire };
@@ -161,7 +162,7 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
 }
 
 function sendMessage(
-  socket: StreamSocket,
+  socket: StreamSocket<v.InferOutput<typeof telemetryShapes.message>>,
   { device, timestampS, receivedAtMs, values }: TelemetryEvents['telemetry_received'],
   isShown: (name: string) => boolean,
 ): void {
@@ -181,7 +182,7 @@ function sendMessage(
     });
 }
 
-function endOnDeletion(devices: Devices, device: Device, socket: StreamSocket): () => void {
+function endOnDeletion(devices: Devices, device: Device, socket: Pick<StreamSocket, 'close'>): () => void {
   return devices.events.on('device_deleted', 'telemetry stream', (event) => {
     if (event.device.id === device.id) socket.close(1008, 'the device was deleted');
   });

@@ -100,8 +100,8 @@ export function valueToWire(value: TelemetryValue): unknown {
 }
 
 /** `{attribute: {value, timestamp} | {warning}}`. */
-export function latestToWire(answer: ReadonlyMap<string, LatestAnswer>): Record<string, unknown> {
-  const wire: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+export function latestToWire(answer: ReadonlyMap<string, LatestAnswer>) {
+  const wire = Object.create(null) as v.InferOutput<typeof oneLatest>;
   for (const [attribute, latest] of answer)
     wire[attribute] =
       'warning' in latest

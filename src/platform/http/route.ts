@@ -45,7 +45,30 @@ export interface MediaAnswer {
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema extends GenericSchema> {
+/** What may be written down of a shape: the same, but nothing needs to be changeable. */
+export type Wire<Value> = Value extends readonly (infer Item)[]
+  ? readonly Wire<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: Wire<Value[Name]> }
+    : Value;
+
+/** Undefined: nobody described it yet. */
+type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
+
+/** What a handler returns: the wire object of its shape, answered as JSON with status 200, or a complete `Response`. */
+type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
+  ? Wire<InferOutput<Answer>> | Response
+  : Answer extends MediaAnswer
+    ? Response
+    : Answer extends null
+      ? never
+      : unknown;
+
+export interface RouteDefinition<
+  QuerySchema extends GenericSchema,
+  BodySchema extends GenericSchema,
+  Answer extends AnswerShape = AnswerShape,
+> {
   /** Name of the operation in snake_case, unique: `get_site`. */
   operation: string;
   method: Method;
@@ -74,9 +97,10 @@ export interface RouteDefinition<QuerySchema extends GenericSchema, BodySchema e
   /** One sentence for the API description: what the operation does, and what is not to be seen in its shapes. */
   about?: string;
   /** Wire shape of a good answer, for the API description; `null`: the operation always refuses. */
-  answer?: GenericSchema | MediaAnswer | null;
-  /** Returns the wire object (answered as JSON with status 200) or a complete `Response`. */
-  handle(call: Call<InferOutput<QuerySchema>, InferOutput<BodySchema>>): unknown;
+  answer?: Answer;
+  handle(
+    call: Call<InferOutput<QuerySchema>, InferOutput<BodySchema>>,
+  ): Handled<NoInfer<Answer>> | Promise<Handled<NoInfer<Answer>>>;
 }
 
 /** A route whose schema types are erased, as the platform holds it. */
@@ -85,16 +109,18 @@ export interface Route extends Omit<RouteDefinition<GenericSchema, GenericSchema
 }
 
 /** Keeps the connection between schemas and handler while the types are known. */
-export function route<QuerySchema extends GenericSchema, BodySchema extends GenericSchema>(
-  definition: RouteDefinition<QuerySchema, BodySchema>,
-): Route {
+export function route<
+  QuerySchema extends GenericSchema,
+  BodySchema extends GenericSchema,
+  Answer extends AnswerShape = undefined,
+>(definition: RouteDefinition<QuerySchema, BodySchema, Answer>): Route {
   return definition;
 }
 
 /** One side of a WebSocket as a capability sees it: outgoing only, bounded by the platform. */
-export interface StreamSocket {
+export interface StreamSocket<Message = unknown> {
   /** Sends one JSON text frame; a reader too slow for the queue is closed with 1013. */
-  send(message: unknown): void;
+  readonly send: (message: Wire<Message>) => void;
   /** Close codes of http-contract.md section 11. */
   close(code: 1000 | 1001 | 1008 | 1011 | 1013, reason: string): void;
   /** Aborted when the socket is closed, by whomever. */
@@ -110,7 +136,7 @@ export interface RouteGroup {
   streams?: readonly Stream[];
 }
 
-export interface StreamDefinition<QuerySchema extends GenericSchema> {
+export interface StreamDefinition<QuerySchema extends GenericSchema, Message extends GenericSchema> {
   operation: string;
   paths: readonly [string, ...string[]];
   role: Role;
@@ -118,15 +144,17 @@ export interface StreamDefinition<QuerySchema extends GenericSchema> {
   /** One sentence for the API description. */
   about?: string;
   /** Wire shape of each text frame, for the API description. */
-  message?: GenericSchema;
+  message?: Message;
   /** Called before the upgrade with checked input; throws `GatewayError` to refuse, else returns what runs after it. */
-  open(call: Call<InferOutput<QuerySchema>>): (socket: StreamSocket) => void;
+  open(call: Call<InferOutput<QuerySchema>>): (socket: StreamSocket<InferOutput<NoInfer<Message>>>) => void;
 }
 
-export interface Stream extends Omit<StreamDefinition<GenericSchema>, 'open'> {
+export interface Stream extends Omit<StreamDefinition<GenericSchema, GenericSchema>, 'open'> {
   open(call: Call): (socket: StreamSocket) => void;
 }
 
-export function stream<QuerySchema extends GenericSchema>(definition: StreamDefinition<QuerySchema>): Stream {
+export function stream<QuerySchema extends GenericSchema, Message extends GenericSchema = GenericSchema>(
+  definition: StreamDefinition<QuerySchema, Message>,
+): Stream {
   return definition;
 }

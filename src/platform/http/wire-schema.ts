@@ -98,8 +98,9 @@ export const role = () => v.picklist(ROLES);
 export const anyObject = () => v.record(v.string(), v.unknown());
 
 /** A page of a list: the plural, and how many there are without paging. */
-export function listOf(name: string, item: v.GenericSchema): v.GenericSchema {
-  return v.object({ [name]: v.array(item), total_count: count() });
+export function listOf<const Name extends string, Item extends v.GenericSchema>(name: Name, item: Item) {
+  const items = { [name]: v.array(item) } as Record<Name, v.ArraySchema<Item, undefined>>;
+  return v.object({ ...items, total_count: count() });
 }
 
 /** A whole JSON document of a format of its own. */

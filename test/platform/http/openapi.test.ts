@@ -24,7 +24,7 @@ function listRoute(changes: Partial<Route> = {}): Route {
       query: v.object({ limit: query.limit(5, 10), kind: query.choices(['A', 'B']) }),
       answer: shape.listOf('things', thing),
       errors: ['422 too_many_things'],
-      handle: () => ({}),
+      handle: () => ({ things: [], total_count: 0 }),
     }),
     ...changes,
   };
