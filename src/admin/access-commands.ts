@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { type Auth, type IssuableRole, ISSUABLE_ROLES } from '../capabilities/auth/index.ts';
 import { parseDurationMs } from '../lib/duration.ts';
+import { nameProblem, normalizedName } from '../lib/text.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
 import { type Command, type Local, type RecordAudit, UsageError, type Values } from './command.ts';
 
@@ -17,7 +18,7 @@ export const ACCESS_COMMANDS: Record<string, Command> = {
   'create-token': {
     takes: [],
     prepare: (values) => {
-      const request = { name: values.name, role: roleOf(values.role), lifetimeMs: lifetimeOf(values) };
+      const request = { name: nameOf(values), role: roleOf(values.role), lifetimeMs: lifetimeOf(values) };
       const count = countOf(values.count);
       return onState((auth, record) =>
         Array.from({ length: count }, () => {
@@ -89,6 +90,13 @@ function roleOf(text: string): IssuableRole {
   const role = ISSUABLE_ROLES.find((name) => name === text.toUpperCase());
   if (role === undefined) throw new UsageError(`--role must be one of: ${ISSUABLE_ROLES.join(', ')}`);
   return role;
+}
+
+function nameOf(values: Values): string {
+  const name = normalizedName(values.name);
+  const problem = name === '' ? 'must not be empty' : nameProblem(name);
+  if (problem !== undefined) throw new UsageError(`--name ${problem}`);
+  return name;
 }
 
 function lifetimeOf({ 'expires-in': text }: Values): number | undefined {

@@ -1,4 +1,4 @@
-/** Texts of bounded size. */
+/** Texts of bounded size, and names that look like what they are. */
 
 /** UTF-8 of `text`; half of a surrogate pair becomes U+FFFD, as every encoder would make it. */
 function encode(text: string): Buffer {
@@ -15,4 +15,37 @@ export function cutToBytes(text: string, bytesMax: number): string {
   // Continuation bytes are 10xxxxxx (RFC 3629): step back to the first byte of the character that is cut.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
+}
+
+/**
+ * What is not seen, or changes how its neighbours are seen: control, format (zero width, direction of writing), private
+ * and unassigned characters, separators of lines, and letters without ink (Unicode 17, "Default_Ignorable_Code_Point").
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** Choose between text and picture of the sign before, as keyboards send them. */
+const VARIATION_SELECTORS = new Set(['\uFE0E', '\uFE0F']);
+
+/**
+ * The name as it is stored: composed (Unicode NFC), every blank an ordinary one, none around it. Half of a surrogate pair
+ * becomes U+FFFD, because it cannot be stored as UTF-8.
+ */
+export function normalizedName(text: string): string {
+  return text
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(/\p{Zs}/gu, ' ')
+    .trim();
+}
+
+/** Why people could take a name for another one; undefined when they cannot. Reads on from "the name". */
+export function nameProblem(name: string): string | undefined {
+  const unseen = name.match(UNSEEN)?.find((found) => !VARIATION_SELECTORS.has(found));
+  if (unseen === undefined) return undefined;
+  const code = (unseen.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `must not contain control, invisible or unassigned characters such as U+${code}`;
+}
+
+/** Equal for names that differ in case or in the form of their letters only (Unicode NFKC). */
+export function foldedName(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
 }

@@ -21,6 +21,16 @@ describe('users', () => {
     ['a role that is never given', { name: 'B', role: 'VENDOR', password: PASSWORD }, '400 invalid_body'],
     ['the role of the system', { name: 'B', role: 'SYSTEM', password: PASSWORD }, '400 invalid_body'],
     ['a short password', { name: 'B', role: 'USER', password: '1234567' }, '400 invalid_body'],
+    [
+      'a name with a hidden character',
+      { name: 'ad\u200Bmin', role: 'USER', password: PASSWORD },
+      '400 invalid_body',
+    ],
+    [
+      'a name that looks like a taken one',
+      { name: 'ｉｎｓｔａｌｌｅｒ', role: 'USER', password: PASSWORD },
+      '409 already_exists',
+    ],
     ['a name that is taken', { name: 'Installer', role: 'USER', password: PASSWORD }, '409 already_exists'],
   ] as const)
     test(`are not made with ${title}`, async (t) => {

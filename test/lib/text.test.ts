@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as holds, nat, property, string } from 'fast-check';
-import { cutToBytes } from '../../src/lib/text.ts';
+import { cutToBytes, foldedName, nameProblem, normalizedName } from '../../src/lib/text.ts';
 
 describe('cutToBytes', () => {
   const rows: [text: string, bytes: number, cut: string][] = [
@@ -29,5 +29,63 @@ describe('cutToBytes', () => {
         if (next !== undefined) assert.ok(Buffer.byteLength(cut + String.fromCodePoint(next)) > bytes);
       }),
     );
+  });
+});
+
+describe('a name', () => {
+  const refused: [title: string, name: string, code: string][] = [
+    ['a line feed', 'a\nb', 'U+000A'],
+    ['NUL', 'a\0', 'U+0000'],
+    ['a control character of C1', 'a\u009bb', 'U+009B'],
+    ['the other direction of writing', 'admin\u202Enimda', 'U+202E'],
+    ['an isolate', 'a\u2066b', 'U+2066'],
+    ['no width', 'ad\u200Bmin', 'U+200B'],
+    ['a byte order mark within', 'ad\uFEFFmin', 'U+FEFF'],
+    ['a soft hyphen', 'ad\u00ADmin', 'U+00AD'],
+    ['a letter without ink', 'admin\u3164', 'U+3164'],
+    ['a pattern without dots', 'admin\u2800x', 'U+2800'],
+    ['a tag', 'admin\u{E0041}', 'U+E0041'],
+    ['a separator of lines', 'a\u2028b', 'U+2028'],
+    ['a character of private use', 'a\uE000', 'U+E000'],
+    ['an unassigned character', 'a\u0378', 'U+0378'],
+  ];
+  for (const [title, name, code] of refused)
+    test(`with ${title} is refused and told which`, () =>
+      assert.equal(
+        nameProblem(normalizedName(name)),
+        `must not contain control, invisible or unassigned characters such as ${code}`,
+      ));
+
+  for (const name of [
+    'Wärmepumpe 2',
+    'Ñandú',
+    '電池',
+    'بطارية',
+    'Батарея',
+    '⚡️ Meter',
+    'O’Neill',
+    'a_b-c (1)',
+    '\uFFFD',
+  ])
+    test(`in any writing is taken: ${name}`, () =>
+      assert.equal(nameProblem(normalizedName(name)), undefined));
+
+  test('is stored composed, with ordinary blanks and none around it', () =>
+    assert.equal(normalizedName('\u00A0mu\u0308nchen\u2003su\u0308d '), 'm\u00FCnchen s\u00FCd'));
+
+  test('is stored the same however often it goes through', () => {
+    holds(
+      property(string({ unit: 'binary' }), (text) => {
+        const once = normalizedName(text);
+        assert.equal(normalizedName(once), once);
+        assert.ok(once.isWellFormed());
+      }),
+    );
+  });
+
+  test('is the same as one in another case or of another width', () => {
+    assert.equal(foldedName('Ämter'), foldedName('ÄMTER'));
+    assert.equal(foldedName('ａｎｎａ'), foldedName('Anna'));
+    assert.notEqual(foldedName('anna'), foldedName('hanna'));
   });
 });

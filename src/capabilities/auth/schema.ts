@@ -8,14 +8,9 @@ import { effectiveRole, ISSUABLE_ROLES, TOKEN_KINDS, type TokenRecord, type User
 import type { Session } from './sign-in.ts';
 
 const { passwordLengthMin, passwordLengthMax } = LIMITS.auth;
-const { nameLength, pageItems } = LIMITS.http;
+const { pageItems } = LIMITS.http;
 
-const name = v.pipe(
-  v.string(),
-  v.trim(),
-  v.minLength(1, 'must not be empty'),
-  v.maxLength(nameLength, `must have at most ${nameLength} characters`),
-);
+const name = shape.name();
 
 const role = v.picklist(ISSUABLE_ROLES, `must be one of: ${ISSUABLE_ROLES.join(', ')}`);
 

@@ -1,5 +1,6 @@
 /** How a person gets a session: claim of the box, login; and how it ends. */
 import { gatewayError, type GatewayError } from '../../lib/errors.ts';
+import { foldedName, normalizedName } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -89,17 +90,23 @@ export class SignIn {
     return { ...tokens.createSession(users.require(user.id)), user };
   }
 
+  /** As it was typed, or as it is stored: names from before they were composed are found, too. */
+  #userOf(name: string): User | undefined {
+    const { users } = this.#options.store;
+    return users.byName(name) ?? users.byName(normalizedName(name));
+  }
+
   /** In turn with the other attempts of the address and at the account. */
   #judged(caller: Caller, name: string, password: string): Promise<User | undefined> {
-    const { attempts, store } = this.#options;
+    const { attempts } = this.#options;
     // A name that nobody has is paced like a user's, so that pauses do not tell who exists.
-    const account = store.users.byName(name)?.id ?? `name ${name.normalize('NFC').toLowerCase()}`;
+    const account = this.#userOf(name)?.id ?? `name ${foldedName(name)}`;
     return attempts.run({ ...caller, account }, (isKnown) => this.#verified(name, password, isKnown));
   }
 
   async #verified(name: string, password: string, isKnown: boolean): Promise<User | undefined> {
     const { passwords, store } = this.#options;
-    const user = store.users.byName(name);
+    const user = this.#userOf(name);
     const hash = user && store.users.passwordHash(user.id);
     const isRight = await passwords.verify(password, hash, isKnown);
     // A password that was changed meanwhile counts no longer.

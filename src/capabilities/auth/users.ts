@@ -1,6 +1,7 @@
 /** People with a password. An installer manages them; the last installer stays. */
 import { gatewayError, notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { foldedName } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -74,7 +75,8 @@ export class Users {
 
   #requireFree(name: string): void {
     const { limits, store } = this.#options;
-    if (store.users.byName(name))
+    const folded = foldedName(name);
+    if (store.users.all().some((user) => foldedName(user.name) === folded))
       throw gatewayError('conflict', 'already_exists', `There is a user "${name}" already.`, {
         field: 'name',
         value: name,

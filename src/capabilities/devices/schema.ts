@@ -51,15 +51,7 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
 }
 
 /** A name of a device: trimmed, never empty. */
-export const deviceName = v.pipe(
-  v.string(),
-  v.examples(['Battery 1']),
-  // Half of a surrogate pair cannot be stored as UTF-8: after a restart the name would be another one.
-  v.transform((text) => text.toWellFormed()),
-  v.trim(),
-  v.minLength(1, 'must not be empty'),
-  v.maxLength(LIMITS.http.nameLength, `must have at most ${LIMITS.http.nameLength} characters`),
-);
+export const deviceName = v.pipe(shape.name(), v.examples(['Battery 1']));
 
 export const deviceSlug = v.pipe(
   v.string(),

@@ -5,18 +5,7 @@ import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import { query, type Role, shape } from '../../platform/http/index.ts';
 import { RESETTABLE, type SiteChange, type SiteRecord } from './model.ts';
 
-const { nameLength } = LIMITS.http;
-
-const fits = v.maxLength<string, number, string>(nameLength, `must have at most ${nameLength} characters`);
-
-const name = v.pipe(
-  v.string(),
-  // Half of a surrogate pair cannot be stored as UTF-8.
-  v.transform((text) => text.toWellFormed()),
-  v.trim(),
-  v.minLength(1, 'must not be empty'),
-  fits,
-);
+const name = shape.name();
 
 const timezone = v.pipe(
   v.string(),
@@ -52,7 +41,7 @@ const unchanged = <Schema extends v.GenericSchema>(schema: Schema) =>
 
 const location = shape.noList(
   v.object({
-    name: unchanged(v.pipe(v.string(), v.trim(), fits)),
+    name: unchanged(shape.name({ mayBeEmpty: true })),
     latitude: unchanged(degrees(90)),
     longitude: unchanged(degrees(180)),
   }),

@@ -4,6 +4,8 @@
  * share. Source of the grammars: http-contract.md section 5.
  */
 import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from './principal.ts';
 
 /** JSON Schema, draft 2020-12. */
@@ -42,6 +44,21 @@ export const WIRE = {
     examples: ['battery-1'],
   },
 } as const satisfies Record<string, WireSchema>;
+
+/** A name that a person gives, as it is stored; empty ones may pass. */
+export function name(options: { mayBeEmpty?: boolean } = {}) {
+  const { nameLength } = LIMITS.http;
+  return v.pipe(
+    v.string(),
+    v.transform(normalizedName),
+    v.minLength(options.mayBeEmpty ? 0 : 1, 'must not be empty'),
+    v.check(
+      (text) => nameProblem(text) === undefined,
+      ({ input }) => nameProblem(input) ?? '',
+    ),
+    v.maxLength(nameLength, `must have at most ${nameLength} characters`),
+  );
+}
 
 /** The same schema, but not for lists: they pass as objects otherwise. */
 export function noList<Schema extends v.GenericSchema>(schema: Schema) {
