@@ -17,6 +17,7 @@ export const PROGRAMS: readonly string[] = [
   'capabilities/blueprints/worker',
   'capabilities/telemetry/engine-thread',
   'platform/backup/seal-thread',
+  'platform/sqlite/upkeep-thread',
   'programs/communication-module/main',
   'programs/communication-module/script-thread',
   'programs/rule-sandbox/dry-run-thread',

@@ -76,7 +76,13 @@ async function run(): Promise<void> {
     clock,
     write: (text) => void process.stdout.write(text),
   });
-  const gateway = createGateway({ config, clock, log, version: packageVersion() });
+  const gateway = createGateway({
+    config,
+    clock,
+    log,
+    version: packageVersion(),
+    requestRestart: (reason) => stop(reason, EXIT_FAILURE),
+  });
   const notices = createServiceNotices({
     ...readServiceManager(process.env, process.pid),
     isHealthy: () => gateway.isHealthy(),

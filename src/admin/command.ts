@@ -10,7 +10,14 @@ import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createLog, type Log } from '../platform/log/index.ts';
 import { createMetrics } from '../platform/metrics/index.ts';
-import { type Database, openDatabase, tryLockFolder } from '../platform/sqlite/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import {
+  type Database,
+  lockFolder,
+  MigrationsPendingError,
+  openDatabase,
+  tryLockFolder,
+} from '../platform/sqlite/index.ts';
 
 const OPTIONS = {
   role: { type: 'string', default: 'OWNER' },
@@ -90,7 +97,7 @@ async function withState<Result>(
   work: (state: LocalState) => Result | Promise<Result>,
 ): Promise<Result> {
   const { dataDir } = config;
-  const database = openState({ dataDir, clock, log });
+  const database = await openState({ dataDir, clock, log });
   try {
     const auth = new Auth({ database, clock, log, metrics: createMetrics(), dataDir });
     return await work({ database, auth, record: createLocalAudit({ database, clock }) });
@@ -100,17 +107,30 @@ async function withState<Result>(
 }
 
 /** Beside a running gateway as well; the gateway's folder is held only while the database is opened. */
-function openState({ dataDir, clock, log }: { dataDir: string; clock: Clock; log: Log }): Database {
-  const lock = tryLockFolder({ dataDir, clock, log });
-  try {
-    return openDatabase({
+async function openState({ dataDir, clock, log }: Pick<Local, 'clock' | 'log'> & { dataDir: string }) {
+  const open = (mayMigrate: boolean): Database =>
+    openDatabase({
       path: join(dataDir, 'state.db'),
       migrationsDir: packagePath('migrations', 'state'),
       backupDir: join(dataDir, 'backups'),
-      mayMigrate: lock !== undefined,
+      mayMigrate,
       clock,
       log,
     });
+  const waitMs = LIMITS.start.lockWaitMs;
+  const lock = tryLockFolder({ dataDir, clock, log });
+  try {
+    return open(lock !== undefined);
+  } catch (error) {
+    if (!(error instanceof MigrationsPendingError)) throw error;
+    // Another local command may be at it.
+    const later = await lockFolder({ dataDir, clock, log, waitMs }).catch(() => undefined);
+    if (!later) throw error;
+    try {
+      return open(true);
+    } finally {
+      later.release();
+    }
   } finally {
     lock?.release();
   }

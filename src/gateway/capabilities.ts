@@ -99,7 +99,7 @@ function buildRecords(
     },
     certificates: tls,
   });
-  const connectivity = createConnectivity({ ...base, devices, provisioning });
+  const connectivity = createConnectivity({ ...base, devices, provisioning, durable: () => state.durable() });
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = createDeviceConfiguration({ ...base, devices });

@@ -1,10 +1,14 @@
 /** What all parts stand on: databases, their group commits, metrics, the box. */
+import { fdatasync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { applyRestore } from '../platform/backup/index.ts';
 import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
-import { createHost, type Host } from '../platform/host/index.ts';
+import { createHost, DiskSpace, type Host } from '../platform/host/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { programEntry } from '../platform/processes/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
@@ -15,9 +19,12 @@ import {
   type GroupCommit,
   isDamage,
   markDamaged,
-  openDatabase,
   openOrSetAside,
+  openState,
+  releaseStartReserve,
   setAside,
+  StateUpkeep,
+  type SyncFile,
 } from '../platform/sqlite/index.ts';
 import type { Tls } from '../platform/tls/index.ts';
 
@@ -26,6 +33,10 @@ export interface GatewayOptions {
   clock: Clock;
   log: Log;
   version: string;
+  /** Syncs a file beside the event loop. Default: the system's way. */
+  syncFile?: SyncFile;
+  /** Something broke that a new start mends. Default: nothing happens. */
+  requestRestart?: (reason: string) => void;
   /** Folder of the built console. Default: where `npm run build` puts it. */
   consoleDir?: string;
 }
@@ -37,7 +48,9 @@ export interface Ground {
   options: GatewayOptions;
   metrics: Metrics;
   host: Host;
+  space: DiskSpace;
   state: Database;
+  stateUpkeep: StateUpkeep;
   history: Database;
   stateCommits: GroupCommit;
   historyCommits: GroupCommit;
@@ -68,26 +81,29 @@ export function setDamagedHistoryAside({ config, clock, log }: GatewayOptions, f
 
 export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls' | 'mdns'> {
   const { config, clock, log } = options;
+  const { dataDir } = config;
   const metrics = createMetrics();
-  applyRestore({ dataDir: config.dataDir, log });
-  const database = (name: 'state' | 'history') => ({
-    path: join(config.dataDir, `${name}.db`),
-    migrationsDir: packagePath('migrations', name),
-    backupDir: join(config.dataDir, 'backups'),
-    clock,
-    log,
-  });
+  const space = new DiskSpace({ folder: dataDir, clock, limits: LIMITS.disk });
+  started('disk space', () => space.stop());
+  if (space.isLow && releaseStartReserve(dataDir))
+    log.warn('the disk is full, room kept for a start is used');
+  applyRestore({ dataDir, log });
   const provenTime = keepProvenTime({
     clock,
-    path: join(config.dataDir, 'proven-time.json'),
-    witnessPath: join(config.dataDir, 'state.db'),
+    path: join(dataDir, 'proven-time.json'),
+    witnessPath: join(dataDir, 'state.db'),
     onFailure: (error) =>
       log.warnLimited('proven-time', 3_600_000, 'the proven time could not be saved', { error }),
   });
   started('proven time', () => provenTime.stop());
-  const state = openDatabase(database('state'));
-  started('state database', () => state.close());
-  const history = openOrSetAside(database('history'));
+  const { state, stateUpkeep } = openStateDatabase(options, { space, metrics, started });
+  const history = openOrSetAside({
+    path: join(dataDir, 'history.db'),
+    migrationsDir: packagePath('migrations', 'history'),
+    backupDir: join(dataDir, 'backups'),
+    clock,
+    log,
+  });
   started('history database', () => history.close());
   const commits = (target: Database, name: string, onDamage?: () => void): GroupCommit => {
     const group = createGroupCommit({
@@ -101,16 +117,56 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     started(`${name} commits`, () => group.stop());
     return group;
   };
-  const host = createHost(config.dataDir);
+  const host = createHost(dataDir);
   started('host', () => host.stop());
   return {
     options,
     metrics,
     host,
+    space,
     state,
-    history,
+    stateUpkeep,
     stateCommits: commits(state, 'state'),
     // What waits is never acknowledged; the next start begins a new history.db.
     historyCommits: commits(history, 'history', () => markDamaged(history.path)),
+    history,
   };
+}
+
+const syncFile: SyncFile = promisify(fdatasync);
+
+function openStateDatabase(
+  options: GatewayOptions,
+  { space, metrics, started }: { space: DiskSpace; metrics: Metrics; started: StartedHook },
+): { state: Database; stateUpkeep: StateUpkeep } {
+  const { config, clock, log } = options;
+  const { dataDir } = config;
+  const migrationsDir = packagePath('migrations', 'state');
+  const state = openState({
+    path: join(dataDir, 'state.db'),
+    migrationsDir,
+    backupDir: join(dataDir, 'backups'),
+    sync: options.syncFile ?? syncFile,
+    clock,
+    log,
+  });
+  started('state database', () => state.close());
+  const stateUpkeep = new StateUpkeep({
+    database: state,
+    dataDir,
+    migrationsDir,
+    space,
+    entry: programEntry('platform/sqlite/upkeep-thread'),
+    clock,
+    log,
+    metrics,
+    limits: LIMITS.state,
+    onDamage: (damage) => {
+      log.error('state.db is damaged; a new start puts its newest good copy in its place', { damage });
+      options.requestRestart?.('state.db is damaged');
+    },
+  });
+  stateUpkeep.start();
+  started('state upkeep', () => stateUpkeep.stop());
+  return { state, stateUpkeep };
 }

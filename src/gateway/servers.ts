@@ -69,6 +69,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
       site_id: resolveSiteId(parts.site),
       device_id: (value) => parts.devices.require(value).id,
     },
+    durable: () => ground.state.durable(),
     onAnswered: (answered) => parts.audit.record({ ...answered, params: named(answered.params) }),
     routes,
     streams,

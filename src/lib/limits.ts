@@ -2,6 +2,7 @@ import { AUDIT_LIMITS, AUTH_LIMITS } from './access-limits.ts';
 import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
 import { NETWORK_LIMITS } from './network-limits.ts';
 import { SCRIPT_LIMITS } from './script-limits.ts';
+import { STORAGE_LIMITS } from './storage-limits.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
@@ -10,6 +11,7 @@ import { SCRIPT_LIMITS } from './script-limits.ts';
 export const LIMITS = {
   ...NETWORK_LIMITS,
   ...SCRIPT_LIMITS,
+  ...STORAGE_LIMITS,
   auth: AUTH_LIMITS,
   audit: AUDIT_LIMITS,
   backup: {
@@ -244,10 +246,6 @@ export const LIMITS = {
   },
   field: FIELD_LIMITS,
   module: MODULE_LIMITS,
-  start: {
-    /** G: a local command or a gateway that is stopping holds the data folder so long at most. */
-    lockWaitMs: 3_000,
-  },
   stop: {
     /** C issue: SIGTERM finishes within this. */
     totalMs: 10_000,

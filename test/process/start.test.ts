@@ -1,11 +1,22 @@
 /** Starting on a box where something is wrong: what ends the program says so, what need not does not. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
+import { localCopies } from '../../src/platform/sqlite/index.ts';
 import { runToEnd, startHealthy, temporaryHome } from './support.ts';
 
 const dataDirOf = (home: GatewayHome): string => join(home.folder, 'data');
@@ -84,14 +95,16 @@ describe('the gateway does not start', () => {
       again.close();
     });
 
-  test('on a damaged state.db: what is precious is never begun anew', async (t) => {
+  test('on a damaged state.db without a copy: it names file and remedy, and what is precious is never begun anew', async (t) => {
     const home = await usedHome(t);
     const path = join(dataDirOf(home), 'state.db');
+    rmSync(join(dataDirOf(home), 'backups'), { recursive: true });
     const garbage = 'no database. '.repeat(1_000);
     writeFileSync(path, garbage);
     const { code, stdout } = await runToEnd(home);
-    assert.equal(code, 1);
-    assert.match(stdout, /not a database/);
+    assert.equal(code, 78);
+    assert.match(stdout, /state\.db is damaged \(file is not a database\)/);
+    assert.match(stdout, /energy-gateway restore/);
     assert.equal(readFileSync(path, 'utf8'), garbage);
   });
 
@@ -126,6 +139,29 @@ describe('the gateway starts', () => {
       assert.deepEqual(logs.body, { logs: [], total_count: 0 });
       const { code } = await gateway.end('SIGTERM');
       assert.equal(code, 0);
+    });
+
+  const losses: [title: string, lose: (path: string) => void][] = [
+    ['holds something else', (path) => writeFileSync(path, 'no database. '.repeat(1_000))],
+    ['has a damaged page of its schema', (path) => overwrite(path, 100, 3_000)],
+    ['has damaged pages of its tables', (path) => overwrite(path, 8_192, 40_960)],
+    ['is empty', (path) => writeFileSync(path, '')],
+    ['is missing', (path) => rmSync(path)],
+  ];
+  for (const [title, lose] of losses)
+    test(`with a state.db that ${title}, from its newest good copy, and says so`, async (t) => {
+      const home = await usedHome(t);
+      const path = join(dataDirOf(home), 'state.db');
+      const [copy = ''] = localCopies(join(dataDirOf(home), 'backups')).map((one) => one.path);
+      lose(path);
+      const { call } = await startHealthy(t, home);
+      assert.equal((await call('GET', '/v3/site')).status, 200);
+      const note = JSON.parse(readFileSync(join(dataDirOf(home), 'state-recovery.json'), 'utf8')) as {
+        copy: string;
+        aside?: string;
+      };
+      assert.equal(note.copy, copy);
+      if (title.includes('damage')) assert.ok(note.aside !== undefined && existsSync(note.aside));
     });
 
   test('in a folder that holds what it does not know', async (t) => {

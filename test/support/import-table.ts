@@ -50,7 +50,11 @@ export const TABLE: ImportTable = {
     { place: 'admin', mayImport: ['platform', 'capabilities/auth', 'capabilities/audit'], node: 'all' },
     { place: 'gateway.ts', mayImport: ['gateway', 'platform', 'capabilities/appliance'] },
     // The wiring in pieces that fit a screen.
-    { place: 'gateway', mayImport: ['platform', 'protocol', ...CAPABILITIES], node: ['node:path'] },
+    {
+      place: 'gateway',
+      mayImport: ['platform', 'protocol', ...CAPABILITIES],
+      node: ['node:path', 'node:fs'],
+    },
 
     { place: 'capabilities/site', mayImport: ['platform'] },
     { place: 'capabilities/auth', mayImport: ['platform'] },
@@ -149,7 +153,7 @@ export const TABLE: ImportTable = {
     // The package root, for files beside the program: migrations, built-in blueprints.
     { place: 'platform/files', mayImport: [], node: 'all' },
     // The box itself: memory, disk, load.
-    { place: 'platform/host', mayImport: [], node: 'all' },
+    { place: 'platform/host', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/log', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/metrics', mayImport: [], node: 'all' },
     // When to sync, whatever is synced: shared by SQLite transactions and journal records.
@@ -162,7 +166,16 @@ export const TABLE: ImportTable = {
     { place: 'platform/threads', mayImport: [], node: 'all' },
     {
       place: 'platform/sqlite',
-      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
+      mayImport: [
+        'platform/clock',
+        'platform/log',
+        'platform/metrics',
+        'platform/commit',
+        'platform/files',
+        // Its upkeep runs beside the event loop and looks at the room of the disk.
+        'platform/host',
+        'platform/workers',
+      ],
       node: 'all',
     },
     { place: 'platform/retention', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },

@@ -11,7 +11,7 @@ import { createGateway, type Gateway, type Started } from '../../src/gateway.ts'
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { type Config, loadConfig } from '../../src/platform/config/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { openDatabase } from '../../src/platform/sqlite/index.ts';
+import { openDatabase, type SyncFile } from '../../src/platform/sqlite/index.ts';
 import { MockDevice } from './mock-device.ts';
 import { type Watched, watch } from './serve.ts';
 import { trace } from './trace.ts';
@@ -37,6 +37,8 @@ export interface TestGatewayOptions {
   dataDir?: string;
   /** Folder of the built console. */
   consoleDir?: string;
+  /** Syncs a file of state.db in place of the system. */
+  syncFile?: SyncFile;
 }
 
 export interface TestGateway {
@@ -142,6 +144,7 @@ export async function startTestGateway(
       log,
       version: '0.0.0-test',
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
+      ...(options.syncFile && { syncFile: options.syncFile }),
     });
     ports = await settled(gateway.start());
   }

@@ -57,6 +57,11 @@ export interface ConnectivityOptions {
   log: Log;
   metrics: Metrics;
   limits?: Limits;
+  /**
+   * Resolves once everything that was stored so far is synced to the disk: nothing is sent to a device before.
+   * Rejects when the disk refuses. Default: at once.
+   */
+  durable?: () => Promise<void>;
 }
 
 const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, DeviceMessageKind>([
@@ -242,10 +247,12 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       if (onCommand) return 1;
       const topic = requestTopicOf(device);
       if (!broker || topic === undefined) return 0;
+      await options.durable?.();
       return broker.publish(topic, JSON.stringify(request));
     },
     send: async ({ communication: { hardwareId, channelId } }, subject, payload) => {
       if (!broker || hardwareId === undefined || channelId === undefined) return 0;
+      await options.durable?.();
       return broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload);
     },
     noteScript: (device, isRunning) => {

@@ -3,6 +3,7 @@ export {
   makePrivateFolder,
   readPrivateFile,
   removeFile,
+  syncFile,
   syncFolder,
   writePrivateFile,
 } from './private-files.ts';

@@ -36,11 +36,16 @@ export function makePrivateFolder(path: string): void {
 
 /** After a new name in the folder: until then a cut of power may bring the old one back. */
 export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
+  syncFile(path);
+}
+
+/** What the file holds is on the disk afterwards, whoever wrote it. */
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r');
   try {
-    fsyncSync(folder);
+    fsyncSync(file);
   } finally {
-    closeSync(folder);
+    closeSync(file);
   }
 }
 

@@ -1,2 +1,3 @@
+export { DiskSpace, type Room } from './disk-space.ts';
 export { networkNames } from './network-names.ts';
 export { createHost, type Host, type HostFacts, type HostLoad } from './host.ts';

@@ -43,6 +43,11 @@ export interface AppOptions {
   streams: readonly Stream[];
   /** Told of every answered operation before the answer goes out. Must not reject. */
   onAnswered?: (answered: Answered) => Promise<void>;
+  /**
+   * Resolves once everything that was stored so far is synced to the disk: a change is not answered before. Rejects
+   * when the disk refuses. Default: at once.
+   */
+  durable?: () => Promise<void>;
   /** Allowed origins of browsers, `*` for any; absent: no CORS. */
   corsOrigins?: readonly string[] | undefined;
   /** Files for browsers, beside the operations. */
@@ -119,6 +124,10 @@ function newHono(options: AppOptions, limits: Limits, stopping: AbortSignal): Ap
     errorAnswer(gatewayError('not_found', 'route_not_found', `There is no ${context.req.path}.`)),
   );
   return app;
+}
+
+function isChange(route: Route): boolean {
+  return route.method !== 'GET' && route.isReading !== true;
 }
 
 /** Operations by path and method. */
@@ -204,6 +213,7 @@ function routeAnswering(
       else if (route.body)
         call.body = parseBody(route.body, await readText(request, bodyBytes), limits.http.jsonDepth);
       const result = await route.handle(call);
+      if (isChange(route)) await options.durable?.();
       if (!(result instanceof Response))
         return await jsonAnswer(result, context.req.header('accept-encoding'));
       if (!result.body) return result;
@@ -233,7 +243,7 @@ function routeAnswering(
     const response = await answer(route, context);
     await options.onAnswered?.({
       operation: route.operation,
-      isChange: route.method !== 'GET' && route.isReading !== true,
+      isChange: isChange(route),
       principal: context.get('principal'),
       params: context.get('params') ?? context.req.param(),
       status: response.status,

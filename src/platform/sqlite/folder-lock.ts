@@ -59,7 +59,8 @@ export function tryLockFolder({
   requireUsableFolder(dataDir);
   const handle = new BetterSqlite3(join(dataDir, LOCK_FILE), { timeout: 0 });
   try {
-    // Locks without writing: works on a full disk too.
+    // Locks without writing, not even a journal: works on a full disk too.
+    handle.pragma('journal_mode = MEMORY');
     handle.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     handle.close();

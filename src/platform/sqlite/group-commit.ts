@@ -7,7 +7,8 @@ import type { Clock } from '../clock/index.ts';
 import { type CommitGroup, createCommitGroup } from '../commit/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { type Database, isDamage } from './database.ts';
+import { isDamage } from './damage.ts';
+import type { Database } from './database.ts';
 
 export interface Participant {
   /** Writes everything buffered, inside the transaction; must be repeatable, so it forgets nothing yet. */
@@ -36,7 +37,7 @@ export function createGroupCommit(options: {
   const group = createCommitGroup({
     ...rest,
     target: database.path,
-    commit: () => {
+    commit: async () => {
       try {
         database.transaction(() => {
           for (const participant of participants) participant.write();
@@ -45,7 +46,9 @@ export function createGroupCommit(options: {
         if (isDamage(error)) onDamage?.();
         throw error;
       }
+      // At once: what is buffered while the sync runs was not written yet.
       for (const participant of participants) participant.committed();
+      await database.durable();
     },
   });
   return {

@@ -1,18 +1,19 @@
+export { Database, openDatabase, type OpenOptions } from './database.ts';
+export { damageOf, isDamage, judgeCopy } from './damage.ts';
+export { markDamaged, openOrSetAside, setAside } from './set-aside.ts';
+export { diskFaultOf } from './disk-fault.ts';
+export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
+export { localCopies, type LocalCopy } from './local-copies.ts';
+export { lastRecovery, openState, type StateRecovery } from './open-state.ts';
+export { releaseStartReserve, StateUpkeep } from './state-upkeep.ts';
+export { createGroupCommit, type GroupCommit, type Participant } from './group-commit.ts';
 export {
-  damageOf,
-  isDamage,
-  judgeCopy,
-  markDamaged,
+  MigrationsPendingError,
   migrationsDigest,
   NewerDatabaseError,
-  openDatabase,
-  openOrSetAside,
   readMigrations,
-  setAside,
-  type Database,
-} from './database.ts';
-export { createGroupCommit, type GroupCommit, type Participant } from './group-commit.ts';
-export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
+} from './migrations.ts';
+export type { SyncFile } from './write-ahead-log.ts';
 export {
   correctedStamp,
   excluded,

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import {
   type Database,
   migrationsDigest,
@@ -164,7 +165,7 @@ describe('opening a database', () => {
       temp_store: 2,
       trusted_schema: 0,
       busy_timeout: 5_000,
-      journal_size_limit: 8_388_608,
+      journal_size_limit: LIMITS.state.walBytes,
       cache_size: -4_096,
     };
     const found = Object.fromEntries(Object.keys(wanted).map((name) => [name, pragma(name)]));

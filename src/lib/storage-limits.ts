@@ -1,0 +1,37 @@
+/** Bounds of what lies on the disk, as far as control needs it. As in `limits.ts`: C contract, M measured, G guess. */
+export const STORAGE_LIMITS = {
+  state: {
+    /** G: kept allocated on the disk, so that changes go on when it is full; one transaction fits. */
+    walBytes: 4 * 1_048_576,
+    /** G: a log of this size is moved into the file beside the event loop; at the second one at once, here. */
+    checkpointBytes: 1_048_576,
+    checkpointAtOnceBytes: 3 * 1_048_576,
+    /** G: free pages inside state.db: some 20 000 commands with their trace on a disk that is full. */
+    freeBytes: 12 * 1_048_576,
+    /** G: below this share of them they are made anew, as soon as the disk has room. */
+    freeShareMin: 0.75,
+    /** G: a file that gives its room at a start on a full disk: log, its index, keys, codes. */
+    startReserveBytes: 8 * 1_048_576,
+    upkeepIntervalMs: 5_000,
+    /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
+    copyIntervalMs: 3_600_000,
+    copiesHourly: 12,
+    copiesDaily: 7,
+    upkeepTimeoutMs: 600_000,
+    upkeepHeapBytes: 64 * 1_048_576,
+    upkeepIdleMs: 10_000,
+  },
+  disk: {
+    /** G: less free room than this, or than this share of a small disk, is for state alone. */
+    lowBytes: 64 * 1_048_576,
+    lowShare: 0.05,
+    lowFiles: 64,
+    /** G: less than one page of a large file system with its bookkeeping. */
+    fullBytes: 131_072,
+    checkIntervalMs: 2_000,
+  },
+  start: {
+    /** G: a local command or a gateway that is stopping holds the data folder so long at most. */
+    lockWaitMs: 3_000,
+  },
+} as const;

@@ -1,0 +1,77 @@
+/** How much room the disk of the data folder has, looked at every few seconds. */
+import { statfsSync } from 'node:fs';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+
+export interface Room {
+  totalBytes: number;
+  freeBytes: number;
+  /** Files that can still be made; undefined where the file system has no such limit. */
+  freeFiles: number | undefined;
+}
+
+export class DiskSpace {
+  readonly #limits: Limits['disk'];
+  readonly #read: () => Room;
+  readonly #timer: Timer;
+  readonly #listeners = new Set<(isLow: boolean) => void>();
+  #room: Room;
+  #isLow: boolean;
+
+  constructor(options: { folder: string; clock: Clock; limits: Limits['disk']; read?: () => Room }) {
+    const { folder, clock, limits } = options;
+    this.#limits = limits;
+    this.#read = options.read ?? (() => readRoom(folder));
+    this.#room = this.#read();
+    this.#isLow = this.#judge();
+    this.#timer = clock.setRepeating(limits.checkIntervalMs, () => this.#check());
+  }
+
+  get room(): Room {
+    return this.#room;
+  }
+
+  /** Little is left, and that is for state: whatever is not needed for control gives way. */
+  get isLow(): boolean {
+    return this.#isLow;
+  }
+
+  /** Nothing more can be stored but in room that was taken before. */
+  get isFull(): boolean {
+    return this.#room.freeBytes < this.#limits.fullBytes || this.#room.freeFiles === 0;
+  }
+
+  /** Called whenever it becomes low or is no longer; returns the unsubscribe. */
+  onChange(listener: (isLow: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+  }
+
+  #check(): void {
+    this.#room = this.#read();
+    const isLow = this.#judge();
+    if (isLow === this.#isLow) return;
+    this.#isLow = isLow;
+    for (const listener of this.#listeners) listener(isLow);
+  }
+
+  #judge(): boolean {
+    const { lowBytes, lowShare, lowFiles } = this.#limits;
+    const { totalBytes, freeBytes, freeFiles } = this.#room;
+    return freeBytes < Math.min(lowBytes, totalBytes * lowShare) || (freeFiles ?? lowFiles) < lowFiles;
+  }
+}
+
+function readRoom(folder: string): Room {
+  const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);
+  return {
+    totalBytes: blocks * bsize,
+    freeBytes: bavail * bsize,
+    // Some file systems make places for files as they need them and report none.
+    freeFiles: files > 0 ? ffree : undefined,
+  };
+}

@@ -1,0 +1,23 @@
+/** What the disk refuses, in words of the gateway: the world's fault, not ours. */
+import { gatewayError } from '../../lib/errors.ts';
+
+const FAULTS: [code: RegExp, message: string][] = [
+  [/^SQLITE_FULL|^ENOSPC$|^EDQUOT$/, 'The disk is full, so this cannot be stored now. Make room on it.'],
+  [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
+  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, 'The disk does not take data now. Check it.'],
+];
+
+/** The error itself unless it says that the disk takes no data; then `unavailable` with the error as cause. */
+export function asDiskFault(error: unknown): unknown {
+  const message = diskFaultOf(error);
+  return message === undefined
+    ? error
+    : gatewayError('unavailable', 'unavailable', message, undefined, error);
+}
+
+/** What the disk refuses, as a sentence; undefined for other errors. */
+export function diskFaultOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  const code = String(error.code);
+  return FAULTS.find(([pattern]) => pattern.test(code))?.[1];
+}

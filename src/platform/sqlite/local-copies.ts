@@ -1,0 +1,103 @@
+/**
+ * Copies of state.db on the same disk, for the day it is damaged or gone: `backups/state-hourly-<number>-<Unix
+ * seconds>.db` and `state-daily-…`. The number grows with every copy, whatever the wall clock says. A copy counts only
+ * once it was opened and checked; the file of one that is being made ends in `.new`.
+ */
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
+import { faultOfCopy } from './damage.ts';
+
+export interface CopyTask {
+  /** state.db, in use. */
+  path: string;
+  folder: string;
+  /** Wall clock. */
+  nowMs: number;
+  migrationsDir: string;
+  keep: { hourly: number; daily: number };
+}
+
+export interface LocalCopy {
+  path: string;
+  /** Of the wall clock when it was made, right or wrong. */
+  madeAtMs: number;
+}
+
+type Kind = 'hourly' | 'daily';
+
+const COPY = /^state-(hourly|daily)-(\d+)-(\d+)\.db$/;
+const DRAFT = /^state-(hourly|daily)-.*\.new/;
+const BEFORE_MIGRATION = /^state-before-migration-from-\d+-(\d+)\.db$/;
+const DAY_MS = 86_400_000;
+
+/** All copies of state.db in the folder, the newest first; those made before migrations come last. */
+export function localCopies(folder: string): LocalCopy[] {
+  const beforeMigrations = namesIn(folder).flatMap((name) => {
+    const seconds = BEFORE_MIGRATION.exec(name)?.[1];
+    return seconds === undefined ? [] : [{ path: join(folder, name), madeAtMs: Number(seconds) * 1_000 }];
+  });
+  return [...numbered(folder), ...beforeMigrations.toSorted((a, b) => b.madeAtMs - a.madeAtMs)];
+}
+
+/** The copy that was made and judged. @throws Error naming the fault when it is not good; it is not kept then */
+export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask): LocalCopy {
+  makePrivateFolder(folder);
+  for (const name of namesIn(folder).filter((left) => DRAFT.test(left)))
+    rmSync(join(folder, name), { force: true });
+  const before = numbered(folder);
+  const day = Math.floor(nowMs / DAY_MS);
+  const hasDaily = before.some(
+    ({ kind, madeAtMs }) => kind === 'daily' && Math.floor(madeAtMs / DAY_MS) === day,
+  );
+  const number = String((before[0]?.number ?? 0) + 1).padStart(6, '0');
+  const target = join(
+    folder,
+    `state-${hasDaily ? 'hourly' : 'daily'}-${number}-${Math.floor(nowMs / 1_000)}.db`,
+  );
+  const draft = `${target}.new`;
+  try {
+    copyInto(path, draft);
+    const fault = faultOfCopy(draft, migrationsDir);
+    if (fault !== undefined) throw new Error(`the copy of ${path} is not good: ${fault}`);
+    syncFile(draft);
+    renameSync(draft, target);
+    syncFolder(folder);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  for (const kind of ['hourly', 'daily'] as const)
+    for (const old of numbered(folder)
+      .filter((copy) => copy.kind === kind)
+      .slice(keep[kind]))
+      rmSync(old.path, { force: true });
+  return { path: target, madeAtMs: nowMs };
+}
+
+/** Those of the rotation, the newest first. */
+function numbered(folder: string): (LocalCopy & { kind: Kind; number: number })[] {
+  return namesIn(folder)
+    .flatMap((name) => {
+      const [, kind, number, seconds] = COPY.exec(name) ?? [];
+      if (kind === undefined) return [];
+      const madeAtMs = Number(seconds) * 1_000;
+      return [{ path: join(folder, name), kind: kind as Kind, number: Number(number), madeAtMs }];
+    })
+    .toSorted((a, b) => b.number - a.number);
+}
+
+/** Of one moment, without the free pages. */
+function copyInto(path: string, draft: string): void {
+  const handle = new BetterSqlite3(path, { fileMustExist: true });
+  try {
+    handle.pragma('busy_timeout = 5000');
+    handle.prepare('VACUUM INTO ?').run(draft);
+  } finally {
+    handle.close();
+  }
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}

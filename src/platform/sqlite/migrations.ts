@@ -1,0 +1,104 @@
+/** Forward-only migrations: numbered files, each one transaction, after a copy of what was there. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type BetterSqlite3 from 'better-sqlite3';
+import { UnrecoverableError } from '../../lib/errors.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+
+/** Somebody else works with the database, so that it cannot be brought to this version now. */
+export class MigrationsPendingError extends UnrecoverableError {
+  override name = 'MigrationsPendingError';
+  constructor(path: string) {
+    super(`${path} is used by a gateway of an earlier version; restart the gateway first`);
+  }
+}
+
+export interface MigrationOptions {
+  path: string;
+  /** Folder of `0001_name.sql`, `0002_…`; each file is one transaction. */
+  migrationsDir: string;
+  clock: Clock;
+  log: Log;
+  /** Folder for the copy made before pending migrations change an existing file. */
+  backupDir?: string;
+  /** False: pending migrations are refused, because another program works with the database. Default true. */
+  mayMigrate?: boolean;
+}
+
+export class NewerDatabaseError extends UnrecoverableError {
+  override name = 'NewerDatabaseError';
+  constructor(path: string, found: number, known: number) {
+    super(
+      `${path} was written by a newer version (schema ${found}, this program knows ${known}); ` +
+        'install that version or restore a backup',
+    );
+  }
+}
+
+/** @throws NewerDatabaseError; UnrecoverableError when migrations are pending and not allowed */
+export function migrate(handle: BetterSqlite3.Database, options: MigrationOptions): void {
+  const migrations = readMigrations(options.migrationsDir);
+  const version = handle.pragma('user_version', { simple: true }) as number;
+  const known = migrations.length;
+  if (version > known) throw new NewerDatabaseError(options.path, version, known);
+  if (version === known) return;
+  if (options.mayMigrate === false) throw new MigrationsPendingError(options.path);
+  if (version > 0 && options.backupDir !== undefined)
+    backUpBeforeMigration(handle, options.backupDir, options, version);
+  for (const migration of migrations.slice(version)) {
+    const apply = handle.transaction(() => {
+      // Another program (the admin command) may have been faster since the version was read.
+      if ((handle.pragma('user_version', { simple: true }) as number) >= migration.version) return false;
+      handle.exec(migration.sql);
+      // A pragma cannot be a parameter; the number comes from a file name checked by readMigrations.
+      handle.pragma(`user_version = ${migration.version}`);
+      return true;
+    });
+    if (apply.immediate())
+      options.log.info('migration applied', { database: options.path, migration: migration.name });
+  }
+}
+
+function backUpBeforeMigration(
+  handle: BetterSqlite3.Database,
+  backupDir: string,
+  options: MigrationOptions,
+  version: number,
+): void {
+  mkdirSync(backupDir, { recursive: true, mode: 0o700 });
+  const stem = options.path.replace(/^.*\//, '').replace(/\.db$/, '');
+  const copy = join(
+    backupDir,
+    `${stem}-before-migration-from-${version}-${Math.floor(options.clock.wallMs() / 1_000)}.db`,
+  );
+  if (existsSync(copy)) return;
+  handle.prepare('VACUUM INTO ?').run(copy);
+  options.log.info('database copied before migration', { database: options.path, copy });
+}
+
+interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+}
+
+/** All migrations in order; numbers must run 1, 2, 3 … without a gap. */
+export function readMigrations(dir: string): Migration[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name, index) => {
+      if (!new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z0-9_]+\\.sql$`).test(name))
+        throw new Error(`${join(dir, name)}: expected the number ${index + 1} with four digits`);
+      return { version: index + 1, name, sql: readFileSync(join(dir, name), 'utf8') };
+    });
+}
+
+/** Identifies a set of migrations, for build information. */
+export function migrationsDigest(dir: string): string {
+  const hash = createHash('sha256');
+  for (const migration of readMigrations(dir)) hash.update(migration.name).update(migration.sql);
+  return hash.digest('hex').slice(0, 12);
+}

@@ -1,0 +1,106 @@
+/**
+ * Opens state.db whatever the disk did to it: one that is damaged is set aside, one that is missing is no reason to
+ * begin a new site, as long as a local copy is good. Where there is none, the gateway does not start, and says what a
+ * person can do.
+ */
+import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { readPrivateFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
+import { isDamage, judgeCopy } from './damage.ts';
+import { type Database, openDatabase, type OpenOptions } from './database.ts';
+import { localCopies } from './local-copies.ts';
+import { setAside } from './set-aside.ts';
+
+/** What happened to state.db, for a person to know for some days. */
+export interface StateRecovery {
+  reason: 'damaged' | 'missing';
+  /** The copy that took its place. */
+  copy: string;
+  /** How old that is, by the clock of then. */
+  copiedAtMs: number;
+  /** Where the damaged file lies. */
+  aside: string | undefined;
+  recoveredAtMs: number;
+}
+
+const NOTE = 'state-recovery.json';
+
+/** @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used */
+export function openState(options: OpenOptions & { backupDir: string }): Database {
+  const { path, log } = options;
+  if (isMissing(path)) {
+    if (recover(options, 'missing')) return openDatabase(options);
+    removeEmpty(path);
+    return openDatabase(options);
+  }
+  let damage: unknown;
+  try {
+    return openDatabase({ ...options, isChecked: true });
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    damage = error;
+  }
+  log.error('state.db is damaged', { path, error: damage });
+  if (recover(options, 'damaged')) return openDatabase(options);
+  throw new UnrecoverableError(
+    `${path} is damaged (${messageOf(damage)}) and there is no good copy in ${options.backupDir}. ` +
+      'Put a backup back with `energy-gateway restore <file>`; or, to begin a new site without anything of the old ' +
+      `one, move ${path} away.`,
+    { cause: damage },
+  );
+}
+
+/** The last recovery, as long as its note is there. */
+export function lastRecovery(dataDir: string): StateRecovery | undefined {
+  const text = readPrivateFile(join(dataDir, NOTE));
+  return text === undefined ? undefined : (JSON.parse(text) as StateRecovery);
+}
+
+/** A file without content is what a cut of power may leave of a new one, and what a person may make by mistake. */
+function isMissing(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0 && !hasLog(path);
+}
+
+/** What a killed process wrote last stands there alone, when the file is still empty. */
+function hasLog(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0 && existsSync(path);
+}
+
+function removeEmpty(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}
+
+/** Puts the newest good copy in its place; false when there is none, and nothing has changed then. */
+function recover(options: OpenOptions & { backupDir: string }, reason: StateRecovery['reason']): boolean {
+  const { path, backupDir, migrationsDir, clock, log } = options;
+  const copy = localCopies(backupDir).find((candidate) => {
+    const fault = judgeCopy(candidate.path, migrationsDir);
+    if (fault !== undefined) log.warn('a local copy cannot be used', { copy: candidate.path, fault });
+    return fault === undefined;
+  });
+  if (!copy) return false;
+  const draft = `${path}.new`;
+  copyFileSync(copy.path, draft);
+  syncFile(draft);
+  const aside = reason === 'damaged' ? setAside(path, clock) : undefined;
+  removeEmpty(path);
+  renameSync(draft, path);
+  syncFolder(dirname(path));
+  const recovery: StateRecovery = {
+    reason,
+    copy: copy.path,
+    copiedAtMs: copy.madeAtMs,
+    aside,
+    recoveredAtMs: clock.wallMs(),
+  };
+  writePrivateFile(join(dirname(path), NOTE), JSON.stringify(recovery));
+  log.error('state.db was replaced by its newest good copy; changes after it are gone', {
+    reason,
+    copy: copy.path,
+    copied_at: formatTimestamp(copy.madeAtMs),
+    aside,
+  });
+  return true;
+}

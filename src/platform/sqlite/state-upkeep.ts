@@ -1,0 +1,208 @@
+/**
+ * Tends state.db while the gateway works: moves its write-ahead log into the file, keeps room in it for a disk that is
+ * full, and makes local copies. All of it beside the event loop, in a thread that lives while there is something to do.
+ */
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+import type { DiskSpace } from '../host/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Metrics } from '../metrics/index.ts';
+import { createTaskWorker, type TaskWorker } from '../workers/index.ts';
+import type { Database } from './database.ts';
+import { storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
+
+export interface StateUpkeepOptions {
+  database: Database;
+  dataDir: string;
+  migrationsDir: string;
+  space: Pick<DiskSpace, 'isLow' | 'room'>;
+  /** Entry of the thread. */
+  entry: string;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  limits: Limits['state'];
+  /** A copy could not be made because the database is damaged. */
+  onDamage: (fault: string) => void;
+}
+
+const RESERVE_FILE = 'start.reserve';
+
+export class StateUpkeep {
+  readonly #options: StateUpkeepOptions;
+  readonly #worker: TaskWorker<UpkeepTask, UpkeepResult>;
+  readonly #freeBytes: () => number;
+  readonly #changes: () => number;
+  readonly #failures;
+  #timer: Timer | undefined;
+  #checkpointing: Promise<void> | undefined;
+  #working: Promise<void> | undefined;
+  #hasRoomInLog = false;
+  #copiedAtMs: number | undefined;
+  #copiedChanges = -1;
+
+  constructor(options: StateUpkeepOptions) {
+    const { database, clock, log, metrics, limits, entry } = options;
+    this.#options = options;
+    this.#worker = createTaskWorker({
+      entry,
+      timeoutMs: limits.upkeepTimeoutMs,
+      heapBytes: limits.upkeepHeapBytes,
+      waiting: 2,
+      idleMs: limits.upkeepIdleMs,
+      clock,
+      log,
+    });
+    const freeBytes = database
+      .prepare<[], number>('SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size')
+      .pluck();
+    const changes = database.prepare<[], number>('SELECT total_changes()').pluck();
+    this.#freeBytes = () => freeBytes.get() ?? 0;
+    this.#changes = () => changes.get() ?? 0;
+    this.#failures = metrics.counter(
+      'state_upkeep_failures_total',
+      'Tasks of tending state.db that failed.',
+      ['task'],
+    );
+    metrics.gauge(
+      'state_room_bytes',
+      'Room inside state.db that a full disk cannot take away.',
+      [],
+      (gauge) => gauge.set(this.#freeBytes()),
+    );
+    database.onCommitted(() => this.#afterCommit());
+  }
+
+  start(): void {
+    if (this.#options.space.isLow) this.#takeLogRoom();
+    this.#work();
+    this.#timer = this.#options.clock.setRepeating(this.#options.limits.upkeepIntervalMs, () => this.#work());
+  }
+
+  /** Bytes of room for state on a full disk that are left, as a share of what should be there. */
+  roomShare(): number {
+    return Math.min(1, this.#freeBytes() / this.#options.limits.freeBytes);
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#worker.stop();
+    await Promise.all([this.#checkpointing, this.#working]);
+  }
+
+  /** Somebody else may want what the start had kept free. */
+  #takeLogRoom(): void {
+    const { database, limits } = this.#options;
+    try {
+      database.transaction(() => storeAndDelete(database, Math.min(limits.walBytes, this.#freeBytes())));
+    } catch (error) {
+      this.#failed('room', error);
+    }
+  }
+
+  #afterCommit(): void {
+    const { database, limits } = this.#options;
+    if (!database.hasLogOver(limits.checkpointBytes)) return;
+    // The thread does not keep up, or is kept from it: a log without bounds would end on a full disk.
+    if (database.hasLogOver(limits.checkpointAtOnceBytes)) this.#checkpointAtOnce();
+    else
+      this.#checkpointing ??= this.#run({ kind: 'checkpoint', path: database.path }).then(() => {
+        this.#checkpointing = undefined;
+      });
+  }
+
+  #checkpointAtOnce(): void {
+    try {
+      this.#options.database.checkpoint();
+    } catch (error) {
+      this.#failed('checkpoint', error);
+    }
+  }
+
+  #work(): void {
+    this.#working ??= this.#tend().finally(() => (this.#working = undefined));
+  }
+
+  async #tend(): Promise<void> {
+    const { space, limits, dataDir } = this.#options;
+    if (space.isLow) return;
+    await this.#makeRoom();
+    await keepStartReserve(dataDir, limits.startReserveBytes, (error) => this.#failed('reserve', error));
+    await this.#copy();
+  }
+
+  async #makeRoom(): Promise<void> {
+    const { database, limits, space } = this.#options;
+    const { walBytes, freeBytes } = limits;
+    if (this.#hasRoomInLog && this.#freeBytes() >= freeBytes * limits.freeShareMin) return;
+    if (space.room.freeBytes < 2 * freeBytes + walBytes) return;
+    this.#hasRoomInLog = true;
+    await this.#run({ kind: 'room', path: database.path, walBytes, freeBytes });
+  }
+
+  /** When something has changed since the last one, and at the start when there is none. */
+  async #copy(): Promise<void> {
+    const { database, clock, limits, dataDir, migrationsDir, space } = this.#options;
+    const folder = join(dataDir, 'backups');
+    const nowMs = clock.monotonicMs();
+    const isDue = this.#copiedAtMs === undefined || nowMs - this.#copiedAtMs >= limits.copyIntervalMs;
+    if (!isDue || this.#changes() === this.#copiedChanges) return;
+    if (space.room.freeBytes < 4 * database.sizeBytes()) return;
+    this.#copiedAtMs = nowMs;
+    this.#copiedChanges = this.#changes();
+    await this.#run({
+      kind: 'copy',
+      path: database.path,
+      folder,
+      nowMs: clock.wallMs(),
+      migrationsDir,
+      keep: { hourly: limits.copiesHourly, daily: limits.copiesDaily },
+    });
+  }
+
+  async #run(task: UpkeepTask): Promise<void> {
+    try {
+      const { damage } = await this.#worker.run(task);
+      if (damage !== undefined) this.#options.onDamage(damage);
+    } catch (error) {
+      if (this.#timer !== undefined) this.#failed(task.kind, error);
+    }
+  }
+
+  #failed(task: string, error: unknown): void {
+    this.#failures.inc({ task });
+    this.#options.log.warnLimited(`state ${task}`, 3_600_000, 'state.db could not be tended', {
+      task,
+      error,
+    });
+  }
+}
+
+/** A file whose room a start on a full disk needs, for the write-ahead logs and small files. */
+async function keepStartReserve(
+  dataDir: string,
+  sizeBytes: number,
+  onFailed: (error: unknown) => void,
+): Promise<void> {
+  const path = join(dataDir, RESERVE_FILE);
+  if (statSync(path, { throwIfNoEntry: false })?.size === sizeBytes) return;
+  try {
+    // Not zeros: a file system may leave them out.
+    await writeFile(path, Buffer.alloc(sizeBytes, 'reserve '), { mode: 0o600 });
+  } catch (error) {
+    rmSync(path, { force: true });
+    onFailed(error);
+  }
+}
+
+/** Before anything is opened: gives the room that was kept for this. True when there was some. */
+export function releaseStartReserve(dataDir: string): boolean {
+  const path = join(dataDir, RESERVE_FILE);
+  if (!existsSync(path)) return false;
+  rmSync(path);
+  return true;
+}

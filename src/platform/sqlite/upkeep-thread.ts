@@ -1,0 +1,5 @@
+/** The thread that tends state.db beside the event loop. One task at a time. */
+import { serveTasks } from '../workers/index.ts';
+import { runUpkeep, type UpkeepTask } from './upkeep-tasks.ts';
+
+serveTasks((task: UpkeepTask) => runUpkeep(task));

@@ -1,0 +1,64 @@
+/** Nothing is acknowledged, and nothing happens outside, before it is synced to the disk. */
+import assert from 'node:assert/strict';
+import { fdatasync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { settle } from '../support/test-clock.ts';
+import { startTestGateway } from '../support/test-gateway.ts';
+
+const sync = promisify(fdatasync);
+
+/** A disk that can be held up. */
+function slowDisk() {
+  let open = Promise.resolve();
+  let resume = (): void => undefined;
+  return {
+    syncFile: (descriptor: number) => open.then(() => sync(descriptor)),
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      [open, resume] = [promise, resolve];
+    },
+    resume: () => resume(),
+  };
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await settle();
+}
+
+describe('while the disk does not finish a sync', () => {
+  test('a change is not answered, and reads are', async (t) => {
+    const disk = slowDisk();
+    t.after(() => disk.resume());
+    const gateway = await startTestGateway(t, { syncFile: disk.syncFile });
+    disk.hold();
+    let answered = false;
+    const change = gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Battery' });
+    void change.then(() => (answered = true));
+    await turns();
+    assert.equal((await gateway.call('READONLY', 'GET', '/v3/site')).status, 200);
+    assert.equal(answered, false);
+    disk.resume();
+    await change;
+  });
+
+  test('a command is not sent to the device', async (t) => {
+    const disk = slowDisk();
+    t.after(() => disk.resume());
+    const gateway = await startTestGateway(t, { syncFile: disk.syncFile });
+    const device = await gateway.provision();
+    await device.connect();
+    disk.hold();
+    const path = `/v3/devices/${device.id}/commands/execute`;
+    const execution = gateway.call('OWNER', 'POST', path, { name: 'read_settings' });
+    await turns();
+    // The gateway has the request by now: whatever it would send is on its way before this answer.
+    assert.equal((await gateway.call('READONLY', 'GET', '/v3/site')).status, 200);
+    await setTimeout(50);
+    assert.deepEqual(device.requests, []);
+    device.obey();
+    disk.resume();
+    assert.equal((await execution).status, 200);
+  });
+});
