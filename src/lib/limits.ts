@@ -68,6 +68,9 @@ export const LIMITS = {
     openChunkSamples: 256,
     /** G: further samples wait until the store has caught up. */
     openSamplesMax: 8_000_000,
+    /** G: pauses before the thread of the store starts again; the first and the longest. */
+    storeRestartFirstMs: 500,
+    storeRestartMaxMs: 60_000,
     /** G: journal records on their way to the store before acknowledgements wait for it. */
     storeBacklogBytes: 8 * 1_048_576,
     /** G: JavaScript memory of the store's thread; a large query and a sealing together stay below half of it. */

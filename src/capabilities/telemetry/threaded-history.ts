@@ -1,4 +1,5 @@
 /** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
+import { DoublingPause } from '../../lib/doubling-pause.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -37,7 +38,10 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
   let isReady = false;
   let isStopping = false;
   let restartTimer: Timer | undefined;
-  let failures = 0;
+  const restartPause = new DoublingPause({
+    firstMs: limits.storeRestartFirstMs,
+    maxMs: limits.storeRestartMaxMs,
+  });
   let started: PromiseWithResolvers<EngineContent> | undefined;
   let stopped: PromiseWithResolvers<void> | undefined;
 
@@ -67,7 +71,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     if (started) return;
     log.error('thread of the telemetry store failed, starts again', { error });
     restarts.inc();
-    restartTimer = clock.setTimer(Math.min(60_000, 500 * 2 ** failures++), launch);
+    restartTimer = clock.setTimer(restartPause.next(), launch);
   }
 
   function tellProven(): void {
@@ -88,7 +92,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
         queries.receive(message);
         break;
       case 'sealed':
-        failures = 0;
+        restartPause.reset();
         events?.onSealed(message.fromSequence, message.nextSeriesId);
         break;
       case 'status':

@@ -3,6 +3,7 @@
  * responses and persistent log entries, is kept until the broker has acknowledged it and sent again after a
  * loss; everything else is measured anew anyway.
  */
+import { DoublingPause } from '../../lib/doubling-pause.ts';
 import mqtt, { type MqttClient } from 'mqtt';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -64,7 +65,7 @@ export function openGatewayLink(options: GatewayLinkOptions): GatewayLink {
   let isConnected = false;
   let isClosed = false;
   let unacknowledged = 0;
-  let pauseMs: number = limits.reconnectFirstMs;
+  const pause = new DoublingPause({ firstMs: limits.reconnectFirstMs, maxMs: limits.reconnectMaxMs });
   let retry: Timer | undefined;
 
   function lose(reason: string): void {
@@ -74,8 +75,7 @@ export function openGatewayLink(options: GatewayLinkOptions): GatewayLink {
     isConnected = false;
     unacknowledged = 0;
     lost?.end(true);
-    retry = clock.setTimer(pauseMs, open);
-    pauseMs = Math.min(pauseMs * 2, limits.reconnectMaxMs);
+    retry = clock.setTimer(pause.next(), open);
     options.onLost(reason);
   }
 
@@ -110,7 +110,7 @@ export function openGatewayLink(options: GatewayLinkOptions): GatewayLink {
         const isRefused = granted?.some((grant) => grant.qos === 128);
         if (error || isRefused) return lose(error ? messageOf(error) : 'the subscription is refused');
         isConnected = true;
-        pauseMs = limits.reconnectFirstMs;
+        pause.reset();
         options.onConnected();
         for (const message of kept) sendKept(message);
       });

@@ -7,6 +7,7 @@
  *                │                                 ▼        ▼
  *                └──────────pause over────────── failed (a syntax error stays)
  */
+import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { cutToBytes } from '../../lib/text.ts';
@@ -59,7 +60,7 @@ export function createScriptLifecycle(options: ScriptLifecycleOptions): ScriptLi
   let reads: readonly string[] = [];
   let run: ReturnType<DeviceScripts['start']> | undefined;
   let retry: Timer | undefined;
-  let pauseMs: number = limits.retryFirstMs;
+  const pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
   let startedAtMs = 0;
   /** It was stuck once and took its thread along: from then on it has one for itself. */
   let isAlone = false;
@@ -114,13 +115,12 @@ export function createScriptLifecycle(options: ScriptLifecycleOptions): ScriptLi
     // The same text would fail the same way.
     if (kind === 'syntax') return;
     // Only a script that worked for a while gets short pauses again.
-    if (clock.monotonicMs() - startedAtMs >= limits.retryMaxMs) pauseMs = limits.retryFirstMs;
-    retry = clock.setTimer(pauseMs, () => {
+    if (clock.monotonicMs() - startedAtMs >= limits.retryMaxMs) pause.reset();
+    retry = clock.setTimer(pause.next(), () => {
       retry = undefined;
       state = 'waiting';
       tryStart();
     });
-    pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs);
   }
 
   const events: ScriptEvents = {
@@ -154,7 +154,7 @@ export function createScriptLifecycle(options: ScriptLifecycleOptions): ScriptLi
   function begin(): void {
     leave();
     state = 'waiting';
-    pauseMs = limits.retryFirstMs;
+    pause.reset();
     tryStart();
   }
 

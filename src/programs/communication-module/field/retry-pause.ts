@@ -1,4 +1,5 @@
 /** Growing pauses between attempts to open something that may never come back. */
+import { DoublingPause } from '../../../lib/doubling-pause.ts';
 
 export interface RetryPause {
   /** An attempt failed; the next one may be made after the pause. */
@@ -14,15 +15,14 @@ export function createRetryPause(limits: {
   readonly reconnectFirstMs: number;
   readonly reconnectMaxMs: number;
 }): RetryPause {
-  let pauseMs = limits.reconnectFirstMs;
+  const pause = new DoublingPause({ firstMs: limits.reconnectFirstMs, maxMs: limits.reconnectMaxMs });
   let untilMs = Number.NEGATIVE_INFINITY;
   return {
     failed: (nowMs) => {
-      untilMs = nowMs + pauseMs;
-      pauseMs = Math.min(pauseMs * 2, limits.reconnectMaxMs);
+      untilMs = nowMs + pause.next();
     },
     succeeded: () => {
-      pauseMs = limits.reconnectFirstMs;
+      pause.reset();
       untilMs = Number.NEGATIVE_INFINITY;
     },
     isResting: (nowMs) => nowMs < untilMs,

@@ -1,0 +1,24 @@
+/** The pauses between attempts at something that may stay broken: each twice the last, up to a longest one. */
+export class DoublingPause {
+  readonly #firstMs: number;
+  readonly #maxMs: number;
+  #nextMs: number;
+
+  constructor(limits: { firstMs: number; maxMs: number }) {
+    this.#firstMs = limits.firstMs;
+    this.#maxMs = limits.maxMs;
+    this.#nextMs = limits.firstMs;
+  }
+
+  /** The pause to make now, after a failure. */
+  next(): number {
+    const pauseMs = this.#nextMs;
+    this.#nextMs = Math.min(pauseMs * 2, this.#maxMs);
+    return pauseMs;
+  }
+
+  /** It worked: the next failure is followed by the shortest pause again. */
+  reset(): void {
+    this.#nextMs = this.#firstMs;
+  }
+}

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DoublingPause } from '../../src/lib/doubling-pause.ts';
+
+describe('a doubling pause', () => {
+  test('doubles up to its longest and stays there', () => {
+    const pause = new DoublingPause({ firstMs: 500, maxMs: 3_000 });
+    assert.deepEqual(
+      [1, 2, 3, 4, 5].map(() => pause.next()),
+      [500, 1_000, 2_000, 3_000, 3_000],
+    );
+  });
+
+  test('begins again with the shortest after a success', () => {
+    const pause = new DoublingPause({ firstMs: 500, maxMs: 3_000 });
+    pause.next();
+    pause.next();
+    pause.reset();
+    assert.equal(pause.next(), 500);
+  });
+});
