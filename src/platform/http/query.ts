@@ -142,7 +142,12 @@ export const flag = (fallback: boolean) =>
 
 /** RFC 3339 → milliseconds since 1970. */
 export const instant = () =>
-  parsed(parseTimestampMs, 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z', WIRE.timestamp);
+  parsed(
+    // A plus that was not encoded arrives as a blank.
+    (value) => parseTimestampMs(value.replace(/ (?=\d\d:\d\d$)/, '+')),
+    'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z',
+    WIRE.timestamp,
+  );
 
 export const durationMs = (fallbackMs: number, maximumMs: number) =>
   withDefault(

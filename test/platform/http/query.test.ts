@@ -119,6 +119,7 @@ describe('names, flags and times (5)', () => {
       assert.equal(read(query.flag(true), `p=${text}`), value, text);
     assert.equal(read(query.instant(), 'p=2026-03-01T09:00:00%2B01:00'), Date.UTC(2026, 2, 1, 8));
     assert.equal(read(query.instant(), 'p=2026-03-01+08:00:00'), Date.UTC(2026, 2, 1, 8));
+    assert.equal(read(query.instant(), 'p=2026-03-01T09:00:00+01:00'), Date.UTC(2026, 2, 1, 8));
     assert.equal(read(query.durationMs(1, 31_536_000_000), 'p=1y'), 31_536_000_000);
     assert.equal(read(query.durationMs(30_000, 31_536_000_000), ''), 30_000);
   });
