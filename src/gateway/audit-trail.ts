@@ -85,7 +85,7 @@ export function refusalRecorder(
     intervalMs: LIMITS.audit.repeatedRefusalMs,
     perOwner: LIMITS.audit.refusalsPerHour,
   });
-  return ({ what, claimed, topic, remoteAddress }) => {
+  return ({ what, reason, claimed, topic, remoteAddress }) => {
     // Each device and each strange address by itself, so that one does not hide another.
     const [device] = claimed === undefined ? [] : devices.atHardware(claimed);
     // What is no device's may be anything, a password in the wrong place too.
@@ -102,6 +102,7 @@ export function refusalRecorder(
         ...(device && { device_id: device.id, device_name: device.name }),
         ...(hardwareId && { hardware_id: hardwareId }),
         ...(topic !== undefined && { topic }),
+        ...(reason !== undefined && { reason }),
       },
       status: what === 'login' ? UNAUTHENTICATED : DENIED,
       remoteAddress,

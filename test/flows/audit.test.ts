@@ -96,6 +96,7 @@ test('what clients of the broker try in vain stands there once an hour, with no 
   const attempts = async (): Promise<Entry[]> =>
     (await entriesOf(gateway)).filter(({ operation }) => operation.startsWith('mqtt_')).reverse();
   await until(async () => (await attempts()).length === 4);
+  const reason = 'bad_credentials';
   const at = { device_id: device.id, device_name: 'Meter', hardware_id: hardwareId };
   assert.deepEqual(
     (await attempts()).map(({ origin, operation, target, status, remote_address }) => [
@@ -107,8 +108,8 @@ test('what clients of the broker try in vain stands there once an hour, with no 
       remote_address,
     ]),
     [
-      ['device', 'Meter', 'mqtt_login', 401, at, '127.0.0.1'],
-      ['anonymous', 'anonymous', 'mqtt_login', 401, {}, '127.0.0.1'],
+      ['device', 'Meter', 'mqtt_login', 401, { ...at, reason }, '127.0.0.1'],
+      ['anonymous', 'anonymous', 'mqtt_login', 401, { reason }, '127.0.0.1'],
       ['device', 'Meter', 'mqtt_subscribe', 403, { ...at, topic: 'v1/to/OTHER/#' }, '127.0.0.1'],
       [
         'device',
