@@ -144,6 +144,11 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever reads has enough, as `head` does after its lines.
+    if (error.code !== 'EPIPE') throw error;
+    stop.abort();
+  });
   try {
     for (let left = options.count; left > 0;) {
       const { shown, reason } = await follow(options, left, stop.signal);

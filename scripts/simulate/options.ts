@@ -20,8 +20,9 @@ export const SIMULATE_HELP = `Simulates battery inverters that talk to the gatew
   npm run simulate -- --config FILE [options]                 runs a device made before
 
 Where the credentials come from
-  --gateway URL        address of the gateway, such as http://127.0.0.1:8080; provisions new devices there
-                       and gives them the built-in blueprint enapter/battery-inverter
+  --gateway URL        address of the gateway, such as http://127.0.0.1:8080; provisions devices there
+                       and gives them the built-in blueprint enapter/battery-inverter; one device is taken
+                       up again by its name, and its credentials are made anew
   --token TOKEN        access token with the role OWNER or above, for --gateway
   --config FILE        connection configuration as provisioning returned it, the whole answer or its
                        member config, as JSON or as base64 of it; - reads standard input

@@ -11,6 +11,7 @@ import {
   createGatewayClient,
   inParallel,
   provisionDevice,
+  takeUpDevice,
 } from '../support/gateway-client.ts';
 import { type InverterDevice, startInverterDevice } from './inverter-device.ts';
 import type { SimulateOptions } from './options.ts';
@@ -71,9 +72,11 @@ async function credentials(parts: SimulateParts): Promise<ConnectionConfiguratio
     options.devices === 1 ? options.namePrefix : `${options.namePrefix} ${index + 1}`,
   );
   return inParallel(names, PROVISIONED_AT_ONCE, async (name) => {
-    const device = await provisionDevice(client, name);
+    const known = options.devices === 1 ? await takeUpDevice(client, name) : undefined;
+    const device = known ?? (await provisionDevice(client, name));
     await assignBlueprint(client, device.id, blueprintId);
-    if (options.devices === 1) terminal.line(`device ${device.slug} (${device.id})`);
+    if (options.devices === 1)
+      terminal.line(`device ${device.slug} (${device.id})${known ? ', taken up again' : ''}`);
     return device.config;
   });
 }

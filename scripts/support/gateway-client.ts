@@ -120,6 +120,27 @@ export async function provisionDevice(
   return { id, slug, config: connectionConfigurationOf(answer.config) };
 }
 
+/** A standalone device that has this name already, with new credentials; undefined when there is none. */
+export async function takeUpDevice(
+  client: GatewayClient,
+  name: string,
+): Promise<ProvisionedDevice | undefined> {
+  for (let offset = 0; ;) {
+    const { devices } = (await client.json({ path: `/devices?offset=${offset}` })) as {
+      devices: { id: string; slug: string; name: string; type: string }[];
+    };
+    if (devices.length === 0) return undefined;
+    const found = devices.find((device) => device.name === name && device.type === 'STANDALONE');
+    if (found === undefined) {
+      offset += devices.length;
+      continue;
+    }
+    const path = `/devices/${found.id}/generate_config`;
+    const { config } = await client.json({ method: 'POST', path, body: { protocol: 'MQTT' } });
+    return { id: found.id, slug: found.slug, config: connectionConfigurationOf(config) };
+  }
+}
+
 /** Uploads the zip of a blueprint; resolves with its id. @throws Error with the answer when it is refused */
 export async function uploadBlueprint(
   baseUrl: string,

@@ -53,6 +53,8 @@ export const SCRIPT_LIMITS = {
     storageKeyBytes: 128,
     storageValueBytes: 65_536,
     storageBytes: 1_048_576,
+    /** G: so long an answer waits for the state that follows from it; a sandbox that is started takes a second. */
+    startAnswerMs: 3_000,
     /** C lua-rule-api 6. */
     logMessageBytes: 4_096,
     logsPerSecond: 50,

@@ -13,6 +13,24 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text) && !UUID.test(text.toLowerCase());
 }
 
+/** Letters that no decomposition turns into a base letter and a mark, as people write them without. */
+const LETTERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ß: 'ss',
+    æ: 'ae',
+    œ: 'oe',
+    ø: 'o',
+    ł: 'l',
+    đ: 'd',
+    ð: 'd',
+    þ: 'th',
+    ħ: 'h',
+    ı: 'i',
+    ŧ: 't',
+    ŋ: 'n',
+  }),
+);
+
 /**
  * A free slug made from a name: lower case, diacritics stripped, other runs become `-`, and `-2`, `-3` …
  * on collision. `fallback` serves when nothing of the name is left.
@@ -23,6 +41,7 @@ export function slugFromName(name: string, fallback: string, isTaken: (slug: str
       .normalize('NFKD')
       .replace(/\p{Mark}/gu, '')
       .toLowerCase()
+      .replace(/[^a-z0-9]/g, (letter) => LETTERS.get(letter) ?? letter)
       .replace(/[^a-z0-9]+/g, '-')
       .replace(/^-+/, '')
       .slice(0, BASE_LENGTH_MAX)

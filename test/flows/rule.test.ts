@@ -95,6 +95,26 @@ test('a V1 rule runs again and again, and its storage survives a restart of the 
   await until(async () => Math.max(...(await runs())) > before);
 });
 
+test('creating and enabling a rule answer the state that follows, and its log is there', async (t) => {
+  const gateway = await start(t);
+  const rules = '/v3/site/rule_engine/rules';
+  const code = Buffer.from(`enapter.log('here') scheduler.add(50, function() end)`).toString('base64');
+  const script = { code, runtime_version: 'V3' };
+  const stateIn = ({ rule }: Record<string, unknown>): string => (rule as { state: string }).state;
+  assert.equal(stateIn(await gateway.ok('OWNER', 'POST', rules, { slug: 'a', script })), 'STARTED');
+  const off = { slug: 'b', script, disable: true };
+  assert.equal(stateIn(await gateway.ok('OWNER', 'POST', rules, off)), 'STOPPED');
+  assert.equal(stateIn(await gateway.ok('OWNER', 'POST', `${rules}/b/enable`)), 'STARTED');
+  await until(async () => (await messagesOf(gateway, 'b')).includes('here'));
+  const batch = { rule_ids: ['a', 'b'] };
+  await gateway.ok('OWNER', 'POST', `${rules}/batch_disable`, batch);
+  const { rules: enabled } = await gateway.ok('OWNER', 'POST', `${rules}/batch_enable`, batch);
+  assert.deepEqual(
+    (enabled as { state: string }[]).map(({ state }) => state),
+    ['STARTED', 'STARTED'],
+  );
+});
+
 test('suspending stops every rule at once, resuming starts them again', async (t) => {
   const gateway = await start(t);
   await createRule(gateway, 'ticker', `scheduler.add(50, function() end)`);

@@ -22,7 +22,10 @@ describe('a slug made from a name', () => {
   const free = (): boolean => false;
   const rows: [name: string, slug: string][] = [
     ['Gas Detector in Living Room', 'gas-detector-in-living-room'],
-    ['  Überschuß / Wärmepumpe №2 ', 'uberschu-warmepumpe-no2'],
+    ['Straße Łódź', 'strasse-lodz'],
+    ['Ærø Œuvre Đakovo', 'aero-oeuvre-dakovo'],
+    ['STRAẞE Þór', 'strasse-thor'],
+    ['  Überschuß / Wärmepumpe №2 ', 'uberschuss-warmepumpe-no2'],
     ['Ångström', 'angstrom'],
     ['--a--', 'a'],
     ['***', 'device'],

@@ -128,10 +128,23 @@ export function createRuleLogs(options: {
       flow.droppedCount++;
       flow.summary ??= clock.setTimer(SUMMARY_AFTER_MS, () => summarize(ruleId, flow));
     },
-    list: (ruleId, { severities, limit, offset }) => ({
-      entries: store.newest(ruleId, severities, limit, offset).reverse(),
-      totalCount: store.count(ruleId, severities),
-    }),
+    list: (ruleId, { severities, limit, offset }) => {
+      // What waits for the disk was said as well.
+      const fresh = pending
+        .filter((entry) => entry.ruleId === ruleId && (severities?.includes(entry.severity) ?? true))
+        .reverse();
+      const page = fresh.slice(offset, offset + limit);
+      const stored = store.newest(
+        ruleId,
+        severities,
+        limit - page.length,
+        Math.max(0, offset - fresh.length),
+      );
+      return {
+        entries: [...page, ...stored].reverse(),
+        totalCount: fresh.length + store.count(ruleId, severities),
+      };
+    },
     forget,
     keepOnly: (ruleIds) => {
       for (const ruleId of store.ruleIds()) if (!ruleIds.has(ruleId)) forget(ruleId);

@@ -62,6 +62,8 @@ export interface RuleRunner {
   end(ruleId: string): void;
   /** Whether its script is loaded and running now (lua-rule-api.md section 1). */
   isStarted(ruleId: string): boolean;
+  /** Resolves when its last start has been carried out: it runs, or has ended already. */
+  carriedOut(ruleId: string): Promise<void>;
   /**
    * Has a script go through a past period without changing anything; rejects with the signal's reason when it is
    * aborted. @throws GatewayError rule_sandbox_off, dry_run_active, unavailable

@@ -41,6 +41,12 @@ function ruleOf({ rules }: RouteOptions, { params }: Call): Rule {
   return rules.require(params['rule_id'] ?? '');
 }
 
+/** The rule as it is a moment later, when what was just changed is carried out. */
+async function wireSoon(options: RouteOptions, rule: Rule) {
+  await options.rules.settled([rule]);
+  return wire(options, rule);
+}
+
 function wire({ rules }: RouteOptions, rule: Rule) {
   return ruleToWire(rule, rules.isStarted(rule));
 }
@@ -147,18 +153,19 @@ function changingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'create_rule',
-      about: 'A script that does not compile is kept, and its log says what is wrong.',
+      about:
+        'A script that does not compile is kept, and its log says what is wrong. The answer waits a moment for the state STARTED; a start that takes longer is shown by Get Rule.',
       answer: ruleShapes.one,
       method: 'POST',
       paths: enginePaths('/rules'),
       role: CHANGES,
       body: createRuleBody,
       errors: ['409 already_exists', '422 rule_limit_reached'],
-      handle: (call) => {
+      handle: async (call) => {
         const { slug, script, disable } = call.body;
         const rule = rules.create({ slug, script, disabled: disable ?? false });
         call.note({ rule_id: rule.id, rule_slug: rule.slug });
-        return { rule: wire(options, rule) };
+        return { rule: await wireSoon(options, rule) };
       },
     }),
     route({
@@ -184,8 +191,8 @@ function changingRoutes(options: RouteOptions): Route[] {
       role: CHANGES,
       body: updateScriptBody,
       errors: ['404 rule_not_found'],
-      handle: (call) => ({
-        rule: wire(options, rules.updateScript(ruleOf(options, call), call.body.script)),
+      handle: async (call) => ({
+        rule: await wireSoon(options, rules.updateScript(ruleOf(options, call), call.body.script)),
       }),
     }),
     route({
@@ -212,12 +219,12 @@ function changingRoutes(options: RouteOptions): Route[] {
         paths: enginePaths(`/rules/{rule_id}/${verb}`),
         role: CHANGES,
         errors: ['404 rule_not_found'],
-        handle: (call) => {
+        handle: async (call) => {
           const [rule = ruleOf(options, call)] = rules.setDisabled(
             [ruleOf(options, call).id],
             verb === 'disable',
           );
-          return { rule: wire(options, rule) };
+          return { rule: await wireSoon(options, rule) };
         },
       }),
     ),
@@ -238,9 +245,10 @@ function batchRoutes(options: RouteOptions): Route[] {
         role: CHANGES,
         body: ruleIdsBody,
         errors,
-        handle: (call) => {
+        handle: async (call) => {
           const changed = rules.setDisabled(call.body.rule_ids, verb === 'disable');
           call.note({ rule_slugs: changed.map(({ slug }) => slug).join(' ') });
+          await rules.settled(changed);
           return { rules: changed.map((rule) => wire(options, rule)) };
         },
       }),

@@ -63,6 +63,8 @@ interface Wanted {
   state: RuleState;
   /** Something was heard of this generation: what the rule asks from then on comes from it. */
   isHeard: boolean;
+  /** Settles with that, or when another start takes its place. */
+  heard: PromiseWithResolvers<void>;
 }
 
 type Request = FromSandbox & { type: 'request' };
@@ -154,13 +156,16 @@ class Sandbox implements RuleSandbox {
 
   run(rule: RunnableRule): void {
     const generation = ++this.#generation;
-    const wanted: Wanted = { rule, generation, state: 'STOPPED', isHeard: false };
+    const heard = Promise.withResolvers<void>();
+    const wanted: Wanted = { rule, generation, state: 'STOPPED', isHeard: false, heard };
+    this.#wanted.get(rule.id)?.heard.resolve();
     this.#wanted.set(rule.id, wanted);
     this.#demand();
     this.#tellStart(wanted);
   }
 
   end(ruleId: string): void {
+    this.#wanted.get(ruleId)?.heard.resolve();
     if (!this.#wanted.delete(ruleId)) return;
     this.#channel.send({ type: 'stop', ruleId });
     this.#demand();
@@ -175,6 +180,10 @@ class Sandbox implements RuleSandbox {
 
   isStarted(ruleId: string): boolean {
     return this.#wanted.get(ruleId)?.state === 'STARTED';
+  }
+
+  async carriedOut(ruleId: string): Promise<void> {
+    await this.#wanted.get(ruleId)?.heard.promise;
   }
 
   dryRun(...request: Parameters<RuleRunner['dryRun']>): ReturnType<RuleRunner['dryRun']> {
@@ -249,6 +258,7 @@ class Sandbox implements RuleSandbox {
         if (!wanted) return;
         wanted.state = message.state;
         wanted.isHeard = true;
+        wanted.heard.resolve();
         return;
       }
       case 'log':

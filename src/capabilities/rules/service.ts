@@ -45,6 +45,8 @@ export interface Rules {
   /** By id or slug. @throws GatewayError rule_not_found (404) */
   require(idOrSlug: string): Rule;
   isStarted(rule: Rule): boolean;
+  /** Resolves when those that should run were started, or after a moment: a box under load is slower. */
+  settled(rules: readonly Rule[]): Promise<void>;
   /** @throws GatewayError already_exists, rule_limit_reached */
   create(fields: NewRule): Rule;
   /** @throws GatewayError already_exists */
@@ -85,6 +87,7 @@ const NO_RUNNER: RuleRunner = {
   rename: () => undefined,
   end: () => undefined,
   isStarted: () => false,
+  carriedOut: async () => undefined,
   dryRun: async () => {
     throw gatewayError(
       'unprocessable',
@@ -188,6 +191,15 @@ class RuleService implements Rules {
 
   isStarted(rule: Rule): boolean {
     return this.#shouldRun(rule) && this.#runner.isStarted(rule.id);
+  }
+
+  async settled(rules: readonly Rule[]): Promise<void> {
+    const starting = rules.filter((rule) => this.#shouldRun(rule) && !this.#runner.isStarted(rule.id));
+    if (starting.length === 0) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = this.#options.clock.setTimer(this.#limits.startAnswerMs, resolve);
+    await Promise.race([late, Promise.all(starting.map(({ id }) => this.#runner.carriedOut(id)))]);
+    timer.cancel();
   }
 
   create({ slug, script, disabled }: NewRule): Rule {
