@@ -142,6 +142,8 @@ export const NETWORK_LIMITS = {
     rareSenders: 2,
     /** G: deliveries at QoS 1 that a client may leave unacknowledged before it is cut off. */
     unacknowledgedDeliveries: 1_000,
+    /** G: payload bytes of the same; they are kept for its return. */
+    unacknowledgedBytes: 1_048_576,
     /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
     keptSessionsPerIdentity: 8,
     /** G: a connection that was told good-bye has this long to take its last bytes. */

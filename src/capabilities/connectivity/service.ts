@@ -248,7 +248,8 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       const topic = requestTopicOf(device);
       if (!broker || topic === undefined) return 0;
       await options.durable?.();
-      return broker.publish(topic, JSON.stringify(request));
+      // Past its deadline it would be carried out unseen.
+      return broker.publish(topic, JSON.stringify(request), limits.commands.timeoutMs);
     },
     send: async ({ communication: { hardwareId, channelId } }, subject, payload) => {
       if (!broker || hardwareId === undefined || channelId === undefined) return 0;

@@ -14,7 +14,7 @@ import { Connection, type ConnectionContext } from './connection.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createMeters } from './meters.ts';
 import { RareSenders } from './rare-senders.ts';
-import { createRouter } from './router.ts';
+import { Router } from './router.ts';
 import { closeServer, listen } from './listen.ts';
 import { SessionRegistry } from './sessions.ts';
 import { createTlsListener } from './tls-listener.ts';
@@ -51,7 +51,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const meters = createMeters(options.metrics, () => registry.size);
   const hooks = shielded(options.hooks, log);
   const login = createLogin({ clock, log, limits, hooks: options.hooks });
-  const router = await createRouter((error) => log.error('broker library failed', { error }));
+  const router = await Router.create(clock, (error) => log.error('broker library failed', { error }));
   const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
   const mayArrive = (address: string | undefined): boolean => arrivals.take(address, clock.monotonicMs());
   const admission = new Admission<Connection>(limits, (connection, limit) => {
@@ -127,10 +127,10 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
       await closed;
       await router.close();
     },
-    subscribers: (topic) => registry.subscribersOf(topic).size,
-    publish: async (topic, payload) => {
-      const count = registry.subscribersOf(topic).size;
-      if (count > 0) await router.publish(topic, Buffer.from(payload));
+    subscribers: (topic) => router.subscriberCount(topic),
+    publish: async (topic, payload, expiresMs) => {
+      const count = router.subscriberCount(topic);
+      if (count > 0) await router.publish(topic, Buffer.from(payload), expiresMs);
       return count;
     },
     closeSessions: (identityKey) => {

@@ -58,7 +58,7 @@ export class Connection implements SessionOwner, FrameSink {
   readonly #inbound: Inbound;
   #stage: Stage = 'connect';
   #open: OpenSession | undefined;
-  #subscriptions: Subscriptions<Connection> | undefined;
+  #subscriptions: Subscriptions | undefined;
   #isAnnounced = false;
   #isDisconnected = false;
   /** CONNECT must arrive, later: the next packet. */
@@ -97,11 +97,6 @@ export class Connection implements SessionOwner, FrameSink {
 
   get remoteAddress(): string {
     return this.#remoteAddress;
-  }
-
-  get state(): SessionState {
-    if (!this.#open) throw new Error('the connection has no session yet');
-    return this.#open.state;
   }
 
   // Reading
@@ -198,8 +193,7 @@ export class Connection implements SessionOwner, FrameSink {
     const account = publications.account.bind(publications);
     this.#inbound.open({ share: record.share, account });
     registry.enter(identity, clientId, this);
-    await this.#attach(this.#open);
-    if (this.#stage === 'login') this.#accept(this.#open, admitted.isPresent);
+    this.#attach(this.#open, admitted.isPresent);
   }
 
   /** A will for a topic that its client may not publish to is ignored, but not unseen. */
@@ -212,17 +206,18 @@ export class Connection implements SessionOwner, FrameSink {
     hooks.onRefused?.({ what: 'will', claimed: identity.key, topic, remoteAddress });
   }
 
-  async #attach({ session }: OpenSession): Promise<void> {
-    this.#subscriptions = new Subscriptions<Connection>(this.#context, this, {
-      session,
-      isOpen: () => this.#stage === 'open',
-      write: (chunks) => {
-        this.#context.meters.messagesOut.inc();
-        this.#channel.send(chunks);
+  #attach(open: OpenSession, isPresent: boolean): void {
+    this.#subscriptions = new Subscriptions(this.#context, {
+      session: open.session,
+      state: open.state,
+      accepted: () => {
+        if (this.#stage === 'login') this.#accept(open, isPresent);
       },
+      isOpen: () => this.#stage === 'open',
+      write: (chunks) => this.#channel.send(chunks),
+      onDelivery: () => this.#context.meters.messagesOut.inc(),
       close: (reason) => this.close(reason),
     });
-    await this.#subscriptions.attach();
   }
 
   #accept({ session, connect }: OpenSession, isPresent: boolean): void {
@@ -271,11 +266,11 @@ export class Connection implements SessionOwner, FrameSink {
   }
 
   /** Packets behind the request wait, so that subscribe and unsubscribe take effect in their order. */
-  #answer(work: Promise<Buffer>): void {
+  #answer(work: Promise<Buffer | void>): void {
     this.#inbound.hold(HOLD.request);
     work
       .then((answer) => {
-        this.#channel.send([answer]);
+        if (answer) this.#channel.send([answer]);
         this.#inbound.release(HOLD.request);
       })
       .catch((error: unknown) => this.#failed(error));
@@ -283,7 +278,7 @@ export class Connection implements SessionOwner, FrameSink {
 
   #acknowledged(buffer: Buffer, start: number): void {
     const packetId = parsePacketId(buffer, start);
-    if (typeof packetId === 'number') this.#subscriptions?.delivered();
+    if (typeof packetId === 'number') this.#subscriptions?.delivered(packetId);
     else this.refuse(packetId);
   }
 

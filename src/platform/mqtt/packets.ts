@@ -126,10 +126,6 @@ export function suback(packetId: number, granted: readonly (0 | 1 | 2 | 'refused
   ]);
 }
 
-export function unsuback(packetId: number): Buffer {
-  return Buffer.from([PACKET.unsuback << 4, 2, packetId >> 8, packetId & 0xff]);
-}
-
 export const PINGRESP_BYTES = Buffer.from([PACKET.pingresp << 4, 0]);
 
 function encodeLength(lengthBytes: number): number[] {

@@ -1,133 +1,173 @@
 /**
- * Aedes behind a small face: it holds a client per session, the subscription table and the routing of what
- * the gateway publishes. It is given requests that were checked, never bytes of a client. Publications of
- * clients do not pass through it: its QoS 2 store acknowledges a repeated PUBLISH before the first one was
- * taken, it forgets a message whose handler failed, and it does not read on while an acknowledgement is
- * pending (docs/decisions/0010-mqtt-guard.md).
+ * Aedes behind a small face. It has a client for each session, their subscriptions, the routing of what the gateway
+ * publishes, packet identifiers, deliveries that wait for their acknowledgement, and their repetition; it is given
+ * requests that were checked, never bytes of a client. What clients publish does not pass through it
+ * (docs/decisions/0010-mqtt-guard.md).
  */
 import { Duplex } from 'node:stream';
-import { Aedes, type Client } from 'aedes';
+import { Aedes, type AedesPublishPacket, type Client } from 'aedes';
 import { generate, writeToStream } from 'mqtt-packet';
+import type { Clock } from '../clock/index.ts';
+import { deliveryQos, type GrantedSubscription, SessionPersistence } from './session-persistence.ts';
+import type { SessionState } from './sessions.ts';
 
-export interface Router {
-  /** Makes a client; resolves when it can subscribe, rejects when Aedes refuses it. */
-  attach(port: RouterPort): Promise<RouterClient>;
-  /** Delivers at QoS 1 at most to every subscribed client; resolves when written to all of them. */
-  publish(topic: string, payload: Buffer): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** What a client of the router needs from its connection. */
+/** What a session needs from its connection. */
 export interface RouterPort {
-  /** Unique among all clients ever attached. */
+  /** Unique among all connections, so that a take-over never meets the remains of the one before. */
   readonly id: string;
-  /** Takes whole PUBLISH packets. */
+  readonly state: SessionState;
+  /** Aedes accepted the session: its deliveries follow. */
+  accepted(): void;
+  /** Takes whole packets. */
   write(chunks: readonly Buffer[]): void;
-  /** QoS at which this client gets a publication; `undefined` when it is not to get it. */
-  deliveryQos(topic: string): 0 | 1 | undefined;
+  /** False when this client is not to get a delivery now. */
+  mayDeliver(): boolean;
   /** Aedes gave the client up. */
   lost(): void;
 }
 
-export interface RouterClient {
-  subscribe(filters: readonly string[]): Promise<void>;
-  unsubscribe(filters: readonly string[]): Promise<void>;
-  detach(): void;
-}
-
-/** Bytes of the CONNACK that Aedes writes; the connection has written its own. */
+/** Bytes of the CONNACK that Aedes writes. */
 const CONNACK_BYTES = 4;
 /** The longest timer; heartbeats serve clusters of brokers. */
 const NEVER_MS = 500_000_000;
 
-export async function createRouter(onError: (error: unknown) => void): Promise<Router> {
-  // Otherwise the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
-  writeToStream.cacheNumbers = false;
-  const ports = new Map<string, RouterPort>();
-  const aedes = new Aedes({
-    // No bound on parallel deliveries: writes never wait, queues are bounded per connection.
-    concurrency: 0,
-    drainTimeout: 0,
-    heartbeatInterval: NEVER_MS,
-    maxTopicLevels: 100,
-    authorizeForward: (client, packet) => {
-      const qos = ports.get(client.id)?.deliveryQos(packet.topic);
-      return qos === undefined ? null : Object.assign(packet, { qos });
-    },
-  });
-  const publishAny = aedes.publish.bind(aedes);
-  // Aedes reports connects and subscriptions of clients as `$SYS` messages; nobody may read them.
-  aedes.publish = (packet, callback) => {
-    if (packet.topic.startsWith('$SYS/')) callback();
-    else publishAny(packet, callback);
-  };
-  await aedes.listen();
-  // Aedes is an emitter whose `error` event would end the process when nobody listens.
-  const emitter: NodeJS.EventEmitter = aedes;
-  emitter.on('error', onError);
+export class Router {
+  readonly #clock: Clock;
+  readonly #aedes: Aedes;
+  readonly #persistence = new SessionPersistence();
+  readonly #ports = new Map<string, RouterPort>();
 
-  return {
-    attach: (port) => {
-      ports.set(port.id, port);
-      return attach(aedes, port, () => ports.delete(port.id));
-    },
-    publish: (topic, payload) =>
-      settled((done) =>
-        aedes.publish({ cmd: 'publish', topic, payload, qos: 1, retain: false, dup: false }, done),
-      ),
-    close: () => new Promise((resolve) => aedes.close(resolve)),
-  };
+  private constructor(clock: Clock, onError: (error: unknown) => void) {
+    // Otherwise the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
+    writeToStream.cacheNumbers = false;
+    this.#clock = clock;
+    this.#aedes = new Aedes({
+      // No bound on parallel deliveries: writes never wait, queues are bounded per connection.
+      concurrency: 0,
+      drainTimeout: 0,
+      heartbeatInterval: NEVER_MS,
+      maxTopicLevels: 100,
+      persistence: this.#persistence,
+      authorizeForward: (client, packet) => this.#forward(client, packet),
+    });
+    const publishAny = this.#aedes.publish.bind(this.#aedes);
+    // Aedes reports connects and subscriptions of clients as `$SYS` messages; nobody may read them.
+    this.#aedes.publish = (packet, callback) => {
+      if (packet.topic.startsWith('$SYS/')) callback();
+      else publishAny(packet, callback);
+    };
+    // Aedes is an emitter whose `error` event would end the process when nobody listens.
+    const emitter: NodeJS.EventEmitter = this.#aedes;
+    emitter.on('error', onError);
+  }
+
+  static async create(clock: Clock, onError: (error: unknown) => void): Promise<Router> {
+    const router = new Router(clock, onError);
+    await router.#aedes.listen();
+    return router;
+  }
+
+  /**
+   * Gives Aedes a session. `port.accepted` is called first, then what its last connection has not acknowledged goes out
+   * again, except what is too old.
+   */
+  attach(port: RouterPort): RouterClient {
+    this.#ports.set(port.id, port);
+    this.#persistence.open(port.id, port.state);
+    const forget = (): void => {
+      this.#ports.delete(port.id);
+      this.#persistence.close(port.id);
+    };
+    const stream = portStream(port, forget);
+    const client = this.#aedes.handle(stream);
+    const session = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, keepalive: 0 } as const;
+    // Clean or not, the state is in our persistence; the guard forgets it with a clean session.
+    stream.push(generate({ ...session, clientId: port.id, clean: false }));
+    return new RouterClient(client, stream, (packetId) => this.#persistence.acknowledged(port.id, packetId));
+  }
+
+  subscriberCount(topic: string): number {
+    return this.#persistence.subscriberCount(topic);
+  }
+
+  /**
+   * Delivers at QoS 1 at most to every subscribed client; resolves when written to all of them.
+   * @param expiresMs after so long it is not sent again to one that returns
+   */
+  publish(topic: string, payload: Buffer, expiresMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const messageExpiry = this.#clock.monotonicMs() + expiresMs;
+    const packet = {
+      cmd: 'publish',
+      topic,
+      payload,
+      qos: 1,
+      retain: false,
+      dup: false,
+      messageExpiry,
+    } as const;
+    return settled((done) => this.#aedes.publish(packet, done));
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#aedes.close(resolve));
+  }
+
+  /** Asked for every delivery; `null` is none. */
+  #forward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
+    const port = this.#ports.get(client.id);
+    const qos = port && deliveryQos(port.state, packet.topic);
+    if (!port || qos === undefined || !port.mayDeliver()) return null;
+    // Deliveries that are repeated have a packet identifier; the first time there is none yet.
+    const isRepeated = packet.messageId !== undefined;
+    if (isRepeated && this.#clock.monotonicMs() > (packet.messageExpiry ?? Number.POSITIVE_INFINITY))
+      return null;
+    return isRepeated ? packet : Object.assign(packet, { qos });
+  }
 }
 
-async function attach(aedes: Aedes, port: RouterPort, forget: () => void): Promise<RouterClient> {
-  const stream = portStream(port, forget);
-  const client: Client = aedes.handle(stream);
-  const ready = new Promise<void>((resolve, reject) => {
-    client.on('connected', resolve);
-    stream.once('close', () => reject(new Error('the broker library closed a new client')));
-  });
-  stream.push(
-    generate({
-      cmd: 'connect',
-      protocolId: 'MQTT',
-      protocolVersion: 4,
-      clientId: port.id,
-      clean: true,
-      keepalive: 0,
-    }),
-  );
-  await ready;
-  return {
-    subscribe: (filters) =>
-      settled((done) =>
-        client.subscribe(
-          // Always 1: `deliveryQos` decides for each publication.
-          filters.map((topic) => ({ topic, qos: 1 as const })),
-          done,
-        ),
-      ),
-    unsubscribe: (filters) =>
-      settled((done) => client.unsubscribe({ cmd: 'unsubscribe', unsubscriptions: [...filters] }, done)),
-    detach: () => {
-      forget();
-      stream.destroy();
-    },
-  };
+/** One session of Aedes. */
+export class RouterClient {
+  readonly #client: Client;
+  readonly #stream: Duplex;
+  readonly acknowledged: (packetId: number) => void;
+
+  constructor(client: Client, stream: Duplex, acknowledged: (packetId: number) => void) {
+    this.#client = client;
+    this.#stream = stream;
+    this.acknowledged = acknowledged;
+  }
+
+  subscribe(granted: ReadonlyMap<string, 0 | 1 | 2>): Promise<void> {
+    const subscriptions = Array.from(granted, ([topic, qos]): GrantedSubscription => ({
+      topic,
+      qos: 1,
+      granted: qos,
+    }));
+    return settled((done) => this.#client.subscribe(subscriptions, done));
+  }
+
+  /** Aedes answers with UNSUBACK. */
+  unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
+    const packet = { cmd: 'unsubscribe' as const, messageId, unsubscriptions: [...filters] };
+    return settled((done) => this.#client.unsubscribe(packet, done));
+  }
+
+  detach(): void {
+    this.#stream.destroy();
+  }
 }
 
 /** The stream that Aedes takes for a socket. It never makes Aedes wait; the connection bounds its queue. */
 function portStream(port: RouterPort, forget: () => void): Duplex {
-  let skipBytes = CONNACK_BYTES;
+  let connackBytes = CONNACK_BYTES;
   const write = (chunks: readonly Buffer[]): void => {
-    let rest = chunks;
-    while (skipBytes > 0) {
-      const [first, ...others] = rest;
-      if (first === undefined) return;
-      const skippedBytes = Math.min(skipBytes, first.length);
-      skipBytes -= skippedBytes;
-      rest = skippedBytes < first.length ? [first.subarray(skippedBytes), ...others] : others;
-    }
-    if (rest.length > 0) port.write(rest);
+    if (connackBytes === 0) return port.write(chunks);
+    const bytes = Buffer.concat(chunks);
+    const rest = bytes.subarray(connackBytes);
+    connackBytes = Math.max(0, connackBytes - bytes.length);
+    // The guard knows whether the session is present, also without subscriptions ([MQTT-3.2.2-2]).
+    if (connackBytes === 0) port.accepted();
+    if (rest.length > 0) port.write([rest]);
   };
   return new Duplex({
     emitClose: true,

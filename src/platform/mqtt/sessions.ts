@@ -1,21 +1,28 @@
 /**
  * The sessions now connected and what is remembered of those with CleanSession 0 while they are away:
- * their subscriptions and the QoS 2 messages not yet released. Messages are never kept for them
- * (mqtt-device-protocol.md section 4). A client id names a session within its identity only.
+ * their subscriptions, deliveries not yet acknowledged and QoS 2 messages not yet released. What is published while
+ * they are away is not kept for them. A client id names a session within its identity only.
  */
+import type { AedesPublishPacket } from 'aedes';
 import type { Clock } from '../clock/index.ts';
 import type { MqttIdentity, MqttLimits } from './types.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Share } from './turn-scheduler.ts';
-import { topicMatches } from './topic.ts';
 
 /** Session state in the sense of MQTT 3.1.1 section 3.1.2.4; outlives the connection when kept. */
 export interface SessionState {
   /** Granted filters and their QoS. */
   readonly subscriptions: Map<string, 0 | 1 | 2>;
+  /** Deliveries without their PUBACK, oldest first. */
+  readonly outgoing: OutgoingDelivery[];
+  /** Payloads of these. */
+  outgoingBytes: number;
   /** QoS 2 messages by packet identifier, from PUBLISH to PUBREL ([MQTT-4.3.3-2]). */
   readonly received: Map<number, ReceivedMessage>;
 }
+
+/** `messageId` is there once it was sent. */
+export type OutgoingDelivery = AedesPublishPacket;
 
 export interface ReceivedMessage {
   /** False while the handler has not taken it; PUBREC waits for that. */
@@ -26,7 +33,6 @@ export interface ReceivedMessage {
 
 /** What the registry needs to know of a connection. */
 export interface SessionOwner {
-  readonly state: SessionState;
   /** Monotonic time of its last packet. */
   readonly lastPacketMs: number;
   takeOver(): void;
@@ -59,9 +65,6 @@ export class SessionRegistry<Owner extends SessionOwner> {
   readonly #limits: MqttLimits;
   readonly #identities = new Map<string, IdentitySessions<Owner>>();
   readonly #owners = new Set<Owner>();
-  /** Connected owners by granted filter; most filters have no wildcard and are found by name. */
-  readonly #exact = new Map<string, Set<Owner>>();
-  readonly #wildcard = new Map<string, Set<Owner>>();
 
   constructor(clock: Clock, limits: MqttLimits) {
     this.#clock = clock;
@@ -117,8 +120,7 @@ export class SessionRegistry<Owner extends SessionOwner> {
     const old = mine.kept.get(clientId);
     mine.kept.delete(clientId);
     // [MQTT-3.1.2-6]: a clean session starts from nothing and discards what was kept.
-    const state =
-      cleanSession || !old ? { subscriptions: new Map<string, 0 | 1 | 2>(), received: new Map() } : old;
+    const state = cleanSession || !old ? newState() : old;
     if (!cleanSession) this.#keep(mine, clientId, state);
     return { state, isPresent: state === old };
   }
@@ -135,39 +137,11 @@ export class SessionRegistry<Owner extends SessionOwner> {
     const mine = this.of(identity);
     mine.connected.delete(owner);
     if (mine.byClientId.get(clientId) === owner) mine.byClientId.delete(clientId);
-    for (const filter of owner.state.subscriptions.keys()) this.#removeFilter(owner, filter);
   }
 
   /** Forgets kept sessions of an identity whose credentials are void. */
   forgetKept(identityKey: string): void {
     this.#identities.get(identityKey)?.kept.clear();
-  }
-
-  addSubscription(owner: Owner, filter: string, qos: 0 | 1 | 2): void {
-    owner.state.subscriptions.set(filter, qos);
-    const index = indexOf(filter) === 'wildcard' ? this.#wildcard : this.#exact;
-    const owners = index.get(filter);
-    if (owners) owners.add(owner);
-    else index.set(filter, new Set([owner]));
-  }
-
-  removeSubscription(owner: Owner, filter: string): void {
-    if (owner.state.subscriptions.delete(filter)) this.#removeFilter(owner, filter);
-  }
-
-  /** Connected sessions with a granted subscription that matches, each once. */
-  subscribersOf(topic: string): Set<Owner> {
-    const found = new Set(this.#exact.get(topic));
-    for (const [filter, owners] of this.#wildcard)
-      if (topicMatches(filter, topic)) for (const owner of owners) found.add(owner);
-    return found;
-  }
-
-  #removeFilter(owner: Owner, filter: string): void {
-    const index = indexOf(filter) === 'wildcard' ? this.#wildcard : this.#exact;
-    const owners = index.get(filter);
-    owners?.delete(owner);
-    if (owners?.size === 0) index.delete(filter);
   }
 
   #keep(mine: IdentitySessions<Owner>, clientId: string, state: SessionState): void {
@@ -195,17 +169,6 @@ function longestSilent<Owner extends SessionOwner>(owners: Iterable<Owner>): Own
   return found;
 }
 
-function indexOf(filter: string): 'exact' | 'wildcard' {
-  return filter.includes('+') || filter.includes('#') ? 'wildcard' : 'exact';
-}
-
-/** QoS of the delivery to one session: the highest of its matching subscriptions ([MQTT-3.3.5-1]), 1 at most. */
-export function deliveryQos(subscriptions: ReadonlyMap<string, 0 | 1 | 2>, topic: string): 0 | 1 | undefined {
-  let highest: 0 | 1 | undefined;
-  for (const [filter, qos] of subscriptions) {
-    if (!topicMatches(filter, topic)) continue;
-    if (qos > 0) return 1;
-    highest = 0;
-  }
-  return highest;
+function newState(): SessionState {
+  return { subscriptions: new Map(), outgoing: [], outgoingBytes: 0, received: new Map() };
 }

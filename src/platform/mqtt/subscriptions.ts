@@ -1,116 +1,105 @@
 /** SUBSCRIBE, UNSUBSCRIBE and the deliveries that follow from them, of one session. */
 import type { Router, RouterClient } from './router.ts';
-import type { SessionOwner, SessionRegistry } from './sessions.ts';
+import type { SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttSession } from './types.ts';
-import { type Subscribe, suback, type Unsubscribe, unsuback } from './packets.ts';
-import { deliveryQos } from './sessions.ts';
+import { type Subscribe, suback, type Unsubscribe } from './packets.ts';
 import { levelCount } from './topic.ts';
 
-export interface SubscriptionsContext<Owner extends SessionOwner> {
+export interface SubscriptionsContext {
   readonly limits: MqttLimits;
   readonly hooks: Pick<MqttHooks, 'maySubscribe' | 'onRefused'>;
-  readonly registry: SessionRegistry<Owner>;
   readonly router: Router;
 }
 
 /** What the subscriptions of one session need from its connection. */
 export interface SubscriptionsPort {
   readonly session: MqttSession;
+  readonly state: SessionState;
+  /** The session is known: CONNACK may be sent. */
+  accepted(): void;
   /** False while nothing may be delivered. */
   isOpen(): boolean;
   write(chunks: readonly Buffer[]): void;
+  /** A delivery follows. */
+  onDelivery(): void;
   close(reason: string): void;
 }
 
-export class Subscriptions<Owner extends SessionOwner> {
-  readonly #context: SubscriptionsContext<Owner>;
-  readonly #owner: Owner;
+export class Subscriptions {
+  readonly #context: SubscriptionsContext;
   readonly #port: SubscriptionsPort;
-  #client: RouterClient | undefined;
-  #isDetached = false;
-  #unacknowledged = 0;
+  readonly #client: RouterClient;
 
-  constructor(context: SubscriptionsContext<Owner>, owner: Owner, port: SubscriptionsPort) {
+  /** Subscriptions of a kept session whose permission has ended meanwhile end too. */
+  constructor(context: SubscriptionsContext, port: SubscriptionsPort) {
     this.#context = context;
-    this.#owner = owner;
     this.#port = port;
-  }
-
-  /** Makes the client of the broker library and gives it the subscriptions of a kept session. */
-  async attach(): Promise<void> {
-    const client = await this.#context.router.attach({
-      id: this.#port.session.id,
-      write: (chunks) => this.#port.write(chunks),
-      deliveryQos: (topic) => this.#deliveryQos(topic),
-      lost: () => this.#port.close('lost'),
+    const { session, state } = port;
+    for (const filter of state.subscriptions.keys())
+      if (this.#refusalOf(filter, false) !== undefined) state.subscriptions.delete(filter);
+    this.#client = context.router.attach({
+      id: session.id,
+      state,
+      accepted: () => port.accepted(),
+      write: (chunks) => port.write(chunks),
+      mayDeliver: () => this.#mayDeliver(),
+      lost: () => port.close('lost'),
     });
-    if (this.#isDetached) return client.detach();
-    this.#client = client;
-    await this.#restore(client);
   }
 
-  /** Resolves with the answer. Changes take effect at once, before the promise resolves. */
+  /** Resolves with the answer: one code for each filter asked for ([MQTT-3.8.4-5]). */
   async subscribe({ packetId, requests }: Subscribe): Promise<Buffer> {
-    const { registry } = this.#context;
-    const added = new Set<string>();
+    const { subscriptions } = this.#port.state;
+    const granted = new Map<string, 0 | 1 | 2>();
+    let added = 0;
     let denied: string | undefined;
-    const granted = requests.map(({ filter, qos }) => {
-      const isNew = !this.#owner.state.subscriptions.has(filter);
-      const refusal = this.#refusalOf(filter, isNew);
+    const codes = requests.map(({ filter, qos }) => {
+      const isNew = !subscriptions.has(filter) && !granted.has(filter);
+      const isFull = isNew && subscriptions.size + added >= this.#context.limits.subscriptionsPerSession;
+      const refusal = this.#refusalOf(filter, isFull);
       if (refusal === 'denied') denied ??= filter;
       if (refusal) return 'refused';
-      if (isNew) added.add(filter);
-      registry.addSubscription(this.#owner, filter, qos);
+      if (isNew) added++;
+      granted.set(filter, qos);
       return qos;
     });
     if (denied !== undefined) this.#tellDenied(denied);
-    if (added.size > 0) await this.#client?.subscribe([...added]);
-    return suback(packetId, granted);
+    if (granted.size > 0) await this.#client.subscribe(granted);
+    return suback(packetId, codes);
   }
 
-  async unsubscribe({ packetId, filters }: Unsubscribe): Promise<Buffer> {
-    const { subscriptions } = this.#owner.state;
-    const removed = new Set(filters.filter((filter) => subscriptions.has(filter)));
-    for (const filter of removed) this.#context.registry.removeSubscription(this.#owner, filter);
-    if (removed.size > 0) await this.#client?.unsubscribe([...removed]);
-    return unsuback(packetId);
+  /** Resolves when it was answered. */
+  unsubscribe({ packetId, filters }: Unsubscribe): Promise<void> {
+    return this.#client.unsubscribe(packetId, filters);
   }
 
   /** A PUBACK arrived. */
-  delivered(): void {
-    this.#unacknowledged = Math.max(0, this.#unacknowledged - 1);
+  delivered(packetId: number): void {
+    this.#client.acknowledged(packetId);
   }
 
-  /** May be called before `attach` has ended. */
   detach(): void {
-    this.#isDetached = true;
-    this.#client?.detach();
+    this.#client.detach();
   }
 
-  #deliveryQos(topic: string): 0 | 1 | undefined {
-    if (!this.#port.isOpen()) return undefined;
-    const qos = deliveryQos(this.#owner.state.subscriptions, topic);
-    if (qos !== 1) return qos;
-    this.#unacknowledged++;
-    if (this.#unacknowledged <= this.#context.limits.unacknowledgedDeliveries) return 1;
+  #mayDeliver(): boolean {
+    const { state } = this.#port;
+    const { unacknowledgedDeliveries, unacknowledgedBytes } = this.#context.limits;
+    if (!this.#port.isOpen()) return false;
+    if (state.outgoing.length <= unacknowledgedDeliveries && state.outgoingBytes <= unacknowledgedBytes) {
+      this.#port.onDelivery();
+      return true;
+    }
+    // What it does not take is not kept for its return either.
+    state.outgoing.length = 0;
+    state.outgoingBytes = 0;
     this.#port.close('unacknowledged_deliveries');
-    return undefined;
+    return false;
   }
 
-  /** Permissions may have changed while the session was away. */
-  async #restore(client: RouterClient): Promise<void> {
-    const { subscriptions } = this.#owner.state;
-    const kept = [...subscriptions];
-    subscriptions.clear();
-    const granted = kept.filter(([filter]) => this.#refusalOf(filter, true) === undefined);
-    for (const [filter, qos] of granted) this.#context.registry.addSubscription(this.#owner, filter, qos);
-    if (granted.length > 0) await client.subscribe(granted.map(([filter]) => filter));
-  }
-
-  #refusalOf(filter: string, isNew: boolean): 'limit' | 'denied' | undefined {
+  #refusalOf(filter: string, isFull: boolean): 'limit' | 'denied' | undefined {
     const { limits, hooks } = this.#context;
-    if (isNew && this.#owner.state.subscriptions.size >= limits.subscriptionsPerSession) return 'limit';
-    if (Buffer.byteLength(filter) > limits.topicBytes || levelCount(filter) > limits.topicLevels)
+    if (isFull || Buffer.byteLength(filter) > limits.topicBytes || levelCount(filter) > limits.topicLevels)
       return 'limit';
     // `$SYS` and its like are not readable, whatever the hook says.
     const isReadable = !filter.startsWith('$') && hooks.maySubscribe(this.#port.session.identity, filter);

@@ -124,10 +124,11 @@ export interface MqttBroker {
   subscribers(topic: string): number;
   /**
    * Publishes to the sessions now connected and subscribed, at QoS 1 or lower as subscribed, once per
-   * session; nothing is retained, queued for absent sessions or sent again on reconnect. Resolves with the
-   * number of sessions it was written to.
+   * session; nothing is retained or queued for absent sessions. What a kept session does not acknowledge is sent
+   * again when it returns, unless `expiresMs` are over by then. Resolves with the number of sessions it was
+   * written to.
    */
-  publish(topic: string, payload: string | Buffer): Promise<number>;
+  publish(topic: string, payload: string | Buffer, expiresMs?: number): Promise<number>;
   /** Closes every session of an identity and forgets what was kept for it; logins under way are checked again. */
   closeSessions(identityKey: string): void;
   sessionCount(identityKey?: string): number;

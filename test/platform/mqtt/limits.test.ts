@@ -39,6 +39,7 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
   rareMs: ['awaited', 'that speaks seldom is waited for beside others that never pause'],
   rareSenders: ['awaited', 'that is one of many who speak seldom shares with them'],
   awaitedInRow: ['awaited', 'that sends on only after its acknowledgement is known to wait'],
+  unacknowledgedBytes: ['redelivery', 'leaves too many bytes unacknowledged'],
   unacknowledgedDeliveries: ['delivery', 'is cut off when it leaves deliveries unacknowledged'],
   keptSessionsPerIdentity: ['delivery', 'is one of eight per identity'],
   closeTimeoutMs: ['stop', 'does not wait for a client that never closes its side'],

@@ -1,0 +1,140 @@
+/**
+ * The state of sessions as Aedes asks for it, in its persistence interface: filters with the QoS that was granted, and
+ * deliveries whose acknowledgement is not here yet, which go out again when the session returns ([MQTT-4.4.0-1]).
+ * Nothing is retained, nothing is queued for sessions that are away, wills and what clients publish are the guard's.
+ */
+import { Readable } from 'node:stream';
+import type { AedesPublishPacket, Subscription } from 'aedes';
+import type { OutgoingDelivery, SessionState } from './sessions.ts';
+import { topicMatches } from './topic.ts';
+
+type ClientId = { id: string };
+type DeliveryId = Pick<AedesPublishPacket, 'brokerCounter' | 'messageId'>;
+
+/** Aedes is told QoS 1 of every filter, since of overlapping ones it would take that of the first ([MQTT-3.3.5-1]). */
+export interface GrantedSubscription extends Subscription {
+  qos: 1;
+  granted: 0 | 1 | 2;
+}
+
+const PACKET_ID_MAX = 65_535;
+
+export class SessionPersistence {
+  /** Of connected sessions, by the id that Aedes knows them by. */
+  readonly #states = new Map<string, SessionState>();
+
+  open(id: string, state: SessionState): void {
+    this.#states.set(id, state);
+  }
+
+  close(id: string): void {
+    this.#states.delete(id);
+  }
+
+  /** How many connected sessions get what is published there. */
+  subscriberCount(topic: string): number {
+    let count = 0;
+    for (const state of this.#states.values()) if (deliveryQos(state, topic) !== undefined) count++;
+    return count;
+  }
+
+  /** Takes the acknowledgement of a delivery; one that nobody waits for is nothing. */
+  acknowledged(id: string, packetId: number): void {
+    this.#take(id, (delivery) => delivery.messageId === packetId);
+  }
+
+  // What Aedes calls
+
+  async setup(): Promise<void> {}
+
+  async addSubscriptions({ id }: ClientId, subscriptions: readonly GrantedSubscription[]): Promise<void> {
+    const state = this.#states.get(id);
+    for (const { topic, granted } of subscriptions) state?.subscriptions.set(topic, granted);
+  }
+
+  async removeSubscriptions({ id }: ClientId, filters: readonly string[]): Promise<void> {
+    for (const filter of filters) this.#states.get(id)?.subscriptions.delete(filter);
+  }
+
+  async subscriptionsByClient({ id }: ClientId): Promise<GrantedSubscription[]> {
+    const subscriptions = this.#states.get(id)?.subscriptions ?? [];
+    return Array.from(subscriptions, ([topic, granted]) => ({ topic, qos: 1, granted }));
+  }
+
+  /** Sessions that acknowledge what they get of this topic. */
+  async subscriptionsByTopic(topic: string): Promise<{ clientId: string }[]> {
+    return [...this.#states]
+      .filter(([, state]) => deliveryQos(state, topic) === 1)
+      .map(([clientId]) => ({ clientId }));
+  }
+
+  async cleanSubscriptions(): Promise<void> {}
+
+  async outgoingEnqueueCombi(
+    sessions: readonly { clientId: string }[],
+    packet: AedesPublishPacket,
+  ): Promise<void> {
+    for (const { clientId } of sessions) {
+      const state = this.#states.get(clientId);
+      if (!state) continue;
+      state.outgoing.push({ ...packet, messageId: undefined });
+      state.outgoingBytes += packet.payload.length;
+    }
+  }
+
+  /** Aedes is about to write this packet. One that is written again is marked ([MQTT-3.3.1-1]). */
+  async outgoingUpdate({ id }: ClientId, packet: AedesPublishPacket): Promise<void> {
+    const outgoing = this.#states.get(id)?.outgoing ?? [];
+    const delivery = outgoing.find(({ brokerCounter }) => brokerCounter === packet.brokerCounter);
+    // Of a session that gets it at QoS 0 nothing is kept.
+    if (!delivery) return;
+    packet.dup = delivery.messageId !== undefined;
+    if (delivery.messageId === undefined) packet.messageId = freeId(outgoing, packet.messageId ?? 1);
+    delivery.messageId = packet.messageId;
+  }
+
+  async outgoingClearMessageId({ id }: ClientId, packet: DeliveryId): Promise<OutgoingDelivery | undefined> {
+    return this.#take(id, ({ messageId, brokerCounter }) =>
+      packet.messageId === undefined
+        ? brokerCounter === packet.brokerCounter
+        : messageId === packet.messageId,
+    );
+  }
+
+  outgoingStream({ id }: ClientId): Readable {
+    return Readable.from([...(this.#states.get(id)?.outgoing ?? [])]);
+  }
+
+  createRetainedStreamCombi(): Readable {
+    return Readable.from([]);
+  }
+
+  async delWill(): Promise<void> {}
+
+  #take(id: string, isIt: (delivery: OutgoingDelivery) => boolean): OutgoingDelivery | undefined {
+    const state = this.#states.get(id);
+    const index = state?.outgoing.findIndex(isIt) ?? -1;
+    if (!state || index < 0) return undefined;
+    const [delivery] = state.outgoing.splice(index, 1);
+    state.outgoingBytes -= delivery?.payload.length ?? 0;
+    return delivery;
+  }
+}
+
+/** QoS of the delivery to one session: the highest of its matching subscriptions ([MQTT-3.3.5-1]), 1 at most. */
+export function deliveryQos({ subscriptions }: SessionState, topic: string): 0 | 1 | undefined {
+  let highest: 0 | 1 | undefined;
+  for (const [filter, qos] of subscriptions) {
+    if (!topicMatches(filter, topic)) continue;
+    if (qos > 0) return 1;
+    highest = 0;
+  }
+  return highest;
+}
+
+/** Packet identifiers of deliveries that are not acknowledged stay theirs ([MQTT-2.3.1-4]). */
+function freeId(outgoing: readonly OutgoingDelivery[], wanted: number): number {
+  let id = wanted;
+  while (outgoing.some(({ messageId }) => messageId === id)) id = (id % PACKET_ID_MAX) + 1;
+  return id;
+}
