@@ -21,6 +21,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
+import { lastRecovery } from '../platform/sqlite/index.ts';
 import { auditedCommands } from './audit-trail.ts';
 import type { Ground, StartedHook } from './ground.ts';
 
@@ -157,7 +158,7 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
 
 /** The gateway's own device. */
 function buildAppliance(
-  { options, metrics, host, state, history, historyCommits }: Ground,
+  { options, metrics, host, space, state, history, historyCommits }: Ground,
   listening: Listening,
   { devices, provisioning }: Records,
   { telemetry }: Flows,
@@ -165,6 +166,9 @@ function buildAppliance(
   const { clock, config, log, version } = options;
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
+  const recovery = lastRecovery(config.dataDir);
+  const isStateRecovered =
+    recovery !== undefined && clock.wallMs() - recovery.recoveredAtMs < LIMITS.state.recoveryShownMs;
   return createAppliance({
     clock,
     log,
@@ -177,6 +181,8 @@ function buildAppliance(
       historyDaysLeft: telemetry.status()?.forecastDays,
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       stateSizeBytes: state.sizeBytes(),
+      isDiskFull: space.isFull,
+      isStateRecovered,
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,

@@ -3,19 +3,21 @@ import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
-import { createTls, type Tls } from '../platform/tls/index.ts';
+import { createTls, type Tls, type TlsOptions } from '../platform/tls/index.ts';
 import type { GatewayOptions, StartedHook } from './ground.ts';
 
 /** Undefined when neither HTTPS nor MQTT over TLS is wanted. */
 export async function openCertificates(
-  { config, clock, log }: GatewayOptions,
+  options: GatewayOptions,
   mdns: Mdns | undefined,
   started: StartedHook,
 ): Promise<Tls | undefined> {
+  const { config, clock, log } = options;
   if (!config.https && !config.mqtts) return undefined;
   const { tlsCertificate: certificatePath, tlsPrivateKey: privateKeyPath } = config;
-  const tls = await createTls({
+  const tls = await openOrGoWithout(options, {
     folder: join(config.dataDir, 'tls'),
+    authorityCopy: join(config.dataDir, 'backups', 'authority.pem'),
     clock,
     log: log.child({ component: 'tls' }),
     limits: LIMITS.tls,
@@ -25,7 +27,31 @@ export async function openCertificates(
         ? { certificatePath, privateKeyPath }
         : undefined,
   });
+  if (!tls) return undefined;
   tls.start();
   started('tls', () => tls.stop());
   return tls;
+}
+
+/**
+ * Keys that cannot be used must not stop what needs none; with new ones no device could connect over TLS any more, so
+ * that a person decides.
+ */
+async function openOrGoWithout(
+  { config, log }: GatewayOptions,
+  options: TlsOptions,
+): Promise<Tls | undefined> {
+  try {
+    return await createTls(options);
+  } catch (error) {
+    log.error(
+      'TLS is off: its keys cannot be used; restore a backup, or mend the file that the error names',
+      {
+        folder: options.folder,
+        error,
+      },
+    );
+    if (!config.http) throw error;
+    return undefined;
+  }
 }

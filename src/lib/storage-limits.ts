@@ -8,10 +8,12 @@ export const STORAGE_LIMITS = {
     checkpointAtOnceBytes: 3 * 1_048_576,
     /** G: free pages inside state.db: some 20 000 commands with their trace on a disk that is full. */
     freeBytes: 12 * 1_048_576,
-    /** G: below this share of them they are made anew, as soon as the disk has room. */
-    freeShareMin: 0.75,
+    /** G: below this part of them they are made anew, as soon as the disk has room. */
+    freePercentMin: 75,
     /** G: a file that gives its room at a start on a full disk: log, its index, keys, codes. */
     startReserveBytes: 8 * 1_048_576,
+    /** G: long enough for the next visit of somebody who looks once a week. */
+    recoveryShownMs: 7 * 86_400_000,
     upkeepIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
@@ -22,9 +24,9 @@ export const STORAGE_LIMITS = {
     upkeepIdleMs: 10_000,
   },
   disk: {
-    /** G: less free room than this, or than this share of a small disk, is for state alone. */
+    /** G: less free room than this, or than this part of a small disk, is for state alone. */
     lowBytes: 64 * 1_048_576,
-    lowShare: 0.05,
+    lowPercent: 5,
     lowFiles: 64,
     /** G: less than one page of a large file system with its bookkeeping. */
     fullBytes: 131_072,

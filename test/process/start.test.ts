@@ -164,6 +164,20 @@ describe('the gateway starts', () => {
       if (title.includes('damage')) assert.ok(note.aside !== undefined && existsSync(note.aside));
     });
 
+  test('with a damaged certificate authority, without TLS, and with a missing one from its copy', async (t) => {
+    const home = await usedHome(t);
+    const path = join(dataDirOf(home), 'tls', 'authority.pem');
+    const authority = readFileSync(path, 'utf8');
+    writeFileSync(path, 'damaged');
+    const { call, gateway } = await startHealthy(t, home);
+    assert.equal((await call('GET', '/v3/devices/battery')).status, 200);
+    assert.equal(readFileSync(path, 'utf8'), 'damaged');
+    await gateway.end('SIGTERM');
+    rmSync(path);
+    await startHealthy(t, home);
+    assert.equal(readFileSync(path, 'utf8'), authority);
+  });
+
   test('in a folder that holds what it does not know', async (t) => {
     const home = await temporaryHome(t);
     mkdirSync(join(dataDirOf(home), 'telemetry-journal', 'strange'), { recursive: true });

@@ -17,6 +17,10 @@ export interface PartsStatus {
   /** Blocks and records of telemetry that could not be read since the start. */
   historyDamagedParts: number;
   stateSizeBytes: number;
+  /** Nothing more can be stored but state, in room that was taken before. */
+  isDiskFull: boolean;
+  /** A copy took the place of a state.db that was damaged or missing, not long ago. */
+  isStateRecovered: boolean;
   brokerSessions: number;
   devicesOnline: number;
   /** Telemetry values taken in since the start. */
@@ -72,6 +76,8 @@ export function createAppliance(options: ApplianceOptions): Appliance {
     const wasRestarted = restartedMs !== undefined && clock.monotonicMs() - restartedMs < RESTART_SHOWN_MS;
     return [
       ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
+      ...(status.isDiskFull ? ['disk_full'] : []),
+      ...(status.isStateRecovered ? ['state_recovered'] : []),
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
       ...(status.historyDamagedParts > 0 ? ['history_damaged'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),

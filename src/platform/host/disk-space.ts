@@ -60,9 +60,11 @@ export class DiskSpace {
   }
 
   #judge(): boolean {
-    const { lowBytes, lowShare, lowFiles } = this.#limits;
+    const { lowBytes, lowPercent, lowFiles } = this.#limits;
     const { totalBytes, freeBytes, freeFiles } = this.#room;
-    return freeBytes < Math.min(lowBytes, totalBytes * lowShare) || (freeFiles ?? lowFiles) < lowFiles;
+    return (
+      freeBytes < Math.min(lowBytes, (totalBytes * lowPercent) / 100) || (freeFiles ?? lowFiles) < lowFiles
+    );
   }
 }
 

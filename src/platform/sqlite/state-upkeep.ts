@@ -138,7 +138,7 @@ export class StateUpkeep {
   async #makeRoom(): Promise<void> {
     const { database, limits, space } = this.#options;
     const { walBytes, freeBytes } = limits;
-    if (this.#hasRoomInLog && this.#freeBytes() >= freeBytes * limits.freeShareMin) return;
+    if (this.#hasRoomInLog && this.#freeBytes() >= (freeBytes * limits.freePercentMin) / 100) return;
     if (space.room.freeBytes < 2 * freeBytes + walBytes) return;
     this.#hasRoomInLog = true;
     await this.#run({ kind: 'room', path: database.path, walBytes, freeBytes });

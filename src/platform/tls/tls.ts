@@ -29,6 +29,8 @@ import {
 export interface TlsOptions {
   /** Folder of the keys; made with mode 0700. */
   folder: string;
+  /** Where the authority is kept once more: it comes back from there when its own file is gone. */
+  authorityCopy?: string;
   clock: Clock;
   log: Log;
   limits: Limits['tls'];
@@ -69,7 +71,8 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
   const random = options.randomBytes ?? systemRandomBytes;
   const path = (name: string): string => join(folder, `${name}.pem`);
   openKeyFolder(folder);
-  const authority = readKeyFile(path('authority')) ?? (await makeAuthority());
+  const authority = readKeyFile(path('authority')) ?? authorityOfCopy() ?? (await makeAuthority());
+  keepAuthority();
   const authorityCertificate = new X509Certificate(authority.certificatePem);
   const listeners = new Set<() => void>();
   let web = await ownCertificate('web');
@@ -78,6 +81,28 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
   let timer: Timer | undefined;
   let stopListening: (() => void) | undefined;
   let checking: Promise<void> | undefined;
+
+  /** Devices hold certificates of it; another one would lock them all out. */
+  function authorityOfCopy(): KeyAndCertificate | undefined {
+    const kept = options.authorityCopy === undefined ? undefined : readUsable(options.authorityCopy, log);
+    if (!kept) return undefined;
+    writeKeyFile(path('authority'), kept);
+    log.error('certificate authority was missing and came back from its copy', {
+      copy: options.authorityCopy,
+    });
+    return kept;
+  }
+
+  function keepAuthority(): void {
+    const { authorityCopy } = options;
+    if (authorityCopy === undefined) return;
+    try {
+      if (readUsable(authorityCopy, log)?.certificatePem !== authority.certificatePem)
+        writeKeyFile(authorityCopy, authority);
+    } catch (error) {
+      log.warn('certificate authority could not be copied', { copy: authorityCopy, error });
+    }
+  }
 
   async function makeAuthority(): Promise<KeyAndCertificate> {
     const { makeAuthority: make } = await import('./certificates.ts');

@@ -24,6 +24,8 @@ const STATUS: PartsStatus = {
   historyDaysLeft: 400,
   historyDamagedParts: 0,
   stateSizeBytes: 20,
+  isDiskFull: false,
+  isStateRecovered: false,
   brokerSessions: 3,
   devicesOnline: 2,
   telemetryValues: 0,
