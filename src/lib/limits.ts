@@ -178,10 +178,10 @@ export const LIMITS = {
     compileHeapBytes: 128 * 1_048_576,
     /** G: uploads that wait for the compiling thread, and as many again that are only judged. */
     compileWaiting: 8,
-    /** M: judging alone takes no longer: an upload waits for it. */
-    validateTimeoutMs: 5_000,
+    /** M: judging alone takes no longer, the start of the thread on a busy board included: an upload waits for it. */
+    validateTimeoutMs: 10_000,
     /** G: of the compiling thread, for one token, and for all callers without one together. */
-    validateWorkMsPerMinute: 10_000,
+    validateWorkMsPerMinute: 15_000,
     compileIdleMs: 30_000,
   },
   deviceConfiguration: {
