@@ -12,10 +12,16 @@ import { deviceTopic } from './device-topic.ts';
 export const MODULE_PROTOCOL: { readonly version: number } = { version: 1 };
 
 /**
- * Options of Node for the program. Without this one every Lua state reserves 8 GiB of addresses, and a board
- * with 39-bit addresses is full after 60 scripts; it costs about a quarter of the speed of scripts.
+ * Options of Node for the program. Without the first one every Lua state reserves 8 GiB of addresses, and a board
+ * with 39-bit addresses is full after 60 scripts; it costs about a quarter of the speed of scripts. The others keep it
+ * small, as in the rule sandbox (protocol/rule-sandbox.ts).
  */
-export const MODULE_NODE_OPTIONS: readonly string[] = ['--disable-wasm-trap-handler'];
+export const MODULE_NODE_OPTIONS: readonly string[] = [
+  '--disable-wasm-trap-handler',
+  '--max-semi-space-size=2',
+  '--expose-gc',
+  '--optimize-for-size',
+];
 
 /** The channel on which a module speaks for itself (mqtt-device-protocol.md section 8). */
 export const MODULE_CHANNEL = 'ucm';

@@ -37,7 +37,7 @@ export const RULE_ROLE = 'VENDOR';
 export type Ask = (rule: AskingRule, question: RuleQuestion) => Promise<RuleAnswer>;
 
 /** Thrown for an answer that is a text; `answering` catches it. */
-class NoAnswer extends Error {}
+class RpcError extends Error {}
 
 export function createQuestions(options: QuestionsOptions): Ask {
   return (rule, question) => answering(() => answer(options, rule, question));
@@ -48,7 +48,7 @@ export async function answering(work: () => Promise<JsonValue>): Promise<RuleAns
   try {
     return { ok: true, result: await work() };
   } catch (error) {
-    if (error instanceof NoAnswer) return { ok: false, error: error.message };
+    if (error instanceof RpcError) return { ok: false, error: error.message };
     if (error instanceof GatewayError)
       return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
     throw error;
@@ -64,7 +64,7 @@ async function answer(
   switch (method) {
     case 'find_device': {
       const device = devices.find(parameters.idOrSlug);
-      if (!device) throw new NoAnswer(`device "${parameters.idOrSlug}" not found`);
+      if (!device) throw new RpcError(`device "${parameters.idOrSlug}" not found`);
       return toRule(device);
     }
     case 'list_devices':
@@ -97,10 +97,10 @@ function toRule({ id, slug, name, type }: Device): Record<string, JsonValue> {
   return { id, slug, name, type } satisfies RuleDevice;
 }
 
-/** @throws NoAnswer */
+/** @throws RpcError */
 export function deviceOf({ devices }: QuestionsOptions, { deviceId }: { deviceId: string }): Device {
   const device = devices.get(deviceId);
-  if (!device) throw new NoAnswer('device not found');
+  if (!device) throw new RpcError('device not found');
   return device;
 }
 
@@ -116,7 +116,7 @@ function declaredName(
 function propertyOf(options: QuestionsOptions, parameters: RuleQuestions['property']): JsonValue {
   const device = deviceOf(options, parameters);
   const name = declaredName(options.devices.manifest(device).properties, parameters.name);
-  if (name === undefined) throw new NoAnswer(`unknown property "${parameters.name}"`);
+  if (name === undefined) throw new RpcError(`unknown property "${parameters.name}"`);
   return (options.devices.properties(device, RULE_ROLE)[name] ?? null) as JsonValue;
 }
 
@@ -130,10 +130,10 @@ export function readableAttribute(manifest: Manifest, nameOrAlias: string): stri
   return needed === undefined || roleIncludes(RULE_ROLE, needed) ? name : undefined;
 }
 
-/** Name of the attribute that is meant. @throws NoAnswer */
+/** Name of the attribute that is meant. @throws RpcError */
 export function attributeOf({ devices }: QuestionsOptions, device: Device, nameOrAlias: string): string {
   const name = readableAttribute(devices.manifest(device), nameOrAlias);
-  if (name === undefined) throw new NoAnswer(`unknown telemetry attribute "${nameOrAlias}"`);
+  if (name === undefined) throw new RpcError(`unknown telemetry attribute "${nameOrAlias}"`);
   return name;
 }
 
@@ -141,14 +141,14 @@ function latestOf(options: QuestionsOptions, parameters: RuleQuestions['latest']
   const { devices, telemetry } = options;
   const device = deviceOf(options, parameters);
   const name = attributeOf(options, device, parameters.name);
-  if (devices.connectivity(device.id) === 'OFFLINE') throw new NoAnswer('device is offline');
+  if (devices.connectivity(device.id) === 'OFFLINE') throw new RpcError('device is offline');
   const latest = telemetry.latest(device, name);
   if (!latest || latest.ageMs > parameters.relevanceMs)
-    throw new NoAnswer(`no recent value of "${parameters.name}"`);
+    throw new RpcError(`no recent value of "${parameters.name}"`);
   return { value: latest.value, timestampMs: latest.timestampS * 1_000 };
 }
 
-/** Over the window that ends at `endMs`, by default now. @throws NoAnswer */
+/** Over the window that ends at `endMs`, by default now. @throws RpcError */
 export async function aggregateOf(
   options: QuestionsOptions,
   parameters: RuleQuestions['aggregate'],
@@ -157,10 +157,10 @@ export async function aggregateOf(
   const device = deviceOf(options, parameters);
   const name = attributeOf(options, device, parameters.name);
   const type = options.devices.manifest(device).telemetry[name]?.type;
-  if (type !== 'float' && type !== 'integer') throw new NoAnswer(`"${parameters.name}" is not numeric`);
+  if (type !== 'float' && type !== 'integer') throw new RpcError(`"${parameters.name}" is not numeric`);
   const windowMs = Math.min(parameters.windowMs, options.limits.averageMaxMs);
   const value = await options.telemetry.aggregate(device, name, parameters.kind, windowMs, endMs);
-  if (value === undefined) throw new NoAnswer(`no value of "${parameters.name}" in the interval`);
+  if (value === undefined) throw new RpcError(`no value of "${parameters.name}" in the interval`);
   return value;
 }
 
@@ -180,11 +180,11 @@ async function execute(
   const timer = options.clock.setTimer(timeoutMs, () => resolve(undefined));
   const ended = await Promise.race([running.ended, late]);
   timer.cancel();
-  if (!ended || ended.state === 'TIMEOUT') throw new NoAnswer('timeout');
+  if (!ended || ended.state === 'TIMEOUT') throw new RpcError('timeout');
   const payload = ended.response?.payload ?? {};
   if (ended.state !== 'SUCCESS') {
     const { message } = payload;
-    throw new NoAnswer(typeof message === 'string' ? message : 'the command failed');
+    throw new RpcError(typeof message === 'string' ? message : 'the command failed');
   }
   return payload as Record<string, JsonValue>;
 }
@@ -203,22 +203,22 @@ function storage(
     if (question.method === 'storage_remove') store.removeValue(scope, key);
     else writeValue(scope, question.parameters.value);
   } catch (error) {
-    if (error instanceof NoAnswer) throw error;
-    throw new NoAnswer(`the gateway cannot store anything now: ${messageOf(error)}`);
+    if (error instanceof RpcError) throw error;
+    throw new RpcError(`the gateway cannot store anything now: ${messageOf(error)}`);
   }
   return null;
 
   function writeValue(target: string, value: string): void {
     if (Buffer.byteLength(key) > limits.storageKeyBytes)
-      throw new NoAnswer(`a key has at most ${limits.storageKeyBytes} bytes`);
+      throw new RpcError(`a key has at most ${limits.storageKeyBytes} bytes`);
     if (Buffer.byteLength(value) > limits.storageValueBytes)
-      throw new NoAnswer(`a value has at most ${limits.storageValueBytes} bytes`);
+      throw new RpcError(`a value has at most ${limits.storageValueBytes} bytes`);
     // A script may write the same again and again; the card need not know.
     if (store.readValue(target, key) === value) return;
     database.transaction(() => {
       const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
       if (store.bytesBeside(target, key) + sizeBytes > limits.storageBytes)
-        throw new NoAnswer(`the store holds at most ${limits.storageBytes} bytes`);
+        throw new RpcError(`the store holds at most ${limits.storageBytes} bytes`);
       store.writeValue(target, key, value);
     });
   }

@@ -1,4 +1,4 @@
-/** How a client of the gateway's broker connects with a connection configuration (mqtt-device-protocol.md 3, 4). */
+/** How a client of the gateway's broker connects with a connection configuration. */
 import type { IClientOptions } from 'mqtt';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
 

@@ -1,4 +1,4 @@
-/** The connection configuration that provisioning returns (http-contract.md section 8). */
+/** The connection configuration that provisioning returns. */
 
 export interface ConnectionConfiguration {
   mqttHost: string;

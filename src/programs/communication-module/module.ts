@@ -7,7 +7,7 @@ import { createCalls } from './calls.ts';
 import { createCommands } from './commands.ts';
 import { createContentLibrary } from './content-library.ts';
 import { type ControlChannel, type ControlChannelOptions, createControlChannel } from './control-channel.ts';
-import { createScriptLifecycle, type ScriptLifecycle } from './script-lifecycle.ts';
+import { ScriptLifecycle, type ScriptLifecycleOptions } from './script-lifecycle.ts';
 import { createFieldBus, type FieldBus } from './field/index.ts';
 import type { ModuleConfiguration } from './module-configuration.ts';
 import { type GatewayLink, openGatewayLink } from './mqtt.ts';
@@ -52,7 +52,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
   const registry = createDeviceRegistry({
     library,
     createLifecycle: (assignment) =>
-      createScriptLifecycle({
+      new ScriptLifecycle({
         ...lifecycleOptions(),
         assignment,
         ...deviceEvents(assignment.channel_id, parts),
@@ -214,7 +214,7 @@ function gatewayEvents(
 }
 
 type DeviceEvents = Pick<
-  Parameters<typeof createScriptLifecycle>[0],
+  ScriptLifecycleOptions,
   'onStatus' | 'onPublish' | 'onLog' | 'onResponse' | 'onVerdict' | 'onValues'
 >;
 

@@ -31,176 +31,181 @@ export interface ScriptLifecycleOptions {
   onValues: (id: string, values: Record<string, unknown> | undefined) => void;
 }
 
-export interface ScriptLifecycle {
-  readonly assignment: Assignment;
-  readonly state: ScriptState | 'waiting';
-  /** Another assignment for the same channel. */
-  assign(assignment: Assignment): void;
-  configure(groups: ConfigurationGroups, written: readonly string[]): void;
-  /** Something that may have been missing is there. */
-  tryStart(): void;
-  restart(): void;
-  /** Executions that nobody can carry out are answered at once. */
-  command(id: string, name: string, argumentsText: string): void;
-  check(id: string, group: string, values: Record<string, unknown>): void;
-  /** Asks the script for the values of a group. */
-  read(id: string, group: string): void;
-  /** Says its status again. */
-  report(): void;
-  stop(): void;
-}
+type Run = ReturnType<DeviceScripts['start']>;
 
-export function createScriptLifecycle(options: ScriptLifecycleOptions): ScriptLifecycle {
-  const { clock, limits, library, scripts } = options;
-  let assignment = options.assignment;
-  let state: ScriptLifecycle['state'] = 'waiting';
-  let reason: string | undefined;
-  let groups: ConfigurationGroups | undefined;
+export class ScriptLifecycle {
+  readonly #options: ScriptLifecycleOptions;
+  #assignment: Assignment;
+  #state: ScriptState | 'waiting' = 'waiting';
+  #reason: string | undefined;
+  #groups: ConfigurationGroups | undefined;
   /** Groups that this run of the script reads from the device. */
-  let reads: readonly string[] = [];
-  let run: ReturnType<DeviceScripts['start']> | undefined;
-  let retry: Timer | undefined;
-  const pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
-  let startedAtMs = 0;
+  #reads: readonly string[] = [];
+  #run: Run | undefined;
+  #retry: Timer | undefined;
+  readonly #pause: DoublingPause;
+  #startedAtMs = 0;
   /** It was stuck once and took its thread along: from then on it has one for itself. */
-  let isAlone = false;
+  #isAlone = false;
 
-  function enter(next: ScriptState, why?: string): void {
-    state = next;
-    reason = why === undefined ? undefined : cutToBytes(why, limits.reasonBytes);
-    report();
+  constructor(options: ScriptLifecycleOptions) {
+    const { retryFirstMs: firstMs, retryMaxMs: maxMs } = options.limits;
+    this.#options = options;
+    this.#assignment = options.assignment;
+    this.#pause = new DoublingPause({ firstMs, maxMs });
   }
 
-  function report(): void {
-    if (state === 'waiting') return;
-    options.onStatus({
+  get assignment(): Assignment {
+    return this.#assignment;
+  }
+
+  get state(): ScriptState | 'waiting' {
+    return this.#state;
+  }
+
+  /** Another assignment for the same channel. */
+  assign(next: Assignment): void {
+    const { script, facts } = this.#assignment;
+    const isSame = next.script.hash === script.hash && next.facts.hash === facts.hash;
+    this.#assignment = next;
+    if (isSame) return;
+    this.#isAlone = false;
+    this.restart();
+  }
+
+  configure(next: ConfigurationGroups, written: readonly string[]): void {
+    const previous = this.#groups;
+    this.#groups = next;
+    if (this.#run === undefined) return this.tryStart();
+    const changed = changedGroups(previous ?? {}, next, written);
+    if (changed.length > 0) this.#run.tell({ kind: 'configuration', groups: next, changed });
+  }
+
+  /** Something that may have been missing is there. */
+  tryStart(): void {
+    const { clock, library, scripts } = this.#options;
+    const groups = this.#groups;
+    const isBusy = this.#run !== undefined || this.#retry !== undefined || this.#state === 'failed';
+    if (isBusy || groups === undefined) return;
+    const { channel_id: channelId, script: scriptContent, facts: factsContent } = this.#assignment;
+    const script = library.get(scriptContent.hash);
+    const factsBytes = library.get(factsContent.hash);
+    if (script === undefined || factsBytes === undefined) return;
+    const facts = decodeFacts(factsBytes);
+    if (facts === undefined) return this.#fail('error', 'the facts about the blueprint cannot be read');
+    this.#startedAtMs = clock.monotonicMs();
+    this.#reads = [];
+    const events: ScriptEvents = {
+      onEvent: (event) => this.#hear(event),
+      onThreadLost: (isCulprit, message) => {
+        this.#isAlone ||= isCulprit;
+        this.#fail(isCulprit ? 'time' : 'neighbour', message);
+      },
+    };
+    this.#run = scripts.start({ channelId, script, facts, groups }, events, this.#isAlone);
+    this.#enter('starting');
+  }
+
+  restart(): void {
+    this.#leave();
+    this.#state = 'waiting';
+    this.#pause.reset();
+    this.tryStart();
+  }
+
+  /** Executions that nobody can carry out are answered at once. */
+  command(id: string, name: string, argumentsText: string): void {
+    if (this.#run !== undefined) return this.#run.tell({ kind: 'command', id, name, argumentsText });
+    const payload = { message: 'script is not running' };
+    this.#options.onResponse(JSON.stringify({ id, state: 'error', payload }));
+  }
+
+  check(id: string, group: string, values: Record<string, unknown>): void {
+    // Nobody is there to refuse: the values go through.
+    if (this.#run === undefined || this.#state !== 'running') return this.#options.onVerdict(id, undefined);
+    this.#run.tell({ kind: 'check', id, group, values });
+  }
+
+  /** Asks the script for the values of a group. */
+  read(id: string, group: string): void {
+    if (this.#run === undefined || this.#state !== 'running') return this.#options.onValues(id, undefined);
+    this.#run.tell({ kind: 'read', id, group });
+  }
+
+  /** Says its status again. */
+  report(): void {
+    if (this.#state === 'waiting') return;
+    this.#options.onStatus({
       type: 'status',
-      channel_id: assignment.channel_id,
-      state,
-      script: assignment.script.hash,
-      ...(reason === undefined ? {} : { reason }),
-      ...(reads.length === 0 ? {} : { reads: [...reads] }),
+      channel_id: this.#assignment.channel_id,
+      state: this.#state,
+      script: this.#assignment.script.hash,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      ...(this.#reads.length === 0 ? {} : { reads: [...this.#reads] }),
     });
   }
 
-  function leave(): void {
-    retry?.cancel();
-    retry = undefined;
-    run?.stop();
-    run = undefined;
+  stop(): void {
+    this.#leave();
+    if (this.#state !== 'waiting') this.#enter('stopped');
   }
 
-  function tryStart(): void {
-    if (run !== undefined || retry !== undefined || state === 'failed' || groups === undefined) return;
-    const script = library.get(assignment.script.hash);
-    const factsBytes = library.get(assignment.facts.hash);
-    if (script === undefined || factsBytes === undefined) return;
-    const facts = decodeFacts(factsBytes);
-    if (facts === undefined) return fail('error', 'the facts about the blueprint cannot be read');
-    startedAtMs = clock.monotonicMs();
-    reads = [];
-    run = scripts.start({ channelId: assignment.channel_id, script, facts, groups }, events, isAlone);
-    enter('starting');
+  #enter(next: ScriptState, why?: string): void {
+    this.#state = next;
+    this.#reason = why === undefined ? undefined : cutToBytes(why, this.#options.limits.reasonBytes);
+    this.report();
   }
 
-  function fail(kind: FailureReason | 'neighbour', message: string): void {
-    run = undefined;
+  #leave(): void {
+    this.#retry?.cancel();
+    this.#retry = undefined;
+    this.#run?.stop();
+    this.#run = undefined;
+  }
+
+  #fail(kind: FailureReason | 'neighbour', message: string): void {
+    const { clock, limits, onLog } = this.#options;
+    this.#run = undefined;
     if (kind === 'neighbour') {
-      options.onLog({ message: `restarted: ${message}`, severity: 'warning', persist: false });
-      state = 'waiting';
-      return tryStart();
+      onLog({ message: `restarted: ${message}`, severity: 'warning', persist: false });
+      this.#state = 'waiting';
+      return this.tryStart();
     }
-    options.onLog({ message, severity: 'error', persist: true });
-    enter('failed', message);
+    onLog({ message, severity: 'error', persist: true });
+    this.#enter('failed', message);
     // The same text would fail the same way.
     if (kind === 'syntax') return;
     // Only a script that worked for a while gets short pauses again.
-    if (clock.monotonicMs() - startedAtMs >= limits.retryMaxMs) pause.reset();
-    retry = clock.setTimer(pause.next(), () => {
-      retry = undefined;
-      state = 'waiting';
-      tryStart();
+    if (clock.monotonicMs() - this.#startedAtMs >= limits.retryMaxMs) this.#pause.reset();
+    this.#retry = clock.setTimer(this.#pause.next(), () => {
+      this.#retry = undefined;
+      this.#state = 'waiting';
+      this.tryStart();
     });
   }
 
-  const events: ScriptEvents = {
-    onEvent: (message: ScriptEvent) => {
-      switch (message.kind) {
-        case 'running':
-          return enter('running');
-        case 'failed':
-          return fail(message.reason, message.message);
-        case 'publish':
-          return options.onPublish(message.subject, message.text);
-        case 'log':
-          return options.onLog(message);
-        case 'response':
-          return options.onResponse(message.text);
-        case 'verdict':
-          return options.onVerdict(message.id, message.refusal);
-        case 'reads':
-          reads = message.groups;
-          return state === 'running' ? report() : undefined;
-        case 'values':
-          return options.onValues(message.id, message.values);
-      }
-    },
-    onThreadLost: (isCulprit, message) => {
-      isAlone ||= isCulprit;
-      fail(isCulprit ? 'time' : 'neighbour', message);
-    },
-  };
-
-  function begin(): void {
-    leave();
-    state = 'waiting';
-    pause.reset();
-    tryStart();
+  #hear(event: ScriptEvent): void {
+    const { onPublish, onLog, onResponse, onVerdict, onValues } = this.#options;
+    switch (event.kind) {
+      case 'running':
+        return this.#enter('running');
+      case 'failed':
+        return this.#fail(event.reason, event.message);
+      case 'publish':
+        return onPublish(event.subject, event.text);
+      case 'log':
+        return onLog(event);
+      case 'response':
+        return onResponse(event.text);
+      case 'verdict':
+        return onVerdict(event.id, event.refusal);
+      case 'reads':
+        this.#reads = event.groups;
+        return this.#state === 'running' ? this.report() : undefined;
+      case 'values':
+        return onValues(event.id, event.values);
+    }
   }
-
-  return {
-    get assignment() {
-      return assignment;
-    },
-    get state() {
-      return state;
-    },
-    assign: (next) => {
-      const isSame = next.script.hash === assignment.script.hash && next.facts.hash === assignment.facts.hash;
-      assignment = next;
-      if (isSame) return;
-      isAlone = false;
-      begin();
-    },
-    configure: (next, written) => {
-      const previous = groups;
-      groups = next;
-      if (run === undefined) return tryStart();
-      const changed = changedGroups(previous ?? {}, next, written);
-      if (changed.length > 0) run.tell({ kind: 'configuration', groups: next, changed });
-    },
-    tryStart,
-    restart: begin,
-    command: (id, name, argumentsText) => {
-      if (run !== undefined) return run.tell({ kind: 'command', id, name, argumentsText });
-      const payload = { message: 'script is not running' };
-      options.onResponse(JSON.stringify({ id, state: 'error', payload }));
-    },
-    check: (id, group, values) => {
-      // Nobody is there to refuse: the values go through.
-      if (run === undefined || state !== 'running') return options.onVerdict(id, undefined);
-      run.tell({ kind: 'check', id, group, values });
-    },
-    read: (id, group) => {
-      if (run === undefined || state !== 'running') return options.onValues(id, undefined);
-      run.tell({ kind: 'read', id, group });
-    },
-    report,
-    stop: () => {
-      leave();
-      if (state !== 'waiting') enter('stopped');
-    },
-  };
 }
 
 /** Groups that were written or have other values, as far as they exist now. */

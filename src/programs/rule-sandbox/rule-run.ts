@@ -1,6 +1,6 @@
 /**
  * One life of a rule's script, from its start until it is stopped or ends by itself: runtime V3, one Lua state
- * that lives on with its jobs, and runtime V1, a fresh state every interval (lua-rule-api.md 1, 3, 4, 5).
+ * that lives on with its jobs, and runtime V1, a fresh state every interval (docs/interface/lua-rules.md).
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
@@ -12,7 +12,7 @@ import { CALENDAR_LIBRARY, createCalendar } from './libraries/calendar-library.t
 import { createRuleFunctions } from './libraries/rule-functions.ts';
 import { RULE_LIBRARY } from './libraries/rule-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '../script-http/index.ts';
-import { createQuestions, type Questions } from './questions.ts';
+import { createGatewayRequests, type GatewayRequests } from './requests.ts';
 import type { RuleLog } from './rule-log.ts';
 import type { RunEnd } from './thread-messages.ts';
 
@@ -48,7 +48,7 @@ export function createRun(options: RunOptions): Run {
 /** A Lua state with the libraries of rules. */
 interface Life {
   script: Script;
-  questions: Questions;
+  requests: GatewayRequests;
   /** Runs the script and its `enapter.main`. @throws LuaFailure */
   run(timeoutMs?: number): Promise<void>;
   close(): void;
@@ -59,7 +59,7 @@ function createLife(
   told: { onJobFailure: (failure: LuaFailure) => void; onSettled: () => void },
 ): Life {
   const { rule, scripts, clock, site, limits, log } = options;
-  const questions = createQuestions({ clock, limits: limits.rules, send: options.send });
+  const requests = createGatewayRequests({ clock, limits: limits.rules, send: options.send });
   const calendar = createCalendar({ clock, site, jobs: () => script.jobs, limits: limits.rules });
   const script: Script = scripts.create({
     kind: 'rule',
@@ -69,7 +69,7 @@ function createLife(
       ...calendar.functions,
       ...httpFunctions({ clock, limits: limits.lua }),
       ...options.httpFunctions,
-      ...createRuleFunctions({ clock, site, limits: limits.rules, log, questions, jobs: () => script.jobs }),
+      ...createRuleFunctions({ clock, site, limits: limits.rules, log, requests, jobs: () => script.jobs }),
     },
     modules: () => undefined,
     print: (text) => log.write('debug', text),
@@ -83,14 +83,14 @@ function createLife(
   });
   return {
     script,
-    questions,
+    requests,
     run: async (timeoutMs) => {
       await script.machine.call('prepare', [rule.runtimeVersion, rule.id]);
       await script.run(Buffer.from(rule.code), FILE, timeoutMs);
       if (rule.runtimeVersion === 'V3') await script.machine.call('main');
     },
     close: () => {
-      questions.stop();
+      requests.stop();
       calendar.stop();
       script.close();
     },

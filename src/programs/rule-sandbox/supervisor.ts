@@ -1,5 +1,5 @@
 /**
- * Keeps the rules running that the gateway wants to run (lua-rule-api.md 1 and 5): places them on threads,
+ * Keeps the rules running that the gateway wants to run (docs/interface/lua-rules.md): places them on threads,
  * starts failed ones again after growing pauses, and those at once whose thread was ended because of another.
  */
 import type { Limits } from '../../lib/limits.ts';
@@ -50,7 +50,7 @@ export class Supervisor {
   readonly #threads: ScriptThreads<RuleTypes>;
   readonly #rules = new Map<string, Rule>();
   readonly #ruleOfRun = new Map<number, Rule>();
-  /** Questions that the gateway has not answered. */
+  /** Requests that the gateway has not answered. */
   readonly #questions = new Map<number, { run: number; answer: (answer: RuleAnswer) => void }>();
   readonly #statusTimer: { cancel(): void };
   #site: SandboxSite;

@@ -2,10 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import {
-  createScriptLifecycle,
-  type ScriptLifecycle,
-} from '../../../src/programs/communication-module/script-lifecycle.ts';
+import { ScriptLifecycle } from '../../../src/programs/communication-module/script-lifecycle.ts';
 import type { ScriptEvents } from '../../../src/programs/communication-module/device-scripts.ts';
 import type { ConfigurationGroups } from '../../../src/programs/communication-module/thread-messages.ts';
 import { encodeFacts } from '../../../src/protocol/module.ts';
@@ -42,7 +39,7 @@ function setUp() {
     script: { hash: hashOf(script), size: 6 },
     facts: { hash: hashOf('f'), size: FACTS.length },
   });
-  const lifecycle = createScriptLifecycle({
+  const lifecycle = new ScriptLifecycle({
     assignment: assignment('a'),
     clock,
     limits: MODULE,

@@ -14,7 +14,7 @@ import { createRun, type Run } from '../rule-run.ts';
 import type { RunEnd } from '../thread-messages.ts';
 import { createNotes, type Notes } from './notes.ts';
 import { RecordedSite } from './recorded-site.ts';
-import { createStillness, type Stillness } from './stillness.ts';
+import { createIdleDetector, type IdleDetector } from './idle-detector.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export interface DryRunOptions {
@@ -41,7 +41,7 @@ export function dryRun(options: DryRunOptions): Promise<Omit<DryRunReport, 'entr
 class DryRun {
   readonly #options: DryRunOptions;
   readonly #clock: VirtualClock;
-  readonly #stillness: Stillness;
+  readonly #idle: IdleDetector;
   readonly #notes: Notes;
   readonly #site: RecordedSite;
   readonly #log: RuleLog;
@@ -55,7 +55,7 @@ class DryRun {
     const { limits, period } = options;
     this.#options = options;
     this.#clock = new VirtualClock(period.fromMs);
-    this.#stillness = createStillness(options.nextTurn);
+    this.#idle = createIdleDetector(options.nextTurn);
     this.#notes = createNotes({ clock: this.#clock, limits: limits.rules.dryRun, tell: options.tell });
     this.#site = new RecordedSite({
       clock: this.#clock,
@@ -80,7 +80,7 @@ class DryRun {
     const pace = createPace(this.#options);
     this.#start();
     for (let steps = 0; ; steps++) {
-      await this.#stillness.reached();
+      await this.#idle.reached();
       if (this.#end) return this.#report(this.#end);
       const changeMs = await this.#site.nextChangeMs();
       const dueMs = this.#clock.nextDueMs();
@@ -118,7 +118,7 @@ class DryRun {
       limits,
       log: this.#log,
       httpFunctions: notedHttp(this.#notes, limits),
-      send: (question, answered) => void this.#stillness.during(this.#site.answer(question)).then(answered),
+      send: (question, answered) => void this.#idle.during(this.#site.answer(question)).then(answered),
       onEnded: (how) => this.#ended(how),
       onFault: this.#options.onFault,
     });
@@ -143,7 +143,7 @@ class DryRun {
     const { clock, nextTurn, limits, onSlice } = this.#options;
     return new Scheduler({
       clock,
-      nextTurn: () => this.#stillness.during(nextTurn()),
+      nextTurn: () => this.#idle.during(nextTurn()),
       limits: { ...limits.lua, processorPermille: ALL_OF_A_PROCESSOR },
       onSlice: (_runnable, isRunning) => onSlice(isRunning),
     });

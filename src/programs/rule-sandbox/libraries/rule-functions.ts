@@ -16,7 +16,7 @@ import {
 } from '../../../lua/index.ts';
 import type { RuleMethod, RuleQuestion, SandboxSite } from '../../../protocol/rule-sandbox.ts';
 import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
-import type { Questions } from '../questions.ts';
+import type { GatewayRequests } from '../requests.ts';
 import type { RuleLog } from '../rule-log.ts';
 
 export interface RuleFunctionsOptions {
@@ -27,24 +27,24 @@ export interface RuleFunctionsOptions {
     'storageKeyBytes' | 'storageValueBytes' | 'relevanceMs' | 'averageMaxMs' | 'commandTimeoutMs'
   >;
   log: RuleLog;
-  questions: Questions;
+  requests: GatewayRequests;
   jobs: () => Jobs;
 }
 
 export function createRuleFunctions(options: RuleFunctionsOptions): Record<string, HostFunction> {
-  const { clock, site, limits, log, questions, jobs } = options;
+  const { clock, site, limits, log, requests, jobs } = options;
 
   async function ask(method: LuaValue, parameters: LuaValue): Promise<HostResult> {
     const given = parameters instanceof LuaJson ? (parseExactJson(parameters.text) as object) : {};
     const question = completed(textOf(method) as RuleMethod, given as Record<string, unknown>, limits);
-    const answer = await questions.ask(question);
+    const answer = await requests.send(question);
     return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
   }
 
   async function watch([deviceId, kind, name]: LuaValue[]): Promise<HostResult> {
     let isWatched = false;
     const id = jobs().open(() => {
-      if (isWatched) void questions.ask({ method: 'unwatch', parameters: { watchId } });
+      if (isWatched) void requests.send({ method: 'unwatch', parameters: { watchId } });
     });
     const watchId = Number(id);
     const place = { deviceId: textOf(deviceId) ?? '', watchId };
@@ -52,7 +52,7 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
       textOf(kind) === 'connectivity'
         ? ({ ...place, kind: 'connectivity' } as const)
         : ({ ...place, kind: 'telemetry', name: textOf(name) ?? '' } as const);
-    const answer = await questions.ask({ method: 'watch', parameters });
+    const answer = await requests.send({ method: 'watch', parameters });
     isWatched = answer.ok;
     if (answer.ok) return [id];
     jobs().remove(id);

@@ -1,4 +1,4 @@
-/** `enapter`, devices, `storage`, `time` and the constants of rules (lua-rule-api.md 3 and 4), in Lua. */
+/** `enapter`, devices, `storage`, `time` and the constants of rules (docs/interface/lua-rules.md), in Lua. */
 import type { Library } from '../../../lua/index.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Tells when a script has nothing left to do but wait for time to pass. */
 
-export interface Stillness {
+export interface IdleDetector {
   /** Something that the script, or its machine, waits for in real time. */
   during<Result>(work: Promise<Result>): Promise<Result>;
   /** Resolves when nothing of it is open, and what followed from it has run. */
@@ -8,7 +8,7 @@ export interface Stillness {
 }
 
 /** `nextTurn` lets everything that is ready run. */
-export function createStillness(nextTurn: () => Promise<void>): Stillness {
+export function createIdleDetector(nextTurn: () => Promise<void>): IdleDetector {
   const state = { open: 0, wake: (): void => undefined };
   return {
     during: async (work) => {

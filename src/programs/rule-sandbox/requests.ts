@@ -1,26 +1,26 @@
-/** Questions of one run to the gateway: bounded in rate and number, forgotten when the run ends. */
+/** Requests of one run to the gateway: bounded in rate and number, forgotten when the run ends. */
 import type { Limits } from '../../lib/limits.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { ScriptClock } from '../../lua/index.ts';
 import type { RuleAnswer, RuleMethod, RuleQuestion } from '../../protocol/rule-sandbox.ts';
 
-export interface Questions {
+export interface GatewayRequests {
   /** Resolves with the answer, never when the run ends before. */
-  ask(question: RuleQuestion): Promise<RuleAnswer>;
+  send(question: RuleQuestion): Promise<RuleAnswer>;
   stop(): void;
 }
 
 const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove'];
 const RETRY_MS = 20;
 
-export function createQuestions(options: {
+export function createGatewayRequests(options: {
   clock: ScriptClock;
   limits: Pick<
     Limits['rules'],
     'requestsPerSecond' | 'requestBurst' | 'writesPerSecond' | 'writeBurst' | 'commandsAtOnce'
   >;
   send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
-}): Questions {
+}): GatewayRequests {
   const { clock, limits, send } = options;
   const nowMs = clock.monotonicMs();
   const all = new TokenBucket(limits.requestsPerSecond, limits.requestBurst, nowMs);
@@ -42,7 +42,7 @@ export function createQuestions(options: {
   }
 
   return {
-    ask: async (question) => {
+    send: async (question) => {
       const isCommand = question.method === 'execute';
       if (isCommand && commands >= limits.commandsAtOnce)
         return { ok: false, error: `too many commands at once, at most ${limits.commandsAtOnce}` };
