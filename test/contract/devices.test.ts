@@ -338,7 +338,7 @@ describe('a change of a device (9.2, 15)', () => {
     ['{}', {}],
     ['nulls', { name: null, slug: null }],
     ['empty texts', { name: '', slug: '' }],
-    ['unknown fields', { colour: 'red', type: 'LUA' }],
+    ['unknown fields beside what it has', { colour: 'red', type: 'LUA', name: 'Battery' }],
     ['what it has', { name: 'Battery', slug: 'battery' }],
   ];
   for (const [title, body] of unchanged)
