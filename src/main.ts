@@ -139,6 +139,8 @@ async function startOrEnd(start: () => Promise<Started>, log: Log): Promise<Star
   }
 }
 
+// A log that goes to a full disk, or to a reader that left, must not stop control.
+process.stdout.on('error', () => undefined);
 // Databases, keys and codes are for the user of the gateway alone.
 process.umask(0o077);
 await run();
