@@ -2,11 +2,13 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { ControlChannel } from './control-channel.ts';
 import {
+  characterMs,
   faultNumber,
   faultText,
   type FieldBus,
   SerialFault,
   type SerialPort,
+  type SerialSettings,
   type SerialTurn,
 } from './field/index.ts';
 import type { CallFault, CallResult, SerialOperation, ThreadCall } from './thread-messages.ts';
@@ -24,8 +26,17 @@ interface Holding {
   release: () => void;
 }
 
-/** Silence that ends a raw message without a length: longer than an adapter keeps bytes back. */
-const SILENCE_MS = 30;
+/** An adapter hands over what it collected at most so late, and a device thinks between two parts of its answer. */
+const PAUSE_MS = 50;
+/** Characters that a device may be late with. */
+const PAUSE_CHARACTERS = 16;
+/** What arrived while this process was busy is read after its timers: one more look finds it. */
+const LOOK_AGAIN_MS = 1;
+
+/** Silence after which an answer of unknown length is over, at the speed of the line. */
+function silenceMs({ settings }: SerialTurn): number {
+  return PAUSE_MS + PAUSE_CHARACTERS * characterMs(settings);
+}
 
 export function createCalls(options: {
   bus: FieldBus;
@@ -36,6 +47,9 @@ export function createCalls(options: {
   /** By run and port. */
   const holdings = new Map<string, Holding>();
   const waitingRuns = new Set<number>();
+
+  /** Ports whose line a script set up: it ends as it was with that script. */
+  const lent = new Map<string, { run: number; before: SerialSettings }>();
 
   async function modbus(call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
     const client = bus.modbus(call.uri);
@@ -53,6 +67,7 @@ export function createCalls(options: {
     try {
       switch (operation.do) {
         case 'configure':
+          lent.set(name, { run, before: lent.get(name)?.before ?? port.settings });
           port.configure(operation.settings);
           return { kind: 'done' };
         case 'acquire':
@@ -108,6 +123,11 @@ export function createCalls(options: {
       }
     },
     release: (run) => {
+      for (const [name, loan] of lent) {
+        if (loan.run !== run) continue;
+        lent.delete(name);
+        bus.serialPort(name)?.configure(loan.before);
+      }
       waitingRuns.delete(run);
       for (const [key, holding] of holdings) if (key.startsWith(`${run} `)) holding.release();
     },
@@ -133,8 +153,8 @@ async function operate(
     case 'receive': {
       const pieces: Buffer[] = [];
       let waitMs = within(operation.timeoutMs, limits);
-      for (let sizeBytes = 0; sizeBytes < limits.serialBufferBytes; waitMs = SILENCE_MS) {
-        const piece = await turn.next(waitMs);
+      for (let sizeBytes = 0; sizeBytes < limits.serialBufferBytes; waitMs = silenceMs(turn)) {
+        const piece = (await turn.next(waitMs)) ?? (await turn.next(LOOK_AGAIN_MS));
         if (piece === undefined) break;
         pieces.push(piece);
         sizeBytes += piece.length;

@@ -101,6 +101,35 @@ describe('a call of a script', () => {
     assert.equal(textOf(await serial(1, { do: 'receive', timeoutMs: 1_000 })), 'abcd');
   });
 
+  test('receives an answer whole that comes in pieces, as slowly as its line', async () => {
+    for (const [baudRate, pauseMs] of [
+      [9_600, 60],
+      [1_200, 150],
+    ] as const) {
+      const { serial, device, clock } = setUp();
+      await serial(1, { do: 'configure', settings: { ...SETTINGS, baudRate } });
+      device.onWrite = () => {
+        for (const [index, piece] of ['ab', 'cd', 'ef'].entries())
+          clock.setTimer(10 + index * pauseMs, () => device.say(Buffer.from(piece)));
+      };
+      await serial(1, write('?'));
+      assert.equal(textOf(await serial(1, { do: 'receive', timeoutMs: 1_000 })), 'abcdef', `${baudRate}`);
+    }
+  });
+
+  test('has the line as it was when the script that set it up is over', async () => {
+    const { serial, device, calls } = setUp();
+    const speeds = (): number[] => device.openings.map(({ baudRate }) => baudRate);
+    await serial(1, { do: 'configure', settings: { ...SETTINGS, baudRate: 1_200 } });
+    await serial(1, { do: 'configure', settings: { ...SETTINGS, baudRate: 2_400 } });
+    await serial(1, write('?'));
+    calls.release(2);
+    await serial(3, write('?'));
+    calls.release(1);
+    await serial(3, write('?'));
+    assert.deepEqual(speeds(), [2_400, SETTINGS.baudRate]);
+  });
+
   test('has a port to itself until it lets go of it', async () => {
     const { serial, device, calls, clock } = setUp();
     assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');

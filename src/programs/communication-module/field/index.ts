@@ -2,4 +2,10 @@ export { createFieldBus, type FieldBus, type FieldBusOptions, type PortMapping }
 export type { ModbusClient } from './modbus-client.ts';
 export { faultNumber, faultText, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 export type { ModbusRequest, ReadKind, WriteKind } from './modbus-pdu.ts';
-export { SerialFault, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
+export {
+  characterMs,
+  SerialFault,
+  type SerialPort,
+  type SerialSettings,
+  type SerialTurn,
+} from './serial-port.ts';

@@ -11,7 +11,13 @@ import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isRead, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
-import { SerialFault, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
+import {
+  characterMs,
+  SerialFault,
+  type SerialPort,
+  type SerialSettings,
+  type SerialTurn,
+} from './serial-port.ts';
 
 /** Writes to it are for every unit, and nobody answers. */
 const BROADCAST_UNIT = 0;
@@ -97,12 +103,6 @@ export function createModbusRtu(options: {
 /** Some devices of one line answer a read at address 0. */
 function isBroadcast(unitId: number, request: ModbusRequest): boolean {
   return unitId === BROADCAST_UNIT && !isRead(request);
-}
-
-/** Start bit, data, parity, stop. */
-function characterMs(settings: SerialSettings): number {
-  const bits = 1 + settings.dataBits + (settings.parity === 'N' ? 0 : 1) + settings.stopBits;
-  return (bits * 1_000) / settings.baudRate;
 }
 
 function gapMs(settings: SerialSettings): number {

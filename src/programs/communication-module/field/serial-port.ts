@@ -16,6 +16,12 @@ export interface SerialSettings {
   stopBits: 1 | 2;
 }
 
+/** Start bit, data, parity, stop. */
+export function characterMs(settings: SerialSettings): number {
+  const bits = 1 + settings.dataBits + (settings.parity === 'N' ? 0 : 1) + settings.stopBits;
+  return (bits * 1_000) / settings.baudRate;
+}
+
 /** An open line. */
 export interface SerialLine {
   /** Resolves when the system has taken the bytes. @throws Error when the line is gone */
