@@ -6,16 +6,11 @@ import type { Appliance } from './capabilities/appliance/index.ts';
 import { announce, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
-import {
-  type GatewayOptions,
-  openGround,
-  setDamagedHistoryAside,
-  type StartedHook,
-} from './gateway/ground.ts';
+import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 import { LIMITS } from './lib/limits.ts';
-import { type FolderLock, type GroupCommit, isDamage, lockFolder } from './platform/sqlite/index.ts';
+import { type FolderLock, lockFolder } from './platform/sqlite/index.ts';
 
 export type { GatewayOptions } from './gateway/ground.ts';
 
@@ -36,10 +31,7 @@ export interface Gateway {
   start(): Promise<Started>;
   /** Ends every started part, the last one first. */
   stop(): Promise<void>;
-  /**
-   * True while everything serves. False with a history.db that is damaged, too: the service manager's restart
-   * begins a new one.
-   */
+  /** True while everything serves; the history may be degraded. */
   isHealthy(): boolean;
   /** Answers one request without a socket. */
   fetch(request: Request): Promise<Response>;
@@ -57,7 +49,6 @@ export function createGateway(options: GatewayOptions): Gateway {
   const running: { name: string; stop: () => Promise<void> | void }[] = [];
   let appliance: Appliance | undefined;
   let servers: Servers | undefined;
-  let historyCommits: GroupCommit | undefined;
   let lock: FolderLock | undefined;
 
   const started: StartedHook = (name, stop): void => void running.push({ name, stop });
@@ -71,7 +62,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function startAll(): Promise<Started> {
     const data = await timed('databases', () => openGround(options, started));
-    ({ historyCommits } = data);
     const mdns = createAnnouncement(options);
     const tls = await timed('certificates', () => openCertificates(options, mdns, started));
     const ground = { ...data, mdns, tls };
@@ -124,15 +114,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  async function startTwiceAtMost(): Promise<Started> {
-    try {
-      return await startOrStop();
-    } catch (error) {
-      if (!setDamagedHistoryAside(options, error)) throw error;
-      return startOrStop();
-    }
-  }
-
   function releaseFolder(): void {
     lock?.release();
     lock = undefined;
@@ -143,7 +124,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { dataDir } = options.config;
       lock = await lockFolder({ dataDir, clock, log, waitMs: LIMITS.start.lockWaitMs });
       try {
-        const result = await startTwiceAtMost();
+        const result = await startOrStop();
         lock.tell(`HTTP on port ${result.httpPort}`);
         return result;
       } catch (error) {
@@ -155,7 +136,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       await stopAll();
       releaseFolder();
     },
-    isHealthy: () => (appliance?.isServing() ?? false) && !isDamage(historyCommits?.failure),
+    isHealthy: () => appliance?.isServing() ?? false,
     fetch: async (request) => {
       if (!servers) throw new Error('the gateway has not been started');
       return servers.http.fetch(request);

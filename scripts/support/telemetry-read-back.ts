@@ -28,7 +28,9 @@ export async function secondsStored(folder: string): Promise<Map<number, Set<num
     metrics: createMetrics(),
     limits: LIMITS.telemetry,
   });
-  const { series } = await history.start({ onSealed: () => undefined });
+  const content = await history.start({ onSealed: () => undefined, onReady: () => undefined });
+  if (!content) throw new Error(`the history cannot be read: ${history.failure ?? 'for no reason'}`);
+  const { series } = content;
   const seconds = new Map<number, Set<number>>();
   for (const { series: one } of series) {
     if (one.attribute !== 'uptime') continue;

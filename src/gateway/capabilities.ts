@@ -1,5 +1,4 @@
 /** The capabilities, built in the order in which they stand on each other. */
-import { join } from 'node:path';
 import { createAppliance, createBackups } from '../capabilities/appliance/index.ts';
 import { Audit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
@@ -16,7 +15,12 @@ import { createModules } from '../capabilities/modules/index.ts';
 import { createProvisioning } from '../capabilities/provisioning/index.ts';
 import { createRules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
-import { createTelemetry, createThreadedHistory, retentionPolicy } from '../capabilities/telemetry/index.ts';
+import {
+  createTelemetry,
+  createThreadedHistory,
+  historyOwner,
+  retentionPolicy,
+} from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
@@ -40,6 +44,7 @@ export type Capabilities = Awaited<ReturnType<typeof buildCapabilities>>;
 /** Builds and starts them all; they serve once the servers are there. */
 export async function buildCapabilities(ground: Ground, listening: Listening, started: StartedHook) {
   const records = buildRecords(ground, listening, started);
+  ground.history.open(historyOwner(records.site.get().id));
   const flows = buildFlows(ground, records, started);
   await flows.telemetry.start();
   await flows.commands.start();
@@ -118,7 +123,7 @@ type Flows = ReturnType<typeof buildFlows>;
 
 /** Commands, logs, telemetry: what flows between devices and people. */
 function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Records, started: StartedHook) {
-  const { options, metrics, state, history, stateCommits, historyCommits } = ground;
+  const { options, metrics, state, history, journalFolder, stateCommits, historyCommits } = ground;
   const { config, clock, log } = options;
   const base = { clock, log, metrics, devices, connectivity };
   const commands = auditedCommands(
@@ -133,7 +138,6 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
   started('commands', () => commands.stop());
   const deviceLogs = createDeviceLogs({ ...base, history, commits: historyCommits });
   started('device logs', () => deviceLogs.stop());
-  const journalFolder = join(config.dataDir, 'telemetry-journal');
   const telemetry = createTelemetry({
     ...base,
     history: createThreadedHistory({
@@ -141,6 +145,7 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
       log,
       metrics,
       entry: programEntry('capabilities/telemetry/engine-thread'),
+      file: history,
       databasePath: history.path,
       migrationsDir: packagePath('migrations', 'history'),
       journalFolder,
@@ -176,7 +181,9 @@ function buildAppliance(
     host,
     version,
     status: () => ({
-      historyDegraded: telemetry.status()?.degraded ?? historyCommits.failure?.message,
+      historyDegraded: telemetry.failure() ?? (history.failure ?? historyCommits.failure)?.message,
+      historySetAside: history.setAsideNames(),
+      journalSetAside: telemetry.damagedSegments(),
       historySizeBytes: history.sizeBytes() + (telemetry.status()?.journalBytes ?? 0),
       historyDaysLeft: telemetry.status()?.forecastDays,
       historyDamagedParts: telemetry.status()?.damaged ?? 0,

@@ -14,15 +14,11 @@ import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
 import {
   createGroupCommit,
-  damageOf,
   type Database,
+  DegradableDatabase,
   type GroupCommit,
-  isDamage,
-  markDamaged,
-  openOrSetAside,
   openState,
   releaseStartReserve,
-  setAside,
   StateUpkeep,
   type SyncFile,
 } from '../platform/sqlite/index.ts';
@@ -51,32 +47,15 @@ export interface Ground {
   space: DiskSpace;
   state: Database;
   stateUpkeep: StateUpkeep;
-  history: Database;
+  history: DegradableDatabase;
+  /** Journal of telemetry, which belongs to history.db. */
+  journalFolder: string;
   stateCommits: GroupCommit;
   historyCommits: GroupCommit;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
   /** Undefined: the gateway does not announce itself. */
   mdns: Mdns | undefined;
-}
-
-/**
- * Damage or growth of history never stops control (decision 2): when a start failed because a database is
- * damaged, and it is history.db, that is renamed and true returned, so that the next start begins a new one.
- * All databases must be closed.
- */
-export function setDamagedHistoryAside({ config, clock, log }: GatewayOptions, failure: unknown): boolean {
-  if (!isDamage(failure)) return false;
-  if (damageOf(join(config.dataDir, 'state.db')) !== undefined) return false;
-  const path = join(config.dataDir, 'history.db');
-  const damage = damageOf(path);
-  if (damage === undefined) return false;
-  log.error('damaged database set aside, a new one was begun', {
-    aside: setAside(path, clock),
-    damage,
-    error: failure,
-  });
-  return true;
 }
 
 export function openGround(options: GatewayOptions, started: StartedHook): Omit<Ground, 'tls' | 'mdns'> {
@@ -97,23 +76,19 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
   });
   started('proven time', () => provenTime.stop());
   const { state, stateUpkeep } = openStateDatabase(options, { space, metrics, started });
-  const history = openOrSetAside({
+  const journalFolder = join(dataDir, 'telemetry-journal');
+  // Opened once it is known whose it is. A copy of it before a migration could fill the disk.
+  const history = new DegradableDatabase({
     path: join(dataDir, 'history.db'),
     migrationsDir: packagePath('migrations', 'history'),
-    backupDir: join(dataDir, 'backups'),
+    salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
+    companions: [journalFolder],
     clock,
     log,
   });
   started('history database', () => history.close());
-  const commits = (target: Database, name: string, onDamage?: () => void): GroupCommit => {
-    const group = createGroupCommit({
-      database: target,
-      name,
-      clock,
-      log,
-      metrics,
-      ...(onDamage && { onDamage }),
-    });
+  const commits = (target: Database | DegradableDatabase, name: string): GroupCommit => {
+    const group = createGroupCommit({ database: target, name, clock, log, metrics });
     started(`${name} commits`, () => group.stop());
     return group;
   };
@@ -127,9 +102,9 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     state,
     stateUpkeep,
     stateCommits: commits(state, 'state'),
-    // What waits is never acknowledged; the next start begins a new history.db.
-    historyCommits: commits(history, 'history', () => markDamaged(history.path)),
+    historyCommits: commits(history, 'history'),
     history,
+    journalFolder,
   };
 }
 

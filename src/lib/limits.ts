@@ -81,6 +81,8 @@ export const LIMITS = {
     sealIntervalMs: 2 * 3_600_000,
     /** G: messages without a time of their own that wait for a clock that was never set. */
     messagesBeforeClock: 10_000,
+    /** G: messages that wait unacknowledged while the history cannot be opened; further ones are refused. */
+    messagesBeforeHistory: 1_000,
   },
   deviceLogs: {
     /** C mqtt-device-protocol 6 and 12. */

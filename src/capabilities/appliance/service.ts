@@ -16,6 +16,10 @@ export interface PartsStatus {
   historyDaysLeft: number | undefined;
   /** Blocks and records of telemetry that could not be read since the start. */
   historyDamagedParts: number;
+  /** Files that were set aside for a person to look at: damaged ones, and histories of other sites. */
+  historySetAside: { damaged: readonly string[]; foreign: readonly string[] };
+  /** Segments of the telemetry journal that were set aside. */
+  journalSetAside: readonly string[];
   stateSizeBytes: number;
   /** Nothing more can be stored but state, in room that was taken before. */
   isDiskFull: boolean;
@@ -79,7 +83,8 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       ...(status.isDiskFull ? ['disk_full'] : []),
       ...(status.isStateRecovered ? ['state_recovered'] : []),
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
-      ...(status.historyDamagedParts > 0 ? ['history_damaged'] : []),
+      ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
+      ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
@@ -114,6 +119,7 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       telemetry_values_per_second: rounded(rate),
       cpu_temperature: load.cpuTemperatureCelsius ?? null,
       alerts,
+      ...(alerts.length > 0 && { alert_details: detailsOf(status) }),
     });
   }
 
@@ -148,6 +154,22 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       timer = undefined;
     },
     isServing: () => timer !== undefined,
+  };
+}
+
+const damagedFilesOf = ({ historySetAside, journalSetAside }: PartsStatus): string[] => [
+  ...historySetAside.damaged,
+  ...journalSetAside.map((name) => `telemetry-journal/${name}`),
+];
+
+/** What a person needs to know about the alerts that are raised, by their names. */
+function detailsOf(status: PartsStatus): Record<string, string> {
+  const damaged = damagedFilesOf(status);
+  const { foreign } = status.historySetAside;
+  return {
+    ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
+    ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
+    ...(foreign.length > 0 && { history_of_other_site: `Set aside: ${foreign.join(', ')}.` }),
   };
 }
 

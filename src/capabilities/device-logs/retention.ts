@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { RetentionLoop } from '../../platform/retention/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
+import type { SqlDatabase } from '../../platform/sqlite/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { LogEntry } from './model.ts';
 import type { DeviceLogStore, LogDevice } from './store.ts';
@@ -25,7 +25,7 @@ export interface LogRetention {
 }
 
 export function createLogRetention(options: {
-  history: Database;
+  history: SqlDatabase;
   store: DeviceLogStore;
   devices: Devices;
   clock: Clock;

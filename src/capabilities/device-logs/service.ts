@@ -8,7 +8,7 @@ import { cutToBytes } from '../../lib/text.ts';
 import { type Clock, correctStamp, createStampCorrector } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { SqlDatabase, GroupCommit } from '../../platform/sqlite/index.ts';
 import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { LogEntry, LogFilter } from './model.ts';
@@ -41,7 +41,7 @@ export interface DeviceLogs {
 
 export interface DeviceLogsOptions {
   /** history.db */
-  history: Database;
+  history: SqlDatabase;
   /** Group commit of history.db. */
   commits: GroupCommit;
   clock: Clock;

@@ -1,6 +1,6 @@
 /** Rows of `device_log` and `log_device` in history.db. */
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
+import type { SqlDatabase } from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, type LogSeverity } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
 
@@ -20,7 +20,7 @@ export interface LogDevice {
 
 export type DeviceLogStore = ReturnType<typeof createDeviceLogStore>;
 
-export function createDeviceLogStore(database: Database) {
+export function createDeviceLogStore(database: SqlDatabase) {
   return { ...createReader(database), ...createWriter(database), ...createCleaner(database) };
 }
 
@@ -32,7 +32,7 @@ function maskOf(severities: readonly LogSeverity[] | undefined): number {
   );
 }
 
-function createReader(database: Database) {
+function createReader(database: SqlDatabase) {
   const inWindow = `device_number = (SELECT number FROM log_device WHERE device_id = :deviceId)
     AND received_at_ms >= :fromMs AND received_at_ms < :beforeMs AND (:severities >> severity) & 1`;
   const half = (persist: 0 | 1): string =>
@@ -78,7 +78,7 @@ function createReader(database: Database) {
   };
 }
 
-function createWriter(database: Database) {
+function createWriter(database: SqlDatabase) {
   const addDevice = database.prepare(
     'INSERT INTO log_device (device_id) VALUES (?) ON CONFLICT (device_id) DO NOTHING',
   );
@@ -114,7 +114,7 @@ function createWriter(database: Database) {
 }
 
 /** Each statement touches at most `most` rows. */
-function createCleaner(database: Database) {
+function createCleaner(database: SqlDatabase) {
   const devices = database.prepare<[], LogDevice>(
     'SELECT number, device_id AS deviceId FROM log_device ORDER BY number',
   );

@@ -1,5 +1,5 @@
 /** Table `rule_log` of history.db. */
-import type { Database } from '../../platform/sqlite/index.ts';
+import type { SqlDatabase } from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, type LogSeverity } from '../../protocol/device-log.ts';
 import type { RuleLogEntry } from './model.ts';
 
@@ -12,7 +12,7 @@ interface Row {
 
 export type RuleLogStore = ReturnType<typeof createRuleLogStore>;
 
-export function createRuleLogStore(database: Database) {
+export function createRuleLogStore(database: SqlDatabase) {
   const insert = database.prepare<[string, number, number, string]>(
     'INSERT INTO rule_log (rule_id, received_at_ms, severity, message) VALUES (?, ?, ?, ?)',
   );

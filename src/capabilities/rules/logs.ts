@@ -6,7 +6,7 @@ import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { SqlDatabase, GroupCommit } from '../../platform/sqlite/index.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 import { createRuleLogStore } from './log-store.ts';
 import type { RuleEvents, RuleLogEntry } from './model.ts';
@@ -36,7 +36,7 @@ const TRIM_EVERY = 100;
 const SUMMARY_AFTER_MS = 1_000;
 
 export function createRuleLogs(options: {
-  history: Database;
+  history: SqlDatabase;
   commits: GroupCommit;
   clock: Clock;
   log: Log;
@@ -147,7 +147,11 @@ export function createRuleLogs(options: {
     },
     forget,
     keepOnly: (ruleIds) => {
-      for (const ruleId of store.ruleIds()) if (!ruleIds.has(ruleId)) forget(ruleId);
+      try {
+        for (const ruleId of store.ruleIds()) if (!ruleIds.has(ruleId)) forget(ruleId);
+      } catch (error) {
+        log.warn('logs of rules that are gone stay until the next start', { error });
+      }
     },
     stop: async () => {
       for (const [ruleId, flow] of flows)

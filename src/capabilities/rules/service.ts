@@ -10,7 +10,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { Database, GroupCommit, SqlDatabase } from '../../platform/sqlite/index.ts';
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import { createSyntaxChecker } from '../../lua/index.ts';
 import { createRuleLogs, type RuleLogs } from './logs.ts';
@@ -71,7 +71,7 @@ export interface Rules {
 export interface RulesOptions {
   /** state.db */
   database: Database;
-  history: Database;
+  history: SqlDatabase;
   /** Group commit of history.db. */
   historyCommits: GroupCommit;
   clock: Clock;

@@ -22,6 +22,8 @@ export interface BlockStore {
   addPart(id: number, data: Buffer): void;
   part(id: number): Buffer | undefined;
   removePart(id: number): void;
+  /** 0 when there is none. */
+  lastPartId(): number;
   /** Parts of a sealing that never ended. */
   removePartsFrom(id: number): number;
   generations(): { id: number; directory: Buffer }[];
@@ -38,6 +40,8 @@ export interface BlockStore {
   lastDay(seriesId: number, resolution: Resolution, toDay: number): number | undefined;
   /** Removes up to `limit` blocks of a series; returns how many. */
   removeSomeBlocks(seriesId: number, limit: number): number;
+  /** Highest series id that has blocks; 0 when there is none. */
+  lastSeriesWithBlocks(): number;
   /** Least series id above `seriesId` that has blocks. */
   nextSeriesWithBlocks(seriesId: number): number | undefined;
 
@@ -102,6 +106,7 @@ function partStatements(database: Database) {
   const get = database.prepare<[number], { data: Buffer }>('SELECT data FROM telemetry_part WHERE id = ?');
   const remove = database.prepare<[number]>('DELETE FROM telemetry_part WHERE id = ?');
   const removeFrom = database.prepare<[number]>('DELETE FROM telemetry_part WHERE id >= ?');
+  const lastPart = database.prepare<[], { id: number | null }>('SELECT MAX(id) AS id FROM telemetry_part');
   const generations = database.prepare<[], { id: number; directory: Buffer }>(
     'SELECT id, directory FROM telemetry_generation ORDER BY id',
   );
@@ -112,6 +117,7 @@ function partStatements(database: Database) {
   return {
     addPart: (id: number, data: Buffer) => void add.run(id, data),
     part: (id: number) => get.get(id)?.data,
+    lastPartId: () => lastPart.get()?.id ?? 0,
     removePart: (id: number) => void remove.run(id),
     removePartsFrom: (id: number) => removeFrom.run(id).changes,
     generations: () => generations.all(),
@@ -140,6 +146,9 @@ function blockStatements(database: Database) {
   const some = database.prepare<[number, number], { resolution_s: number; day: number }>(
     'SELECT resolution_s, day FROM telemetry_block WHERE series_id = ? LIMIT ?',
   );
+  const highest = database.prepare<[], { id: number | null }>(
+    'SELECT MAX(series_id) AS id FROM telemetry_block',
+  );
   const next = database.prepare<[number], { series_id: number }>(
     'SELECT series_id FROM telemetry_block WHERE series_id > ? ORDER BY series_id LIMIT 1',
   );
@@ -159,6 +168,7 @@ function blockStatements(database: Database) {
       for (const { resolution_s, day } of found) remove.run(seriesId, resolution_s, day);
       return found.length;
     },
+    lastSeriesWithBlocks: () => highest.get()?.id ?? 0,
     nextSeriesWithBlocks: (seriesId: number) => next.get(seriesId)?.series_id,
   };
 }

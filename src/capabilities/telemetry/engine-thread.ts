@@ -4,15 +4,16 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../platform/clock/index.ts';
-import { readJournal } from '../../platform/journal/index.ts';
+import { readCompanion, readJournal } from '../../platform/journal/index.ts';
 import type { Log, LogFields, LogLevel } from '../../platform/log/index.ts';
-import { openDatabase } from '../../platform/sqlite/index.ts';
+import { isDamage, openDatabase } from '../../platform/sqlite/index.ts';
 import { connectThread } from '../../platform/threads/index.ts';
 import { createBlockStore } from './block-store.ts';
 import { csvRows } from './csv.ts';
 import { createEngine } from './engine.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
 import { sampleLines } from './sample-lines.ts';
+import { readSeriesCopy } from './series-copy.ts';
 
 const HOUSE_INTERVAL_MS = 1_000;
 const STATUS_INTERVAL_MS = 10_000;
@@ -29,6 +30,7 @@ store.limitSize(data.policy.sizeMaxBytes);
 let provenMs: number | undefined;
 const engine = createEngine({
   store,
+  seriesCopy: readSeriesCopy(readCompanion(data.journalFolder)),
   readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage),
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
@@ -49,9 +51,16 @@ function keepHouse(): void {
   isHouseWaiting = true;
   house = house.then(async () => {
     isHouseWaiting = false;
-    await engine.keepHouse();
+    await engine.keepHouse().catch(endWith);
     acknowledge();
     tellNews();
+  });
+}
+
+/** Damage of the file is mended by who owns it, once this thread has ended. */
+function endWith(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
   });
 }
 
@@ -96,6 +105,7 @@ async function answer(message: Extract<ToEngine, { kind: 'query' }>): Promise<vo
     post({ kind: 'done', id: message.id });
   } catch (error) {
     log.error('query failed', { error });
+    if (isDamage(error)) endWith(error);
     post({ kind: 'done', id: message.id, error: String(error) });
   } finally {
     queries.delete(message.id);

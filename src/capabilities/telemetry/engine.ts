@@ -8,6 +8,7 @@
 import type { Clock } from '../../platform/clock/index.ts';
 import type { JournalDamage, JournalRecord } from '../../platform/journal/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import { isDamage } from '../../platform/sqlite/index.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type BatchSink, createBatchReader } from './batch.ts';
 import { createBlockSource, type BlockSource } from './block-source.ts';
@@ -27,6 +28,8 @@ export interface EngineOptions {
   store: BlockStore;
   /** Records of the journal above a sequence, oldest first. */
   readJournal: (afterSequence: number, onDamage: (damage: JournalDamage) => void) => Iterable<JournalRecord>;
+  /** Series as they were told last, for a store that lost its own list. */
+  seriesCopy?: readonly Series[];
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are stored. */
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
   policy: RetentionPolicy;
@@ -72,7 +75,7 @@ export interface Engine {
   readonly isSealDue: boolean;
   /** True when it should get no further records for now. */
   readonly isOverloaded: boolean;
-  /** Whatever is due: sealing, compaction, retention, room. Never throws for a full disk: it is reported. */
+  /** Whatever is due: sealing, compaction, retention, room. A full disk is reported. @throws when the file is damaged */
   keepHouse(): Promise<void>;
   /** Seals everything that is open. @throws when the disk refuses */
   seal(): Promise<void>;
@@ -133,9 +136,18 @@ export function createEngine(options: EngineOptions): Engine {
 
   function load(): EngineContent {
     const sealed = store.number('journal_sequence');
+    // Without its number, after damage, every part is one that ended.
+    if (store.number('next_part_id') === 0)
+      store.transaction(false, () => store.setNumber('next_part_id', store.lastPartId() + 1));
     store.transaction(false, () => void store.removePartsFrom(store.number('next_part_id')));
-    for (const series of store.allSeries()) state.definitions.set(series.id, series);
-    nextSeriesId = Math.max(1, store.number('next_series_id'));
+    for (const series of [...(options.seriesCopy ?? []), ...store.allSeries()])
+      state.definitions.set(series.id, series);
+    nextSeriesId = Math.max(
+      1,
+      store.number('next_series_id'),
+      store.lastSeriesWithBlocks() + 1,
+      ...[...state.definitions.keys()].map((id) => id + 1),
+    );
     loadDirectories();
     loadLatest();
     const neededFrom = Math.max(1, store.number('journal_from'));
@@ -219,6 +231,7 @@ export function createEngine(options: EngineOptions): Engine {
       failure = await keepHouseOnce().then(() => undefined, asError);
     }
     housework.ends();
+    if (isDamage(failure)) throw failure;
     if (failure)
       log.warnLimited('telemetry-store', 60_000, 'telemetry store cannot write, will be tried again', {
         error: failure,

@@ -5,11 +5,18 @@ import type { QueryPlan, SamplesPlan } from './query-plan.ts';
 export interface HistoryEvents {
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are known. */
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
+  /** It can be used although it could not at the start, or again. */
+  onReady: (content: EngineContent) => void;
 }
 
 export interface History {
-  /** Opens the store and takes in the journal. */
-  start(events: HistoryEvents): Promise<EngineContent>;
+  /**
+   * Opens the store and takes in the journal. Undefined when it cannot be opened now: then it is tried again until
+   * `onReady` is called.
+   */
+  start(events: HistoryEvents): Promise<EngineContent | undefined>;
+  /** Why nothing can be read or written now; undefined when all is well. */
+  readonly failure: string | undefined;
   /** A journal record that is on disk now. A promise asks to wait before the next one. */
   apply(sequence: number, record: Uint8Array): Promise<void> | void;
   /**

@@ -38,8 +38,11 @@ export interface IncomingMessage {
 export interface Ingest {
   /** Values taken in since the start. */
   readonly valueCount: number;
-  /** Takes one message into the batch and the latest values; returns the bytes it added to the batch. */
-  take(message: IncomingMessage): number;
+  /**
+   * Takes one message into the batch and the latest values; returns the bytes it added to the batch. Of a message
+   * that was taken before and could not be stored nobody is told again.
+   */
+  take(message: IncomingMessage, isRepeated?: boolean): number;
   /**
    * Takes one sample of any age, without an event; returns the bytes it added, or undefined when the value
    * does not fit.
@@ -66,13 +69,14 @@ export function createIngest(options: {
   const stored: StoredValue[] = [];
   let valueCount = 0;
 
-  function take(message: IncomingMessage): number {
+  function take(message: IncomingMessage, isRepeated = false): number {
     const { device, body, receivedAtMs } = message;
     const plan = options.plans.of(device);
     const arrival = timeOf(message);
     if (arrival === undefined) return 0;
     const { timestampS } = arrival;
-    const values = events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
+    const values =
+      !isRepeated && events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
     codings.length = 0;
     stored.length = 0;
     let seen = 0;

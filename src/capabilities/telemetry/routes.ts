@@ -23,7 +23,7 @@ import {
   TimeSeriesQuery,
   valueToWire,
 } from './schema.ts';
-import type { Telemetry, TimeSeriesAnswer } from './service.ts';
+import type { Telemetry, TimeSeriesAnswer } from './telemetry.ts';
 
 export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[] {
   return [

@@ -26,6 +26,11 @@ export interface SeriesRegistry {
   deviceIds(): string[];
   states(): Iterable<SeriesState>;
   readonly count: number;
+  /** Rises with every series that comes or goes. */
+  readonly version: number;
+  all(): Iterable<Series>;
+  /** Takes over values that are newer than those known here. */
+  takeLatest(from: SeriesRegistry): void;
 }
 
 export interface KnownSeries {
@@ -42,6 +47,7 @@ export function createSeriesRegistry(options: {
   const byDevice = new Map<string, Map<string, SeriesState>>();
   let nextId = options.nextId;
   let count = 0;
+  let version = 0;
 
   const keyOf = (attribute: string, type: TelemetryType): string => `${type} ${attribute}`;
 
@@ -56,6 +62,7 @@ export function createSeriesRegistry(options: {
     if (!ofDevice) byDevice.set(series.deviceId, (ofDevice = new Map()));
     ofDevice.set(keyOf(series.attribute, series.type), state);
     count++;
+    version++;
     return state;
   }
 
@@ -64,25 +71,41 @@ export function createSeriesRegistry(options: {
   const find = (deviceId: string, attribute: string, type: TelemetryType): SeriesState | undefined =>
     byDevice.get(deviceId)?.get(keyOf(attribute, type));
 
+  function obtain(deviceId: string, attribute: string, type: TelemetryType): SeriesState {
+    const known = find(deviceId, attribute, type);
+    if (known) return known;
+    const series = { id: nextId++, deviceId, attribute, type };
+    options.batch.define(series);
+    return add(series, undefined);
+  }
+
+  function* states(): Iterable<SeriesState> {
+    for (const ofDevice of byDevice.values()) yield* ofDevice.values();
+  }
+
   return {
     find,
-    obtain: (deviceId, attribute, type) => {
-      const known = find(deviceId, attribute, type);
-      if (known) return known;
-      const series = { id: nextId++, deviceId, attribute, type };
-      options.batch.define(series);
-      return add(series, undefined);
+    obtain,
+    states,
+    get version() {
+      return version;
+    },
+    all: () => [...states()].map(({ series }) => series),
+    takeLatest: (from) => {
+      for (const { series, latest } of from.states()) {
+        if (!latest) continue;
+        const state = obtain(series.deviceId, series.attribute, series.type);
+        if (!state.latest || state.latest.timestampS <= latest.timestampS) state.latest = latest;
+      }
     },
     dropDevice: (deviceId) => {
       const dropped = [...(byDevice.get(deviceId)?.values() ?? [])].map((state) => state.series.id);
       byDevice.delete(deviceId);
       count -= dropped.length;
+      if (dropped.length > 0) version++;
       return dropped;
     },
     deviceIds: () => [...byDevice.keys()],
-    states: function* () {
-      for (const ofDevice of byDevice.values()) yield* ofDevice.values();
-    },
     get count() {
       return count;
     },

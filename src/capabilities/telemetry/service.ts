@@ -8,126 +8,34 @@
 import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Role } from '../../platform/http/index.ts';
-import { Journal, type JournalFiles } from '../../platform/journal/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
-import type { Device, Devices } from '../devices/index.ts';
+import type { Timer } from '../../platform/clock/index.ts';
+import { Journal } from '../../platform/journal/index.ts';
+import type { DeviceMessage } from '../connectivity/index.ts';
+import type { Device } from '../devices/index.ts';
 import { measurementTime, TIMESTAMP_KEY } from '../../protocol/telemetry.ts';
 import { type BatchWriter, createBatchWriter } from './batch.ts';
 import { ClockSyncBuffer } from './clock-sync-buffer.ts';
 import type { PlacedValue } from './column-cursor.ts';
-import type { EngineStatus } from './engine.ts';
-import type { History } from './history.ts';
+import type { EngineContent } from './engine.ts';
 import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
-import { createLatestValues, type LatestAnswer, type LatestValues } from './latest.ts';
+import { createLatestValues, type LatestValues } from './latest.ts';
 import { LatestValue } from './latest-value.ts';
 import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
-import { ALL_IN_ONE, type ColumnType, type QueryPlan } from './query-plan.ts';
+import { ALL_IN_ONE, type QueryPlan } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
-import { type ImportReport, restoreCsv } from './restore.ts';
+import { restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
-import type { TimeSeriesQuery } from './schema.ts';
-import { parseSampleLines, type SampleStretch } from './sample-lines.ts';
+import { parseSampleLines } from './sample-lines.ts';
+import { writeSeriesCopy } from './series-copy.ts';
 import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
+import type { Telemetry, TelemetryOptions } from './telemetry.ts';
 import { registerStoreMetrics } from './store-metrics.ts';
 
-export interface TelemetryOptions {
-  history: History;
-  /** Folder of the journal; made if absent. */
-  journalFolder: string;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
-  devices: Devices;
-  connectivity: Pick<Connectivity, 'handle'>;
-  /** The one site, for matchers of queries. */
-  site: () => { id: string; name: string; timezone: string };
-  limits?: Limits;
-  /** Injected by tests. */
-  journalFiles?: JournalFiles;
-}
-
-export interface TimeSeriesAnswer {
-  /** Type of each column after `ts`. */
-  types: readonly ColumnType[];
-  /** The answer as CSV text, header first; ends with the signal's reason when aborted. */
-  text: AsyncGenerator<string>;
-}
-
-export interface Telemetry {
-  readonly events: Emitter<TelemetryEvents>;
-  /** Takes in what the disk holds; messages are handled from then on. */
-  start(): Promise<void>;
-  /** Syncs what is buffered and closes the journal. */
-  stop(): Promise<void>;
-  /**
-   * One message of a device; resolves once its samples are on disk. Rejects with `unavailable` when they
-   * cannot be stored.
-   */
-  handle(message: IncomingMessage): Promise<void> | void;
-  /** Somebody waits for what was handed over last: it is stored soon. */
-  expedite(): void;
-  /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
-  appendOwn(device: Device, values: Record<string, unknown>): void;
-  /** The newest value and its age, infinite when nobody can tell; undefined when there is none. */
-  latest(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined;
-  latestOfDevice(
-    device: Device,
-    attributes: readonly string[] | undefined,
-    relevanceMs: number,
-    role: Role,
-  ): Map<string, LatestAnswer>;
-  latestOfDevices(
-    wanted: ReadonlyMap<string, readonly string[]>,
-    relevanceMs: number,
-    role: Role,
-  ): Map<string, Map<string, LatestAnswer>>;
-  /** @throws GatewayError as http-contract.md section 10.2 */
-  queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
-  /**
-   * One number over the stored samples of the window that ends at `endMs`, by default now; undefined when there
-   * is none. @throws GatewayError unavailable
-   */
-  aggregate(
-    device: Device,
-    attribute: string,
-    kind: 'avg' | 'min' | 'max',
-    windowMs: number,
-    endMs?: number,
-  ): Promise<number | undefined>;
-  /**
-   * The stored samples of [fromS, toS), in order of time, and the last one before. At most
-   * `limits.telemetry.readSamples` of them; who wants more asks again after the last. Where samples are no
-   * longer kept, one for each minute or quarter of an hour stands for them. @throws GatewayError unavailable
-   */
-  samples(device: Device, attribute: string, fromS: number, toS: number): Promise<SampleStretch>;
-  /**
-   * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
-   * @throws GatewayError invalid_body, device_not_found
-   */
-  importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport>;
-  /** State of the store of samples, as of a few seconds ago; undefined while it starts. */
-  status(): TelemetryStatus | undefined;
-  /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */
-  seal(): Promise<void>;
-  /** The last message of a device whose blueprint declares no telemetry, for diagnosis. */
-  lastRawMessage(deviceId: string): { body: Record<string, unknown>; receivedAtMs: number } | undefined;
-}
-
-/** Sizes and troubles, for the gateway's own device and its status page. */
-export interface TelemetryStatus extends EngineStatus {
-  journalBytes: number;
-  /** Values taken in since the start. */
-  valueCount: number;
-}
-
-/** Everything that exists once the history is known. */
+/** Everything that exists once the history is known, or is known to be unreachable for now. */
 interface Running {
-  journal: Journal;
+  /** Undefined while the history cannot be opened: the newest values follow, nothing is stored. */
+  journal: Journal | undefined;
   batch: BatchWriter;
   registry: SeriesRegistry;
   plans: Plans;
@@ -136,51 +44,60 @@ interface Running {
   resolver: QueryResolver;
 }
 
+/** Waits until the history can be written. */
+interface HeldMessage {
+  message: IncomingMessage;
+  resolve: (stored: Promise<void> | void) => void;
+}
+
+const createEvents = (log: TelemetryOptions['log']): Emitter<TelemetryEvents> =>
+  new Emitter((owner, event, error) => log.error('listener failed', { owner, event, error }));
+
 export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const { clock, devices, log, history } = options;
-  const limits = options.limits ?? LIMITS;
-  const events = new Emitter<TelemetryEvents>((owner, event, error) =>
-    log.error('listener failed', { owner, event, error }),
-  );
+  const { clock, devices, log, history, limits = LIMITS } = options;
+  const events = createEvents(log);
   const rejections = createRejections({ events, clock, metrics: options.metrics });
   const rawMessages = new Map<string, { body: Record<string, unknown>; receivedAtMs: number }>();
   const unsubscribe: (() => void)[] = [];
   let running: Running | undefined;
+  let retry: Timer | undefined;
+  let isStopped = false;
+  const held: HeldMessage[] = [];
+  let journalFailure: Error | undefined;
+  let copiedVersion: number | undefined;
   const messages = options.metrics.counter('telemetry_messages_total', 'Telemetry messages taken in.');
-
   registerStoreMetrics(options.metrics, () => history.status());
-
   const clockSyncBuffer = new ClockSyncBuffer({ clock, messagesMax: limits.telemetry.messagesBeforeClock });
 
   async function start(): Promise<void> {
-    const state = await history.start({ onSealed: (...sealed) => release(...sealed) });
+    isStopped = false;
+    const content = await history.start({
+      onSealed: (...sealed) => void release(...sealed),
+      onReady: becomeReady,
+    });
+    running = build(content ?? { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 });
+    if (content) await complete(content);
+    unsubscribe.push(clock.onStepped(clockStepped));
+    unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
+    devices.setRaisedAlerts((device) => requireRunning().latest.raisedAlerts(device));
+    options.connectivity.handle('telemetry', (message: DeviceMessage) => handle(message));
+  }
+
+  function build(content: EngineContent): Running {
     const batch = createBatchWriter({ recordsPerKey: limits.telemetry.recordsPerKey });
     const registry = createSeriesRegistry({
-      known: state.series.map(({ series, latest }) => ({
+      known: content.series.map(({ series, latest }) => ({
         series,
         latest:
           latest &&
           LatestValue.ofEarlierRun(clock, inMemory(series, latest), limits.telemetry.futureToleranceMs),
       })),
-      nextId: state.nextSeriesId,
+      nextId: content.nextSeriesId,
       batch,
     });
-    const journal = await Journal.open({
-      folder: options.journalFolder,
-      name: 'telemetry',
-      clock,
-      log,
-      metrics: options.metrics,
-      limits,
-      lastKnownSequence: state.lastSequence,
-      neededFrom: state.neededFrom,
-      encode: () => batch.take(),
-      synced: (sequence, record) => history.apply(sequence, record),
-      ...(options.journalFiles && { files: options.journalFiles }),
-    });
     const plans = createPlans(devices, registry);
-    running = {
-      journal,
+    const built: Running = {
+      journal: undefined,
       batch,
       registry,
       plans,
@@ -192,24 +109,84 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         rejections,
         clock,
         limits: limits.telemetry,
-        canStore: () => !journal.isFull(0),
+        canStore: () => built.journal?.isFull(0) === false,
       }),
       latest: createLatestValues({ plans, devices, clock }),
       resolver: createQueryResolver({ devices, registry, limits: limits.telemetry, site: options.site }),
     };
-    unsubscribe.push(clock.onStepped(clockStepped));
-    forgetUnknownDevices(running);
-    unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
-    const { latest } = running;
-    devices.setRaisedAlerts((device) => latest.raisedAlerts(device));
-    options.connectivity.handle('telemetry', (message: DeviceMessage) => handle(message));
+    return built;
   }
 
-  function release(fromSequence: number, nextSeriesId: number): void {
-    running?.batch.settledBefore(nextSeriesId);
-    running?.journal.release(fromSequence - 1).catch((error: unknown) => {
+  /** The history is known: from here on samples are stored. */
+  async function complete(content: EngineContent): Promise<void> {
+    const built = build(content);
+    try {
+      const { batch } = built;
+      built.journal = await Journal.open({
+        folder: options.journalFolder,
+        name: 'telemetry',
+        clock,
+        log,
+        metrics: options.metrics,
+        limits,
+        lastKnownSequence: content.lastSequence,
+        neededFrom: content.neededFrom,
+        encode: () => batch.take(),
+        synced: (sequence, record) => history.apply(sequence, record),
+        ...(options.journalFiles && { files: options.journalFiles }),
+      });
+    } catch (error) {
+      if (isStopped) return;
+      journalFailure = error as Error;
+      log.warnLimited(
+        'telemetry-journal',
+        60_000,
+        'journal of telemetry cannot be opened, will be tried again',
+        {
+          error,
+        },
+      );
+      retry = clock.setTimer(JOURNAL_RETRY_MS, () => void complete(content));
+      return;
+    }
+    journalFailure = undefined;
+    if (isStopped) return built.journal.stop();
+    // What was measured in the meantime is newer.
+    if (running) built.registry.takeLatest(running.registry);
+    running = built;
+    forgetUnknownDevices(built);
+    for (const { message, resolve } of held.splice(0)) resolve(store(message, true));
+  }
+
+  /** The store is back: what it lost of the list of series is told again. */
+  function becomeReady(content: EngineContent): void {
+    if (!running?.journal) return void complete(content);
+    const known = new Set(content.series.map(({ series }) => series.id));
+    for (const series of running.registry.all()) if (!known.has(series.id)) running.batch.define(series);
+    request(1);
+  }
+
+  async function release(fromSequence: number, nextSeriesId: number): Promise<void> {
+    if (!running?.journal) return;
+    const { batch, journal, registry } = running;
+    batch.settledBefore(nextSeriesId);
+    try {
+      // The copy stands beside the journal.
+      if (copiedVersion !== registry.version) {
+        const { version } = registry;
+        await journal.writeCompanion(writeSeriesCopy(registry.all()));
+        copiedVersion = version;
+      }
+    } catch (error) {
+      log.warnLimited('telemetry-companion', 60_000, 'the copy of the list of series could not be written', {
+        error,
+      });
+    }
+    try {
+      await journal.release(fromSequence - 1);
+    } catch (error) {
       log.warnLimited('telemetry-release', 60_000, 'journal segments could not be removed', { error });
-    });
+    }
   }
 
   /** Devices that were deleted while the journal could not be told. */
@@ -230,13 +207,13 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   /** What is known moves along before anything new comes. */
   function clockStepped(jumpMs: number): void {
     request(running?.ingest.stepped(jumpMs) ?? 0);
-    clockSyncBuffer.release(store);
+    clockSyncBuffer.release((message) => store(message));
   }
 
   /** Stores something nobody waits for; a full buffer is counted by the journal. */
   function request(sizeBytes: number): void {
     if (sizeBytes === 0) return;
-    running?.journal.request(sizeBytes).catch((error: unknown) => {
+    running?.journal?.request(sizeBytes).catch((error: unknown) => {
       log.warnLimited('telemetry-request', 60_000, 'telemetry could not be stored', { error });
     });
   }
@@ -244,6 +221,29 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   function requireRunning(): Running {
     if (running) return running;
     throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
+  }
+
+  function failure(): string | undefined {
+    return (
+      running?.journal?.failure?.message ??
+      journalFailure?.message ??
+      history.failure ??
+      history.status()?.degraded
+    );
+  }
+
+  function unreachable(): Error {
+    return gatewayError(
+      'unavailable',
+      'unavailable',
+      `The history cannot be written now: ${failure() ?? 'it is starting'}.`,
+    );
+  }
+
+  function requireJournal(): Running & { journal: Journal } {
+    const { journal, ...rest } = requireRunning();
+    if (!journal) throw unreachable();
+    return { journal, ...rest };
   }
 
   function handle(message: IncomingMessage): Promise<void> | void {
@@ -256,13 +256,27 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     );
   }
 
-  function store(message: IncomingMessage): Promise<void> | void {
+  /** Its values are known; it is stored, and acknowledged, once the history can be written again. */
+  function hold(message: IncomingMessage): Promise<void> {
+    if (held.length >= limits.telemetry.messagesBeforeHistory) return Promise.reject(unreachable());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held.push({ message, resolve });
+    return promise;
+  }
+
+  function store(message: IncomingMessage, isRepeated = false): Promise<void> | void {
     const { ingest, journal, plans } = requireRunning();
     messages.inc();
     if (plans.of(message.device).declaresNothing)
       rawMessages.set(message.device.id, { body: message.body, receivedAtMs: message.receivedAtMs });
-    const sizeBytes = ingest.take(message);
+    const sizeBytes = ingest.take(message, isRepeated);
+    if (!journal) return hold(message);
     return sizeBytes > 0 || journal.isFull(0) ? journal.request(sizeBytes) : undefined;
+  }
+
+  async function seal(): Promise<void> {
+    await requireJournal().journal.flush();
+    await history.seal();
   }
 
   return {
@@ -270,18 +284,53 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     start,
     stop: async () => {
       for (const end of unsubscribe.splice(0)) end();
-      await running?.journal.stop();
+      isStopped = true;
+      retry?.cancel();
+      await running?.journal?.stop();
       running = undefined;
       await history.stop();
     },
     handle,
-    expedite: () => running?.journal.expedite(),
     appendOwn: (device, values) => {
       const stored = handle({ device, body: values, receivedAtMs: clock.wallMs() });
       stored?.catch((error: unknown) => {
         log.warnLimited('telemetry-own', 60_000, 'own telemetry could not be stored', { error });
       });
     },
+    ...createReading(options, limits.telemetry, requireRunning),
+    importCsv: (chunks) => restoreCsv(chunks, { devices, ...requireJournal() }),
+    status: () => {
+      const status = history.status();
+      if (!status || !running) return undefined;
+      const { journal, ingest } = running;
+      const journalBytes = journal?.sizeBytes() ?? 0;
+      return { ...status, degraded: failure(), journalBytes, valueCount: ingest.valueCount };
+    },
+    failure,
+    seal,
+    lastRawMessage: (deviceId) => rawMessages.get(deviceId),
+  };
+}
+
+/** What can be asked of the values of now and of the history. */
+function createReading(
+  { clock, history }: Pick<TelemetryOptions, 'clock' | 'history'>,
+  limits: Limits['telemetry'],
+  requireRunning: () => Running,
+): Pick<
+  Telemetry,
+  | 'expedite'
+  | 'damagedSegments'
+  | 'latest'
+  | 'latestOfDevice'
+  | 'latestOfDevices'
+  | 'queryTimeSeries'
+  | 'aggregate'
+  | 'samples'
+> {
+  return {
+    expedite: () => requireRunning().journal?.expedite(),
+    damagedSegments: () => requireRunning().journal?.damagedSegments() ?? [],
     latest: (device, attribute) => requireRunning().latest.value(device, attribute),
     latestOfDevice: (device, attributes, relevanceMs, role) =>
       requireRunning().latest.ofDevice(device, attributes, relevanceMs, role),
@@ -303,25 +352,15 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     samples: async (device, attribute, fromS, toS) => {
       const series = requireRunning().plans.of(device).attributes.get(attribute)?.state?.series;
       if (!series) return { before: undefined, samples: [], isComplete: true };
-      const { readSamples: samplesMax, readBytes: bytesMax } = limits.telemetry;
+      const { readSamples: samplesMax, readBytes: bytesMax } = limits;
       const plan = { seriesId: series.id, fromS, toS, samplesMax, bytesMax };
       return parseSampleLines(await textOf(history.rows(plan, NEVER)), series.type);
     },
-    importCsv: (chunks) => restoreCsv(chunks, { devices, ...requireRunning() }),
-    status: () => {
-      const status = history.status();
-      if (!status || !running) return undefined;
-      const { journal, ingest } = running;
-      const degraded = journal.failure ? journal.failure.message : status.degraded;
-      return { ...status, degraded, journalBytes: journal.sizeBytes(), valueCount: ingest.valueCount };
-    },
-    seal: async () => {
-      await requireRunning().journal.flush();
-      await history.seal();
-    },
-    lastRawMessage: (deviceId) => rawMessages.get(deviceId),
   };
 }
+
+/** G: a folder that can be used again is noticed soon. */
+const JOURNAL_RETRY_MS = 5_000;
 
 const NEVER = new AbortController().signal;
 

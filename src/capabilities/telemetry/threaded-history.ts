@@ -5,6 +5,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import type { DegradableDatabase } from '../../platform/sqlite/index.ts';
 import { startThread, type Thread } from '../../platform/threads/index.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
@@ -21,10 +22,12 @@ export interface ThreadedHistoryOptions extends EngineThreadData {
   log: Log;
   metrics: Metrics;
   limits: Limits['telemetry'];
+  /** Says when the file can be opened, and is told of its damage; absent: it can be opened always. */
+  file?: Pick<DegradableDatabase, 'join' | 'report' | 'failure'>;
 }
 
 export function createThreadedHistory(options: ThreadedHistoryOptions): History {
-  const { entry, clock, log, metrics, limits, ...data } = options;
+  const { entry, clock, log, metrics, limits, file, ...data } = options;
   const restarts = metrics.counter('telemetry_store_restarts_total', 'Restarts of the thread of the store.');
   const queries = createQueries({ limits, metrics, post });
   const backlog = createBacklog(limits.storeBacklogBytes);
@@ -42,7 +45,9 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     firstMs: limits.storeRestartFirstMs,
     maxMs: limits.storeRestartMaxMs,
   });
-  let started: PromiseWithResolvers<EngineContent> | undefined;
+  let started: PromiseWithResolvers<EngineContent | undefined> | undefined;
+  let leave: (() => void) | undefined;
+  let isReleased = false;
   let stopped: PromiseWithResolvers<void> | undefined;
 
   function post(message: ToEngine): void {
@@ -66,12 +71,27 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     isReady = false;
     stopped?.resolve();
     queries.failAll();
-    if (isStopping) return;
-    started?.reject(error ?? new Error('the thread of the telemetry store ended'));
-    if (started) return;
+    if (isStopping || isReleased) return;
     log.error('thread of the telemetry store failed, starts again', { error });
     restarts.inc();
     restartTimer = clock.setTimer(restartPause.next(), launch);
+    file?.report(error);
+    started?.resolve(undefined);
+    started = undefined;
+  }
+
+  /** The file is about to be replaced; what is not on disk stands in the journal. */
+  async function release(): Promise<void> {
+    isReleased = true;
+    restartTimer?.cancel();
+    await thread?.terminate();
+  }
+
+  function opened(): void {
+    if (isStopping || (thread && !isReleased)) return;
+    isReleased = false;
+    restartTimer?.cancel();
+    launch();
   }
 
   function tellProven(): void {
@@ -110,7 +130,8 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
   function becomeReady(content: EngineContent): void {
     isReady = true;
     tellProven();
-    started?.resolve(content);
+    if (started) started.resolve(content);
+    else events?.onReady(content);
     started = undefined;
     // Records that came while it was away: it read those that were in the journal by then.
     backlog.applied(content.lastSequence);
@@ -120,10 +141,15 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
   return {
     start: (given) => {
       events = given;
-      started = Promise.withResolvers<EngineContent>();
+      started = Promise.withResolvers<EngineContent | undefined>();
       const { promise } = started;
       telling = clock.setRepeating(PROVEN_INTERVAL_MS, tellProven);
-      launch();
+      if (!file) launch();
+      else {
+        leave = file.join({ release, opened });
+        if (file.failure) started.resolve(undefined);
+        if (file.failure) started = undefined;
+      }
       return promise;
     },
     apply: (sequence, record) => {
@@ -137,8 +163,12 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     },
     seal: () => queries.seal(),
     status: () => status,
+    get failure() {
+      return isReady ? undefined : (file?.failure?.message ?? 'the store of telemetry is starting');
+    },
     stop: async () => {
       isStopping = true;
+      leave?.();
       restartTimer?.cancel();
       telling?.cancel();
       if (!thread) return;

@@ -107,6 +107,11 @@ export class Journal implements CommitGroup {
     return this.#writer.release(throughSequence);
   }
 
+  /** Stores what a reader of the records cannot do without, in place of what was stored before. */
+  writeCompanion(content: Uint8Array): Promise<void> {
+    return this.#writer.writeCompanion(content);
+  }
+
   /** Sequence of the last record on disk. */
   get lastSequence(): number {
     return this.#writer.lastSequence;

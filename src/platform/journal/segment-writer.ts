@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
 import type { JournalFile, JournalFiles } from './files.ts';
+import { COMPANION, sealCompanion } from './companion.ts';
 import { DAMAGED_SUFFIX, endOf, listSegments } from './read-journal.ts';
 import { SEGMENT, writeHeader, writeRecordHeader } from './segment-format.ts';
 
@@ -181,6 +182,21 @@ export class SegmentWriter {
       this.#segments.splice(this.#segments.indexOf(segment), 1);
       await this.#files.remove(join(this.#folder, segment.name));
     }
+  }
+
+  /** Replaces the companion; after a power cut it is the old or the new one. */
+  async writeCompanion(content: Uint8Array): Promise<void> {
+    await this.#files.makeFolder(this.#folder);
+    const path = join(this.#folder, COMPANION);
+    const file = await this.#files.open(`${path}.new`, true);
+    try {
+      await file.write(sealCompanion(content), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await this.#files.rename(`${path}.new`, path);
+    this.#files.syncFolder(this.#folder);
   }
 
   get lastSequence(): number {

@@ -23,7 +23,7 @@ export interface GroupCommit extends CommitGroup {
 }
 
 export function createGroupCommit(options: {
-  database: Database;
+  database: Pick<Database, 'path' | 'transaction' | 'durable'>;
   name: string;
   clock: Clock;
   log: Log;

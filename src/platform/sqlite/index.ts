@@ -23,3 +23,9 @@ export {
   present,
   type Present,
 } from './orm.ts';
+export {
+  DegradableDatabase,
+  type DatabaseUser,
+  type Owner,
+  type SqlDatabase,
+} from './degradable-database.ts';

@@ -23,6 +23,8 @@ const STATUS: PartsStatus = {
   historySizeBytes: 10,
   historyDaysLeft: 400,
   historyDamagedParts: 0,
+  historySetAside: { damaged: [], foreign: [] },
+  journalSetAside: [],
   stateSizeBytes: 20,
   isDiskFull: false,
   isStateRecovered: false,

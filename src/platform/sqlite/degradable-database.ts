@@ -1,0 +1,384 @@
+/**
+ * A database that the gateway can do without. Where it cannot be opened, every use of it fails with `unavailable`
+ * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
+ * what can still be read is taken over. Statements outlive all of that.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type BetterSqlite3 from 'better-sqlite3';
+import { gatewayError } from '../../lib/errors.ts';
+import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
+import { isDamage } from './damage.ts';
+import { type Database, openDatabase, type OpenOptions } from './database.ts';
+import { setAside } from './set-aside.ts';
+import { Salvage } from './salvage.ts';
+
+/** Somebody with a connection of its own to the same file, such as a thread. */
+export interface DatabaseUser {
+  /** The file is about to be replaced: let go of it. */
+  release(): Promise<void>;
+  /** It can be opened, for the first time or again. */
+  opened(): void;
+}
+
+/** Whose data it is. */
+export interface Owner {
+  id: string;
+  read(database: Database): string | undefined;
+  write(database: Database, id: string): void;
+}
+
+export interface DegradableOptions extends OpenOptions {
+  /** Tables of a damaged file that are taken over while the new one is used already. */
+  salvageLater: readonly string[];
+  /** Files and folders that belong to the database and are moved with it when it is another owner's. */
+  companions: readonly string[];
+}
+
+/** G: an owner of the box who made room or mended permissions is noticed soon. */
+const RETRY_MS = 5_000;
+const SALVAGE_MARK = '.salvaging';
+const FOREIGN = '.of-';
+
+/** What stores of plain SQL and their group commit use of a database. */
+export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'transaction' | 'durable'>;
+
+type AnyStatement = BetterSqlite3.Statement<unknown[], unknown>;
+
+export class DegradableDatabase implements SqlDatabase {
+  readonly path: string;
+  readonly #options: DegradableOptions;
+  readonly #clock: Clock;
+  readonly #users = new Set<DatabaseUser>();
+  #owner: Owner | undefined;
+  #database: Database | undefined;
+  /** Counts openings, so that statements know when they are of an earlier one. */
+  #generation = 0;
+  #failure: Error | undefined;
+  #retry: Timer | undefined;
+  #work: Promise<void> = Promise.resolve();
+  #isReplacing = false;
+  #isClosed = false;
+
+  constructor(options: DegradableOptions) {
+    this.path = options.path;
+    this.#options = options;
+    this.#clock = options.clock;
+  }
+
+  /** Opens it, or keeps trying. What belongs to another owner is moved away first, what is ours comes back. */
+  open(owner: Owner): void {
+    this.#owner = owner;
+    this.#tryToOpen();
+  }
+
+  /** Why it cannot be used now; undefined when it can. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  get isOpen(): boolean {
+    return this.#database !== undefined;
+  }
+
+  /** Told from now on, at once when it is open. */
+  join(user: DatabaseUser): () => void {
+    this.#users.add(user);
+    if (this.#database) user.opened();
+    return () => void this.#users.delete(user);
+  }
+
+  /** Names of the files that were set aside for a person to look at: damaged ones, and those of other sites. */
+  setAsideNames(): { damaged: string[]; foreign: string[] } {
+    const name = basename(this.path);
+    const names = readdirSync(dirname(this.path)).filter((found) => !/-(wal|shm)$/.test(found));
+    return {
+      damaged: names.filter((found) => found.startsWith(`${name}.damaged-`)),
+      foreign: names.filter((found) => found.startsWith(name + FOREIGN)),
+    };
+  }
+
+  /** Takes note of an error that somebody met; damage is mended from the next turn on. */
+  report(error: unknown): void {
+    if (!isDamage(error) || this.#isReplacing || this.#isClosed) return;
+    this.#isReplacing = true;
+    this.#failure = error as Error;
+    this.#work = this.#replaceAfter(this.#work, error);
+  }
+
+  prepare<Parameters extends unknown[] | object = unknown[], Row = unknown>(
+    sql: string,
+  ): BetterSqlite3.Statement<Parameters extends unknown[] ? Parameters : [Parameters], Row> {
+    return new LastingStatement(
+      (use) => this.#use(use),
+      sql,
+      () => this.#generation,
+    ) as never;
+  }
+
+  transaction<Result>(fn: () => Result): Result {
+    return this.#use((database) => database.transaction(fn));
+  }
+
+  durable(): Promise<void> {
+    return this.#use((database) => database.durable());
+  }
+
+  sizeBytes(): number {
+    return this.#database?.sizeBytes() ?? 0;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#retry?.cancel();
+    this.#letGo();
+  }
+
+  #use<Result>(fn: (database: Database) => Result): Result {
+    if (!this.#database)
+      throw gatewayError(
+        'unavailable',
+        'unavailable',
+        'The history cannot be read now.',
+        undefined,
+        this.#failure,
+      );
+    try {
+      return fn(this.#database);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.report(error);
+      throw gatewayError(
+        'unavailable',
+        'unavailable',
+        'Part of the history is damaged; what can be read of it is there in a moment.',
+        undefined,
+        error,
+      );
+    }
+  }
+
+  #tryToOpen(): void {
+    if (this.#isClosed) return;
+    try {
+      this.#database = this.#openOwned();
+    } catch (error) {
+      if (isDamage(error)) {
+        this.report(error);
+        return;
+      }
+      this.#failed(error);
+      return;
+    }
+    const hadFailed = this.#failure !== undefined;
+    this.#failure = undefined;
+    this.#generation++;
+    if (hadFailed) this.#options.log.info('database can be used again', { database: this.path });
+    this.#resumeSalvage();
+    for (const user of this.#users) user.opened();
+  }
+
+  #failed(error: unknown): void {
+    this.#isReplacing = false;
+    this.#failure = error as Error;
+    this.#options.log.warnLimited(
+      `open:${this.path}`,
+      60_000,
+      'database cannot be opened, will be tried again',
+      {
+        database: this.path,
+        error,
+        retry_ms: RETRY_MS,
+      },
+    );
+    if (!this.#isClosed) this.#retry = this.#clock.setTimer(RETRY_MS, () => this.#tryToOpen());
+  }
+
+  async #replaceAfter(previous: Promise<void>, error: unknown): Promise<void> {
+    await previous;
+    try {
+      await this.#replace(error);
+    } catch (failure) {
+      this.#failed(failure);
+    }
+  }
+
+  async #replace(error: unknown): Promise<void> {
+    const { log } = this.#options;
+    for (const user of this.#users) await user.release();
+    this.#letGo();
+    if (this.#isClosed) return;
+    if (existsSync(this.path)) {
+      const aside = setAside(this.path, this.#clock);
+      log.error('damaged database set aside, a new one was begun', { aside, error });
+      writeFileSync(this.path + SALVAGE_MARK, basename(aside));
+    }
+    this.#isReplacing = false;
+    this.#tryToOpen();
+  }
+
+  #letGo(): void {
+    const database = this.#database;
+    this.#database = undefined;
+    try {
+      database?.close();
+    } catch (error) {
+      this.#options.log.warn('database did not close in order', { database: this.path, error });
+    }
+  }
+
+  /** Another owner's data is never mixed with ours: it moves away, and comes back with its owner. */
+  #openOwned(): Database {
+    const { log, companions } = this.#options;
+    const owner = this.#owner as Owner;
+    const paths = [this.path, ...companions];
+    const isMissing = !existsSync(this.path);
+    if (isMissing && existsSync(this.path + FOREIGN + owner.id)) {
+      for (const path of paths) move(path + FOREIGN + owner.id, path);
+      log.info('history of this site was taken back', { site_id: owner.id });
+    }
+    const database = openDatabase(this.#options);
+    let found: string | undefined;
+    try {
+      if (isMissing) this.#salvageFirst(database);
+      found = owner.read(database);
+      if (found === undefined) owner.write(database, owner.id);
+      if (found === undefined || found === owner.id) return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    database.close();
+    for (const path of paths) move(path, freeName(path + FOREIGN + found));
+    log.error('history of another site was set aside, it comes back with that site', {
+      site_id: found,
+      aside: this.path + FOREIGN + found,
+    });
+    return this.#openOwned();
+  }
+
+  #salvagePath(): string | undefined {
+    const mark = this.path + SALVAGE_MARK;
+    if (!existsSync(mark)) return undefined;
+    return join(dirname(this.path), basename(readFileSync(mark, 'utf8')));
+  }
+
+  #salvageFirst(database: Database): void {
+    const path = this.#salvagePath();
+    if (path === undefined) return;
+    this.#salvage(path, database, (salvage) => salvage.first());
+  }
+
+  #resumeSalvage(): void {
+    const path = this.#salvagePath();
+    const database = this.#database;
+    if (path === undefined || !database) return;
+    this.#work = this.#salvageAfter(this.#work, path, database);
+  }
+
+  async #salvageAfter(previous: Promise<void>, path: string, database: Database): Promise<void> {
+    await previous;
+    try {
+      await this.#salvageRest(path, database);
+    } catch (error) {
+      this.#options.log.error('not all of the damaged database could be taken over', { aside: path, error });
+    }
+  }
+
+  async #salvageRest(path: string, database: Database): Promise<void> {
+    let salvaged: Salvage | undefined;
+    this.#salvage(path, database, (salvage) => (salvaged = salvage), false);
+    if (salvaged) {
+      try {
+        for (const _ of salvaged.rest()) {
+          await nextTurn();
+          // What is missing is taken over after the next start.
+          if (this.#isClosed || this.#database !== database) return;
+        }
+        this.#options.log.warn('what can be read of the damaged database was taken over', {
+          aside: path,
+          rows: salvaged.rowCount,
+          broken_stretches: salvaged.brokenCount,
+        });
+      } finally {
+        salvaged.close();
+      }
+    }
+    rmSync(this.path + SALVAGE_MARK, { force: true });
+    for (const user of this.#users) user.opened();
+  }
+
+  /** A file that is no database any more has nothing to give. */
+  #salvage(path: string, database: Database, work: (salvage: Salvage) => void, isDone = true): void {
+    let salvage: Salvage | undefined;
+    try {
+      salvage = new Salvage(path, database, this.#options.salvageLater);
+      work(salvage);
+    } catch (error) {
+      if (!isDamage(error) && existsSync(path)) throw error;
+      this.#options.log.error('nothing more can be read of the damaged database', { aside: path, error });
+    } finally {
+      if (isDone) salvage?.close();
+    }
+  }
+}
+
+/** A statement that is prepared again for every opening of its database. */
+class LastingStatement {
+  readonly #use: <Result>(fn: (database: Database) => Result) => Result;
+  readonly #sql: string;
+  readonly #generation: () => number;
+  #isPlucked = false;
+  #prepared: { statement: AnyStatement; generation: number } | undefined;
+
+  constructor(
+    use: <Result>(fn: (database: Database) => Result) => Result,
+    sql: string,
+    generation: () => number,
+  ) {
+    this.#use = use;
+    this.#sql = sql;
+    this.#generation = generation;
+  }
+
+  pluck(): this {
+    this.#isPlucked = true;
+    return this;
+  }
+
+  run(...parameters: unknown[]): unknown {
+    return this.#use((database) => this.#statement(database).run(...parameters));
+  }
+
+  get(...parameters: unknown[]): unknown {
+    return this.#use((database) => this.#statement(database).get(...parameters));
+  }
+
+  all(...parameters: unknown[]): unknown {
+    return this.#use((database) => this.#statement(database).all(...parameters));
+  }
+
+  #statement(database: Database): AnyStatement {
+    const generation = this.#generation();
+    if (this.#prepared?.generation !== generation) {
+      const statement = database.prepare(this.#sql);
+      if (this.#isPlucked) statement.pluck();
+      this.#prepared = { statement, generation };
+    }
+    return this.#prepared.statement;
+  }
+}
+
+function move(from: string, to: string): void {
+  for (const suffix of ['', '-wal', '-shm'])
+    if (existsSync(from + suffix)) {
+      mkdirSync(dirname(to), { recursive: true });
+      renameSync(from + suffix, to + suffix);
+    }
+}
+
+/** What is there already is not written over. */
+function freeName(path: string): string {
+  if (!existsSync(path)) return path;
+  for (let number = 2; ; number++) if (!existsSync(`${path}-${number}`)) return `${path}-${number}`;
+}

@@ -1,0 +1,198 @@
+/**
+ * What can still be read of a damaged database, taken over into a new one of the same schema: row by row from both
+ * ends of each table, and from probes into what lies between damaged pages. Rows that are there already stay.
+ */
+import BetterSqlite3 from 'better-sqlite3';
+import { isDamage } from './damage.ts';
+import type { Database } from './database.ts';
+
+/** G: rows read and written at once, a few milliseconds. */
+const ROWS_PER_BITE = 100;
+/** G: looks behind damaged pages of one table; each page costs a few. */
+const PROBES_MAX = 256;
+
+type Key = readonly (number | string)[];
+type Row = Record<string, unknown>;
+
+interface Table {
+  name: string;
+  keys: string[];
+  insert: BetterSqlite3.Statement<unknown[]>;
+  columns: string[];
+  /** Tables that it refers to. */
+  parents: string[];
+}
+
+interface Run {
+  first: Key | undefined;
+  last: Key | undefined;
+  isBroken: boolean;
+}
+
+export class Salvage {
+  readonly #from: BetterSqlite3.Database;
+  readonly #into: Database;
+  /** Tables that miss rows: what refers to them may not be told apart from new rows. */
+  readonly #broken = new Set<string>();
+  readonly #later: ReadonlySet<string>;
+  rowCount = 0;
+  /** Stretches between readable rows that stayed unread. */
+  brokenCount = 0;
+
+  /**
+   * `later`: tables of which only the newest rows are taken at first. @throws when the file is no database any more
+   */
+  constructor(path: string, into: Database, later: readonly string[]) {
+    this.#from = new BetterSqlite3(path, { fileMustExist: true });
+    this.#into = into;
+    this.#later = new Set(later);
+  }
+
+  /** What the others build on; then the database can be used, and new rows get keys above the old ones. */
+  first(): void {
+    for (const table of this.#tables()) {
+      if (!this.#later.has(table.name)) for (const _ of this.#copy(table));
+      else if (!this.#isOrphaned(table)) this.#page(table, 'DESC', undefined, undefined);
+    }
+  }
+
+  /** The rest, in bites. */
+  *rest(): Generator<void> {
+    for (const table of this.#tables())
+      if (this.#later.has(table.name) && !this.#isOrphaned(table)) yield* this.#copy(table);
+  }
+
+  #isOrphaned({ parents }: Table): boolean {
+    return parents.some((parent) => this.#broken.has(parent));
+  }
+
+  close(): void {
+    this.#from.close();
+  }
+
+  /** Parents first: they were created first. */
+  #tables(): Table[] {
+    const names = this.#into
+      .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+      .pluck()
+      .all();
+    return names.map((name) => {
+      const found = this.#into
+        .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
+        .all(name);
+      const parents = this.#into
+        .prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)')
+        .pluck()
+        .all(name);
+      const columns = found.map((column) => column.name);
+      const keys = found
+        .filter(({ pk }) => pk > 0)
+        .sort((a, b) => a.pk - b.pk)
+        .map((column) => column.name);
+      const insert = this.#into.prepare<unknown[]>(
+        `INSERT OR IGNORE INTO ${name} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+      );
+      return { name, keys, insert, columns, parents };
+    });
+  }
+
+  *#copy(table: Table): Generator<void> {
+    const down = yield* this.#run(table, 'DESC', undefined, undefined);
+    if (!down.isBroken) return;
+    this.#broken.add(table.name);
+    const up = yield* this.#run(table, 'ASC', undefined, down.last);
+    if (!up.isBroken) return;
+    this.brokenCount++;
+    const lowest = table.keys.map(() => -1);
+    const highest = table.keys.map(() => Number.MAX_SAFE_INTEGER);
+    const gaps: [Key, Key][] = [[up.last ?? lowest, down.last ?? highest]];
+    let probes = PROBES_MAX;
+    for (let gap = gaps.pop(); gap; gap = gaps.pop()) {
+      const [low, high] = gap;
+      for (const pivot of pivots(low, high)) {
+        if (probes-- <= 0) return;
+        const above = yield* this.#run(table, 'ASC', pivot, high);
+        if (!above.first || !above.last) continue;
+        const below = yield* this.#run(table, 'DESC', above.first, low);
+        if (above.isBroken) gaps.push([above.last, high]);
+        if (below.isBroken) gaps.push([low, below.last ?? above.first]);
+        this.brokenCount++;
+        break;
+      }
+    }
+  }
+
+  /** Copies from one key towards another, both excluded, until it is there or a page does not read. */
+  *#run(
+    table: Table,
+    order: 'ASC' | 'DESC',
+    from: Key | undefined,
+    to: Key | undefined,
+  ): Generator<void, Run> {
+    const run: Run = { first: undefined, last: from, isBroken: false };
+    for (;;) {
+      const page = this.#page(table, order, run.last, to);
+      if (page === 'broken') {
+        run.isBroken = true;
+        return run;
+      }
+      run.first ??= page[0];
+      run.last = page.at(-1) ?? run.last;
+      if (page.length === 0) return run;
+      yield;
+    }
+  }
+
+  #page(table: Table, order: 'ASC' | 'DESC', from: Key | undefined, to: Key | undefined): Key[] | 'broken' {
+    for (const most of [ROWS_PER_BITE, 10, 1]) {
+      try {
+        const rows = this.#read(table, order, from, to, most);
+        this.#into.transaction(() => {
+          for (const row of rows) {
+            const { changes } = table.insert.run(table.columns.map((column) => row[column] ?? null));
+            this.rowCount += changes;
+          }
+        });
+        return rows.map((row) => table.keys.map((key) => row[key] as number | string));
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+      }
+    }
+    return 'broken';
+  }
+
+  #read(
+    table: Table,
+    order: 'ASC' | 'DESC',
+    from: Key | undefined,
+    to: Key | undefined,
+    most: number,
+  ): Row[] {
+    const key = `(${table.keys.join()})`;
+    const marks = `(${table.keys.map(() => '?').join()})`;
+    const [ahead, behind] = order === 'ASC' ? ['>', '<'] : ['<', '>'];
+    const bounds = [
+      ...(from ? [`${key} ${ahead} ${marks}`] : []),
+      ...(to ? [`${key} ${behind} ${marks}`] : []),
+    ];
+    const where = bounds.length > 0 ? `WHERE ${bounds.join(' AND ')}` : '';
+    return this.#from
+      .prepare<unknown[], Row>(
+        `SELECT ${table.columns.join()} FROM ${table.name} ${where}
+         ORDER BY ${table.keys.map((column) => `${column} ${order}`).join()} LIMIT ${most}`,
+      )
+      .all([...(from ?? []), ...(to ?? [])]);
+  }
+}
+
+/** Keys between two others at which the next readable page may begin. */
+function* pivots(low: Key, high: Key): Generator<Key> {
+  const last = low.at(-1);
+  if (typeof last !== 'number') return;
+  for (let step = 1; step <= 65_536; step *= 2) yield [...low.slice(0, -1), last + step];
+  const column = low.findIndex((value, index) => value !== high[index]);
+  const [from, to] = [low[column], high[column]];
+  if (typeof from !== 'number' || typeof to !== 'number') return;
+  for (let step = 1; from + step <= to; step *= 2)
+    yield low.map((value, index) => (index < column ? value : index === column ? from + step : -1));
+}
