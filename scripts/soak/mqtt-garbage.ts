@@ -1,6 +1,7 @@
 /** Hostile byte sequences for an MQTT port, made from random numbers alone: right packets, bent ones, and noise. */
 import { generate } from 'mqtt-packet';
 import type { Random } from '../support/random.ts';
+import { COSTLY_PAYLOADS } from './costly-payloads.ts';
 
 /** A login that the broker accepts, so that part of the attack comes from inside. */
 export interface Insider {
@@ -116,7 +117,10 @@ function valid(random: Random, { username }: Insider): Buffer {
 }
 
 function payload(random: Random): Buffer {
-  switch (random.integer(0, 8)) {
+  switch (random.integer(0, 10)) {
+    case 7:
+    case 8:
+      return random.pick(COSTLY_PAYLOADS).payload;
     case 0:
       return noise(random, random.integer(0, 300));
     case 1:

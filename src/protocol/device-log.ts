@@ -1,4 +1,4 @@
-/** Log entries of devices. Source: mqtt-device-protocol.md section 6, "Log entry". */
+/** Log entries of devices. Source: docs/interface/mqtt-devices.md, "Logs". */
 import { cutToBytes } from '../lib/text.ts';
 
 /** Lowest first; the place in the list is the number under which it is stored. */
@@ -13,7 +13,7 @@ export interface DeviceLogMessage {
   deviceTimeS: number | undefined;
 }
 
-/** Larger numbers are milliseconds (mqtt-device-protocol.md section 11). */
+/** Larger numbers are milliseconds. */
 const MILLISECONDS_ABOVE = 1e11;
 
 /** Reads an entry; undefined when it has no text. Everything else has a default. */

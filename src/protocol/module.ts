@@ -23,7 +23,7 @@ export const MODULE_NODE_OPTIONS: readonly string[] = [
   '--optimize-for-size',
 ];
 
-/** The channel on which a module speaks for itself (mqtt-device-protocol.md section 8). */
+/** The channel on which a module speaks for itself. */
 export const MODULE_CHANNEL = 'ucm';
 /** Last part of the topic, the same in both directions. */
 export const MODULE_SUBJECT = 'v1/module';

@@ -1,7 +1,7 @@
 import type { DeviceSubject } from '../../protocol/device-topic.ts';
 import type { Device } from '../devices/index.ts';
 
-/** Kinds of messages a device sends (mqtt-device-protocol.md section 5). */
+/** Kinds of messages a device sends. */
 export type DeviceMessageKind = DeviceSubject | 'module';
 
 /** One message of a known device, its JSON object decoded within the limits. */

@@ -1,5 +1,5 @@
 /**
- * ONLINE and OFFLINE (mqtt-device-protocol.md section 10). A device with a connection of its own is ONLINE
+ * ONLINE and OFFLINE. A device with a connection of its own is ONLINE
  * while a session of its hardware is open, and for a grace period after the last one, because clients
  * reconnect after seconds. A device that a module carries is ONLINE while the module is and the device was
  * heard on its channel lately.

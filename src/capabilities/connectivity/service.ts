@@ -1,6 +1,6 @@
 /**
  * The door between MQTT and devices: who may connect and say what, which device a message is from, which
- * capability takes it, and who is ONLINE. Source: mqtt-device-protocol.md.
+ * capability takes it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
  */
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -69,7 +69,7 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, 
   [MODULE_SUBJECT, 'module'],
 ]);
 
-/** Kinds that show a carried device alive (mqtt-device-protocol.md section 10). */
+/** Kinds that show a carried device alive. */
 const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
 
 /** Types of devices that carry others. */

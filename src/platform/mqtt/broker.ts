@@ -12,7 +12,7 @@ import { createArrivals } from '../../lib/arrivals.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
 import { createLogin, withCertificate } from './login.ts';
-import { createMeters } from './meters.ts';
+import { createBrokerMetrics } from './broker-metrics.ts';
 import { RareSenders } from './rare-senders.ts';
 import { Router } from './router.ts';
 import { closeServer, listen } from './listen.ts';
@@ -48,7 +48,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   const { clock, log } = options;
   const limits: MqttLimits = { ...LIMITS.mqtt, ...options.limits };
   const registry = new SessionRegistry<Connection>(clock, limits);
-  const meters = createMeters(options.metrics, () => registry.size);
+  const metrics = createBrokerMetrics(options.metrics, () => registry.size);
   const hooks = shielded(options.hooks, log);
   const login = createLogin({ clock, log, limits, hooks: options.hooks });
   const router = await Router.create(clock, (error) => log.error('broker library failed', { error }));
@@ -66,7 +66,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
     clock,
     log,
     limits,
-    meters,
+    metrics,
     hooks,
     registry,
     turns: new TurnScheduler(limits),
@@ -87,7 +87,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   }
 
   function refuse(stream: Duplex, address: string, limit: 'address_rate' | Full): void {
-    meters.connects.inc({ result: limit });
+    metrics.connects.inc({ result: limit });
     warn(limit, address, 'connection refused: too many');
     discard(stream);
   }
@@ -105,7 +105,7 @@ export async function createMqttBroker(options: MqttBrokerOptions): Promise<Mqtt
   }
 
   const secure =
-    options.tls && createTlsListener({ ...options.tls, log, limits, meters, mayArrive, hooks, accept });
+    options.tls && createTlsListener({ ...options.tls, log, limits, metrics, mayArrive, hooks, accept });
 
   return {
     accept: (stream) => accept(stream),

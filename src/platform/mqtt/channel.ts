@@ -4,14 +4,14 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../clock/index.ts';
-import type { Meters } from './meters.ts';
+import type { BrokerMetrics } from './broker-metrics.ts';
 import type { MqttLimits } from './types.ts';
 
 export interface ChannelOptions {
   stream: Duplex;
   clock: Clock;
   limits: MqttLimits;
-  meters: Meters;
+  metrics: BrokerMetrics;
   /** More is queued than the limit allows; the channel is destroyed after this call. */
   onOverflow: (queuedBytes: number) => void;
   /** The stream is closed, whoever closed it; once. */
@@ -35,7 +35,7 @@ export class Channel {
 
   /** Writes, unless ended. */
   send(chunks: readonly Buffer[]): void {
-    const { stream, limits, meters } = this.#options;
+    const { stream, limits, metrics } = this.#options;
     if (this.#isEnded || !stream.writable) return;
     let sizeBytes = 0;
     if (chunks.length > 1) stream.cork();
@@ -44,7 +44,7 @@ export class Channel {
       stream.write(chunk);
     }
     if (chunks.length > 1) stream.uncork();
-    meters.bytesOut.inc(sizeBytes);
+    metrics.bytesOut.inc(sizeBytes);
     if (stream.writableLength <= limits.outboundQueuedBytes) return;
     this.#options.onOverflow(stream.writableLength);
     stream.destroy();

@@ -1,5 +1,5 @@
 /**
- * One client connection from its first byte to its last: the guard that owns the socket (decision 5).
+ * One client connection from its first byte to its last: the guard that owns the socket.
  * Bytes are cut into packets, checked, and answered here; the broker library is handed checked requests
  * only. Reading stops while a login, a subscription or a full window is pending, so that memory per
  * connection is bounded by limits and not by what the client sends.
@@ -77,7 +77,7 @@ export class Connection implements SessionOwner, FrameSink {
       stream,
       clock: context.clock,
       limits: context.limits,
-      meters: context.meters,
+      metrics: context.metrics,
       onOverflow: (queuedBytes) => this.#overflowed(queuedBytes),
       onClosed: () => {
         this.close('lost');
@@ -85,7 +85,7 @@ export class Connection implements SessionOwner, FrameSink {
       },
     });
     stream.on('end', () => this.close('lost'));
-    stream.on('data', (chunk: Buffer) => context.meters.bytesIn.inc(chunk.length));
+    stream.on('data', (chunk: Buffer) => context.metrics.bytesIn.inc(chunk.length));
     this.#inbound = new Inbound({
       stream,
       clock: context.clock,
@@ -103,7 +103,7 @@ export class Connection implements SessionOwner, FrameSink {
 
   #countMessages(): void {
     const taken = this.#open?.publications.takeCount() ?? 0;
-    if (taken > 0) this.#context.meters.messagesIn.inc(taken);
+    if (taken > 0) this.#context.metrics.messagesIn.inc(taken);
   }
 
   admit(firstByte: number, remainingLengthBytes: number): Violation | undefined {
@@ -215,17 +215,17 @@ export class Connection implements SessionOwner, FrameSink {
       },
       isOpen: () => this.#stage === 'open',
       write: (chunks) => this.#channel.send(chunks),
-      onDelivery: () => this.#context.meters.messagesOut.inc(),
+      onDelivery: () => this.#context.metrics.messagesOut.inc(),
       close: (reason) => this.close(reason),
     });
   }
 
   #accept({ session, connect }: OpenSession, isPresent: boolean): void {
-    const { hooks, meters, limits, clock } = this.#context;
+    const { hooks, metrics, limits, clock } = this.#context;
     this.#stage = 'open';
     this.#isAnnounced = true;
     this.#context.onOpened(this);
-    meters.connects.inc({ result: 'accepted' });
+    metrics.connects.inc({ result: 'accepted' });
     hooks.onSessionOpened(session);
     if (this.#isEnded()) return;
     this.#channel.send([connack(0, isPresent)]);
@@ -246,7 +246,7 @@ export class Connection implements SessionOwner, FrameSink {
 
   /** Answers a CONNECT with a refusal and closes ([MQTT-3.2.2-5]). */
   #turnAway(answer: Buffer, result: string): void {
-    this.#context.meters.connects.inc({ result });
+    this.#context.metrics.connects.inc({ result });
     this.#channel.send([answer]);
     this.close('refused');
   }
@@ -333,7 +333,7 @@ export class Connection implements SessionOwner, FrameSink {
     this.#stage = 'ended';
     this.#inbound.stop();
     this.#silence?.cancel();
-    this.#context.meters.closes.inc({ reason });
+    this.#context.metrics.closes.inc({ reason });
     this.#log.ended(reason);
     if (this.#open) this.#endSession(this.#open, wasOpen, reason);
     this.#subscriptions?.detach();

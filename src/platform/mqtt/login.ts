@@ -1,7 +1,7 @@
 /**
  * Login: asks the hook and slows down failures. Failed logins are counted per address; beyond the limit
  * their answer waits, but nobody is banned and a correct login never waits, because the SDK retries for
- * ever and devices of one site may share an address (mqtt-device-protocol.md sections 4 and 12).
+ * ever and devices of one site may share an address.
  */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { addressKey } from '../../lib/address.ts';

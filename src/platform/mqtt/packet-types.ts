@@ -31,8 +31,8 @@ export function isViolation(result: object): result is Violation {
   return 'statement' in result;
 }
 
-/** Not forbidden by the standard but by us, before any of it is buffered (decision 5). */
-export const PACKET_TOO_LARGE = violation('decision 5', 'packet is larger than the limit');
+/** Not forbidden by the standard but by us, before any of it is buffered. */
+export const PACKET_TOO_LARGE = violation('limit', 'packet is larger than the limit');
 
 /** Whatever its type, a packet has the flags of table 2.2. */
 export const WRONG_FLAGS = violation(

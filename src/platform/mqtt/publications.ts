@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import type { Meters } from './meters.ts';
+import type { BrokerMetrics } from './broker-metrics.ts';
 import type { RareSenders } from './rare-senders.ts';
 import type { IdentityRecord, SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
@@ -42,7 +42,7 @@ export interface PublicationsContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: MqttLimits;
-  readonly meters: Meters;
+  readonly metrics: BrokerMetrics;
   readonly rareSenders: RareSenders;
   readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onRefused'>;
 }
@@ -192,7 +192,7 @@ export class Publications {
     const tokens = this.#tokens();
     if (qos === 0) {
       if (this.#identity.bucket.take(nowMs, tokens)) return true;
-      this.#context.meters.dropped.inc({ reason: 'rate' });
+      this.#context.metrics.dropped.inc({ reason: 'rate' });
       this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
       return false;
     }
@@ -214,7 +214,7 @@ export class Publications {
 
   #slowDown(waitMs: number): void {
     if (waitMs <= 0) return;
-    this.#context.meters.throttled.inc();
+    this.#context.metrics.throttled.inc();
     this.#warnOfRate('messages come too fast, the connection is slowed down');
     this.#port.holdRate(waitMs);
   }
@@ -310,9 +310,9 @@ export class Publications {
 
   /** The handler did not take it: no acknowledgement, so that the client sends it again. */
   #refused(message: MqttMessage, packetId: number, error: unknown): void {
-    const { log, meters } = this.#context;
+    const { log, metrics } = this.#context;
     if (message.qos === 2) this.#state.received.delete(packetId);
-    meters.dropped.inc({ reason: 'not_taken' });
+    metrics.dropped.inc({ reason: 'not_taken' });
     log.warnLimited('mqtt_not_taken', WARNING_INTERVAL_MS, 'message was not taken', {
       error,
       topic: message.topic,

@@ -13,7 +13,7 @@ import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen } from './listen.ts';
-import type { Meters } from './meters.ts';
+import type { BrokerMetrics } from './broker-metrics.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 
 export interface TlsListener {
@@ -34,16 +34,16 @@ export function createTlsListener(options: {
   secureContext: SecureContextOptions;
   log: Log;
   limits: MqttLimits;
-  meters: Meters;
+  metrics: BrokerMetrics;
   /** Asked at each connection, before its handshake. */
   mayArrive: (address: string | undefined) => boolean;
   hooks: Pick<MqttHooks, 'onRefused' | 'nameOf'>;
   accept: (socket: TLSSocket, certificate: MqttCertificate) => void;
 }): TlsListener {
-  const { log, limits, meters, mayArrive } = options;
+  const { log, limits, metrics, mayArrive } = options;
   let authority = authorityOf(options.secureContext);
   const handshakes = createHandshakes(limits, (socket, limit) => {
-    meters.connects.inc({ result: limit });
+    metrics.connects.inc({ result: limit });
     socket.destroy();
   });
   const server = createServer({
@@ -57,7 +57,7 @@ export function createTlsListener(options: {
   server.maxConnections = 2 * limits.connections;
 
   function refuse(socket: TLSSocket, problem: string, claimed?: string): void {
-    meters.connects.inc({ result: 'certificate' });
+    metrics.connects.inc({ result: 'certificate' });
     const address = socket.remoteAddress ?? 'unknown';
     log.warnLimited(`mqtt_certificate:${address}`, WARNING_INTERVAL_MS, 'connection refused: certificate', {
       problem,
@@ -70,7 +70,7 @@ export function createTlsListener(options: {
 
   server.on('connection', (socket: Socket) => {
     if (mayArrive(socket.remoteAddress)) return handshakes.begin(socket);
-    meters.connects.inc({ result: 'address_rate' });
+    metrics.connects.inc({ result: 'address_rate' });
     socket.destroy();
   });
   server.on('secureConnection', (socket) => {
@@ -83,7 +83,7 @@ export function createTlsListener(options: {
     else options.accept(socket, describe(certificate));
   });
   server.on('tlsClientError', (error, socket) => {
-    meters.connects.inc({ result: 'handshake' });
+    metrics.connects.inc({ result: 'handshake' });
     log.debug('TLS handshake failed', { error });
     socket.destroy();
   });

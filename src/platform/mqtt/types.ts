@@ -1,6 +1,6 @@
 /**
  * What the broker offers to the rest of the gateway and what it asks of it. The broker library and the
- * guard in front of it (decision 5) stay behind this face. No word of the device domain here: an identity
+ * guard in front of it stay behind this face. No word of the device domain here: an identity
  * is whatever the `authenticate` hook says it is.
  */
 import type { Duplex } from 'node:stream';

@@ -15,16 +15,16 @@ export function deliverWill(
   { bucket }: IdentityRecord,
   will: Will,
 ): void {
-  const { hooks, limits, clock, log, meters } = context;
+  const { hooks, limits, clock, log, metrics } = context;
   const { topic } = will;
   if (Buffer.byteLength(topic) > limits.topicBytes || levelCount(topic) > limits.topicLevels) return;
   if (!hooks.mayPublish(session.identity, topic)) return;
-  if (!bucket.take(clock.monotonicMs())) return meters.dropped.inc({ reason: 'rate' });
+  if (!bucket.take(clock.monotonicMs())) return metrics.dropped.inc({ reason: 'rate' });
   const onFailure = (error: unknown): void => {
-    meters.dropped.inc({ reason: 'not_taken' });
+    metrics.dropped.inc({ reason: 'not_taken' });
     log.warn('will was not taken', { error, topic });
   };
-  meters.messagesIn.inc();
+  metrics.messagesIn.inc();
   try {
     const taken = hooks.onMessage({ session, ...will, duplicate: false, receivedAtMs: clock.wallMs() });
     taken?.catch(onFailure);

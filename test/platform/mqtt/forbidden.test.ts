@@ -42,12 +42,7 @@ const FIRST_PACKET: Row[] = [
   ['MQTT-3.1.0-1', 'the first bytes of a TLS handshake', Buffer.from([0x16, 3, 1, 2, 0, 1, 0]), NONE],
   ['MQTT-2.2.2-2', 'flags in the first byte of CONNECT', packet(0x11, header('MQTT', 4, 2), text('')), NONE],
   ['MQTT 2.2.3', 'a remaining length of five bytes', Buffer.from([0x10, 0x80, 0x80, 0x80, 0x80, 0x01]), NONE],
-  [
-    'decision 5',
-    'a CONNECT over its limit, refused by its header',
-    Buffer.from([0x10, 0x81, 0x80, 0x01]),
-    NONE,
-  ],
+  ['limit', 'a CONNECT over its limit, refused by its header', Buffer.from([0x10, 0x81, 0x80, 0x01]), NONE],
   ['MQTT-3.1.2-1', 'protocol name HTTP', connectBytes({ name: 'HTTP' }), NONE],
   ['MQTT-3.1.2-1', 'protocol name in lower case', connectBytes({ name: 'mqtt' }), NONE],
   ['MQTT-3.1.2-1', 'an empty protocol name', connectBytes({ name: '' }), NONE],
@@ -121,12 +116,7 @@ const LATER_PACKETS: Row[] = [
   ['MQTT 2.2.1', 'UNSUBACK from a client', Buffer.from([0xb0, 2, 0, 1]), NONE],
   ['MQTT 2.2.1', 'PINGRESP from a client', Buffer.from([0xd0, 0]), NONE],
   ['MQTT 2.2.3', 'a remaining length of five bytes', Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff, 0x01]), NONE],
-  [
-    'decision 5',
-    'a PUBLISH of 256 MB, refused by its header',
-    Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]),
-    NONE,
-  ],
+  ['limit', 'a PUBLISH of 256 MB, refused by its header', Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]), NONE],
   ['MQTT-3.3.1-4', 'PUBLISH at QoS 3', publishBytes('from/a/x', 'y', { qos: 3 }), NONE],
   ['MQTT-3.3.1-2', 'DUP at QoS 0', publishBytes('from/a/x', 'y', { flags: 0x08 }), NONE],
   [

@@ -1,9 +1,9 @@
 /** What the broker counts. Labels have few, known values. */
 import type { Metrics } from '../metrics/index.ts';
 
-export type Meters = ReturnType<typeof createMeters>;
+export type BrokerMetrics = ReturnType<typeof createBrokerMetrics>;
 
-export function createMeters(metrics: Metrics, sessionCount: () => number) {
+export function createBrokerMetrics(metrics: Metrics, sessionCount: () => number) {
   metrics.gauge('mqtt_sessions', 'MQTT sessions now connected', [], (gauge) => gauge.set(sessionCount()));
   const messages = metrics.counter('mqtt_messages_total', 'MQTT messages by direction', ['direction']);
   const bytes = metrics.counter('mqtt_bytes_total', 'MQTT bytes by direction', ['direction']);
