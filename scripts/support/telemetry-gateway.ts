@@ -86,6 +86,7 @@ function createDevices(): { devices: Devices; byHardwareId: Map<string, Device> 
     require: (id) => find(id) ?? refuse(),
     all: () => all,
     atAddress: refuse,
+    mayForget: () => false,
     manifest: (device) => manifests.get(device.id) ?? refuse(),
     connectivity: () => 'ONLINE',
     setConnectivity: refuse,

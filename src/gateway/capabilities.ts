@@ -183,6 +183,7 @@ function buildAppliance(
     status: () => ({
       historyDegraded: telemetry.failure() ?? (history.failure ?? historyCommits.failure)?.message,
       historySetAside: history.setAsideNames(),
+      unknownDevices: telemetry.unknownDeviceIds(),
       journalSetAside: telemetry.damagedSegments(),
       historySizeBytes: history.sizeBytes() + (telemetry.status()?.journalBytes ?? 0),
       historyDaysLeft: telemetry.status()?.forecastDays,

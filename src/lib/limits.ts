@@ -148,6 +148,10 @@ export const LIMITS = {
     propertiesPerDevice: 1_000,
     /** G: names and values together; every change of one writes them all. */
     propertiesBytesPerDevice: 262_144,
+    /** G: hours of running for which the history of a device that is not known is kept: 30 days. */
+    unknownKeptHours: 720,
+    /** G: deletions remembered, so that the history follows them. */
+    deletionsKept: 10_000,
     /** C mqtt-device-protocol 6: a fault of a value is told once an hour. */
     complaintIntervalMs: 3_600_000,
     /** G: faults of one device told in that time; one that invents names would fill its log. */

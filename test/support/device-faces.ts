@@ -67,6 +67,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
   const { state, clock } = options;
   let addedCount = 0;
   const records = new Map<string, Device>();
+  const deleted = new Set<string>();
   const manifests = new Map<string, CompiledManifest>();
   const statuses = new Map<string, ConnectivityStatus>();
   const listening = new Map<string, number>();
@@ -95,6 +96,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     setRaisedAlerts: () => undefined,
     raisedAlertNames: () => [],
     atHardware: () => [],
+    mayForget: (id) => deleted.has(id),
   };
 
   const faces: DeviceFaces = {
@@ -125,6 +127,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     deleteDevice: (device) => {
       state.prepare('DELETE FROM device WHERE id = ?').run(device.id);
       records.delete(device.id);
+      deleted.add(device.id);
       events.emit('device_deleted', { device });
     },
     assignManifest: (device, manifest) => {

@@ -18,6 +18,8 @@ export interface PartsStatus {
   historyDamagedParts: number;
   /** Files that were set aside for a person to look at: damaged ones, and histories of other sites. */
   historySetAside: { damaged: readonly string[]; foreign: readonly string[] };
+  /** Devices that are not known and whose history is kept. */
+  unknownDevices: readonly string[];
   /** Segments of the telemetry journal that were set aside. */
   journalSetAside: readonly string[];
   stateSizeBytes: number;
@@ -85,6 +87,7 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
       ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
       ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
+      ...(status.unknownDevices.length > 0 ? ['history_of_unknown_devices'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
@@ -162,6 +165,9 @@ const damagedFilesOf = ({ historySetAside, journalSetAside }: PartsStatus): stri
   ...journalSetAside.map((name) => `telemetry-journal/${name}`),
 ];
 
+/** G: a detail stays short enough to read. */
+const UNKNOWN_NAMED = 10;
+
 /** What a person needs to know about the alerts that are raised, by their names. */
 function detailsOf(status: PartsStatus): Record<string, string> {
   const damaged = damagedFilesOf(status);
@@ -169,6 +175,9 @@ function detailsOf(status: PartsStatus): Record<string, string> {
   return {
     ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
     ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
+    ...(status.unknownDevices.length > 0 && {
+      history_of_unknown_devices: `${status.unknownDevices.length}: ${status.unknownDevices.slice(0, UNKNOWN_NAMED).join(', ')}.`,
+    }),
     ...(foreign.length > 0 && { history_of_other_site: `Set aside: ${foreign.join(', ')}.` }),
   };
 }

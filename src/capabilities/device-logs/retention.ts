@@ -61,6 +61,7 @@ export function createLogRetention(options: {
   /** Deletes of one device; the number of rows touched, at most `most`. */
   function clean(device: LogDevice, most: number): number {
     if (!devices.get(device.deviceId)) {
+      if (!devices.mayForget(device.deviceId)) return 0;
       for (const { persist } of kinds) counts.delete(keyOf(device.deviceId, persist));
       return store.purge(device.number, most);
     }

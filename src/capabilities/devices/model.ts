@@ -81,6 +81,11 @@ export interface Devices {
   all(): readonly Device[];
   /** By its MQTT address. */
   atAddress(hardwareId: string, channelId: string): Device | undefined;
+  /**
+   * Whether the history may delete what it has of a device that is not known: it was deleted, or has been unknown for
+   * weeks. To be asked about every such device once an hour.
+   */
+  mayForget(deviceId: string): boolean;
   /** All that have this hardware id: the one that owns it and those it carries. */
   atHardware(hardwareId: string): readonly Device[];
   /** The compiled manifest of the device's blueprint; the same object until another blueprint is assigned. */

@@ -26,6 +26,7 @@ import type {
 } from './model.ts';
 import { createProperties, type PropertyMessage } from './properties.ts';
 import { createRegistry, type Registry } from './registry.ts';
+import { DepartedDevices } from './departed.ts';
 import { createDeviceStore, type DeviceStore } from './store.ts';
 
 export interface NewDevice {
@@ -117,6 +118,8 @@ export function createDevices(options: DevicesOptions): DeviceService {
   );
   const store = createDeviceStore(database);
   const registry = createRegistry(store.all());
+  const departed = new DepartedDevices({ database, clock, limits });
+  for (const { id } of registry.all()) departed.returned(id);
   const newId = options.newId ?? randomUUID;
   const offers = new Map<string, ReadonlySet<string>>();
   const parts: Parts = {
@@ -196,11 +199,15 @@ export function createDevices(options: DevicesOptions): DeviceService {
       requireDeletable(parts, device);
       // What waits for the group commit must not come after the record is gone.
       properties.forget(device.id);
-      database.transaction(() => store.remove(device.id));
+      database.transaction(() => {
+        store.remove(device.id);
+        departed.recordDeletion(device.id);
+      });
       registry.remove(device);
       statuses.delete(device.id);
       events.emit('device_deleted', { device });
     },
+    mayForget: (deviceId) => departed.mayForget(deviceId),
     assignBlueprint: (device, blueprintId, role) => assignBlueprint(parts, device, blueprintId, role),
     takeProperties: (message) => properties.take(message),
     requireRunnable: (blueprintId, runtimeId) => requireRunnable(parts, blueprintId, runtimeId),

@@ -16,6 +16,14 @@ export const device = sqliteTable('device', {
   updatedAtMs: integer('updated_at_ms').notNull(),
 });
 
+/** Devices that history.db may still hold data of. */
+export const departedDevice = sqliteTable('departed_device', {
+  deviceId: text('device_id').primaryKey(),
+  isDeleted: integer('is_deleted', { mode: 'boolean' }).notNull(),
+  /** How long the gateway ran without knowing it. */
+  runningHours: integer('running_hours').notNull(),
+});
+
 export const deviceProperty = sqliteTable('device_property', {
   deviceId: text('device_id').primaryKey(),
   /** JSON object: property name → last value. */

@@ -3,6 +3,7 @@
  * their age, and get the right time of receipt once the clock is set.
  */
 import type { Clock } from '../../platform/clock/index.ts';
+import { measurementTime, TIMESTAMP_KEY } from '../../protocol/telemetry.ts';
 import type { IncomingMessage } from './ingest.ts';
 
 interface Waiting {
@@ -40,3 +41,10 @@ export class ClockSyncBuffer {
     }
   }
 }
+
+/** Whether the device gave a time of its own. */
+export function hasTime({ body }: IncomingMessage): boolean {
+  return measurementTime(body[TIMESTAMP_KEY], 0, FOREVER).timestampS > 0;
+}
+
+const FOREVER = { futureToleranceMs: Number.POSITIVE_INFINITY, lateMs: Number.POSITIVE_INFINITY };

@@ -2,7 +2,7 @@
 import type { Buffer } from 'node:buffer';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import type { PlacedValue } from './column-cursor.ts';
-import type { StoredValue } from './model.ts';
+import { fromStored, type Latest, type Series, type StoredValue } from './model.ts';
 
 const NUMBER = 0;
 const FALSE = 1;
@@ -61,4 +61,9 @@ function readValue(reader: ByteReader): StoredValue {
     default:
       throw new RangeError(`unknown form ${form} of a value`);
   }
+}
+
+/** The newest sample as it is held in memory. */
+export function toMemory(series: Series, { timestampS, value }: PlacedValue): Latest {
+  return { timestampS, value: fromStored(series.type, value) };
 }

@@ -12,15 +12,14 @@ import type { Timer } from '../../platform/clock/index.ts';
 import { Journal } from '../../platform/journal/index.ts';
 import type { DeviceMessage } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
-import { measurementTime, TIMESTAMP_KEY } from '../../protocol/telemetry.ts';
 import { type BatchWriter, createBatchWriter } from './batch.ts';
-import { ClockSyncBuffer } from './clock-sync-buffer.ts';
-import type { PlacedValue } from './column-cursor.ts';
+import { ClockSyncBuffer, hasTime } from './clock-sync-buffer.ts';
 import type { EngineContent } from './engine.ts';
 import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
 import { createLatestValues, type LatestValues } from './latest.ts';
 import { LatestValue } from './latest-value.ts';
-import { fromStored, type Latest, type Series, type TelemetryEvents } from './model.ts';
+import { toMemory } from './latest-blob.ts';
+import type { TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
 import { ALL_IN_ONE, type QueryPlan } from './query-plan.ts';
 import { createRejections } from './rejections.ts';
@@ -78,6 +77,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     running = build(content ?? { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 });
     if (content) await complete(content);
     unsubscribe.push(clock.onStepped(clockStepped));
+    const hourly = clock.setRepeating(UNKNOWN_INTERVAL_MS, () => running && forgetUnknownDevices(running));
+    unsubscribe.push(() => hourly.cancel());
     unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
     devices.setRaisedAlerts((device) => requireRunning().latest.raisedAlerts(device));
     options.connectivity.handle('telemetry', (message: DeviceMessage) => handle(message));
@@ -90,7 +91,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         series,
         latest:
           latest &&
-          LatestValue.ofEarlierRun(clock, inMemory(series, latest), limits.telemetry.futureToleranceMs),
+          LatestValue.ofEarlierRun(clock, toMemory(series, latest), limits.telemetry.futureToleranceMs),
       })),
       nextId: content.nextSeriesId,
       batch,
@@ -189,9 +190,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     }
   }
 
-  /** Devices that were deleted while the journal could not be told. */
+  /** Deletes what is left of devices that were deleted; what is merely unknown stays for a while. */
   function forgetUnknownDevices({ registry }: Running): void {
-    for (const deviceId of registry.deviceIds()) if (!devices.get(deviceId)) dropDevice(deviceId);
+    for (const deviceId of registry.deviceIds())
+      if (!devices.get(deviceId) && devices.mayForget(deviceId)) dropDevice(deviceId);
   }
 
   function dropDevice(deviceId: string): void {
@@ -314,13 +316,14 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
 /** What can be asked of the values of now and of the history. */
 function createReading(
-  { clock, history }: Pick<TelemetryOptions, 'clock' | 'history'>,
+  { clock, devices, history }: Pick<TelemetryOptions, 'clock' | 'devices' | 'history'>,
   limits: Limits['telemetry'],
   requireRunning: () => Running,
 ): Pick<
   Telemetry,
   | 'expedite'
   | 'damagedSegments'
+  | 'unknownDeviceIds'
   | 'latest'
   | 'latestOfDevice'
   | 'latestOfDevices'
@@ -330,6 +333,10 @@ function createReading(
 > {
   return {
     expedite: () => requireRunning().journal?.expedite(),
+    unknownDeviceIds: () =>
+      requireRunning()
+        .registry.deviceIds()
+        .filter((id) => !devices.get(id)),
     damagedSegments: () => requireRunning().journal?.damagedSegments() ?? [],
     latest: (device, attribute) => requireRunning().latest.value(device, attribute),
     latestOfDevice: (device, attributes, relevanceMs, role) =>
@@ -359,6 +366,8 @@ function createReading(
   };
 }
 
+const UNKNOWN_INTERVAL_MS = 3_600_000;
+
 /** G: a folder that can be used again is noticed soon. */
 const JOURNAL_RETRY_MS = 5_000;
 
@@ -376,16 +385,6 @@ function aggregatePlan(
   const column = { kind: 'number', gapMethod: 'none', lookAroundS: 0, type: 'float' } as const;
   return { ...range, ...ALL_IN_ONE, columns: [{ ...column, seriesId, aggregation }] };
 }
-
-function inMemory(series: Series, { timestampS, value }: PlacedValue): Latest {
-  return { timestampS, value: fromStored(series.type, value) };
-}
-
-function hasTime({ body }: IncomingMessage): boolean {
-  return measurementTime(body[TIMESTAMP_KEY], 0, FOREVER).timestampS > 0;
-}
-
-const FOREVER = { futureToleranceMs: Number.POSITIVE_INFINITY, lateMs: Number.POSITIVE_INFINITY };
 
 async function textOf(pieces: AsyncGenerator<string>): Promise<string> {
   let text = '';

@@ -97,6 +97,8 @@ export interface Telemetry {
   status(): TelemetryStatus | undefined;
   /** Segments of the journal that were set aside because not everything in them could be read. */
   damagedSegments(): string[];
+  /** Devices that are not known and whose history is kept, in case that they come back. */
+  unknownDeviceIds(): string[];
   /** Why samples cannot be stored or read now; undefined when all is well. The newest values follow anyway. */
   failure(): string | undefined;
   /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */

@@ -25,6 +25,7 @@ const STATUS: PartsStatus = {
   historyDamagedParts: 0,
   historySetAside: { damaged: [], foreign: [] },
   journalSetAside: [],
+  unknownDevices: [],
   stateSizeBytes: 20,
   isDiskFull: false,
   isStateRecovered: false,

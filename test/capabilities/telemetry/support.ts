@@ -72,6 +72,7 @@ export function createTestDevices(): TestDevices {
   });
   const all: Device[] = [];
   const manifests = new Map<string, CompiledManifest>();
+  const deleted = new Set<string>();
   let raised: (device: Device) => string[] = () => [];
   const find = (idOrSlug: string): Device | undefined =>
     all.find((device) => device.id === idOrSlug || device.slug === idOrSlug);
@@ -115,7 +116,9 @@ export function createTestDevices(): TestDevices {
       manifests.set(device.id, manifest);
       events.emit('blueprint_assigned', { device, previousBlueprintId: device.blueprintId });
     },
+    mayForget: (deviceId) => deleted.has(deviceId),
     remove: (device) => {
+      deleted.add(device.id);
       all.splice(all.indexOf(device), 1);
       events.emit('device_deleted', { device });
     },

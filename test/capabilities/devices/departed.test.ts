@@ -1,0 +1,61 @@
+/** What the history may forget: what a person deleted, and what nobody knew for weeks. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { DepartedDevices } from '../../../src/capabilities/devices/departed.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+const HOUR_MS = 3_600_000;
+
+function bench(t: TestContext) {
+  const clock = new TestClock();
+  const database = openDatabase({
+    path: join(temporaryFolder(t), 'state.db'),
+    migrationsDir: join(MIGRATIONS_DIR, 'state'),
+    clock,
+    log: recordingLog(clock).log,
+  });
+  t.after(() => database.close());
+  const limits = { ...LIMITS.devices, unknownKeptHours: 3, deletionsKept: 2 };
+  return { clock, start: () => new DepartedDevices({ database, clock, limits }) };
+}
+
+describe('the history of a device that is not known', () => {
+  test('is kept for hours of running, over restarts, however far the clock jumps', async (t) => {
+    const { clock, start } = bench(t);
+    let departed = start();
+    assert.equal(departed.mayForget('a'), false);
+    await clock.advance(2 * HOUR_MS);
+    assert.equal(departed.mayForget('a'), false);
+    clock.step(10 * 365 * 24 * HOUR_MS);
+    departed = start();
+    assert.equal(departed.mayForget('a'), false);
+    await clock.advance(HOUR_MS);
+    assert.equal(departed.mayForget('a'), true);
+  });
+
+  test('has its whole time again after the device was known', async (t) => {
+    const { clock, start } = bench(t);
+    const departed = start();
+    departed.mayForget('a');
+    await clock.advance(2 * HOUR_MS);
+    departed.mayForget('a');
+    departed.returned('a');
+    assert.equal(departed.mayForget('a'), false);
+    await clock.advance(2 * HOUR_MS);
+    assert.equal(departed.mayForget('a'), false);
+  });
+
+  test('goes when a person deleted the device, also after a restart; so many deletions are remembered', (t) => {
+    const { start } = bench(t);
+    for (const id of ['a', 'b', 'c']) start().recordDeletion(id);
+    const departed = start();
+    assert.deepEqual(
+      ['a', 'b', 'c'].filter((id) => departed.mayForget(id)),
+      ['b', 'c'],
+    );
+  });
+});
