@@ -7,11 +7,8 @@ import {
   type PathParameter,
   REFERENCE_PAGE_HEADERS,
   renderReferencePage,
-  route,
-  type Route,
-  type RouteGroup,
-  shape,
-} from '../platform/http/index.ts';
+} from '../platform/http-description/index.ts';
+import { route, type Route, type RouteGroup, shape } from '../platform/http/index.ts';
 import { describeDeviceInterface } from './device-interface.ts';
 
 const UUID = { type: 'string', format: 'uuid' } as const;

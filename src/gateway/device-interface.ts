@@ -1,6 +1,6 @@
 /** The side of the devices, MQTT, as AsyncAPI 3: from the topics and payloads that the gateway speaks. */
 import { LIMITS } from '../lib/limits.ts';
-import { createJsonSchemas, type JsonSchema } from '../platform/http/index.ts';
+import { createJsonSchemas, type JsonSchema } from '../platform/http-description/index.ts';
 import {
   COMMAND_REQUEST,
   CONFIGURATION,

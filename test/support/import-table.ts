@@ -196,6 +196,11 @@ export const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config'],
       node: 'all',
     },
+    // What the routes say of themselves, for programs and for people.
+    {
+      place: 'platform/http-description',
+      mayImport: ['platform/http'],
+    },
     {
       place: 'platform/mqtt',
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/tls'],
@@ -246,7 +251,7 @@ export const TABLE: ImportTable = {
     uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
-    '@valibot/to-json-schema': ['platform/http'],
+    '@valibot/to-json-schema': ['platform/http-description'],
     aedes: ['platform/mqtt'],
     'age-encryption': ['platform/backup'],
     'better-sqlite3': ['platform/sqlite'],
@@ -260,7 +265,7 @@ export const TABLE: ImportTable = {
     'rate-limiter-flexible': ['platform/mqtt'],
     'reflect-metadata': ['platform/tls'],
     suncalc: ['programs/rule-sandbox'],
-    valibot: ['platform/http', 'protocol', ...CAPABILITIES],
+    valibot: ['platform/http', 'platform/http-description', 'protocol', ...CAPABILITIES],
     wasmoon: ['lua'],
     ws: ['platform/http'],
     yaml: ['platform/config', 'capabilities/blueprints'],

@@ -3,7 +3,7 @@
  * such a role, query, body and path (http-contract.md section 4).
  */
 import type { JsonSchema } from './json-schema.ts';
-import type { Route } from './route.ts';
+import type { Route } from '../http/index.ts';
 
 /** What decides about refusals; streams have a part of it. */
 export type Refusing = Pick<

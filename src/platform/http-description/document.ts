@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { acceptsGzip } from './answer.ts';
-import type { Call } from './route.ts';
+import { acceptsGzip, type Call } from '../http/index.ts';
 
 const compress = promisify(gzip);
 const expand = promisify(gunzip);

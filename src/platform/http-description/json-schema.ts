@@ -1,7 +1,7 @@
 /** valibot schemas as JSON Schema (draft 2020-12), as they stand on the wire: always their input side. */
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
-import type { WireSchema } from './wire-schema.ts';
+import type { shape } from '../http/index.ts';
 
 export type JsonSchema = Record<string, unknown>;
 
@@ -77,8 +77,8 @@ function isSchema(value: unknown): value is GenericSchema {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'schema';
 }
 
-function wireOf(action: unknown): WireSchema | GenericSchema | undefined {
-  const { type, metadata } = action as { type: string; metadata?: { wire?: WireSchema } };
+function wireOf(action: unknown): shape.WireSchema | GenericSchema | undefined {
+  const { type, metadata } = action as { type: string; metadata?: { wire?: shape.WireSchema } };
   return type === 'metadata' ? metadata?.wire : undefined;
 }
 

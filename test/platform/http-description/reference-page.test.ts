@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as v from 'valibot';
-import { describeApi, renderReferencePage, route, shape } from '../../../src/platform/http/index.ts';
+import { describeApi, renderReferencePage } from '../../../src/platform/http-description/index.ts';
+import { route, shape } from '../../../src/platform/http/index.ts';
 
 const HOSTILE = '<script>alert("1")</script> & \'more\'';
 

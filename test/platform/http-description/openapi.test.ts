@@ -5,11 +5,8 @@ import {
   type ApiDescriptionOptions,
   createJsonSchemas,
   describeApi,
-  query,
-  route,
-  type Route,
-  shape,
-} from '../../../src/platform/http/index.ts';
+} from '../../../src/platform/http-description/index.ts';
+import { query, route, type Route, shape } from '../../../src/platform/http/index.ts';
 
 const thing = shape.named('Thing', v.object({ id: shape.id(), size: v.optional(shape.count()) }));
 

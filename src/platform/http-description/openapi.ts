@@ -7,8 +7,13 @@ import { exampleOf } from './example.ts';
 import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
 import { createRefusals, type Refusals } from './openapi-refusals.ts';
 import { DONE } from './schema-words.ts';
-import type { MediaAnswer, Route, RouteGroup, Stream } from './route.ts';
-import { SESSION_COOKIES } from './session-cookie.ts';
+import {
+  type MediaAnswer,
+  type Route,
+  type RouteGroup,
+  SESSION_COOKIES,
+  type Stream,
+} from '../http/index.ts';
 
 export interface PathParameter {
   about: string;
