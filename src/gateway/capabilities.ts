@@ -12,6 +12,9 @@ import {
 import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
 import { createDevices } from '../capabilities/devices/index.ts';
 import { createModules } from '../capabilities/modules/index.ts';
+import { SerialPorts } from '../capabilities/serial-ports/index.ts';
+import { serialLineProblem } from '../platform/host/index.ts';
+import { portsOfOption } from './serial-port-option.ts';
 import { createProvisioning } from '../capabilities/provisioning/index.ts';
 import { createRules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
@@ -53,6 +56,12 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
   const { clock, log, version, config } = options;
   const rules = createRules({ clock, log, metrics, database, history, historyCommits });
   started('rules', () => rules.stop());
+  const serialPorts = new SerialPorts({
+    database,
+    log: log.child({ component: 'serial-ports' }),
+    fixed: portsOfOption(config.serialPorts),
+    probe: serialLineProblem,
+  });
   const modules = createModules({ clock, log, database, ...records, ...flows });
   started('modules', () => modules.stop());
   records.blueprints.start();
@@ -62,6 +71,7 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
     ...flows,
     rules,
     modules,
+    serialPorts,
     appliance: buildAppliance(ground, listening, records, flows),
     backups: createBackups({ clock, version, database, dataDir: config.dataDir, site: records.site }),
   };

@@ -25,6 +25,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   },
   rule_id: { about: 'Id or slug of a rule.', schema: slugOrId('surplus-to-load'), unknown: 'rule_not_found' },
   blueprint_id: { about: 'The id of a blueprint.', schema: UUID },
+  port_name: { about: 'Name of a serial port.', schema: word('rs485') },
   profile_id: { about: 'The id of a device profile.', schema: word('acme.flywheel') },
   namespace: { about: 'First part of the name of a blueprint.', schema: word('enapter') },
   blueprint_name: { about: 'Second part of the name of a blueprint.', schema: word('battery-inverter') },

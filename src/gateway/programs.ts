@@ -1,5 +1,6 @@
 /** The programs that the gateway starts beside itself and keeps running. */
 import { BuiltInModule } from '../capabilities/modules/index.ts';
+import type { SerialPortRecord } from '../capabilities/serial-ports/index.ts';
 import { configurationToWire } from '../capabilities/provisioning/index.ts';
 import {
   createQuestions,
@@ -8,7 +9,6 @@ import {
   type RuleSandbox,
 } from '../capabilities/rules/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import type { Config } from '../platform/config/index.ts';
 import { Processes, programEntry, type ProgramRights } from '../platform/processes/index.ts';
 import { MODULE_NODE_OPTIONS, MODULE_PROTOCOL } from '../protocol/module.ts';
 import type { Capabilities, Listening } from './capabilities.ts';
@@ -37,18 +37,18 @@ export async function startPrograms(
 async function startModule(
   { options }: Ground,
   processes: Processes,
-  { provisioning, devices, connectivity }: Capabilities,
+  { provisioning, devices, connectivity, serialPorts }: Capabilities,
   onEnded: () => void,
 ): Promise<BuiltInModule> {
   const { config, clock } = options;
-  const ports = serialPorts(config.serialPorts);
+  const ports = () => settingsOf(serialPorts.list());
   const connection = await provisioning.configureOwnModule(localHost(config.mqttHost));
   const module = new BuiltInModule({
     clock,
     devices,
     connectivity,
     module: () => provisioning.own.module,
-    portNames: Object.keys(ports),
+    portNames: () => Object.keys(ports()),
     onEnded,
     program: (on) =>
       processes.program({
@@ -56,12 +56,17 @@ async function startModule(
         entry: programEntry('programs/communication-module/main'),
         protocolVersion: MODULE_PROTOCOL.version,
         nodeOptions: MODULE_NODE_OPTIONS,
-        rights: moduleRights(Object.values(ports).map(({ path }) => path)),
-        settings: () => ({ config: configurationToWire(connection), ports, log_level: config.logLevel }),
+        rights: () => moduleRights(serialPorts.list().map(({ path }) => path)),
+        settings: () => ({
+          config: configurationToWire(connection),
+          ports: ports(),
+          log_level: config.logLevel,
+        }),
         onPayload: () => undefined,
         ...on,
       }),
   });
+  serialPorts.events.on('serial_ports_changed', 'built-in module', () => module.portsChanged());
   module.start();
   return module;
 }
@@ -114,23 +119,14 @@ function localHost(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
 }
 
-/** `rs485=/dev/ttyUSB0:9600:8N1` and so on, as the option's check has let it pass. */
-function serialPorts(text: Config['serialPorts']): Record<string, { path: string }> {
-  const ports = (text ?? '').split(',').filter((port) => port !== '');
+/** As the module reads them: each name with the line behind it, second names too. */
+function settingsOf(ports: readonly SerialPortRecord[]): Record<string, object> {
   return Object.fromEntries(
-    ports.map((port) => {
-      const [name = '', line = ''] = port.split('=');
-      const [path = '', baudRate = '9600', format = '8N1'] = line.split(':');
-      return [
-        name.trim(),
-        {
-          path,
-          baud_rate: Number(baudRate),
-          data_bits: Number(format[0]),
-          parity: format[1],
-          stop_bits: Number(format[2]),
-        },
-      ];
-    }),
+    ports.flatMap(({ name, aliases, path, baudRate, dataBits, parity, stopBits }) =>
+      [name, ...aliases].map((known) => [
+        known,
+        { path, baud_rate: baudRate, data_bits: dataBits, parity, stop_bits: stopBits },
+      ]),
+    ),
   );
 }

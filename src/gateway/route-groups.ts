@@ -10,6 +10,7 @@ import { deviceRoutes } from '../capabilities/devices/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
+import { serialPortRoutes } from '../capabilities/serial-ports/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
 import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -37,7 +38,7 @@ export function routeGroups(
     {
       name: 'Provisioning',
       about: 'New devices, and what they need to connect.',
-      routes: provisioningRoutes(parts),
+      routes: [...provisioningRoutes(parts), ...serialPortRoutes(parts.serialPorts)],
     },
     {
       name: 'Blueprints',

@@ -75,6 +75,8 @@ export const MODULE_LIMITS = {
   messageBurst: 100,
   /** G: one message of a script; a larger publication would cost the module its connection. */
   messageBytes: 131_072,
+  /** G: more than a board with two adapters of eight lines has. */
+  serialPorts: 32,
   /** C mqtt-device-protocol 12, as the gateway counts. */
   logsPerSecond: 20,
   logBurst: 200,

@@ -279,7 +279,9 @@ export function moduleProperties(timestamp: number) {
 
 /** Member `offers` of its hello. */
 export function moduleOffers(portNames: readonly string[]): string[] {
-  return ['modbus', 'http', ...portNames.map((name) => `port:${name}`)];
+  // Device files are second names, which no blueprint asks for.
+  const ports = portNames.filter((name) => !name.startsWith('/'));
+  return ['modbus', 'http', ...ports.map((name) => `port:${name}`)];
 }
 
 /** What it answers to a command for itself, which has been carried out. */

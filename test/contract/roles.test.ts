@@ -25,7 +25,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
   ],
   READONLY: words(`
     get_site list_sites list_devices get_device get_device_manifest monitor_devices
-    list_blueprints list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
+    list_blueprints list_serial_ports list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
     get_latest_telemetry get_device_latest_telemetry query_timeseries stream_device_telemetry
     get_command_execution list_command_executions list_site_command_executions
     execute_command create_command_execution
@@ -42,7 +42,9 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
     create_rule_engine suspend_rule_engine resume_rule_engine
     create_rule update_rule update_rule_script delete_rule disable_rule enable_rule
     batch_disable_rules batch_enable_rules batch_delete_rules dry_run_rule`),
-  INSTALLER: words('list_users create_user update_user delete_user create_backup'),
+  INSTALLER: words(`
+    list_users create_user update_user delete_user create_backup
+    add_serial_port test_serial_port remove_serial_port`),
 };
 
 function words(text: string): string[] {

@@ -13,6 +13,7 @@ export const CAPABILITY_ORDER = [
   ['device-configuration', 'commands', 'telemetry', 'device-logs'],
   ['monitor', 'modules'],
   ['rules'],
+  ['serial-ports'],
   ['appliance'],
 ];
 
@@ -146,6 +147,8 @@ export const TABLE: ImportTable = {
         'capabilities/device-logs',
       ],
     },
+    // Serial lines of the built-in module.
+    { place: 'capabilities/serial-ports', mayImport: ['platform'] },
     { place: 'capabilities/appliance', mayImport: ['platform', 'capabilities/site'] },
 
     { place: 'platform/clock', mayImport: [], node: 'all' },

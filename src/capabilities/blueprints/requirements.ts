@@ -45,7 +45,7 @@ export function remedyFor(missing: readonly string[]): string | undefined {
   if (missing.includes('serial')) ports.add('rs485');
   if (ports.size === 0) return undefined;
   const named = [...ports].map((port) => `"${port}"`).join(' and ');
-  return `a module provides it with a serial port named ${named}: name its device file in the option serial_ports (GATEWAY_SERIAL_PORTS), or in the configuration of a module on another board`;
+  return `a module provides it with a serial port named ${named}: add one with POST /v3/serial_ports or the option serial_ports (GATEWAY_SERIAL_PORTS), or in the configuration of a module on another board`;
 }
 
 /** Names of serial lines that a port of the system can stand for. */

@@ -25,10 +25,10 @@ export interface BuiltInModuleOptions {
   connectivity: Pick<ConnectivityService, 'speakFor'>;
   /** The module's own device. */
   module: () => Device;
-  /** Names of the serial ports that it has. */
-  portNames: readonly string[];
+  /** Names of the serial ports that it has now. */
+  portNames: () => readonly string[];
   /** Its process, not started. */
-  program: (on: { onEnded: (exit: Exit) => void }) => Pick<Program, 'start' | 'release' | 'state'>;
+  program: (on: { onEnded: (exit: Exit) => void }) => Pick<Program, 'start' | 'release' | 'stop' | 'state'>;
   /** The process ended unasked. */
   onEnded: () => void;
 }
@@ -65,6 +65,13 @@ export class BuiltInModule {
     this.#demand();
   }
 
+  /** It has other serial ports: they are among the rights of its process, which starts again with them. */
+  portsChanged(): void {
+    if (this.#spokesman) this.#fallSilent();
+    else if (this.#program.state !== 'stopped') void this.#program.stop();
+    this.#demand();
+  }
+
   /** Says nothing any more. Its process is its owner's to stop. */
   stop(): void {
     this.#isStopped = true;
@@ -94,7 +101,7 @@ export class BuiltInModule {
       type: 'hello',
       version: MODULE_PROTOCOL.version,
       run: RESTING,
-      offers: moduleOffers(portNames),
+      offers: moduleOffers(portNames()),
     });
     tellProperties();
     this.#timers = [

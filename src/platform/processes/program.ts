@@ -26,7 +26,8 @@ export interface ProgramOptions {
   /** Options of Node for the child. */
   nodeOptions?: readonly string[];
   /** None when left out. */
-  rights?: ProgramRights;
+  /** As a function: asked at each start. */
+  rights?: ProgramRights | (() => ProgramRights);
   /** Handed to the child at each start; must be cloneable. */
   settings: () => unknown;
   /** The child has (again) just said hello and knows nothing but its settings. */
@@ -153,7 +154,7 @@ export class Program {
       entry,
       protocolVersion,
       nodeOptions,
-      rights,
+      rights: typeof rights === 'function' ? rights() : rights,
       settings: settings(),
       clock,
       limits,

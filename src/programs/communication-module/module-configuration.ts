@@ -36,7 +36,8 @@ export function moduleConfigurationOf(content: unknown): ModuleConfiguration {
 }
 
 function nameOf(name: string): string {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new Error(`"${name}" is no name for a port`);
+  if (!/^(?:[A-Za-z0-9_-]{1,64}|\/[A-Za-z0-9_./-]{1,254})$/.test(name))
+    throw new Error(`"${name}" is no name for a port`);
   return name;
 }
 

@@ -22,7 +22,7 @@ function startBuiltIn(t: TestContext) {
     devices,
     connectivity,
     module: () => provisioning.own.module,
-    portNames: ['rs485'],
+    portNames: () => ['rs485'],
     onEnded: () => void ended++,
     program: (on) => {
       ({ onEnded } = on);
@@ -32,6 +32,7 @@ function startBuiltIn(t: TestContext) {
           state = 'running';
         },
         release: () => void (isReleased = true),
+        stop: async () => undefined,
         get state() {
           return state;
         },
@@ -168,9 +169,14 @@ describe('the process of the built-in module', () => {
       devices,
       connectivity,
       module: () => provisioning.own.module,
-      portNames: [],
+      portNames: () => [],
       onEnded: () => undefined,
-      program: () => ({ start: () => void starts++, release: () => undefined, state: 'stopped' }),
+      program: () => ({
+        start: () => void starts++,
+        release: () => undefined,
+        stop: async () => undefined,
+        state: 'stopped',
+      }),
     });
     t.after(() => again.stop());
     again.start();

@@ -51,9 +51,18 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
   const openSerialLine = options.openSerialLine ?? ((path) => systemSerialLine(path, clock));
   const links = new Map<string, ModbusClient>();
   const ports = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
+  /** A line with several names is one port. */
+  const byPath = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
   for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
+    const shared = byPath.get(path);
+    if (shared) {
+      ports.set(name, shared);
+      continue;
+    }
     const port = createSerialPort({ open: openSerialLine(path), settings, clock, limits });
-    ports.set(name, { port, modbus: createModbusRtu({ port, clock, limits }) });
+    const line = { port, modbus: createModbusRtu({ port, clock, limits }) };
+    byPath.set(path, line);
+    ports.set(name, line);
   }
 
   function linkTo(address: TcpAddress): ModbusClient | undefined {

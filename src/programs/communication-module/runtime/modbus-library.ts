@@ -229,7 +229,8 @@ function uriProblem(uri: string, host: ScriptHost): string | undefined {
 /** The port of an older script by its name or device file, with the settings that the script wants. */
 async function openPort(host: ScriptHost, port: LuaValue, options: LuaValue): Promise<HostResult> {
   const wanted = textArgument(port, 1, 'new');
-  const name = [...host.ports].find(([known, path]) => known === wanted || path === wanted)?.[0];
+  const path = host.ports.get(wanted) ?? wanted;
+  const name = [...host.ports].find(([known, of]) => of === path && !known.startsWith('/'))?.[0];
   if (name === undefined) return [];
   const settings = serialSettings(tableArgument(options, 2, 'new') as Record<string, unknown>);
   if (settings === undefined) return [];

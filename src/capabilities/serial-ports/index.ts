@@ -1,0 +1,2 @@
+export { serialPortRoutes } from './routes.ts';
+export { SerialPorts, type SerialPortRecord } from './service.ts';

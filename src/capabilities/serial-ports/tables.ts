@@ -1,0 +1,12 @@
+/** Table of state.db with the serial ports that people added to the built-in module. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const serialPort = sqliteTable('serial_port', {
+  name: text('name').primaryKey(),
+  path: text('path').notNull(),
+  baudRate: integer('baud_rate').notNull(),
+  dataBits: integer('data_bits').notNull(),
+  parity: text('parity').notNull(),
+  stopBits: integer('stop_bits').notNull(),
+  aliases: text('aliases', { mode: 'json' }).$type<string[]>().notNull(),
+});

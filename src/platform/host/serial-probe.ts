@@ -1,0 +1,25 @@
+/** Whether a device file is a serial line that this program may use. */
+import { execFile } from 'node:child_process';
+import { access, constants, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { messageOf } from '../../lib/errors.ts';
+
+const STTY = '/bin/stty';
+const STTY_MS = 5_000;
+
+/** Undefined when it is; else why not, for people. */
+export async function serialLineProblem(path: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(path)).isCharacterDevice()) return 'is no serial line';
+    await access(path, constants.R_OK | constants.W_OK);
+    await promisify(execFile)(STTY, ['-F', path, '-a'], { timeout: STTY_MS, env: {} });
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return 'no such device file';
+    if (code === 'EACCES')
+      return 'permission denied; the service must be in the group of the file, mostly dialout';
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    return said === '' ? messageOf(error) : said.replace(/^.*?stty: /, '');
+  }
+}

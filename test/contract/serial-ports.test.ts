@@ -1,0 +1,73 @@
+/** Serial ports of the built-in module, added and removed while the gateway runs. Denials first. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { refusal, useTestGateway } from '../support/test-gateway.ts';
+
+const PORTS = '/v3/serial_ports';
+const RS485 = { name: 'rs485', path: '/dev/null', aliases: ['/dev/ttyS0', 'ttyS0'] };
+
+const gateway = useTestGateway({
+  environment: { GATEWAY_SERIAL_PORTS: 'fixed=/dev/ttyUSB9:19200:8E1' },
+});
+
+describe('a serial port is not added', () => {
+  const rows: [title: string, body: object, expected: string][] = [
+    ['without a path', { name: 'a' }, '400 invalid_body'],
+    ['with a name that no URI has', { name: 'a/b', path: '/dev/ttyS0' }, '400 invalid_body'],
+    ['outside of /dev', { name: 'a', path: '/etc/passwd' }, '400 invalid_body'],
+    ['with a path that leaves /dev', { name: 'a', path: '/dev/../etc/passwd' }, '400 invalid_body'],
+    ['with half a baud', { name: 'a', path: '/dev/ttyS0', baud_rate: 9_600.5 }, '400 invalid_body'],
+    ['with a name of the option', { name: 'fixed', path: '/dev/ttyS0' }, '409 already_exists'],
+    [
+      'with a second name that is taken',
+      { name: 'a', path: '/dev/ttyS0', aliases: ['fixed'] },
+      '409 already_exists',
+    ],
+  ];
+  for (const [title, body, expected] of rows)
+    test(title, async () =>
+      assert.equal(refusal(await gateway().call('INSTALLER', 'POST', PORTS, body)), expected),
+    );
+});
+
+test('a port of the option is listed and stays, and one that is not there is told', async () => {
+  const { ok, call } = gateway();
+  assert.deepEqual(await ok('READONLY', 'GET', PORTS), {
+    serial_ports: [
+      {
+        name: 'fixed',
+        path: '/dev/ttyUSB9',
+        baud_rate: 19_200,
+        data_bits: 8,
+        parity: 'E',
+        stop_bits: 1,
+        aliases: [],
+        source: 'OPTION',
+      },
+    ],
+    total_count: 1,
+  });
+  assert.equal(refusal(await call('INSTALLER', 'DELETE', `${PORTS}/fixed`)), '422 serial_port_of_option');
+  assert.deepEqual(await ok('INSTALLER', 'POST', `${PORTS}/fixed/test`), {
+    test: { usable: false, reason: 'no such device file' },
+  });
+  for (const [method, path] of [
+    ['DELETE', `${PORTS}/none`],
+    ['POST', `${PORTS}/none/test`],
+  ] as const)
+    assert.equal(refusal(await call('INSTALLER', method, path)), '404 serial_port_not_found');
+});
+
+test('an added port is there after a restart, has second names, is tested, and goes again', async () => {
+  const { ok, restart } = gateway();
+  const { serial_port: added } = await ok('INSTALLER', 'POST', PORTS, RS485);
+  const expected = { ...RS485, baud_rate: 9_600, data_bits: 8, parity: 'N', stop_bits: 1, source: 'ADDED' };
+  assert.deepEqual(added, expected);
+  const { test: outcome } = await ok('INSTALLER', 'POST', `${PORTS}/rs485/test`);
+  assert.equal((outcome as { usable: boolean }).usable, false, '/dev/null is no serial line');
+  await restart();
+  const { serial_ports: ports } = await gateway().ok('READONLY', 'GET', PORTS);
+  assert.deepEqual((ports as object[])[1], expected);
+  await gateway().ok('INSTALLER', 'DELETE', `${PORTS}/rs485`);
+  assert.equal((await gateway().ok('READONLY', 'GET', PORTS))['total_count'], 1);
+});
