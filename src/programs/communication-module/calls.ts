@@ -27,7 +27,7 @@ interface Holding {
 }
 
 /** An adapter hands over what it collected at most so late, and a device thinks between two parts of its answer. */
-const PAUSE_MS = 50;
+const PAUSE_MS = 100;
 /** Characters that a device may be late with. */
 const PAUSE_CHARACTERS = 16;
 /** What arrived while this process was busy is read after its timers: one more look finds it. */
