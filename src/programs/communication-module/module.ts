@@ -40,7 +40,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
   const { configuration, clock, limits = LIMITS } = options;
   const { ports } = configuration;
   const log = options.log.child({ component: 'module' });
-  const bus = options.bus ?? createFieldBus({ clock, ports, limits: limits.field });
+  const bus = options.bus ?? ownBus(options, ports, limits, log);
   const surround = createSurroundings((surroundings) => scripts.surround(surroundings));
   const library = createContentLibrary({
     clock,
@@ -109,6 +109,21 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     onUnreadable: (channelId) => log.warn('a command request is not readable', { channel_id: channelId }),
   });
   return face({ registry, library, scripts, bus, link, publisher, log });
+}
+
+function ownBus(
+  { clock }: ModuleOptions,
+  ports: ModuleConfiguration['ports'],
+  limits: Limits,
+  log: Log,
+): FieldBus {
+  return createFieldBus({
+    clock,
+    ports,
+    limits: limits.field,
+    onPortFailed: (failure) =>
+      log.warnLimited(`port:${failure.port}`, limits.module.sameErrorMs, 'serial port failed', failure),
+  });
 }
 
 function face(parts: {

@@ -40,6 +40,8 @@ export interface FieldBusOptions {
   /** By name. */
   ports: Readonly<Record<string, PortMapping>>;
   limits?: Limits['field'];
+  /** A port cannot be opened, or went away. */
+  onPortFailed?: (failure: { port: string; path: string; reason: string }) => void;
   /** Default: the network. */
   dial?: (address: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>;
   /** Default: the system's serial ports. */
@@ -59,7 +61,13 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
       ports.set(name, shared);
       continue;
     }
-    const port = createSerialPort({ open: openSerialLine(path), settings, clock, limits });
+    const port = createSerialPort({
+      open: openSerialLine(path),
+      settings,
+      clock,
+      limits,
+      onFailed: (reason) => options.onPortFailed?.({ port: name, path, reason }),
+    });
     const line = { port, modbus: createModbusRtu({ port, clock, limits }) };
     byPath.set(path, line);
     ports.set(name, line);

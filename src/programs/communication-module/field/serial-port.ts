@@ -75,6 +75,8 @@ export interface SerialPortOptions {
   settings: SerialSettings;
   clock: Clock;
   limits: Limits['field'];
+  /** The port cannot be opened, or went away; called for each attempt. */
+  onFailed?: (reason: string) => void;
 }
 
 export function createSerialPort(options: SerialPortOptions): SerialPort {
@@ -94,6 +96,7 @@ export function createSerialPort(options: SerialPortOptions): SerialPort {
   function lose(reason: string): void {
     line = undefined;
     lastFailure = reason;
+    options.onFailed?.(reason);
     pause.failed(clock.monotonicMs());
     inbox.end(reason);
   }

@@ -231,3 +231,22 @@ describe('the wires of a module over real sockets', () => {
     clock.close();
   });
 });
+
+test('a port that cannot be opened is told with its file and the reason, and its names are one port', async (t) => {
+  const clock = new TestClock();
+  const device = fakeSerialDevice();
+  const failures: object[] = [];
+  const line = { path: '/dev/ttyUSB0', ...SETTINGS };
+  const bus = createFieldBus({
+    clock,
+    ports: { rs485: line, '/dev/ttyS0': line, ttyS0: line },
+    openSerialLine: () => device.open,
+    onPortFailed: (failure) => void failures.push(failure),
+  });
+  t.after(() => bus.close());
+  device.refusal = Object.assign(new Error('no'), { code: 'EACCES' });
+  await played(clock, clientOf(bus, 'port://rs485').request(1, READ, 100));
+  assert.deepEqual(failures, [{ port: 'rs485', path: '/dev/ttyUSB0', reason: 'permission denied' }]);
+  assert.equal(bus.serialPort('/dev/ttyS0'), bus.serialPort('rs485'));
+  assert.equal(bus.serialPort('ttyS0'), bus.serialPort('rs485'));
+});
