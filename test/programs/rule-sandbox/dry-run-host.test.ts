@@ -69,9 +69,9 @@ describe('the host of dry runs', () => {
   test('ends one that never comes to its own limit of time', async () => {
     const { begin, over } = startHost({ limits: { durationMs: 10, graceMs: 500 } });
     // An answer that never comes.
-    begin(1, `enapter.log('before') enapter.devices()`);
+    begin(1, 'enapter.devices()');
     const { report } = await over(1);
-    assert.deepEqual([report.end, report.limit, report.entries.length], ['limit_reached', 'time', 1]);
+    assert.deepEqual([report.end, report.limit], ['limit_reached', 'time']);
   });
 
   test('says nothing more of one that was ended from outside, or by the next one', async () => {
