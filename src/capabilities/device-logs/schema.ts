@@ -18,8 +18,14 @@ const PERSIST_OF = {
 const KINDS = ['ALL', 'PERSISTENT', 'EPHEMERAL', 'PERSISTED_ONLY', 'TEMPORARY_ONLY'] as const;
 
 const filterEntries = {
-  retention: query.optionalChoice(KINDS),
-  show: query.optionalChoice(KINDS),
+  retention: query.optionalChoice(KINDS, {
+    default: 'ALL',
+    description: 'Entries that are kept, or that are not.',
+  }),
+  show: query.optionalChoice(KINDS, {
+    default: 'ALL',
+    description: 'Older name of retention, which counts when both are given.',
+  }),
   severity: query.choices(LOG_SEVERITIES),
 };
 

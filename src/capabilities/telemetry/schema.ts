@@ -257,13 +257,16 @@ export const SITE_KEYS = ['id', 'name'] as const;
 export const DEVICE_KEYS = ['id', 'slug', 'name', 'type', 'blueprint_id', 'profile'] as const;
 export const ATTRIBUTE_KEYS = ['name', 'type', 'unit', 'profile'] as const;
 
+const AGGREGATION_ABOUT =
+  'How the values of a bucket become one. Default auto: avg for numbers, last for everything else.';
+
 const TelemetryItem = shape.noList(
   v.object({
     device: v.nullish(
       oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]), named('an id or slug', DEVICE_KEYS)),
     ),
     attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)]), named('a name', ATTRIBUTE_KEYS)),
-    aggregation: v.nullish(wordOf(AGGREGATIONS)),
+    aggregation: v.pipe(v.nullish(wordOf(AGGREGATIONS)), v.description(AGGREGATION_ABOUT)),
     gap_filling: v.nullish(GapFilling),
   }),
 );
@@ -274,7 +277,7 @@ export const TimeSeriesQuery = v.pipe(
     from: instantS,
     to: instantS,
     granularity: v.nullish(durationMs, '1m'),
-    aggregation: v.nullish(wordOf(AGGREGATIONS)),
+    aggregation: v.pipe(v.nullish(wordOf(AGGREGATIONS)), v.description(AGGREGATION_ABOUT)),
     gap_filling: v.nullish(GapFilling),
     site: v.nullish(v.union([v.string(), matcherOf(SITE_KEYS)])),
     timezone: v.pipe(

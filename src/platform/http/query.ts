@@ -97,7 +97,9 @@ export const offset = () =>
 export const choice = <const Name extends string>(names: readonly Name[], fallback: Name) =>
   withDefault(oneOf(names, { default: fallback }), fallback);
 
-export const optionalChoice = <const Name extends string>(names: readonly Name[]) => oneOf(names, {});
+/** `more`: what the description says beside the names. */
+export const optionalChoice = <const Name extends string>(names: readonly Name[], more: WireSchema = {}) =>
+  oneOf(names, more);
 
 const oneOf = <const Name extends string>(names: readonly Name[], more: WireSchema) =>
   parsed(
