@@ -1,9 +1,13 @@
-/** `npm run build`: bundles each program into one file below `dist/`, at the same path as its source, and the console. */
+/**
+ * `npm run build`: bundles each program into one file below `dist/`, at the same path as its source, and the console with
+ * the manual.
+ */
 import { renameSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { bundleConsole } from './support/console-bundle.ts';
+import { buildManual } from './support/manual.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -31,7 +35,7 @@ const EXTERNAL = ['better-sqlite3', 'wasmoon'];
 const HELP = `Usage: npm run build [-- --out <folder>]
 
 Bundles the programs (${PROGRAMS.join(', ')}) with their packages, and
-the web console (dist/console). Start the result with
+the web console with the manual (dist/console). Start the result with
 scripts/gwnode dist/main.js from the installed package: migrations, built-in
 blueprints and native packages are read from beside it.
 
@@ -67,6 +71,7 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
     },
   });
   const consoleFiles = await bundleConsole(join(fresh, 'console'));
+  buildManual(join(fresh, 'console', 'docs', 'manual'));
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
   const programs = Object.entries(result.metafile.outputs)

@@ -36,7 +36,8 @@ export function SystemPage() {
             <a href="/metrics">for Prometheus</a>
           </Fact>
           <Fact name="API">
-            <a href="/docs">reference</a>, <a href="/v3/openapi.json">OpenAPI</a>
+            <a href="/docs">reference</a>, <a href="/docs/manual">manual</a>,{' '}
+            <a href="/v3/openapi.json">OpenAPI</a>
           </Fact>
         </dl>
       </Card>

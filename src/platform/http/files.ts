@@ -13,7 +13,7 @@ import { acceptsGzip } from './answer.ts';
 import { type Environment, type RequestContext, streamed } from './pipeline.ts';
 
 export interface FilesOptions {
-  /** Folder of the files; `index.html` answers at `/`, `name.gz` beside a file is its compressed form. */
+  /** Folder of the files; `index.html` answers at its folder, `name.gz` beside a file is its compressed form. */
   dir: string;
   /** Other addresses of pages: path with `{name}` parameters → address with the same names. */
   links?: Readonly<Record<string, string>>;
@@ -61,7 +61,7 @@ export function addFiles(
     return;
   }
   for (const [name, file] of listFiles(dir))
-    app.get(name === 'index.html' ? '/' : `/${name}`, (context) => answer(context, file, onFailed));
+    app.get(`/${name}`.replace(/\/index\.html$/, '') || '/', (context) => answer(context, file, onFailed));
   for (const [path, target] of Object.entries(links))
     app.get(path.replace(/\{(\w+)\}/g, ':$1'), (context) =>
       context.redirect(

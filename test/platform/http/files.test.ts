@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -20,6 +20,8 @@ describe('files for browsers', () => {
     writeFileSync(join(dir, 'app-ABCDEFGH.js'), SCRIPT);
     writeFileSync(join(dir, 'app-ABCDEFGH.js.gz'), gzipSync(SCRIPT));
     writeFileSync(join(dir, 'notes.key'), 'of no known type');
+    mkdirSync(join(dir, 'docs', 'manual'), { recursive: true });
+    writeFileSync(join(dir, 'docs', 'manual', 'index.html'), '<title>manual</title>');
   });
   after(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -56,6 +58,10 @@ describe('files for browsers', () => {
     const answer = await get('/');
     assert.equal(answer.status, 404);
     assert.match(await answer.text(), /load the page again/);
+  });
+
+  test('of folders have their first page at the folder', async () => {
+    assert.equal(await (await serve({ dir })('/docs/manual')).text(), '<title>manual</title>');
   });
 
   test('carry headers that let the page use its own origin only', async () => {

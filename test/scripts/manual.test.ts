@@ -1,0 +1,84 @@
+/** The manual as the gateway serves it: every page of docs/, with links that lead somewhere, and nothing to run. */
+import assert from 'node:assert/strict';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Hono } from 'hono';
+import { buildManual } from '../../scripts/support/manual.ts';
+import { errorAnswer } from '../../src/platform/http/answer.ts';
+import { addFiles } from '../../src/platform/http/files.ts';
+import type { Environment } from '../../src/platform/http/pipeline.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+
+const MANUAL = '/docs/manual';
+
+describe('the manual', () => {
+  let dir = '';
+  let names: string[] = [];
+  const app = new Hono<Environment>();
+  app.onError((error) => errorAnswer(error));
+  const get = async (path: string): Promise<Response> =>
+    app.fetch(new Request(`http://gateway.test${path}`), {});
+
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), 'gateway-manual-'));
+    writeFileSync(join(dir, 'index.html'), '<!doctype html>');
+    names = buildManual(join(dir, 'docs', 'manual'));
+    addFiles(app, { dir }, (error) => assert.fail(String(error)));
+  });
+  after(() => rmSync(dir, { recursive: true, force: true }));
+
+  const pageAt = (name: string): string => readFileSync(join(dir, 'docs', 'manual', name), 'utf8');
+
+  test('has every page of docs/, and a list of them at its address', async () => {
+    const sources = globSync('docs/**/*.md', { cwd: PROJECT_ROOT });
+    assert.ok(sources.length > 20);
+    for (const path of sources)
+      assert.ok(names.includes(path.replace(/^docs\//, '').replace(/md$/, 'html')), path);
+    const answer = await get(MANUAL);
+    assert.equal(answer.status, 200);
+    const list = await answer.text();
+    for (const name of names) assert.ok(list.includes(`<li><a href="${MANUAL}/${name}">`), name);
+  });
+
+  test('leads only to what is there, to the very heading', async () => {
+    // What the gateway serves besides.
+    const beside = new Set(['/', '/docs', '/v3/openapi.json', '/v3/asyncapi.json']);
+    const found = new Map<string, string>();
+    const textAt = async (path: string): Promise<string> => {
+      const known = found.get(path);
+      if (known !== undefined) return known;
+      const answer = await get(path);
+      assert.equal(answer.status, 200, path);
+      const text = await answer.text();
+      found.set(path, text);
+      return text;
+    };
+    let links = 0;
+    for (const name of ['index.html', ...names])
+      for (const [, href = ''] of pageAt(name).matchAll(/ href="([^"]*)"/g)) {
+        if (href.startsWith('https:') || beside.has(href)) continue;
+        const { pathname, hash } = new URL(href, `http://gateway.test${MANUAL}/${name}`);
+        const text = await textAt(pathname);
+        if (hash !== '')
+          assert.ok(text.includes(` id="${decodeURIComponent(hash.slice(1))}"`), `${name}: ${href}`);
+        links++;
+      }
+    assert.ok(links > 1_000, `${links} links`);
+  });
+
+  test('runs no script and has no style of its own in a page, as the policy of pages wants it', async () => {
+    for (const name of ['index.html', ...names])
+      assert.doesNotMatch(pageAt(name), /<script|<style| style="| on[a-z]+="/, name);
+    const answer = await get(`${MANUAL}/interface/http.html`);
+    assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'self'; /);
+    assert.equal((await get(`${MANUAL}/manual.css`)).headers.get('content-type'), 'text/css; charset=utf-8');
+  });
+
+  test('shows text as it was written', () => {
+    const page = pageAt('interface/mqtt-devices.html');
+    assert.ok(page.includes('<code>v1/from/H/C/v1/telemetry</code>'));
+    assert.ok(page.includes('&quot;id&quot;: &quot;0d9f1a52-51d7-4f51-9c66-8f8f3f6c2b10&quot;'));
+  });
+});
