@@ -8,7 +8,7 @@
 import type { Clock } from '../../platform/clock/index.ts';
 import type { JournalDamage, JournalRecord } from '../../platform/journal/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { isDamage } from '../../platform/sqlite/index.ts';
+import { isDamage, isFull } from '../../platform/sqlite/index.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type BatchSink, createBatchReader } from './batch.ts';
 import { createBlockSource, type BlockSource } from './block-source.ts';
@@ -311,8 +311,6 @@ export function createEngine(options: EngineOptions): Engine {
     },
   };
 }
-
-const isFull = (error: Error | undefined): boolean => (error as { code?: unknown })?.code === 'SQLITE_FULL';
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 

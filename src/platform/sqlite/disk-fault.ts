@@ -1,8 +1,10 @@
 /** What the disk refuses, in words of the gateway: the world's fault, not ours. */
 import { gatewayError } from '../../lib/errors.ts';
 
+const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
+
 const FAULTS: [code: RegExp, message: string][] = [
-  [/^SQLITE_FULL|^ENOSPC$|^EDQUOT$/, 'The disk is full, so this cannot be stored now. Make room on it.'],
+  [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
   [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, 'The disk does not take data now. Check it.'],
 ];
@@ -20,4 +22,10 @@ export function diskFaultOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   const code = String(error.code);
   return FAULTS.find(([pattern]) => pattern.test(code))?.[1];
+}
+
+/** Whether the error, or one that it was caused by, says that there is no room: on the disk, or below the file's limit. */
+export function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && FULL_CODE.test(String(error.code))) || isFull(error.cause);
 }

@@ -1,7 +1,7 @@
 export { Database, openDatabase, type OpenOptions } from './database.ts';
 export { damageOf, isDamage, judgeCopy } from './damage.ts';
 export { markDamaged, openOrSetAside, setAside } from './set-aside.ts';
-export { diskFaultOf } from './disk-fault.ts';
+export { diskFaultOf, isFull } from './disk-fault.ts';
 export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { localCopies, type LocalCopy } from './local-copies.ts';
 export { lastRecovery, openState, type StateRecovery } from './open-state.ts';
