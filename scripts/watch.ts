@@ -103,7 +103,7 @@ function follow(
   });
 }
 
-/** Union of the messages of all streams (http-contract.md section 11). */
+/** Union of the messages of all streams (docs/interface/http.md#streams). */
 interface StreamMessage {
   received_at?: string;
   device_id?: string;

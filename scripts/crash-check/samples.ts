@@ -117,7 +117,7 @@ export function judgeAverages(
   return problems;
 }
 
-/** As http-contract.md 10.3 writes it. */
+/** As docs/interface/http.md#csv writes it. */
 function cellOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,5 +1,5 @@
 /**
- * One MQTT connection of a device (mqtt-device-protocol.md sections 4 to 7): opens it, opens it again after
+ * One MQTT connection of a device (docs/interface/mqtt-devices.md#sessions): opens it, opens it again after
  * every loss, and tells for each publication whether the broker acknowledged it. Nothing is sent twice by
  * itself; the caller decides what an unacknowledged message is worth.
  */

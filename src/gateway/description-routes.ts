@@ -37,7 +37,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   cloud_id: { about: 'Anything.', schema: word('anything') },
 };
 
-/** Paths of earlier revisions, each beside a newer one of the same operation (http-contract.md section 14). */
+/** Paths of earlier revisions, each beside a newer one of the same operation (docs/interface/http.md#other-names). */
 const OLDER = [
   /\/execute_command$/,
   /\/command_executions\b/,

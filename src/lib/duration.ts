@@ -1,6 +1,6 @@
 /**
  * Durations of the interface: a sequence of decimal numbers with a unit (`1.5m`, `2h45m`, `1m0s`).
- * Source: the interface's "Duration string", http-contract.md section 5 (d = 24 h, y = 365 d, plain `0`).
+ * Source: docs/interface/http.md#values (d = 24 h, y = 365 d, plain `0`).
  */
 
 const UNIT_MS: Record<string, number> = {

@@ -20,7 +20,7 @@ export type ErrorKind =
   | 'unavailable'
   | 'timeout';
 
-/** One entry of the wire's `errors` list (contract section 4). */
+/** One entry of the wire's `errors` list (docs/interface/http.md#errors). */
 export interface Problem {
   /** Stable snake_case identifier, listed in docs/errors.md. */
   code: string;

@@ -6,7 +6,7 @@ import { STORAGE_LIMITS } from './storage-limits.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
- * (C = contract pages, M = measured, G = reasoned guess).
+ * (C = a page of docs/interface, M = measured, G = reasoned guess).
  */
 export const LIMITS = {
   ...NETWORK_LIMITS,
@@ -28,7 +28,7 @@ export const LIMITS = {
     passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
   },
   telemetry: {
-    /** C mqtt-device-protocol 6 and 12. */
+    /** C docs/interface/mqtt-devices.md#limits. */
     attributesPerMessage: 1_000,
     stringBytes: 4_096,
     jsonBytes: 16_384,
@@ -37,21 +37,21 @@ export const LIMITS = {
     jsonDepth: 16,
     /** M: values of one message, nested ones too; so many take 8 ms on x64, whatever they are. */
     messageValues: 16_384,
-    /** C mqtt-device-protocol 11. */
+    /** C docs/interface/mqtt-devices.md#time. */
     futureToleranceMs: 60_000,
     lateMs: 7 * 86_400_000,
-    /** C http-contract 10.1. */
+    /** C docs/interface/http.md#latest-values. */
     latestDevices: 100,
     latestAttributes: 200,
     relevanceIntervalMs: 31_536_000_000,
     relevanceIntervalDefaultMs: 30_000,
-    /** C http-contract 10.2: items of one time series query. */
+    /** C docs/interface/http.md#time-series: items of one time series query. */
     queryItems: 100,
     /** G: columns after arrays and matchers are resolved; a row still fits one piece of the answer. */
     queryColumns: 1_000,
     /** G: one file of an import; scripts/telemetry-transfer.ts makes smaller ones. */
     importBytes: 64 * 1_048_576,
-    /** C 10.2: cost of one query. */
+    /** C docs/interface/http.md#time-series: cost of one query. */
     queryBuckets: 200_000,
     queryCells: 2_000_000,
     /** G: samples, and bytes of their text, that are read at once by whoever goes through time. */
@@ -85,11 +85,11 @@ export const LIMITS = {
     messagesBeforeHistory: 1_000,
   },
   deviceLogs: {
-    /** C mqtt-device-protocol 6 and 12. */
+    /** C docs/interface/mqtt-devices.md#limits. */
     messageBytes: 16_384,
     perSecond: 20,
     burst: 200,
-    /** C http-contract 9.8. */
+    /** C docs/interface/http.md#device-logs. */
     pageItems: 50,
     persistentDays: 90,
     persistentEntries: 50_000,
@@ -105,7 +105,7 @@ export const LIMITS = {
     retentionPauseMs: 50,
   },
   commands: {
-    /** C http-contract 9.6. */
+    /** C docs/interface/http.md#commands. */
     timeoutMs: 60_000,
     /** G: log entries of a device are signs of life so long after the request or its last response. */
     logLifeMs: 300_000,
@@ -135,9 +135,9 @@ export const LIMITS = {
     retentionPauseMs: 50,
   },
   connectivity: {
-    /** C mqtt-device-protocol 10. */
+    /** C docs/interface/mqtt-devices.md#connectivity. */
     graceMs: 10_000,
-    /** C 10: a carried device that was not heard for so long is OFFLINE. */
+    /** C docs/interface/mqtt-devices.md#connectivity: a carried device that was not heard for so long is OFFLINE. */
     silenceMs: 60_000,
   },
   devices: {
@@ -152,13 +152,13 @@ export const LIMITS = {
     unknownKeptHours: 720,
     /** G: deletions remembered, so that the history follows them. */
     deletionsKept: 10_000,
-    /** C mqtt-device-protocol 6: a fault of a value is told once an hour. */
+    /** C docs/interface/mqtt-devices.md#telemetry: a fault of a value is told once an hour. */
     complaintIntervalMs: 3_600_000,
     /** G: faults of one device told in that time; one that invents names would fill its log. */
     complaintsPerDevice: 100,
   },
   blueprints: {
-    /** C http-contract 1, blueprint-manifest 1. */
+    /** C docs/interface/http.md#requests, docs/interface/blueprints.md#archive. */
     unpackedBytes: 100 * 1_048_576,
     entries: 2_000,
     manifestBytes: 2 * 1_048_576,
@@ -195,7 +195,7 @@ export const LIMITS = {
     valueBytes: 16_384,
   },
   commits: {
-    /** C decision 2: adaptive window of the group commit. */
+    /** C decision 0002: adaptive window of the group commit. */
     windowMinMs: 10,
     windowMaxMs: 1_000,
     /** G: part of the longest window left for the sync itself. */
@@ -307,7 +307,7 @@ export function contradictions(limits: Limits): string[] {
       'responses waiting for the disk do not fill the whole buffer of the group commit',
     ],
     [limits.commands.argumentsBytes + 1_024 < limits.mqtt.payloadBytes, 'a command request fits one message'],
-    [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 2)'],
+    [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 0002)'],
     [limits.telemetry.jsonBytes < limits.mqtt.payloadBytes, 'a JSON value fits one message'],
     [
       (limits.module.chunkBytes * 4) / 3 + 1_024 < limits.mqtt.payloadBytes,
@@ -374,7 +374,7 @@ function programRelations(limits: Limits): [boolean, string][] {
     ],
     [
       limits.lua.turnMs < limits.lua.stuckMs && limits.lua.stuckMs + limits.lua.watchIntervalMs < 1_000,
-      'a script ends by its own limit before its thread is ended, and all within 1 s (decision 4)',
+      'a script ends by its own limit before its thread is ended, and all within 1 s (decision 0070)',
     ],
   ];
 }

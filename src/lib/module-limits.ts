@@ -2,7 +2,9 @@
 
 /** Modbus and serial ports. */
 export const FIELD_LIMITS = {
-  /** C lua-device-api 3.9: time limit of a request that names none; and G: the longest one granted. */
+  /**
+   * C docs/interface/lua-devices.md#modbus: time limit of a request that names none; and G: the longest one granted.
+   */
   requestMs: 1_000,
   requestMsMax: 60_000,
   /** G: requests waiting for one address or port; a batch of 100 queries fits twice. */
@@ -19,7 +21,7 @@ export const FIELD_LIMITS = {
   addresses: 512,
   /** G: unanswered requests in a row, without one byte, after which a connection is taken for half-open. */
   silentRequests: 3,
-  /** C lua-device-api 3.9. */
+  /** C docs/interface/lua-devices.md#modbus. */
   idleMs: 60_000,
   /** G: a serial unit that was silent `silentRequests` times is asked this often, so that others are not held up. */
   serialUnitRestMs: 5_000,
@@ -31,7 +33,7 @@ export const FIELD_LIMITS = {
   lateAnswerMs: 100,
   /** C Modbus over serial line 2.4.1: after a broadcast. */
   broadcastMs: 100,
-  /** C lua-device-api 6.2: received bytes that nobody has read; the oldest are dropped. */
+  /** C docs/interface/lua-devices.md#older-interface: received bytes that nobody has read; the oldest are dropped. */
   serialBufferBytes: 4_096,
   /** G: one raw write. */
   serialWriteBytes: 4_096,
@@ -39,13 +41,13 @@ export const FIELD_LIMITS = {
 
 /** What a communication module runs, and its conversation with the gateway. */
 export const MODULE_LIMITS = {
-  /** C lua-device-api 10. */
+  /** C docs/interface/lua-devices.md#limits. */
   scripts: 100,
   /** G: piece of a script in one message; in base64 it fits the payload of one publication. */
   chunkBytes: 131_072,
-  /** C blueprint-manifest 1: a compiled script; the facts about its blueprint are far smaller. */
+  /** C docs/interface/blueprints.md#archive: a compiled script; the facts about its blueprint are far smaller. */
   contentBytes: 2 * 1_048_576,
-  /** C lua-device-api 3.5. */
+  /** C docs/interface/lua-devices.md#storage. */
   storageKeyBytes: 64,
   storageValueBytes: 65_536,
   storageBytes: 1_048_576,
@@ -53,14 +55,14 @@ export const MODULE_LIMITS = {
   answerMs: 5_000,
   /** G: hello is said again when nothing is assigned within this. */
   helloMs: 10_000,
-  /** C lua-device-api 3.3: how long a script may think about a configuration. */
+  /** C docs/interface/lua-devices.md#configuration: how long a script may think about a configuration. */
   verdictMs: 5_000,
   /** G: the same with the way to the module and back; then values go through. */
   configurationMs: 6_000,
-  /** C lua-device-api 3.11, and G: the longest wait for the command of another device. */
+  /** C docs/interface/lua-devices.md#other-devices, and G: the longest wait for the command of another device. */
   peerMs: 1_000,
   peerMsMax: 60_000,
-  /** C lua-device-api 1: pause before a failed script is started again, doubling. */
+  /** C docs/interface/lua-devices.md#life: pause before a failed script is started again, doubling. */
   retryFirstMs: 10_000,
   retryMaxMs: 300_000,
   /** M: a thread takes 20 MiB; G: scripts that share one are all started again when one of them is stuck. */
@@ -68,7 +70,7 @@ export const MODULE_LIMITS = {
   /** G: JavaScript memory of such a thread; the scripts' own memory is not in it. */
   threadHeapMib: 64,
   threadYoungHeapMib: 4,
-  /** C lua-device-api 1. */
+  /** C docs/interface/lua-devices.md#life. */
   scriptBytes: 64 * 1_048_576,
   /** G: messages of one script; a device that measures ten times a second passes. */
   messagesPerSecond: 20,
@@ -77,10 +79,10 @@ export const MODULE_LIMITS = {
   messageBytes: 131_072,
   /** G: more than a board with two adapters of eight lines has. */
   serialPorts: 32,
-  /** C mqtt-device-protocol 12, as the gateway counts. */
+  /** C docs/interface/mqtt-devices.md#limits, as the gateway counts. */
   logsPerSecond: 20,
   logBurst: 200,
-  /** C lua-device-api 1: an error with the same text is logged once in this time. */
+  /** C docs/interface/lua-devices.md#life: an error with the same text is logged once in this time. */
   sameErrorMs: 60_000,
   errorsRemembered: 200,
   /** G: commands that wait for those before them; the gateway allows no more in flight. */

@@ -1,11 +1,14 @@
 /** Bounds of what arrives over the network, a part of `LIMITS`; letters as there: C contract, M measured, G guess. */
 export const NETWORK_LIMITS = {
   http: {
-    /** C http-contract 1: JSON body. */
+    /** C docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,
     /** C: compressed archive. */
     zipBodyBytes: 20 * 1_048_576,
-    /** C 10.1: request line and headers together; latest values of 100 devices are asked for in the query. */
+    /**
+     * C docs/interface/http.md#requests: request line and headers together; latest values of 100 devices are asked
+     * for in the query.
+     */
     headerBytes: 65_536,
     /** G: a client that needs longer to send its headers is not one of ours (slowloris). */
     headersTimeoutMs: 10_000,
@@ -27,7 +30,7 @@ export const NETWORK_LIMITS = {
     connectBurst: 2_000,
     /** G: nesting of a JSON body; deeper ones would overflow the stack of whoever walks them. */
     jsonDepth: 64,
-    /** C 1: requests per second and token, and its burst. */
+    /** C docs/interface/http.md#rates: requests per second and token, and its burst. */
     requestsPerSecond: 50,
     requestBurst: 200,
     /** G: requests per second and address of callers without a token, and their burst: a page with its files. */
@@ -35,29 +38,29 @@ export const NETWORK_LIMITS = {
     unauthenticatedBurst: 400,
     /** G: requests that one connection sends ahead; more than any client does, few enough to forget. */
     pipelinedRequests: 32,
-    /** C 1: failed authentications per minute and address. */
+    /** C docs/interface/http.md#rates: failed authentications per minute and address. */
     failedAuthenticationsPerMinute: 20,
-    /** C 1: anonymous Validate per minute and address. */
+    /** C docs/interface/http.md#rates: anonymous Validate per minute and address. */
     anonymousValidatePerMinute: 10,
     /** G: anonymous reads of the API description per minute and address; a person reloads a page less often. */
     anonymousDescriptionPerMinute: 120,
-    /** C 6: page size, default and maximum. */
+    /** C docs/interface/http.md#lists: page size, default and maximum. */
     pageItems: 1_000,
-    /** C 5. */
+    /** C docs/interface/http.md#values. */
     tokenLength: 512,
     nameLength: 255,
     requestIdLength: 128,
   },
   webSocket: {
-    /** C 1. */
+    /** C docs/interface/http.md#streams. */
     connections: 200,
     /** G: of one token; a page opens a few, a program that watches every device one for each. */
     connectionsPerIdentity: 100,
     /** G: of one remote address. */
     connectionsPerAddress: 150,
-    /** C 11: frame from a client. */
+    /** C docs/interface/http.md#streams: frame from a client. */
     inboundFrameBytes: 65_536,
-    /** C 11: queued for a slow reader before 1013. */
+    /** C docs/interface/http.md#streams: queued for a slow reader before 1013. */
     queuedBytes: 1_048_576,
     pingIntervalMs: 30_000,
     missedPongs: 2,
@@ -91,7 +94,7 @@ export const NETWORK_LIMITS = {
     sameWarningMs: 3_600_000,
   },
   mqtt: {
-    /** C mqtt-device-protocol 12. */
+    /** C docs/interface/mqtt-devices.md#limits. */
     payloadBytes: 262_144,
     topicBytes: 256,
     topicLevels: 10,
@@ -101,7 +104,7 @@ export const NETWORK_LIMITS = {
     failedLoginsPerMinute: 20,
     /** G: how long the answer to a failed login waits once the address is past its limit. */
     failedLoginDelayMs: 5_000,
-    /** C 12; options `mqtt_messages_per_second` and `mqtt_message_burst` replace these two. */
+    /** C docs/interface/mqtt-devices.md#limits; options of these names replace the two. */
     messagesPerSecond: 100,
     messageBurst: 500,
     /** G: a message that is larger or takes longer than this counts as several: so many as fit into it. */
@@ -118,7 +121,7 @@ export const NETWORK_LIMITS = {
     connectPacketBytes: 16_384,
     /** G: a socket that does not send CONNECT in this time is closed. */
     connectTimeoutMs: 10_000,
-    /** C 1: used when the client asks for keepalive 0. */
+    /** C docs/interface/mqtt-devices.md#broker: used when the client asks for keepalive 0. */
     keepAliveDefaultS: 300,
     /** G: bytes queued towards one client before it is cut off as too slow. */
     outboundQueuedBytes: 1_048_576,

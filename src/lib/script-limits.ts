@@ -2,11 +2,14 @@
 
 export const SCRIPT_LIMITS = {
   lua: {
-    /** C lua-device-api 3.7: an HTTP body; JSON text of a script is no larger. */
+    /** C docs/interface/lua-devices.md#http: an HTTP body; JSON text of a script is no larger. */
     jsonBytes: 8 * 1_048_576,
-    /** C lua-device-api 7. */
+    /** C docs/interface/lua-devices.md#values. */
     jsonDepth: 32,
-    /** C lua-device-api 1 says 1 s without a wait; with what ends a script in C it is below 1 s in all. */
+    /**
+     * C docs/interface/lua-devices.md#limits says 1 s without a wait; with what ends a script in C it is below 1 s in
+     * all.
+     */
     turnMs: 800,
     /** G: a script that goes on longer lets the scripts beside it have their turn. */
     sliceMs: 5,
@@ -20,14 +23,17 @@ export const SCRIPT_LIMITS = {
     memoryRefusals: 8,
     /** G: a state that has not grown beyond this is cleared and used again instead of a new one. */
     resetBytes: 4 * 1_048_576,
-    /** C lua-device-api 3.4. */
+    /** C docs/interface/lua-devices.md#scheduler. */
     jobs: 100,
     jobPeriodMs: 50,
-    /** C lua-device-api 3.4 and lua-rule-api 3: wall time of one call, waiting included. */
+    /**
+     * C docs/interface/lua-devices.md#scheduler and docs/interface/lua-rules.md#runtime-v3: wall time of one call,
+     * waiting included.
+     */
     callMs: 10_000,
     /** G: a wait is not shorter, so that waiting in a loop is no way around the limit on processor time. */
     delayMs: 1,
-    /** C lua-device-api 3.7. */
+    /** C docs/interface/lua-devices.md#http. */
     httpBodyBytes: 8 * 1_048_576,
     httpTimeoutMs: 10_000,
     httpRedirects: 10,
@@ -35,7 +41,7 @@ export const SCRIPT_LIMITS = {
     httpTimeoutMaxMs: 300_000,
     /** G: cookies that a client with a jar remembers. */
     httpCookies: 100,
-    /** C lua-rule-api 7. */
+    /** C docs/interface/lua-rules.md#limits. */
     httpRequests: 8,
     /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
     processorPermille: 250,
@@ -43,29 +49,32 @@ export const SCRIPT_LIMITS = {
     processorBurstMs: 3_000,
   },
   rules: {
-    /** C lua-rule-api 7. */
+    /** C docs/interface/lua-rules.md#limits. */
     rules: 200,
     scriptBytes: 262_144,
     memoryBytes: 32 * 1_048_576,
     execIntervalMinMs: 100,
     execIntervalMaxMs: 86_400_000,
-    /** C lua-rule-api 3.5. */
+    /** C docs/interface/lua-rules.md#storage. */
     storageKeyBytes: 128,
     storageValueBytes: 65_536,
     storageBytes: 1_048_576,
     /** G: so long an answer waits for the state that follows from it; a sandbox that is started takes a second. */
     startAnswerMs: 3_000,
-    /** C lua-rule-api 6. */
+    /** C docs/interface/lua-rules.md#logs. */
     logMessageBytes: 4_096,
     logsPerSecond: 50,
     logEntries: 1_000,
     logPageItems: 50,
-    /** C lua-rule-api 3.3. */
+    /** C docs/interface/lua-rules.md#devices. */
     relevanceMs: 30_000,
     averageMaxMs: 86_400_000,
     commandTimeoutMs: 10_000,
     commandsAtOnce: 16,
-    /** C lua-rule-api 5: pause before a rule that failed starts again; doubles, falls back after good running. */
+    /**
+     * C docs/interface/lua-rules.md#runtime-v3: pause before a rule that failed starts again; doubles, falls back
+     * after good running.
+     */
     restartFirstMs: 10_000,
     restartMaxMs: 300_000,
     stableMs: 600_000,

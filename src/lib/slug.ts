@@ -1,4 +1,4 @@
-/** Slugs of devices and rules, and ids (http-contract.md section 5). */
+/** Slugs of devices and rules, and ids (docs/interface/http.md#values). */
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

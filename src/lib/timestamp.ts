@@ -1,6 +1,6 @@
 /**
  * Instants of the interface. Out: RFC 3339 in UTC with `Z` and three fraction digits. In: RFC 3339 with
- * any offset and 0 to 9 fraction digits, `T` or blank, and without an offset UTC (http-contract.md section 5).
+ * any offset and 0 to 9 fraction digits, `T` or blank, and without an offset UTC (docs/interface/http.md#values).
  */
 
 const RFC3339 =

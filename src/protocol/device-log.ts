@@ -1,4 +1,4 @@
-/** Log entries of devices. Source: docs/interface/mqtt-devices.md, "Logs". */
+/** Log entries of devices. Source: docs/interface/mqtt-devices.md#logs. */
 import { cutToBytes } from '../lib/text.ts';
 
 /** Lowest first; the place in the list is the number under which it is stored. */

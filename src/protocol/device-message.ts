@@ -1,4 +1,4 @@
-/** The JSON object that every message of a device is (docs/interface/mqtt-devices.md, "Topics"). Pure. */
+/** The JSON object that every message of a device is (docs/interface/mqtt-devices.md#messages). Pure. */
 import { isUtf8 } from 'node:buffer';
 import { JsonExcess, type JsonLimits, readJson } from './json-reader.ts';
 

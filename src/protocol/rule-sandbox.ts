@@ -92,7 +92,7 @@ export interface RuleDevice {
 export type RuleStore = 'rule' | 'shared' | 'public';
 
 /**
- * Questions by method. Errors are texts as lua-rule-api.md 3 has them: `device "x" not found`,
+ * Questions by method. Errors are texts as docs/interface/lua-rules.md#devices has them: `device "x" not found`,
  * `device not found` (deleted meanwhile), `unknown telemetry attribute "x"`, `device is offline`, `timeout`.
  */
 export interface RuleQuestions {

@@ -1,6 +1,6 @@
 /**
  * Telemetry payloads of devices: reserved keys, time of measurement, values of each declared type.
- * Pure; docs/interface/mqtt-devices.md, "Telemetry".
+ * Pure; docs/interface/mqtt-devices.md#telemetry.
  */
 import { Buffer } from 'node:buffer';
 import { LIMITS, type Limits } from '../lib/limits.ts';

@@ -1,5 +1,5 @@
 /**
- * Every operation on every path of http-contract.md section 14, with and without `/api` and a trailing slash:
+ * Every operation on every path of docs/interface/http.md#other-names, with and without `/api` and a trailing slash:
  * all of them answer what the canonical one answers.
  */
 import assert from 'node:assert/strict';
@@ -202,7 +202,7 @@ function comparable({ status, body, headers }: Answer, { same }: Sample): unknow
   };
 }
 
-describe('an operation answers the same on every path (14)', () => {
+describe('an operation answers the same on every path', () => {
   for (const row of OPERATIONS.filter(({ method }) => method !== 'WS'))
     test(`${row.chapter} ${row.operation}`, async () => {
       const [canonical = ''] = row.paths;
@@ -218,7 +218,7 @@ describe('an operation answers the same on every path (14)', () => {
     });
 });
 
-describe('a stream sends the same on every path (11, 14)', () => {
+describe('a stream sends the same on every path', () => {
   const sent: Record<string, { send: () => Promise<void>; member: string }> = {
     stream_device_logs: { send: () => device.log('streamed'), member: 'log' },
     stream_device_telemetry: { send: () => device.telemetry({ battery_soc: 60 }), member: 'telemetry' },

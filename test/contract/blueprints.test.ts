@@ -1,4 +1,7 @@
-/** Blueprints and profiles over HTTP (http-contract.md 8, 9.4, 12), on the whole gateway. Denials first. */
+/**
+ * Blueprints and profiles over HTTP (docs/interface/http.md#blueprints-and-profiles), on the whole gateway. Denials
+ * first.
+ */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';

@@ -1,4 +1,4 @@
-/** Lists of executions over HTTP (http-contract.md 9.6, 6, 7). */
+/** Lists of executions over HTTP (docs/interface/http.md#commands). */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { Running } from '../../src/capabilities/commands/index.ts';
@@ -6,7 +6,7 @@ import type { Device } from '../../src/capabilities/devices/index.ts';
 import { SITE_ID } from '../support/serve.ts';
 import { COMMANDS, startCommands as start } from './support.ts';
 
-describe('lists (9.6, 6, 7)', () => {
+describe('lists', () => {
   interface Listed {
     executions: { id: string; log?: unknown[] }[];
     total_count: number;

@@ -1,4 +1,4 @@
-/** Calls to device commands that are refused (http-contract.md 9.6, 2, 3, 4): whole bodies, and no trace left. */
+/** Calls to device commands that are refused (docs/interface/http.md#commands): whole bodies, and no trace left. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
@@ -7,7 +7,7 @@ import { refusal, startCommands as start } from './support.ts';
 
 const ALL = { retention: 'ALL', descending: false, limit: 1_000, offset: 0 } as const;
 
-describe('a call that is refused (9.6, 2, 3, 4)', () => {
+describe('a call that is refused', () => {
   type Row = [
     title: string,
     role: Role | 'unknown' | null,

@@ -1,4 +1,4 @@
-/** Device commands over HTTP (http-contract.md 9.6; sections 1, 5, 8, 14, 17). Whole bodies compared. */
+/** Device commands over HTTP (docs/interface/http.md#commands). Whole bodies compared. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { Bench } from '../capabilities/commands/support.ts';
@@ -28,7 +28,7 @@ async function askAndAnswer(
   return answer;
 }
 
-describe('Execute (9.6)', () => {
+describe('Execute', () => {
   const paths = [
     '/v3/devices/battery/commands/execute',
     '/v3/devices/battery/execute_command',
@@ -137,7 +137,7 @@ function collect(response: Response): { text: () => string; ended: Promise<void>
   return { text: () => text, ended };
 }
 
-describe('the waiting answer (9.6)', () => {
+describe('the waiting answer', () => {
   const path = '/v3/devices/battery/execute_command';
 
   /** A call whose headers have arrived because nothing else did for two seconds. */
@@ -206,7 +206,7 @@ describe('the waiting answer (9.6)', () => {
   });
 });
 
-describe('Create execution and Get execution (9.6)', () => {
+describe('Create execution and Get execution', () => {
   const roots = ['/v3/devices/battery', `/v3/sites/${SITE_ID}/devices/battery`, '/v3/site/devices/battery'];
   for (const root of roots)
     for (const suffix of ['/commands/executions', '/command_executions'])

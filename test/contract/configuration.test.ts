@@ -1,4 +1,4 @@
-/** Configuration of devices over HTTP (http-contract.md 3, 9.5), on the whole gateway. Denials first. */
+/** Configuration of devices over HTTP (docs/interface/http.md#configuration), on the whole gateway. Denials first. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Device logs over HTTP and WebSocket (http-contract.md 9.8 and 11; sections 2 to 6, 8). Denials first, whole
- * bodies compared.
+ * Device logs over HTTP and WebSocket (docs/interface/http.md#device-logs and docs/interface/http.md#streams).
+ * Denials first, whole bodies compared.
  */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
@@ -69,7 +69,7 @@ const BOTH: Denial[] = [
   ['with an unknown show', 'USER', `${PATH}?show=SOME`, 400, invalidQuery('show', BAD_KIND)],
 ];
 
-describe('a list of logs that is refused (9.8)', () => {
+describe('a list of logs that is refused', () => {
   const LIMIT = invalidQuery('limit', 'must be a whole number from 0 to 50');
   const rows: Denial[] = [
     ...BOTH,
@@ -105,7 +105,7 @@ describe('a list of logs that is refused (9.8)', () => {
     });
 });
 
-describe('Get Logs (9.8)', () => {
+describe('Get Logs', () => {
   const SAID: [message: string, severity: string, persist: boolean][] = [
     ['a', 'debug', true],
     ['b', 'info', false],
@@ -214,7 +214,7 @@ describe('Get Logs (9.8)', () => {
   });
 });
 
-describe('a stream of logs that is refused before the upgrade (11)', () => {
+describe('a stream of logs that is refused before the upgrade', () => {
   for (const [title, role, path, status, expected] of BOTH)
     test(`${status}: ${title}`, async (t) => {
       const { watch } = await start(t);
@@ -226,7 +226,7 @@ describe('a stream of logs that is refused before the upgrade (11)', () => {
     });
 });
 
-describe('Stream Logs (11)', () => {
+describe('Stream Logs', () => {
   for (const path of [...PATHS, `${PATH}/ws`, `/v3/sites/${SITE_ID}/devices/battery/logs/ws`])
     test(`sends what is received after the upgrade, flat and nested, on ${path}`, async (t) => {
       const { watch, bench, device } = await start(t);

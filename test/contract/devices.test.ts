@@ -1,4 +1,4 @@
-/** Devices over HTTP (http-contract.md 5, 6, 7, 8 "Device", 9.2, 15). Denials first. */
+/** Devices over HTTP (docs/interface/http.md#devices). Denials first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BUILT_IN_IDS } from '../../src/capabilities/blueprints/index.ts';
@@ -33,7 +33,7 @@ async function get(path: string, role: 'READONLY' | 'USER' | 'INSTALLER' = 'READ
   return (await gateway().ok(role, 'GET', path))['device'] as Wire;
 }
 
-describe('a call on devices is refused (4, 9.2)', () => {
+describe('a call on devices is refused', () => {
   const rows: [title: string, method: string, path: string, body: unknown, expected: string][] = [
     ['an unknown device', 'GET', '/v3/devices/nobody', undefined, '404 device_not_found'],
     ['an unknown id', 'GET', `/v3/devices/${UNKNOWN_ID}`, undefined, '404 device_not_found'],
@@ -180,7 +180,7 @@ const FIELDS = [
   'updated_at',
 ];
 
-describe('a device (8)', () => {
+describe('a device', () => {
   test('has exactly the fields that are always there', async () => {
     const device = await get('/v3/devices/battery');
     assert.deepEqual(Object.keys(device).toSorted(), FIELDS);
@@ -206,7 +206,7 @@ describe('a device (8)', () => {
   });
 });
 
-describe('expand (7)', () => {
+describe('expand', () => {
   const rows: [query: string, added: string[]][] = [
     ['', []],
     ['site', ['site']],
@@ -268,7 +268,7 @@ describe('expand (7)', () => {
   });
 });
 
-describe('the list of devices (6, 9.2)', () => {
+describe('the list of devices', () => {
   const slugs = async (query: string): Promise<string[]> => {
     const { devices } = await gateway().ok('READONLY', 'GET', `/v3/devices?${query}`);
     return (devices as { slug: string }[]).map(({ slug }) => slug);
@@ -331,7 +331,7 @@ describe('the list of devices (6, 9.2)', () => {
   const ownSlug = async (): Promise<string> => (await slugs('type.in=GATEWAY'))[0] ?? '';
 });
 
-describe('a change of a device (9.2, 15)', () => {
+describe('a change of a device', () => {
   const unchanged: [title: string, body: unknown][] = [
     ['no body', undefined],
     ['an empty body', ''],

@@ -1,6 +1,6 @@
 /**
- * The common grammar on the wire (http-contract.md 5, 7): moments, durations, flags, words and lists as callers
- * write them, on operations of the whole gateway that take them.
+ * The common grammar on the wire (docs/interface/http.md#values): moments, durations, flags, words and lists as
+ * callers write them, on operations of the whole gateway that take them.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

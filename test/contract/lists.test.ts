@@ -1,4 +1,6 @@
-/** Every list of the whole gateway (http-contract.md 6, 15): pages, totals, what is refused, what is ignored. */
+/**
+ * Every list of the whole gateway (docs/interface/http.md#lists): pages, totals, what is refused, what is ignored.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../support/until.ts';

@@ -1,4 +1,4 @@
-/** The operations that are served are those of the contract's tables (http-contract.md 9, 11, 14). */
+/** The operations that are served are those of the contract's tables (docs/interface/http.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route, Stream } from '../../src/platform/http/index.ts';

@@ -1,6 +1,7 @@
 /**
  * The tables of the contract as data, written from its pages and not from the code: operations with their
- * paths and least role (http-contract.md 3, 9, 11, 14), and aliases that are no paths (14, 15).
+ * paths and least role (docs/interface/http.md#roles and docs/interface/http.md#other-names), and aliases that are no
+ * paths.
  */
 import type { Method, Role } from '../../src/platform/http/index.ts';
 
@@ -177,7 +178,7 @@ export const EXTENSIONS: readonly string[] = [
   'get_openapi',
   'get_asyncapi',
   'get_reference_page',
-  // http-contract.md 13: refused by name, whatever the method.
+  // docs/interface/http.md#roles and docs/interface/http.md#other-names: refused by name, whatever the method.
   'get_cloud_resource',
   'post_cloud_resource',
   'patch_cloud_resource',

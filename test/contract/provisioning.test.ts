@@ -1,4 +1,4 @@
-/** Provisioning over HTTP (http-contract.md 8 "Connection configuration", 9.2, 9.3, 15). Denials first. */
+/** Provisioning over HTTP (docs/interface/http.md#provisioning). Denials first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BUILT_IN_IDS } from '../../src/capabilities/blueprints/index.ts';
@@ -24,7 +24,7 @@ const gateway = useTestGateway({}, async ({ ok }) => {
   await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Taken' });
 });
 
-describe('provisioning is refused (4, 9.3)', () => {
+describe('provisioning is refused', () => {
   const lua = (fields: object) => () => ({
     runtime_id: 'gateway',
     blueprint_id: scriptId,
@@ -135,7 +135,7 @@ const CONFIG_FIELDS = [
   'time_sync_protocol',
 ];
 
-describe('a standalone device (9.3, 15)', () => {
+describe('a standalone device', () => {
   const bodies: [title: string, body: () => object][] = [
     ['only a name', () => ({ name: 'New' })],
     ['nulls', () => ({ name: 'New', site_id: null, slug: null, protocol: null })],
@@ -185,7 +185,7 @@ describe('a standalone device (9.3, 15)', () => {
   });
 });
 
-describe('a module (9.3)', () => {
+describe('a module', () => {
   for (const [path, type, hardwareId] of [
     ['vucm', 'VIRTUAL_UCM', MODULE],
     ['ucm', 'HARDWARE_UCM', '0123456789ABCDEF0123456789ABCDEF'],
@@ -208,7 +208,7 @@ describe('a module (9.3)', () => {
     });
 });
 
-describe('a Lua device (9.3, 15)', () => {
+describe('a Lua device', () => {
   for (const slug of [null, '', undefined, 'own-slug'])
     test(`is made with the slug ${JSON.stringify(slug)}, on the module of the gateway`, async () => {
       const { ok } = gateway();

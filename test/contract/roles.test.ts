@@ -1,5 +1,5 @@
 /**
- * Every operation and stream of the whole gateway × every caller (http-contract.md sections 2 and 3). The
+ * Every operation and stream of the whole gateway × every caller (docs/interface/http.md#roles). The
  * table below is the contract's; a new operation fails here until its least role is written down.
  */
 import assert from 'node:assert/strict';

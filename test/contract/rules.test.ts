@@ -1,4 +1,4 @@
-/** The rule engine: http-contract.md 9.7, 11 and 15. Scripts do not run here: no runner is started. */
+/** The rule engine: docs/interface/http.md#rules. Scripts do not run here: no runner is started. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { refusal, type TestGateway, useTestGateway } from '../support/test-gateway.ts';

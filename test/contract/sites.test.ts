@@ -1,4 +1,4 @@
-/** Sites: http-contract.md 9.1, 13 and 14. */
+/** Sites: docs/interface/http.md#sites and docs/interface/http.md#cloud-operations. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Api, refusal, startApi } from './access-support.ts';

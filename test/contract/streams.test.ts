@@ -1,4 +1,4 @@
-/** WebSockets of the gateway as a whole (http-contract.md 2, 3, 11). Device logs alone: device-logs.test.ts. */
+/** WebSockets of the gateway as a whole (docs/interface/http.md#streams). Device logs alone: device-logs.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WebSocket } from 'ws';
@@ -39,7 +39,7 @@ const messagesOf = (socket: Watched | undefined): Json[] => (socket?.messages ??
 const membersOf = (socket: Watched | undefined, member: string): unknown[] =>
   messagesOf(socket).flatMap((message) => message[member] ?? []);
 
-describe('a stream is refused before its upgrade (11)', () => {
+describe('a stream is refused before its upgrade', () => {
   const rows: [title: string, caller: Caller, path: string, expected: string][] = [
     ['telemetry of nobody', 'USER', '/v3/devices/nobody/telemetry', '404 device_not_found'],
     ['a monitor of nobody', 'USER', '/v3/devices?id.in=battery,nobody', '404 device_not_found'],
@@ -62,7 +62,7 @@ describe('a stream is refused before its upgrade (11)', () => {
     });
 });
 
-describe('the telemetry stream (11)', () => {
+describe('the telemetry stream', () => {
   test('sends each message of its device with what is in it, and nothing from before', async () => {
     await battery.telemetry({ battery_soc: 1 });
     const path = '/v3/devices/battery/telemetry';
@@ -116,7 +116,7 @@ describe('the telemetry stream (11)', () => {
   });
 });
 
-describe('the monitor (11)', () => {
+describe('the monitor', () => {
   test('sends telemetry, properties, logs and connectivity of all devices, each on its own', async () => {
     await watching(
       [
@@ -190,7 +190,7 @@ describe('the monitor (11)', () => {
   });
 });
 
-describe('any stream (2, 11)', () => {
+describe('any stream', () => {
   test('takes the token in the query, because browsers cannot send headers', async () => {
     const socket = await gateway().watch(null, `/v3/devices/battery/logs?token=${gateway().token('USER')}`);
     await battery.log('to a browser');

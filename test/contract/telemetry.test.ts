@@ -1,4 +1,7 @@
-/** Latest values and time series over HTTP on the whole gateway (http-contract.md 10). Denials first. */
+/**
+ * Latest values and time series over HTTP on the whole gateway (docs/interface/http.md#latest-values and
+ * docs/interface/http.md#time-series). Denials first.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { MockDevice } from '../support/mock-device.ts';
@@ -47,7 +50,7 @@ async function rowsOf(fields: object): Promise<string[]> {
   return rows.map((row) => row.replace(/^\d+/, (ts) => String(Number(ts) - START_S)));
 }
 
-describe('latest values are refused (10.1)', () => {
+describe('latest values are refused', () => {
   const many = (count: number): string =>
     Array.from({ length: count }, (_, index) => `devices[d${index}]=a`).join('&');
   const rows: [path: string, expected: string][] = [
@@ -66,7 +69,7 @@ describe('latest values are refused (10.1)', () => {
     });
 });
 
-describe('latest values (10.1)', () => {
+describe('latest values', () => {
   const latest = async (text: string): Promise<Record<string, Json>> =>
     (await gateway().ok('USER', 'GET', `/v3/telemetry/latest?${text}`))['telemetry'] as Record<string, Json>;
 
@@ -121,7 +124,7 @@ describe('latest values (10.1)', () => {
   });
 });
 
-describe('a time series is refused (10.2)', () => {
+describe('a time series is refused', () => {
   const rows: [title: string, fields: object, expected: string][] = [
     ['no from', { from: undefined }, '400 invalid_body'],
     ['a from that is no time', { from: 'yesterday' }, '400 invalid_body'],
@@ -176,7 +179,7 @@ describe('a time series is refused (10.2)', () => {
     });
 });
 
-describe('a time series (10.2, 10.3)', () => {
+describe('a time series', () => {
   // The store takes a moment to see what the journal has acknowledged.
   const ready = () => until(async () => (await rowsOf({})).length === 3);
 

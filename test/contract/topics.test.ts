@@ -1,7 +1,7 @@
 /**
  * Every topic × own or another device × publish or subscribe × plain or TLS, with real sessions
- * (mqtt-device-protocol.md sections 3 and 5). A refused publication ends the connection; a refused
- * subscription is answered 0x80 and the session lives on.
+ * (docs/interface/mqtt-devices.md#credentials and docs/interface/mqtt-devices.md#topics). A refused publication ends
+ * the connection; a refused subscription is answered 0x80 and the session lives on.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * What holds for every operation of the whole gateway, over real connections (http-contract.md 1, 2, 4): paths,
- * methods, types, empty bodies, the envelope. New operations are held to it as they come.
+ * What holds for every operation of the whole gateway, over real connections (docs/interface/http.md#requests):
+ * paths, methods, types, empty bodies, the envelope. New operations are held to it as they come.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

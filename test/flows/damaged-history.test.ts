@@ -1,4 +1,4 @@
-/** Damage of history.db, page by page: whatever it hits, control goes on (decision 2). */
+/** Damage of history.db, page by page: whatever it hits, control goes on (decision 0002). */
 import assert from 'node:assert/strict';
 import { closeSync, cpSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The truth table of lua-rule-api.md section 1: when a rule is STARTED, and what each event does to it. */
+/** The truth table of docs/interface/lua-rules.md#states: when a rule is STARTED, and what each event does to it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { useTestGateway } from '../support/test-gateway.ts';

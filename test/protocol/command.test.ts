@@ -7,7 +7,7 @@ const LIMIT_BYTES = 65_536;
 const decode = (body: Record<string, unknown>, limitBytes = LIMIT_BYTES) =>
   decodeCommandResponse(body, limitBytes);
 
-describe('decodeCommandResponse (mqtt-device-protocol.md 7)', () => {
+describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () => {
   for (const body of [
     {},
     { id: 'a' },

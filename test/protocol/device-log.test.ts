@@ -5,7 +5,7 @@ import { decodeDeviceLog } from '../../src/protocol/device-log.ts';
 
 const decode = (body: Record<string, unknown>, limitBytes = 16_384) => decodeDeviceLog(body, limitBytes);
 
-describe('decodeDeviceLog (mqtt-device-protocol.md 6)', () => {
+describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
   for (const body of [{}, { message: null }, { message: 5 }, { message: ['a'] }])
     test(`refuses ${JSON.stringify(body)}: it has no text`, () => assert.equal(decode(body), undefined));
 

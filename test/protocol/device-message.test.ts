@@ -20,7 +20,7 @@ const SPACES = ['', '\n', ' \t'];
 const decode = (payload: string | Buffer, options: { exact?: boolean; mayBeEmpty?: boolean } = {}) =>
   decodeMessage(Buffer.from(payload), LIMITS, { exact: false, mayBeEmpty: false, ...options });
 
-describe('decodeMessage (mqtt-device-protocol.md 6, 12)', () => {
+describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
   const rows: [payload: string | Buffer, problem: RegExp][] = [
     ['', /^A message is empty and was dropped\.$/],
     [' ', /is not JSON/],

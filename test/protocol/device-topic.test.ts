@@ -11,7 +11,7 @@ import {
 
 const ADDRESS = { hardwareId: 'H', channelId: 'ucm' };
 
-describe('parseDeviceTopic (mqtt-device-protocol.md 2, 5)', () => {
+describe('parseDeviceTopic (docs/interface/mqtt-devices.md#topics)', () => {
   const foreign = [
     '',
     'v1/from',

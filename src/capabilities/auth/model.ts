@@ -1,4 +1,7 @@
-/** Users, access tokens and who may do what with them. Source: http-contract.md 2 and 3; docs/security.md. */
+/**
+ * Users, access tokens and who may do what with them. Source: docs/interface/http.md#access-tokens and
+ * docs/interface/http.md#roles; docs/security.md.
+ */
 import { type Principal, type Role, roleIncludes } from '../../platform/http/index.ts';
 
 /** VENDOR and SYSTEM are never given to anybody. */

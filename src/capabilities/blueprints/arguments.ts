@@ -1,4 +1,7 @@
-/** Arguments of a command against its manifest. Source: http-contract.md 9.6, blueprint-manifest.md section 10. */
+/**
+ * Arguments of a command against its manifest. Source: docs/interface/http.md#commands,
+ * docs/interface/blueprints.md#commands.
+ */
 import type { Problem } from '../../lib/errors.ts';
 import type { CompiledCommand } from './manifest.ts';
 import { checkValue } from './values.ts';

@@ -43,7 +43,7 @@ export interface BuiltInProfiles {
   /** The texts as they are downloaded. */
   files: ProfileFiles;
   profiles: ReadonlyMap<string, Profile>;
-  /** Profiles whose content was another one before the incompatible change of 2026 (section 14.6). */
+  /** Profiles whose content was another one before the incompatible change of 2026. */
   earlier: ReadonlyMap<string, Profile>;
 }
 

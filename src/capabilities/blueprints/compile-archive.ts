@@ -27,7 +27,7 @@ export type CompiledBlueprint =
       manifest?: undefined;
       script?: undefined;
       warnings?: undefined;
-      /** Texts of blueprint-manifest.md section 17, never empty. */
+      /** Texts of docs/interface/blueprints.md#problems, never empty. */
       problems: string[];
       /** The lenient check would let all of them pass. */
       isTolerable?: boolean;
@@ -36,7 +36,7 @@ export type CompiledBlueprint =
 
 /**
  * STRICT refuses, LENIENT only names: unknown profiles, members that are missing or differ, Lua packages and
- * modules that are not there (blueprint-manifest.md section 14.4). Published blueprints have some of these.
+ * modules that are not there (docs/interface/blueprints.md#profiles). Published blueprints have some of these.
  */
 export type BlueprintChecks = 'STRICT' | 'LENIENT';
 

@@ -1,5 +1,5 @@
 /**
- * JSON Schema draft-07 for values of type `json` (blueprint-manifest.md section 5). The package does the
+ * JSON Schema draft-07 for values of type `json` (docs/interface/blueprints.md#types). The package does the
  * checking; it changes the schema it is given, so it works on a copy.
  */
 import { Validator } from '@cfworker/json-schema';

@@ -1,6 +1,6 @@
 /**
  * The compiled manifest: what the rest of the gateway reads of a blueprint, exactly as it stands on the
- * wire (`expand=manifest`). Source: blueprint-manifest.md section 15, http-contract.md section 12.
+ * wire (`expand=manifest`). Source: docs/interface/blueprints.md#compiled, docs/interface/http.md#expand.
  */
 
 export type AttributeType =

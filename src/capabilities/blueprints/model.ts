@@ -1,4 +1,4 @@
-/** Blueprint records and what is asked of them. Source: the interface's "Blueprint", http-contract.md section 12. */
+/** Blueprint records and what is asked of them. Source: docs/interface/http.md#blueprints-and-profiles. */
 import type { CompiledManifest } from './manifest.ts';
 
 export interface Blueprint {
@@ -27,7 +27,10 @@ export const BUILT_IN_BLUEPRINTS: readonly BuiltInBlueprint[] = [
   { id: BUILT_IN_IDS.communicationModule, name: 'communication-module' },
 ];
 
-/** Namespace and tag under which built-in blueprints are found by name (http-contract.md 9.4). */
+/**
+ * Namespace and tag under which built-in blueprints are found by name
+ * (docs/interface/http.md#blueprints-and-profiles).
+ */
 export const BUILT_IN_NAMESPACE = 'enapter';
 export const BUILT_IN_TAG = 'latest';
 

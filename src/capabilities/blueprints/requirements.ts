@@ -1,4 +1,4 @@
-/** What a script needs of the module that runs it (blueprint-manifest.md sections 3 and 16). */
+/** What a script needs of the module that runs it (docs/interface/blueprints.md#requirements). */
 import type { CompiledManifest } from './manifest.ts';
 
 /** Names that a module of software alone offers; `http` is always there and `lua_api_ver_3` means nothing. */

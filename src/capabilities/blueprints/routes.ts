@@ -1,4 +1,4 @@
-/** Operations on blueprints and device profiles (http-contract.md 9.4). */
+/** Operations on blueprints and device profiles (docs/interface/http.md#blueprints-and-profiles). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { query, route, shape, type Call, type Route } from '../../platform/http/index.ts';

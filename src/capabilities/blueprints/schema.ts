@@ -1,4 +1,4 @@
-/** The blueprint as it stands on the wire (http-contract.md section 8). */
+/** The blueprint as it stands on the wire (docs/interface/http.md#blueprints-and-profiles). */
 import * as v from 'valibot';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type MediaAnswer, shape } from '../../platform/http/index.ts';

@@ -15,7 +15,7 @@ export interface ValueDeclaration {
 export type CheckedValue = { value: unknown; problem?: undefined } | { value?: undefined; problem: string };
 
 /**
- * Judges a value by its declared type, enum, range and schema (blueprint-manifest.md sections 5, 6, 10).
+ * Judges a value by its declared type, enum, range and schema (docs/interface/blueprints.md).
  * An integral float is an integer, an integer is a float; nothing else is converted. The problem reads on
  * from the name of what is checked: `must be integer, got string`.
  */
@@ -40,7 +40,7 @@ export function checkValue(declaration: ValueDeclaration, value: unknown): Check
 
 /**
  * The same for what a device sends. An empty Lua table looks like `{}` or `[]` whatever was meant, so it
- * is read as the kind that the declaration asks for (blueprint-manifest.md section 5).
+ * is read as the kind that the declaration asks for (docs/interface/blueprints.md#types).
  */
 export function checkDeviceValue(declaration: ValueDeclaration, value: unknown): CheckedValue {
   const checked = checkValue(declaration, value);

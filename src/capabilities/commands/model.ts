@@ -1,6 +1,6 @@
 /**
- * Executions of commands and their state machine. Source: http-contract.md 8 "Execution" and 9.6,
- * mqtt-device-protocol.md section 7.
+ * Executions of commands and their state machine. Source: docs/interface/http.md#commands,
+ * docs/interface/mqtt-devices.md#commands.
  *
  *            published            SUCCEEDED
  *     NEW ──────────────▶ IN_PROGRESS ──────▶ SUCCESS
@@ -175,7 +175,7 @@ export function findCommand(
   return byAlias && { manifestName: byAlias[0], command: byAlias[1] };
 }
 
-/** Role that sees executions of a command (blueprint-manifest.md section 10, `read_access_level`). */
+/** Role that sees executions of a command (docs/interface/blueprints.md#commands, `read_access_level`). */
 export function readAccessLevel(command: CompiledCommand): string {
   return typeof command.read_access_level === 'string' ? command.read_access_level : 'readonly';
 }

@@ -1,5 +1,5 @@
 /**
- * Deletes executions that are too old or too many, in small bites. Source: http-contract.md 9.6: ephemeral
+ * Deletes executions that are too old or too many, in small bites. Source: docs/interface/http.md#commands: ephemeral
  * ones live 24 hours, others 90 days. The number per device is kept at insertion; the number in all here.
  */
 import type { Limits } from '../../lib/limits.ts';

@@ -1,4 +1,4 @@
-/** Operations on commands (http-contract.md 9.6). */
+/** Operations on commands (docs/interface/http.md#commands). */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Call, JSON_HEADERS, type Role, route, type Route } from '../../platform/http/index.ts';

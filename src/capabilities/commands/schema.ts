@@ -1,4 +1,4 @@
-/** Shapes on the wire. Source: http-contract.md 8 "Execution", 9.6. */
+/** Shapes on the wire. Source: docs/interface/http.md#commands. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';

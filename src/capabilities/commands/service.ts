@@ -1,6 +1,6 @@
 /**
- * Commands to devices: check, record, send, follow until the end. Source: http-contract.md 9.6,
- * mqtt-device-protocol.md section 7.
+ * Commands to devices: check, record, send, follow until the end. Source: docs/interface/http.md#commands,
+ * docs/interface/mqtt-devices.md#commands.
  *
  * An execution is on disk as NEW before its request is published, and a request is published once: one that
  * was lost ends as TIMEOUT, because sending it again could do harm.

@@ -1,6 +1,7 @@
 /**
  * Reading and writing configuration with the device's say: a device that runs may refuse values before they are
- * stored (lua-device-api.md 3.3), and some read them from their hardware. One that does not run has no say.
+ * stored (docs/interface/lua-devices.md#configuration), and some read them from their hardware. One that does not run
+ * has no say.
  */
 import { gatewayError } from '../../lib/errors.ts';
 import type { Role } from '../../platform/http/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Configuration of devices: named groups of parameters that the manifest declares and people set. Source: the
- * interface's "Configuration group", http-contract.md 9.5, blueprint-manifest.md section 11.
+ * Configuration of devices: named groups of parameters that the manifest declares and people set. Source:
+ * docs/interface/http.md#configuration, docs/interface/blueprints.md#configuration.
  */
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import type { Emitter } from '../../lib/emitter.ts';
@@ -103,7 +103,7 @@ export function problemOf(parameter: CompiledArgument, value: unknown): string |
 
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#][^\s]*$/;
 
-/** Formats are hints; those whose form is known are checked (lua-device-api.md 3.8). */
+/** Formats are hints; those whose form is known are checked (docs/interface/lua-devices.md#connection-uris). */
 function formatProblem(format: string | undefined, value: string): string | undefined {
   if (format === 'connection_uri' && !URI.test(value))
     return 'must be a connection URI such as tcp://192.168.0.10:502';

@@ -1,6 +1,7 @@
 /**
- * Configuration for devices that speak MQTT themselves (mqtt-device-protocol.md section 9): all groups, when the device
- * asks and after every change. The gateway's store is the truth; a device that was away asks when it is back.
+ * Configuration for devices that speak MQTT themselves (docs/interface/mqtt-devices.md#configuration): all groups,
+ * when the device asks and after every change. The gateway's store is the truth; a device that was away asks when it
+ * is back.
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../platform/log/index.ts';

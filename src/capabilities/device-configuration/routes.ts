@@ -1,4 +1,4 @@
-/** Operations on the configuration of a device (http-contract.md 9.5). */
+/** Operations on the configuration of a device (docs/interface/http.md#configuration). */
 import { route, type Call, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Device, type Devices } from '../devices/index.ts';
 import { configurationShape, getQuery, updateBody } from './schema.ts';

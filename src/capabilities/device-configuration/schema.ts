@@ -1,4 +1,4 @@
-/** Requests of configuration operations as they stand on the wire (http-contract.md 9.5). */
+/** Requests of configuration operations as they stand on the wire (docs/interface/http.md#configuration). */
 import * as v from 'valibot';
 import { query, shape } from '../../platform/http/index.ts';
 

@@ -1,4 +1,4 @@
-/** Device log entries. Source: http-contract.md 8 "Device log entry", 9.8; mqtt-device-protocol.md section 6. */
+/** Device log entries. Source: docs/interface/http.md#device-logs; docs/interface/mqtt-devices.md#logs. */
 import type { LogSeverity } from '../../protocol/device-log.ts';
 
 export interface LogEntry {

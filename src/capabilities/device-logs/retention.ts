@@ -1,7 +1,7 @@
 /**
  * Deletes entries that are too old, too many, or of devices that are gone, in bites of bounded size and
- * time; and gives a time to entries that were stamped before the clock was set. Source: http-contract.md
- * 9.8: persistent 90 days or 50 000 per device, ephemeral 24 hours or 5 000.
+ * time; and gives a time to entries that were stamped before the clock was set. Source:
+ * docs/interface/http.md#device-logs: persistent 90 days or 50 000 per device, ephemeral 24 hours or 5 000.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';

@@ -1,4 +1,4 @@
-/** Operations on device logs (http-contract.md 9.8) and their stream (11). */
+/** Operations on device logs (docs/interface/http.md#device-logs) and their stream. */
 import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { passes } from './model.ts';

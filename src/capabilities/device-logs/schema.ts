@@ -1,4 +1,4 @@
-/** Shapes on the wire. Source: http-contract.md 8 "Device log entry", 9.8 and 11. */
+/** Shapes on the wire. Source: docs/interface/http.md#device-logs and docs/interface/http.md#streams. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';

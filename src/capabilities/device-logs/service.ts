@@ -1,6 +1,6 @@
 /**
- * Logs of devices: taken in, stored by group commit, listed, streamed. Source: http-contract.md 9.8 and 11.
- * What is listed or streamed is on disk.
+ * Logs of devices: taken in, stored by group commit, listed, streamed. Source: docs/interface/http.md#device-logs and
+ * docs/interface/http.md#streams. What is listed or streamed is on disk.
  */
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';

@@ -1,4 +1,4 @@
-/** Device records. Source: the interface's "Device", http-contract.md section 8. */
+/** Device records. Source: docs/interface/http.md#devices. */
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Role } from '../../platform/http/index.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';

@@ -1,4 +1,4 @@
-/** All paths of an operation on one device; the first is the canonical one (http-contract.md section 14). */
+/** All paths of an operation on one device; the first is the canonical one (docs/interface/http.md#other-names). */
 export function devicePaths(suffix: string): [string, ...string[]] {
   return [
     `/v3/devices/{device_id}${suffix}`,

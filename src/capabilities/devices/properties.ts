@@ -1,6 +1,6 @@
 /**
  * Properties of devices: what a device says about itself, merged message by message
- * (mqtt-device-protocol.md section 6). Devices repeat them every few seconds, so only changes reach the disk.
+ * (docs/interface/mqtt-devices.md#properties). Devices repeat them every few seconds, so only changes reach the disk.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { createComplaints } from '../../lib/complaints.ts';

@@ -1,4 +1,4 @@
-/** Operations on devices (http-contract.md 9.2). */
+/** Operations on devices (docs/interface/http.md#devices). */
 import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';

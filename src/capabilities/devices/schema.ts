@@ -1,4 +1,4 @@
-/** Shapes on the wire. Source: http-contract.md 7, 8 "Device", 9.2. */
+/** Shapes on the wire. Source: docs/interface/http.md#devices. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { isSlug } from '../../lib/slug.ts';
@@ -59,7 +59,7 @@ export const deviceSlug = v.pipe(
   v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
 );
 
-/** null, absent and the empty text mean "as it is" or "make one" (http-contract.md section 15). */
+/** null, absent and the empty text mean "as it is" or "make one" (docs/interface/http.md#empty-values). */
 export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(schema: Schema) {
   return v.pipe(
     v.nullish(v.string()),

@@ -1,7 +1,6 @@
 /**
- * Device records: kept in state.db, all of them also in memory. Source: the interface's "Device",
- * http-contract.md 9.2. What a device sends is taken in by `takeProperties`; everything else about its
- * messages is for the capabilities above.
+ * Device records: kept in state.db, all of them also in memory. Source: docs/interface/http.md#devices. What a device
+ * sends is taken in by `takeProperties`; everything else about its messages is for the capabilities above.
  */
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';

@@ -1,5 +1,5 @@
 /**
- * The monitor stream: everything that happens to devices in one WebSocket (http-contract.md section 11).
+ * The monitor stream: everything that happens to devices in one WebSocket (docs/interface/http.md#streams).
  * Each message carries one of telemetry, properties, log, connectivity.
  */
 import * as v from 'valibot';

@@ -1,4 +1,7 @@
-/** How a device gets in: connection configurations and credentials (http-contract.md 8, mqtt-device-protocol.md 3). */
+/**
+ * How a device gets in: connection configurations and credentials (docs/interface/http.md#connection-configuration,
+ * docs/interface/mqtt-devices.md#credentials).
+ */
 
 export const MQTT_PROTOCOLS = ['MQTT', 'MQTTS'] as const;
 export type MqttProtocol = (typeof MQTT_PROTOCOLS)[number];

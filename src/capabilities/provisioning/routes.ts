@@ -1,4 +1,7 @@
-/** Operations of provisioning (http-contract.md 9.2 "Generate Config", 9.3). */
+/**
+ * Operations of provisioning (docs/interface/http.md#provisioning and
+ * docs/interface/http.md#connection-configuration).
+ */
 import { notFound } from '../../lib/errors.ts';
 import { type Call, route, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';

@@ -1,4 +1,7 @@
-/** Shapes on the wire. Source: http-contract.md 8 "Connection configuration", 9.3. */
+/**
+ * Shapes on the wire. Source: docs/interface/http.md#connection-configuration and
+ * docs/interface/http.md#provisioning.
+ */
 import * as v from 'valibot';
 import { shape } from '../../platform/http/index.ts';
 import { deviceName, deviceSlug, unlessEmpty } from '../devices/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Provisioning: devices are made together with what they need to connect. Source: http-contract.md 9.2
- * "Generate Config" and 9.3, mqtt-device-protocol.md sections 2 and 3.
+ * Provisioning: devices are made together with what they need to connect. Source: docs/interface/http.md#provisioning
+ * and docs/interface/http.md#connection-configuration, docs/interface/mqtt-devices.md#credentials.
  */
 import { randomBytes as systemRandomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';

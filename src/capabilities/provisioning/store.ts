@@ -1,6 +1,6 @@
 /**
  * Rows of device credentials and certificates. A hardware id has one of both, the newest
- * (mqtt-device-protocol.md section 2 "Rotation").
+ * (docs/interface/mqtt-devices.md#credentials).
  */
 import { eq, sql } from 'drizzle-orm';
 import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';

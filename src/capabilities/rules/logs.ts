@@ -1,4 +1,4 @@
-/** Logs of rules: limited in rate, stored by group commit, told after commit (lua-rule-api.md section 6). */
+/** Logs of rules: limited in rate, stored by group commit, told after commit (docs/interface/lua-rules.md#logs). */
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';

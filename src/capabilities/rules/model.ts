@@ -1,4 +1,4 @@
-/** The rule engine of the site and its rules. Source: the interface's "Rule engine", lua-rule-api.md section 1. */
+/** The rule engine of the site and its rules. Source: docs/interface/lua-rules.md#states. */
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 
@@ -60,7 +60,7 @@ export interface RuleRunner {
   rename(rule: RunnableRule): void;
   /** Ends it, its waits and its jobs; nothing happens when it does not run. */
   end(ruleId: string): void;
-  /** Whether its script is loaded and running now (lua-rule-api.md section 1). */
+  /** Whether its script is loaded and running now (docs/interface/lua-rules.md#states). */
   isStarted(ruleId: string): boolean;
   /** Resolves when its last start has been carried out: it runs, or has ended already. */
   carriedOut(ruleId: string): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, lua-rule-api.md sections 3 and 4). Every
+ * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, docs/interface/lua-rules.md#devices). Every
  * fault is an answer: a text for the script.
  */
 import { GatewayError, messageOf } from '../../lib/errors.ts';
@@ -31,7 +31,7 @@ export interface QuestionsOptions {
   commands: Commands;
 }
 
-/** A rule sees every declaration but those of level `system` (lua-rule-api.md section 3). */
+/** A rule sees every declaration but those of level `system` (docs/interface/lua-rules.md#devices). */
 export const RULE_ROLE = 'VENDOR';
 
 export type Ask = (rule: AskingRule, question: RuleQuestion) => Promise<RuleAnswer>;

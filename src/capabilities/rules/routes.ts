@@ -1,4 +1,4 @@
-/** Operations of the rule engine (http-contract.md 9.7) and the stream of rule logs (11). */
+/** Operations of the rule engine (docs/interface/http.md#rules) and the stream of rule logs. */
 import { type Call, route, type Route, shape, stream, type Stream } from '../../platform/http/index.ts';
 import { type Site, sitePaths } from '../site/index.ts';
 import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';

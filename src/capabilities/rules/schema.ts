@@ -1,4 +1,4 @@
-/** Shapes on the wire. Source: http-contract.md 8 "Engine", "Rule", "Rule log entry", 9.7. */
+/** Shapes on the wire. Source: docs/interface/http.md#rules. */
 import { isUtf8 } from 'node:buffer';
 import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
@@ -66,7 +66,7 @@ export const script = v.pipe(
   })),
 );
 
-/** Missing, empty and zero mean the default (lua-rule-api.md section 2); undefined: not allowed. */
+/** Missing, empty and zero mean the default (docs/interface/lua-rules.md#script); undefined: not allowed. */
 function intervalOf(text: string | null | undefined): number | undefined {
   const intervalMs = text ? parseDurationMs(text) : 0;
   if (intervalMs === undefined) return undefined;

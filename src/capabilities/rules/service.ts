@@ -1,6 +1,6 @@
 /**
  * Rules: records, the wish of the user, and what should run because of it. The scripts themselves run in
- * another program. Source: the interface's "Rule engine", lua-rule-api.md sections 1, 2 and 5.
+ * another program. Source: docs/interface/lua-rules.md.
  */
 import { randomUUID } from 'node:crypto';
 import { formatDurationMs } from '../../lib/duration.ts';

@@ -1,6 +1,6 @@
 /**
  * Operations that exist in the cloud deployment of the interface only. They are refused with a code of their
- * own, so that a client can tell them from a wrong path (http-contract.md 13).
+ * own, so that a client can tell them from a wrong path (docs/interface/http.md#cloud-operations).
  */
 import { gatewayError, type GatewayError } from '../../lib/errors.ts';
 import { type Method, route, type Route } from '../../platform/http/index.ts';

@@ -1,4 +1,4 @@
-/** The one site of the gateway. Source: http-contract.md 8 "Site". */
+/** The one site of the gateway. Source: docs/interface/http.md#sites. */
 
 export interface Location {
   readonly name?: string;

@@ -1,4 +1,4 @@
-/** Operations on sites (http-contract.md 9.1 and 13). */
+/** Operations on sites (docs/interface/http.md#sites and docs/interface/http.md#cloud-operations). */
 import { notFound } from '../../lib/errors.ts';
 import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';

@@ -1,4 +1,4 @@
-/** Requests and answers of site operations as they stand on the wire (http-contract.md 8, 9.1, 15). */
+/** Requests and answers of site operations as they stand on the wire (docs/interface/http.md#sites). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';

@@ -1,5 +1,5 @@
 /**
- * Messages that came without a time while the box did not know the time either (decision 6). They wait, with
+ * Messages that came without a time while the box did not know the time either (decision 0025). They wait, with
  * their age, and get the right time of receipt once the clock is set.
  */
 import type { Clock } from '../../platform/clock/index.ts';

@@ -1,4 +1,4 @@
-/** Rows of a query as CSV text (http-contract.md section 10.3). */
+/** Rows of a query as CSV text (docs/interface/http.md#csv). */
 import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
 import type { StoredValue } from './model.ts';
 import type { PlannedColumn, QueryPlan } from './query-plan.ts';

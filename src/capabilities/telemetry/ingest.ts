@@ -1,5 +1,5 @@
 /**
- * From a device's message to samples: names, types, time (mqtt-device-protocol.md sections 6 and 11). Runs
+ * From a device's message to samples: names, types, time (docs/interface/mqtt-devices.md#telemetry). Runs
  * on every message, so it allocates little and touches no disk: the batch is written by the group commit.
  */
 import type { Emitter } from '../../lib/emitter.ts';
@@ -105,7 +105,7 @@ export function createIngest(options: {
   }
 
   function timeOf({ device, body, receivedAtMs }: IncomingMessage): Arrival | undefined {
-    // A box whose clock was never set trusts the device (decision 6).
+    // A box whose clock was never set trusts the device (decision 0025).
     const nowMs = clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
     const lateMs = clock.isSet() ? limits.lateMs : Number.POSITIVE_INFINITY;
     const { futureToleranceMs } = limits;

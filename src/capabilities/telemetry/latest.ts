@@ -1,4 +1,4 @@
-/** The newest value of each attribute by time of measurement, from memory (http-contract.md section 10.1). */
+/** The newest value of each attribute by time of measurement, from memory (docs/interface/http.md#latest-values). */
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';

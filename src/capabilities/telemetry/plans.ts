@@ -84,7 +84,7 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
   };
 }
 
-/** `.platform.silently_drop_unknown_telemetry: true` (mqtt-device-protocol.md section 6). */
+/** `.platform.silently_drop_unknown_telemetry: true` (docs/interface/mqtt-devices.md#telemetry). */
 function isSilent(manifest: CompiledManifest): boolean {
   const platform = manifest['.platform'];
   return (

@@ -51,7 +51,7 @@ export interface SamplesPlan {
   bytesMax: number;
 }
 
-/** `auto` resolved: avg for numbers, last for everything else (http-contract.md section 10.2). */
+/** `auto` resolved: avg for numbers, last for everything else (docs/interface/http.md#time-series). */
 export function resolveAggregation(
   aggregation: Aggregation,
   type: TelemetryType,

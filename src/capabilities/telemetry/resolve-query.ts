@@ -1,4 +1,6 @@
-/** From a query as asked to a plan and its header: names, matchers, roles, costs (http-contract.md 10.2). */
+/**
+ * From a query as asked to a plan and its header: names, matchers, roles, costs (docs/interface/http.md#time-series).
+ */
 import { formatDurationMs } from '../../lib/duration.ts';
 import { errorOfProblems, gatewayError, invalidBody, type Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';

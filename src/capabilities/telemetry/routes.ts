@@ -1,4 +1,7 @@
-/** HTTP and WebSocket operations of telemetry (http-contract.md sections 10 and 11). */
+/**
+ * HTTP and WebSocket operations of telemetry (docs/interface/http.md#latest-values and
+ * docs/interface/http.md#streams).
+ */
 import type * as v from 'valibot';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';

@@ -1,4 +1,7 @@
-/** Requests and answers of telemetry on the wire (http-contract.md section 10). */
+/**
+ * Requests and answers of telemetry on the wire (docs/interface/http.md#latest-values and
+ * docs/interface/http.md#time-series).
+ */
 import * as v from 'valibot';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';

@@ -69,7 +69,7 @@ export interface Telemetry {
     relevanceMs: number,
     role: Role,
   ): Map<string, Map<string, LatestAnswer>>;
-  /** @throws GatewayError as http-contract.md section 10.2 */
+  /** @throws GatewayError as docs/interface/http.md#time-series */
   queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer;
   /**
    * One number over the stored samples of the window that ends at `endMs`, by default now; undefined when there

@@ -1,5 +1,5 @@
 /**
- * Stamps that the wall clock gave while it was wrong (decision 6), of two kinds. Those from before it was set:
+ * Stamps that the wall clock gave while it was wrong (decision 0025), of two kinds. Those from before it was set:
  * their distance to the truth is the jump that set it; of those of an earlier run nobody knows it, so they count
  * as of the start of this run. And those of a clock that was ahead and was put back: they lie in the future, and
  * their distance is the step back. What such a clock stamped long enough ago to lie in the past now stays.

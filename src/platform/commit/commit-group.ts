@@ -1,5 +1,5 @@
 /**
- * When to sync: many small writes share one sync of the disk (decision 2). Whatever is made durable, a
+ * When to sync: many small writes share one sync of the disk (decision 0002). Whatever is made durable, a
  * transaction or a journal record, the waiting is the same:
  *
  *   caller buffers its data ──▶ request(bytes) ──▶ one promise for the whole group

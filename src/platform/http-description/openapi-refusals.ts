@@ -1,6 +1,6 @@
 /**
  * The refusals of an operation: what its route names, and what the pipeline can answer to every request with
- * such a role, query, body and path (http-contract.md section 4).
+ * such a role, query, body and path (docs/interface/http.md#errors).
  */
 import type { JsonSchema } from './json-schema.ts';
 import type { Route } from '../http/index.ts';

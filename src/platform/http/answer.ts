@@ -1,6 +1,6 @@
 /**
  * Answers: JSON with the exact content type of the contract, the one error envelope, and the only mapping
- * from error kind to status (http-contract.md sections 1 and 4).
+ * from error kind to status (docs/interface/http.md#answers and docs/interface/http.md#errors).
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

@@ -71,7 +71,9 @@ export interface Answered {
 
 type App = Hono<Environment>;
 
-/** `/api/v3/…` is `/v3/…`; one trailing slash and several leading ones do not count (http-contract.md section 1). */
+/**
+ * `/api/v3/…` is `/v3/…`; one trailing slash and several leading ones do not count (docs/interface/http.md#requests).
+ */
 function canonicalPath(request: Request): string {
   const pathname = new URL(request.url).pathname.replace(/^\/{2,}/, '/');
   const path = pathname.startsWith('/api/v3/') || pathname === '/api/v3' ? pathname.slice(4) : pathname;

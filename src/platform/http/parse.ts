@@ -1,6 +1,6 @@
 /**
  * From raw query and body to checked values. Every fault is listed, one problem per fault, so that a person
- * corrects a request in one go. Bodies are JSON whatever `Content-Type` says (http-contract.md section 1).
+ * corrects a request in one go. Bodies are JSON whatever `Content-Type` says (docs/interface/http.md#requests).
  */
 import { type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
 import {

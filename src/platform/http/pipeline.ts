@@ -1,6 +1,6 @@
 /**
  * What happens to every request and every upgrade before its handler: token, rate limits, role, path
- * parameters, query (http-contract.md sections 1 to 3).
+ * parameters, query (docs/interface/http.md#access-tokens).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

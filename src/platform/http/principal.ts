@@ -1,4 +1,4 @@
-/** Who calls: the answer of the `authenticate` hook. Roles: http-contract.md section 3. */
+/** Who calls: the answer of the `authenticate` hook. Roles: docs/interface/http.md#roles. */
 
 export const ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER', 'VENDOR', 'SYSTEM'] as const;
 

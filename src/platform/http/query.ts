@@ -2,7 +2,7 @@
  * Building blocks for query schemas. A query arrives as parameter name → list of raw values; every block
  * turns `undefined` (absent) and the empty string (absent too) into its default. Texts of failures name
  * what is allowed. Each block carries what the API description says of it (`wire`), because the raw values
- * are all texts. Source: http-contract.md sections 1, 5 and 6.
+ * are all texts. Source: docs/interface/http.md#values and docs/interface/http.md#lists.
  */
 import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';

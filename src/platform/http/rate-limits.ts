@@ -1,5 +1,5 @@
 /**
- * Rates per caller (http-contract.md section 1): requests per token, per address of those without one, failed
+ * Rates per caller (docs/interface/http.md#rates): requests per token, per address of those without one, failed
  * authentications and anonymous calls per address. Exact on the clock of the gateway. A legitimate token is never
  * refused because of somebody else's failures.
  */

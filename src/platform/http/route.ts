@@ -121,7 +121,7 @@ export function route<
 export interface StreamSocket<Message = unknown> {
   /** Sends one JSON text frame; a reader too slow for the queue is closed with 1013. */
   readonly send: (message: Wire<Message>) => void;
-  /** Close codes of http-contract.md section 11. */
+  /** Close codes of docs/interface/http.md#streams. */
   close(code: 1000 | 1001 | 1008 | 1011 | 1013, reason: string): void;
   /** Aborted when the socket is closed, by whomever. */
   readonly signal: AbortSignal;

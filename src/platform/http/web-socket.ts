@@ -1,6 +1,6 @@
 /**
  * The WebSocket side: upgrade after the same checks as a request, refusal as a plain HTTP answer with the
- * error envelope, pings, a bounded queue towards slow readers (http-contract.md section 11).
+ * error envelope, pings, a bounded queue towards slow readers (docs/interface/http.md#streams).
  */
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';

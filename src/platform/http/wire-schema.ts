@@ -1,7 +1,7 @@
 /**
  * What the API description says of a value on the wire where the valibot schema that parses it cannot tell:
  * texts that are parsed into numbers, one schema behind a transformation. Also the shapes that many answers
- * share. Source of the grammars: http-contract.md section 5.
+ * share. Source of the grammars: docs/interface/http.md#values.
  */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';

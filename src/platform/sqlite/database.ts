@@ -46,7 +46,7 @@ function applyPragmas(handle: BetterSqlite3.Database): void {
   handle.pragma('auto_vacuum = INCREMENTAL');
   // Readers do not block the writer, and one sync per commit instead of two.
   handle.pragma('journal_mode = WAL');
-  // NORMAL alone kept 0 of 300 committed transactions over a simulated power cut, FULL 300 of 300 (decision 2).
+  // NORMAL alone kept 0 of 300 committed transactions over a simulated power cut, FULL 300 of 300 (decision 0002).
   handle.pragma('synchronous = FULL');
   handle.pragma('foreign_keys = ON');
   // Sorting must not touch the flash card.

@@ -37,7 +37,7 @@ export interface ClientCertificate extends KeyAndCertificate {
 /**
  * From before this program existed to after everybody who installs it: a device or a gateway whose clock
  * was never set (1970 is answered by not judging dates, see `platform/mqtt`) or runs years ahead is not
- * locked out. What ends a certificate is revocation (mqtt-device-protocol.md section 3).
+ * locked out. What ends a certificate is revocation (docs/interface/mqtt-devices.md#credentials).
  */
 export const LONG_VALIDITY = {
   validFromMs: Date.UTC(2020, 0, 1),

@@ -1,6 +1,6 @@
 /**
  * Bodies of upload operations: one part of `multipart/form-data`, or the raw bytes for every other content type,
- * because public clients send either (http-contract.md 9.4). Parsed while it streams in.
+ * because public clients send either (docs/interface/http.md#blueprints-and-profiles). Parsed while it streams in.
  */
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';

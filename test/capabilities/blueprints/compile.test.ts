@@ -1,4 +1,4 @@
-/** The documented changes of the compiled view: one test for each row of blueprint-manifest.md section 15. */
+/** The documented changes of the compiled view: one test for each row of docs/interface/blueprints.md#compiled. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { compiled, manifestWith, oldManifestWith } from './support.ts';

@@ -1,4 +1,4 @@
-/** Invalid blueprints and the exact messages they are refused with (blueprint-manifest.md section 17). */
+/** Invalid blueprints and the exact messages they are refused with (docs/interface/blueprints.md#problems). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manifestWith, problemsOf } from './support.ts';

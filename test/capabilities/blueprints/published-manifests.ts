@@ -1,6 +1,6 @@
 /**
  * Names, types and units as inverters of published blueprints have them: each lists profiles of the revision of August
- * 2025 (blueprint-manifest.md section 14.4).
+ * 2025 (docs/interface/blueprints.md#profiles).
  */
 import { manifestWith } from './support.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The compiled view says everything about the device: written as a manifest again, with nothing else at hand, it
- * compiles to itself (blueprint-manifest.md sections 1 and 15).
+ * compiles to itself (docs/interface/blueprints.md#archive and docs/interface/blueprints.md#compiled).
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

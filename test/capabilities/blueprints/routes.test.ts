@@ -1,4 +1,7 @@
-/** Blueprints and device profiles over HTTP (http-contract.md 9.4): what clients send and what they get. */
+/**
+ * Blueprints and device profiles over HTTP (docs/interface/http.md#blueprints-and-profiles): what clients send and
+ * what they get.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';

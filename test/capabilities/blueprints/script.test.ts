@@ -1,4 +1,6 @@
-/** Lua files joined into one, run by the machine that runs them later (lua-device-api.md section 4). */
+/**
+ * Lua files joined into one, run by the machine that runs them later (docs/interface/lua-devices.md#several-files).
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LuaFactory } from 'wasmoon';

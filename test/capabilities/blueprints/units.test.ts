@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseUnit } from '../../../src/capabilities/blueprints/compiler/units.ts';
 
-/** Codes that published profiles and blueprints use (blueprint-manifest.md section 7). */
+/** Codes that published profiles and blueprints use (docs/interface/blueprints.md#units). */
 const CODES =
   '% %LEL [ppm] 1 A mA Ah V mV kV W kW MW Wh kWh MWh VA kVA VAR kVAR Hz Ohm J Cel K [degF] mbar bar bar{gauge} Pa ' +
   'kPa s ms min h d deg W/m2 uS/cm Nl Nl/h L m3 L/min m3/h kg g m mm m/s rpm dB dBm Mbps lx';

@@ -1,5 +1,5 @@
 /**
- * What authors may write: a valid blueprint for each row of blueprint-manifest.md sections 2 to 13 and 16. The
+ * What authors may write: a valid blueprint for each row of docs/interface/blueprints.md. The
  * counterpart, what they may not, is in the files named validation-*.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** Attributes, alerts and commands: one invalid example for each row of blueprint-manifest.md section 17. */
+/** Attributes, alerts and commands: one invalid example for each row of docs/interface/blueprints.md#problems. */
 import { argument, attribute, command, testExamples, type Example } from './examples.ts';
 import { manifestWith } from './support.ts';
 

@@ -1,4 +1,4 @@
-/** Form of manifests: one invalid example for each row of blueprint-manifest.md section 17. */
+/** Form of manifests: one invalid example for each row of docs/interface/blueprints.md#problems. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {

@@ -1,4 +1,6 @@
-/** Scripts, profiles and the older spec: one invalid example for each row of blueprint-manifest.md section 17. */
+/**
+ * Scripts, profiles and the older spec: one invalid example for each row of docs/interface/blueprints.md#problems.
+ */
 import { attribute, lua, NAME_RULE, SCRIPT, testExamples, type Example } from './examples.ts';
 import { manifestWith, oldManifestWith } from './support.ts';
 

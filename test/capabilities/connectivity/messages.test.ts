@@ -1,4 +1,4 @@
-/** The way of a message from its topic to its capability (mqtt-device-protocol.md 3, 5, 6, 12). */
+/** The way of a message from its topic to its capability (docs/interface/mqtt-devices.md). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';

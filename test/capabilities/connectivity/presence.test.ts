@@ -1,4 +1,4 @@
-/** ONLINE and OFFLINE (mqtt-device-protocol.md section 10). */
+/** ONLINE and OFFLINE (docs/interface/mqtt-devices.md#connectivity). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';

@@ -1,4 +1,4 @@
-/** Configuration over MQTT (mqtt-device-protocol.md section 9), on the whole gateway. */
+/** Configuration over MQTT (docs/interface/mqtt-devices.md#configuration), on the whole gateway. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { MockDevice } from '../../support/mock-device.ts';

@@ -1,4 +1,4 @@
-/** Configuration of devices over HTTP (http-contract.md 9.5). */
+/** Configuration of devices over HTTP (docs/interface/http.md#configuration). */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';

@@ -1,4 +1,4 @@
-/** Properties of devices (mqtt-device-protocol.md section 6; http-contract.md section 7). */
+/** Properties of devices (docs/interface/mqtt-devices.md#properties; docs/interface/http.md#expand). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Device records (http-contract.md 9.2, 5 "Device slug"). */
+/** Device records (docs/interface/http.md#devices and docs/interface/http.md#values). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BUILT_IN_IDS } from '../../../src/capabilities/blueprints/index.ts';

@@ -1,4 +1,4 @@
-/** Provisioning (http-contract.md 8 "Connection configuration", 9.2, 9.3; mqtt-device-protocol.md 2, 3). */
+/** Provisioning (docs/interface/http.md#provisioning; docs/interface/mqtt-devices.md#credentials). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ConnectionConfiguration } from '../../../src/capabilities/provisioning/index.ts';

@@ -1,4 +1,4 @@
-/** Logs of rules: lua-rule-api.md section 6. */
+/** Logs of rules: docs/interface/lua-rules.md#logs. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RuleLogEntry } from '../../../src/capabilities/rules/model.ts';

@@ -1,4 +1,4 @@
-/** Which alerts of a device are raised (blueprint-manifest.md section 9). */
+/** Which alerts of a device are raised (docs/interface/blueprints.md#alerts). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { attribute, manifestOf, startTelemetry } from './support.ts';

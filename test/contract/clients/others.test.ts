@@ -137,7 +137,7 @@ describe('SA: the standalone device runner', () => {
   });
 });
 
-describe('what documentation and other clients send besides (2, 15)', () => {
+describe('what documentation and other clients send besides', () => {
   test('JSON under the form type of its curl samples', async () => {
     const headers = { ...editor(), 'Content-Type': 'application/x-www-form-urlencoded' };
     const { device: patched } = json(

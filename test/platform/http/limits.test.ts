@@ -7,7 +7,7 @@ import { ask, firstError, parseAnswer, raw, type RawSocket, serve } from './supp
 
 const MIB = 1_048_576;
 
-describe('a body that is too large (1)', () => {
+describe('a body that is too large', () => {
   test('is 413 by the length it declares, before it is sent', async (t) => {
     const { port } = await serve(t);
     const { received, socket } = await raw(

@@ -14,7 +14,7 @@ function read(schema: v.GenericSchema, text: string): unknown {
   }
 }
 
-describe('a query (1, 5, 6)', () => {
+describe('a query', () => {
   test('with faults is 400 and lists them, each with its parameter', async (t) => {
     const { ask } = await serve(t);
     const answer = await ask('GET', '/v3/things?limit=-1&order=sideways&is_new=perhaps&kind=a');
@@ -62,7 +62,7 @@ describe('a query (1, 5, 6)', () => {
   });
 });
 
-describe('a limit or offset (6)', () => {
+describe('a limit or offset', () => {
   test('that is no whole number is refused', () => {
     for (const text of ['-1', '1.5', 'x', '1e3', '0x10', '%201', '9999999999999999']) {
       const fault = ['Query parameter "p" must be a whole number, 0 or more.'];
@@ -83,7 +83,7 @@ describe('a limit or offset (6)', () => {
   });
 });
 
-describe('names, flags and times (5)', () => {
+describe('names, flags and times', () => {
   test('that are not listed are refused', () => {
     assert.deepEqual(read(query.choices(['site', 'manifest']), 'p=site,other'), [
       'Query parameter "p" has unknown "other", must be of: site, manifest.',

@@ -14,7 +14,7 @@ function assertTooMany(answer: Answer, withinS: number): void {
   assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= withinS, retryAfter);
 }
 
-describe('requests (1)', () => {
+describe('requests', () => {
   test('beyond the burst of a token are 429 with Retry-After, and other tokens go on', async (t) => {
     const { ask, calls } = await serve(t, { requestBurst: 3, requestsPerSecond: 0.05 });
     for (let index = 0; index < 3; index++) assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
@@ -78,7 +78,7 @@ test('callers without a token have a rate per address for whatever they ask, whi
   assert.equal(calls.length, 3);
 });
 
-describe('failed authentications (1)', () => {
+describe('failed authentications', () => {
   test('beyond the limit of an address are 429, and who has a token is not locked out', async (t) => {
     const { ask } = await serve(t);
     for (let index = 0; index < LIMITS.http.failedAuthenticationsPerMinute; index++)
@@ -89,7 +89,7 @@ describe('failed authentications (1)', () => {
   });
 });
 
-describe('an operation without token (1)', () => {
+describe('an operation without token', () => {
   test('has its own limit per address; with a token that does not count', async (t) => {
     const { ask } = await serve(t);
     for (let index = 0; index < 2; index++)

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { get } from 'node:http';
 import { parseAnswer, raw, serve } from './support.ts';
 
-describe('paths (1)', () => {
+describe('paths', () => {
   test('an unknown one is 404 with the envelope, before any token is looked at', async (t) => {
     const { ask } = await serve(t);
     for (const path of [
@@ -132,7 +132,7 @@ describe('a request line or host that cannot be', () => {
   });
 });
 
-describe('bodies of JSON operations (1)', () => {
+describe('bodies of JSON operations', () => {
   test('are parsed whatever their type says', async (t) => {
     const { ask } = await serve(t);
     for (const type of [
@@ -207,7 +207,7 @@ describe('bodies of JSON operations (1)', () => {
   });
 });
 
-describe('answers (1)', () => {
+describe('answers', () => {
   test('HEAD is GET without the body, of streamed answers too', async (t) => {
     const { ask, calls } = await serve(t);
     for (const path of ['/v3/things/slug', '/v3/table']) {
@@ -312,7 +312,7 @@ describe('answers (1)', () => {
   });
 });
 
-describe('origins of browsers (1)', () => {
+describe('origins of browsers', () => {
   const preflight = {
     Origin: 'https://app.example',
     'Access-Control-Request-Method': 'POST',

@@ -6,7 +6,7 @@ import { firstError, serve } from './support.ts';
 const SERVICE = 'X-Service-Auth-Token';
 const VENDOR_ALIAS = 'X-Enapter-Auth-Token';
 
-describe('without a token (2)', () => {
+describe('without a token', () => {
   test('an operation is 401 and names the header', async (t) => {
     const { ask, calls } = await serve(t);
     const without: Record<string, string>[] = [
@@ -50,7 +50,7 @@ describe('without a token (2)', () => {
   });
 });
 
-describe('with a token that is not valid (2)', () => {
+describe('with a token that is not valid', () => {
   test('everything is 403, also what needs no token, and the handler is not asked', async (t) => {
     const { ask, calls } = await serve(t);
     for (const [method, path] of [
@@ -82,7 +82,7 @@ describe('with a token that is not valid (2)', () => {
   });
 });
 
-describe('roles (3)', () => {
+describe('roles', () => {
   test('too low a one is 403 with the one that is needed', async (t) => {
     const { ask } = await serve(t);
     const answer = await ask('POST', '/v3/things/slug/touch', { token: 'readonly' });
@@ -117,7 +117,7 @@ describe('roles (3)', () => {
   });
 });
 
-describe('several forms of a token (2)', () => {
+describe('several forms of a token', () => {
   test('each is accepted, and the first that is not empty counts', async (t) => {
     const { ask, calls } = await serve(t);
     for (const [headers, role] of [

@@ -62,7 +62,7 @@ async function refusal(
   return parseAnswer(await closed);
 }
 
-describe('an upgrade is refused before it happens (11), with status and envelope', () => {
+describe('an upgrade is refused before it happens, with status and envelope', () => {
   for (const [what, path, changes, expected] of [
     ['without a token', FEED, { 'X-Service-Auth-Token': undefined }, '401 invalid_header'],
     ['with a token nobody knows', FEED, { 'X-Service-Auth-Token': 'wrong' }, '403 access_denied'],
@@ -142,7 +142,7 @@ describe('an upgrade is refused before it happens (11), with status and envelope
   });
 });
 
-describe('an open stream (11)', () => {
+describe('an open stream', () => {
   test('answers on every form of its path, with every form of the token', async (t) => {
     const served = await serve(t);
     for (const [path, headers] of [

@@ -1,4 +1,4 @@
-/** How many connections may be open and how fast they may come (mqtt-device-protocol.md section 12). */
+/** How many connections may be open and how fast they may come (docs/interface/mqtt-devices.md#limits). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONNACK_ACCEPTED, connectBytes } from '../../support/mqtt-bytes.ts';

@@ -1,4 +1,4 @@
-/** What a rule may call, and what it gets back: lua-rule-api.md chapters 3 and 4, row by row. */
+/** What a rule may call, and what it gets back: docs/interface/lua-rules.md, row by row. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';

@@ -1,4 +1,4 @@
-/** How the script of a rule begins, goes on and ends: lua-rule-api.md chapters 1, 4 and 5. */
+/** How the script of a rule begins, goes on and ends: docs/interface/lua-rules.md. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';

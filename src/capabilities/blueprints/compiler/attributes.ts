@@ -1,4 +1,4 @@
-/** Properties and telemetry attributes of a compiled manifest (blueprint-manifest.md section 15). */
+/** Properties and telemetry attributes of a compiled manifest (docs/interface/blueprints.md#compiled). */
 import { bothEnumForms, enumItems, withColors } from './enums.ts';
 import type { AccessLevel, CompiledAttribute } from '../manifest.ts';
 import type { MemberSection, ProfileCatalogue } from '../profiles/catalogue.ts';
@@ -72,8 +72,7 @@ export function listedProfiles(
 }
 
 /**
- * `implements` and `aliases` of every entry of a section, with what the listed profiles add (changes 10 to
- * 12): references to each member the entry stands for, and the member's name as alias where it is free.
+ * `implements` and `aliases` of every entry of a section, with what the listed profiles add: references to each member the entry stands for, and the member's name as alias where it is free.
  */
 export function fillProfiles(
   section: MemberSection,

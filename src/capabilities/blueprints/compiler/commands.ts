@@ -1,4 +1,4 @@
-/** Commands and configuration groups of a compiled manifest (blueprint-manifest.md sections 10, 11, 15). */
+/** Commands and configuration groups of a compiled manifest (docs/interface/blueprints.md#compiled). */
 import { fillProfiles, type SectionContext } from './attributes.ts';
 import { authoredEnumForm } from './enums.ts';
 import type {

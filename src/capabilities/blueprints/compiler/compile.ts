@@ -1,5 +1,5 @@
 /**
- * Authored manifest → compiled manifest (blueprint-manifest.md sections 15 and 16). The manifest must have
+ * Authored manifest → compiled manifest (docs/interface/blueprints.md#compiled). The manifest must have
  * passed validation; compiling itself never fails. Keys keep their order, dot fields are copied as they are.
  */
 import { compileAttributes, listedProfiles } from './attributes.ts';
@@ -51,7 +51,7 @@ export function compileManifest(authored: YamlMap, context: CompileContext): Com
   return compiled as CompiledManifest;
 }
 
-/** Telemetry that every device has (section 15, change 6). */
+/** Telemetry that every device has. */
 function withAlertAttributes(telemetry: CompiledManifest['telemetry']): CompiledManifest['telemetry'] {
   const common = { access_level: 'readonly' as const, implements: [], aliases: [] };
   return recordOf([
@@ -77,7 +77,9 @@ function compileRuntime(source: YamlMap, compiled: Record<string, unknown>): voi
   compiled['runtime'] = plain;
 }
 
-/** Compiled 1.0 manifests name their modules in a map, also when there is one (section 16). */
+/**
+ * Compiled 1.0 manifests name their modules in a map, also when there is one (docs/interface/blueprints.md#spec-10).
+ */
 function compileCommunicationModules(source: YamlMap, compiled: Record<string, unknown>): void {
   const single = source.get('communication_module');
   const modules: [string, unknown][] = single instanceof Map ? [['main', single]] : [];
@@ -96,7 +98,7 @@ function compileCommunicationModules(source: YamlMap, compiled: Record<string, u
   );
 }
 
-/** Every unit that the manifest uses, with the author's text for the author's own (change 13). */
+/** Every unit that the manifest uses, with the author's text for the author's own. */
 function compileUnits(source: YamlMap, compiled: CompiledManifest): Record<string, unknown> {
   if (compiled.blueprint_spec === 'device_compiled/1.0') return {};
   const own = sectionOf(source.get('units'));

@@ -1,4 +1,6 @@
-/** Enumerations: the two authored forms and the two compiled ones. Source: blueprint-manifest.md sections 6, 15. */
+/**
+ * Enumerations: the two authored forms and the two compiled ones. Source: docs/interface/blueprints.md#enumerations.
+ */
 import type { EnumItem, EnumValue } from '../manifest.ts';
 import { plainOf, type YamlKey, type YamlMap, type YamlValue } from '../source/yaml.ts';
 

@@ -1,6 +1,7 @@
 /**
  * The Lua files of a blueprint: which ones its script needs, whether they are valid, and all of them as one file
- * with a working `require`. Source: blueprint-manifest.md sections 3, 15, 17; lua-device-api.md section 4.
+ * with a working `require`. Source: docs/interface/blueprints.md#runtime;
+ * docs/interface/lua-devices.md#several-files.
  */
 import { createSyntaxChecker, luaSource, type SyntaxChecker } from '../../../lua/index.ts';
 import { LIMITS } from '../../../lib/limits.ts';

@@ -1,7 +1,7 @@
 /**
  * Units of measurement: a table of atoms with metric prefixes, `.` and `/`, integer exponents and
  * `{annotations}`, after the Unified Code for Units of Measure (UCUM), with the spellings that device
- * profiles use as canonical ones. Source: blueprint-manifest.md section 7.
+ * profiles use as canonical ones. Source: docs/interface/blueprints.md#units.
  */
 
 export interface Unit {

@@ -1,4 +1,7 @@
-/** The COMPILED view of a blueprint: a zip that describes the device on its own (blueprint-manifest.md section 1). */
+/**
+ * The COMPILED view of a blueprint: a zip that describes the device on its own
+ * (docs/interface/blueprints.md#archive).
+ */
 import { stringify } from 'yaml';
 import type { CompiledManifest } from '../manifest.ts';
 import { COMPILED_SCRIPT } from './compile.ts';

@@ -1,6 +1,6 @@
 /**
  * Device profiles: named sets of attributes and commands that a device may promise to have. Resolution as in
- * blueprint-manifest.md section 14.3.
+ * docs/interface/blueprints.md#profiles.
  */
 import type { EnumValue } from '../manifest.ts';
 

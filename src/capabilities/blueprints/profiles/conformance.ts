@@ -1,6 +1,6 @@
 /**
  * Whether a manifest keeps what the profiles it lists promise, and which of its entries stand for which members
- * (blueprint-manifest.md sections 14.3 and 17).
+ * (docs/interface/blueprints.md#profiles).
  */
 import { enumItems } from '../compiler/enums.ts';
 import { parseUnit } from '../compiler/units.ts';
@@ -31,8 +31,8 @@ export function entriesOf(manifest: YamlMap): ProfileEntry[] {
 
 /**
  * The entries that stand for a member of the listed profile: those that refer to it through a profile that contains
- * it, else the one of its name (section 14.3, rule 4). Which containing profile the author wrote does not
- * matter: published blueprints list a profile and one of its parts, and refer to the member once.
+ * it, else the one of its name (docs/interface/blueprints.md#profiles). Which containing profile the author wrote
+ * does not matter: published blueprints list a profile and one of its parts, and refer to the member once.
  */
 export function satisfyingEntries(
   catalogue: ProfileCatalogue,

@@ -1,5 +1,5 @@
 /**
- * A tree of profile files → profiles, with all problems (blueprint-manifest.md sections 14.1, 14.2, 17). Paths and
+ * A tree of profile files → profiles, with all problems (docs/interface/blueprints.md#profiles). Paths and
  * ids: `lib/energy/battery/soc.yml` is `lib.energy.battery.soc`.
  */
 import { LIMITS } from '../../../lib/limits.ts';
@@ -21,7 +21,9 @@ export type ReadProfiles =
   | { files: ProfileFiles; ignored: string[]; problems?: undefined; isZip: true }
   | { files?: undefined; ignored?: undefined; problems: string[]; isZip: boolean };
 
-/** First folders of the built-in tree: they carry meaning and are no wrapping (section 14.1). */
+/**
+ * First folders of the built-in tree: they carry meaning and are no wrapping (docs/interface/blueprints.md#profiles).
+ */
 const TREE_FOLDERS = new Set(['lib', 'energy', 'sensor']);
 const PROFILE_FOLDER = /^[a-z0-9_]+$/;
 
@@ -177,7 +179,7 @@ function cycleThrough(start: string, all: ReadonlyMap<string, Profile>): string[
   return undefined;
 }
 
-/** Two members of one name within one closure must be the same (section 14.3, rule 2). */
+/** Two members of one name within one closure must be the same (docs/interface/blueprints.md#profiles). */
 function checkMembers(
   problems: Problems,
   parsed: ReadonlyMap<string, { path: string }>,

@@ -1,6 +1,6 @@
 /**
  * Zip archives of blueprints and profiles: read within limits whatever they contain, written so that the same
- * files give the same bytes. Source: blueprint-manifest.md section 1, http-contract.md section 1.
+ * files give the same bytes. Source: docs/interface/blueprints.md#archive, docs/interface/http.md#requests.
  */
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl';

@@ -1,6 +1,6 @@
 /**
  * Finds `require "name"` and modules that a text brings in `package.preload`, without running it: strings and comments are
- * skipped, names that are not literal are not seen. Source: lua-device-api.md section 4.
+ * skipped, names that are not literal are not seen. Source: docs/interface/lua-devices.md#several-files.
  */
 
 export interface LuaRequire {

@@ -1,4 +1,4 @@
-/** JSON Schemas that a manifest names: inline text, or a file of the archive (blueprint-manifest.md section 5). */
+/** JSON Schemas that a manifest names: inline text, or a file of the archive (docs/interface/blueprints.md#types). */
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ArchiveFiles } from './archive.ts';
 import { resolvePath } from './paths.ts';

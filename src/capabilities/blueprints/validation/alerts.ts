@@ -1,4 +1,4 @@
-/** Alerts and own units of a manifest (blueprint-manifest.md sections 7, 9). */
+/** Alerts and own units of a manifest (docs/interface/blueprints.md#alerts). */
 import { parseDurationMs } from '../../../lib/duration.ts';
 import type { YamlValue } from '../source/yaml.ts';
 import type { ManifestContext } from './context.ts';

@@ -1,4 +1,4 @@
-/** Aliases of properties, telemetry attributes and commands (blueprint-manifest.md section 13). */
+/** Aliases of properties, telemetry attributes and commands (docs/interface/blueprints.md#aliases). */
 import type { YamlMap } from '../source/yaml.ts';
 import { listed, type Scope } from './shape.ts';
 

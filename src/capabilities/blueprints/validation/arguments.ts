@@ -1,4 +1,4 @@
-/** Arguments, response fields and configuration parameters (blueprint-manifest.md sections 10, 11). */
+/** Arguments, response fields and configuration parameters (docs/interface/blueprints.md#commands). */
 import { enumItems } from '../compiler/enums.ts';
 import type { AttributeType } from '../manifest.ts';
 import { textOf } from '../source/tree.ts';

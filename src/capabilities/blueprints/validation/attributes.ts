@@ -1,4 +1,4 @@
-/** Properties and telemetry attributes of a manifest (blueprint-manifest.md sections 4 to 8, 13). */
+/** Properties and telemetry attributes of a manifest (docs/interface/blueprints.md#attributes). */
 import { parseUnit, type Unit } from '../compiler/units.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';

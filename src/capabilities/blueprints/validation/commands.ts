@@ -1,4 +1,4 @@
-/** Commands, command groups and configuration groups of a manifest (blueprint-manifest.md sections 10, 11). */
+/** Commands, command groups and configuration groups of a manifest (docs/interface/blueprints.md#commands). */
 import { mapOf } from '../source/tree.ts';
 import type { YamlValue } from '../source/yaml.ts';
 import { checkAliases, takenNames } from './aliases.ts';

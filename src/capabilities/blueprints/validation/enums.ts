@@ -1,4 +1,4 @@
-/** Enumerations of a manifest (blueprint-manifest.md section 6). */
+/** Enumerations of a manifest (docs/interface/blueprints.md#enumerations). */
 import { COLORS, enumValueOf } from '../compiler/enums.ts';
 import type { YamlKey, YamlMap, YamlValue } from '../source/yaml.ts';
 import { checkObject, choice, kindOf, shown, text, type Scope, type Shape } from './shape.ts';

@@ -1,6 +1,6 @@
 /**
- * All problems of a manifest in one pass, in document order, never throwing (blueprint-manifest.md sections 2 and
- * 17). Profiles and Lua files are judged by their own parts.
+ * All problems of a manifest in one pass, in document order, never throwing (docs/interface/blueprints.md#manifest).
+ * Profiles and Lua files are judged by their own parts.
  */
 import type { YamlMap } from '../source/yaml.ts';
 import { checkAlerts, checkOwnUnits } from './alerts.ts';

@@ -1,6 +1,6 @@
 /**
  * Problems of one document, in the order they were found: each text once, at most as many as are worth
- * reading, and a count of the others (blueprint-manifest.md section 17).
+ * reading, and a count of the others (docs/interface/blueprints.md#problems).
  */
 import { LIMITS } from '../../../lib/limits.ts';
 

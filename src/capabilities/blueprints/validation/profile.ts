@@ -1,4 +1,4 @@
-/** Form of one profile file (blueprint-manifest.md section 14.2). */
+/** Form of one profile file (docs/interface/blueprints.md#profiles). */
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import { parseUnit } from '../compiler/units.ts';
 import { ALERT_FIELDS, ALERT_NAME } from './alerts.ts';

@@ -1,4 +1,4 @@
-/** What a manifest says about profiles, against the profiles there are (blueprint-manifest.md section 17). */
+/** What a manifest says about profiles, against the profiles there are (docs/interface/blueprints.md#problems). */
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { conformance, entriesOf } from '../profiles/conformance.ts';
 import { listOf, mapOf, sectionOf } from '../source/tree.ts';

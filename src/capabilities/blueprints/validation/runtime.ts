@@ -1,4 +1,6 @@
-/** How the device is driven: `runtime` of 3.0, `communication_module` of 1.0 (blueprint-manifest.md sections 3, 16). */
+/**
+ * How the device is driven: `runtime` of 3.0, `communication_module` of 1.0 (docs/interface/blueprints.md#runtime).
+ */
 import { resolvePath } from '../source/paths.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';

@@ -1,6 +1,6 @@
 /**
  * The form of authored objects as data: which fields, which kind of value, which are needed. Wording of the
- * problems: blueprint-manifest.md section 17. Old specs (`device/1.0`) ignore unknown fields and nulls.
+ * problems: docs/interface/blueprints.md#problems. Old specs (`device/1.0`) ignore unknown fields and nulls.
  */
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import type { Problems } from './problems.ts';

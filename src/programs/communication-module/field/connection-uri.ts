@@ -1,4 +1,4 @@
-/** Where a device is: `tcp://host:port` or `port://name` (lua-device-api.md 3.8). Pure. */
+/** Where a device is: `tcp://host:port` or `port://name` (docs/interface/lua-devices.md#connection-uris). Pure. */
 
 export type FieldAddress =
   | { kind: 'tcp'; host: string; port: number }

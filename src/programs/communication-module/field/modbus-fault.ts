@@ -1,6 +1,6 @@
 /**
  * Everything that may go wrong with a Modbus request, as a value: a device that does not answer is ordinary.
- * Texts and numbers are those of the device API (lua-device-api.md 3.9 and 6.2).
+ * Texts and numbers are those of the device API (docs/interface/lua-devices.md#older-interface).
  */
 import { messageOf } from '../../../lib/errors.ts';
 

@@ -1,4 +1,7 @@
-/** Libraries of hardware that a module of software does not have: they are there and refuse (3.10, 6.2). */
+/**
+ * Libraries of hardware that a module of software does not have: they are there and refuse
+ * (docs/interface/lua-devices.md#absent-libraries).
+ */
 import type { Library } from '../../../lua/index.ts';
 
 const NEW_SOURCE = String.raw`

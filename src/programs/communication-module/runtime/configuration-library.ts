@@ -1,4 +1,4 @@
-/** `configuration` of the newer generation (lua-device-api.md 3.3). */
+/** `configuration` of the newer generation (docs/interface/lua-devices.md#configuration). */
 import { type HostFunction, type Library, LuaJson, textArgument } from '../../../lua/index.ts';
 import { type ScriptHost } from './script-host.ts';
 

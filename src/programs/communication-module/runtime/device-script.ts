@@ -57,7 +57,7 @@ export interface DeviceScript {
 
 /** Name of the compiled script in messages. */
 const FILE = 'main.lua';
-/** C lua-device-api 1: the older generation waits longer for web services. */
+/** C docs/interface/lua-devices.md#life: the older generation waits longer for web services. */
 const OLD_CALL_MS = 30_000;
 
 export function startDeviceScript(options: DeviceScriptOptions): DeviceScript {

@@ -1,4 +1,4 @@
-/** `enapter`: properties, telemetry, logs, commands, the link (lua-device-api.md 3.1, 3.2, 6.2). */
+/** `enapter`: properties, telemetry, logs, commands, the link (docs/interface/lua-devices.md). */
 import { type HostFunction, jsonOf, type Library, LuaError, LuaJson, textOf } from '../../../lua/index.ts';
 import { failedResult, type ScriptHost } from './script-host.ts';
 

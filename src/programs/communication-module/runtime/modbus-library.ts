@@ -1,6 +1,6 @@
 /**
- * Modbus for scripts: `modbus` of the newer generation (lua-device-api.md 3.9), `modbustcp`, `modbusrtu` and the
- * global functions of the older one (6.2). The wires are on the main thread.
+ * Modbus for scripts: `modbus` of the newer generation (docs/interface/lua-devices.md#modbus), `modbustcp`,
+ * `modbusrtu` and the global functions of the older one. The wires are on the main thread.
  */
 import { parseConnectionUri } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';

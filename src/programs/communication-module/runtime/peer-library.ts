@@ -1,4 +1,4 @@
-/** `ucm`: commands of other devices of the site (lua-device-api.md 3.11). */
+/** `ucm`: commands of other devices of the site (docs/interface/lua-devices.md#other-devices). */
 import { LIMITS } from '../../../lib/limits.ts';
 import {
   type HostFunction,

@@ -1,4 +1,6 @@
-/** Raw serial ports: `serial` (lua-device-api.md 3.10), and `rs485` and `rs232` of the older generation (6.2). */
+/**
+ * Raw serial ports: `serial` (docs/interface/lua-devices.md#serial), and `rs485` and `rs232` of the older generation.
+ */
 import {
   type HostFunction,
   type HostResult,

@@ -1,4 +1,4 @@
-/** `storage`: texts that outlive restarts, kept by the gateway (lua-device-api.md 3.5, 6.2). */
+/** `storage`: texts that outlive restarts, kept by the gateway (docs/interface/lua-devices.md#storage). */
 import { LIMITS } from '../../../lib/limits.ts';
 import {
   type HostFunction,

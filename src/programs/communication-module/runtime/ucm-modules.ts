@@ -1,4 +1,7 @@
-/** Lua modules that scripts require without bringing them (lua-device-api.md section 5), written for this runtime. */
+/**
+ * Lua modules that scripts require without bringing them (docs/interface/lua-devices.md#several-files), written for
+ * this runtime.
+ */
 
 const CONFIG = String.raw`
 -- Configuration by commands, as scripts of the older spec have it; values live in the storage as text.

@@ -1,0 +1,92 @@
+/** Whoever follows a citation in a comment, or a link of a page, arrives. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { anchors, readMarkdown } from '../scripts/support/markdown.ts';
+import { Citations } from './support/citations.ts';
+import { parseSource, projectFiles, readSource } from './support/source-files.ts';
+import { PROJECT_ROOT } from './support/workspace.ts';
+
+const files = projectFiles(PROJECT_ROOT);
+const project = new Citations(files, (path) => readFileSync(join(PROJECT_ROOT, path), 'utf8'));
+
+describe('the project', () => {
+  test('cites pages and headings that are there, and decisions by their number', () => {
+    const sources = files.filter((path) => /^(?:src|test|scripts)\/.*\.tsx?$/.test(path));
+    assert.deepEqual(
+      sources.flatMap((path) => project.ofSource(readSource(PROJECT_ROOT, path))),
+      [],
+    );
+  });
+
+  test('has links between its pages that lead to pages and headings', () => {
+    const pages = files.filter((path) => path.endsWith('.md'));
+    assert.ok(pages.includes('README.md') && pages.includes('docs/interface/http.md'));
+    assert.deepEqual(
+      pages.flatMap((path) => project.ofPage(path)),
+      [],
+    );
+  });
+});
+
+describe('the check of citations', () => {
+  const planted = new Citations(['docs/one.md', 'docs/decisions/0025-time.md', 'src/lib/FORMAT.md'], (path) =>
+    path === 'docs/one.md' ? '# One\n\n## A b, c\n\n[two](two.md) [here](#a-b-c) [there](#gone)\n' : '# F\n',
+  );
+  const faults = (text: string): string[] => planted.ofSource(parseSource('src/lib/planted.ts', text));
+
+  test('follows pages from the root and beside the source, to their headings', () => {
+    assert.deepEqual(faults('/** See docs/one.md, docs/one.md#a-b-c and FORMAT.md. Decision 0025. */'), []);
+  });
+
+  test('sees pages that are not there, in comments and in the names of tests', () => {
+    assert.deepEqual(faults('\n// See gone.md.'), [
+      'src/lib/planted.ts:2: gone.md leads nowhere: there is no gone.md',
+    ]);
+    assert.deepEqual(faults("test('as gone.md has it', run);"), [
+      'src/lib/planted.ts:1: gone.md leads nowhere: there is no gone.md',
+    ]);
+    assert.deepEqual(faults("const name = 'gone.md';"), []);
+  });
+
+  test('sees headings that are not there, or are named in words', () => {
+    assert.deepEqual(faults('// docs/one.md#b'), [
+      'src/lib/planted.ts:1: docs/one.md#b leads nowhere: docs/one.md has no heading #b',
+    ]);
+    for (const words of ['docs/one.md, "A b, c"', 'docs/one.md section 3', 'docs/one.md 9.6'])
+      assert.deepEqual(faults(`// ${words}`), [
+        'src/lib/planted.ts:1: docs/one.md names its heading in words: write docs/one.md#heading',
+      ]);
+  });
+
+  test('sees decisions that are not there', () => {
+    assert.deepEqual(faults('// (decision 6)'), [
+      'src/lib/planted.ts:1: there is no docs/decisions/6-…, which "decision 6" stands for',
+    ]);
+  });
+
+  test('sees links of a page that lead nowhere', () => {
+    assert.deepEqual(planted.ofPage('docs/one.md'), [
+      'docs/one.md: two.md leads nowhere: there is no docs/two.md',
+      'docs/one.md: #gone leads nowhere: docs/one.md has no heading #gone',
+    ]);
+  });
+});
+
+describe('anchors of headings', () => {
+  test('are those of GitHub', () => {
+    const of = (text: string): string => anchors()(text);
+    assert.equal(of('json, inspect, system'), 'json-inspect-system');
+    assert.equal(of('Spec 1.0'), 'spec-10');
+    assert.equal(of('A full disk – what then?'), 'a-full-disk--what-then');
+  });
+
+  test('are told apart by a number, and know neither code nor emphasis', () => {
+    const { headings } = readMarkdown('# `enapter`\n\n## Life\n\n```\n# no heading\n```\n\n## *Life*\n');
+    assert.deepEqual(
+      headings.map(({ anchor }) => anchor),
+      ['enapter', 'life', 'life-1'],
+    );
+  });
+});
