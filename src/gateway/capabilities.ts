@@ -10,7 +10,7 @@ import {
   createDeviceConfiguration,
 } from '../capabilities/device-configuration/index.ts';
 import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
-import { createDevices } from '../capabilities/devices/index.ts';
+import { DeviceService } from '../capabilities/devices/index.ts';
 import { createModules } from '../capabilities/modules/index.ts';
 import { SerialPorts } from '../capabilities/serial-ports/index.ts';
 import { serialLineProblem } from '../platform/host/index.ts';
@@ -101,7 +101,7 @@ function buildRecords(
   started('audit', () => audit.stop());
   const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
-  const devices = createDevices({ ...base, commits: stateCommits, blueprints });
+  const devices = new DeviceService({ ...base, commits: stateCommits, blueprints });
   const provisioning = createProvisioning({
     ...base,
     devices,

@@ -3,7 +3,7 @@ import type { Auth } from '../capabilities/auth/index.ts';
 import { resolveSiteId } from '../capabilities/site/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
-import { createHttp, type Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
+import { Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
 import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
 import { namedTargets, refusalRecorder } from './audit-trail.ts';
 import type { Capabilities } from './capabilities.ts';
@@ -49,7 +49,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
   const routes = groups.flatMap((group) => group.routes);
   const streams = groups.flatMap((group) => group.streams ?? []);
   const named = namedTargets(parts);
-  const http = createHttp({
+  const http = new Http({
     host: config.http ? config.httpHost : LOOPBACK,
     port: config.httpPort,
     https:

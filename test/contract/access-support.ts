@@ -5,7 +5,7 @@ import { Auth, authRoutes, type IssuableRole } from '../../src/capabilities/auth
 import { Audit, auditRoutes } from '../../src/capabilities/audit/index.ts';
 import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
 import type { Limits } from '../../src/lib/limits.ts';
-import { createHttp, type Http, type Principal, type Role, route } from '../../src/platform/http/index.ts';
+import { Http, type Principal, type Role, route } from '../../src/platform/http/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { createGroupCommit, type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -78,7 +78,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
   auth.start();
   test.after(() => auth.stop());
   let ids = 0;
-  const http = createHttp({
+  const http = new Http({
     host: '127.0.0.1',
     port: 0,
     clock,

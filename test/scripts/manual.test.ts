@@ -4,11 +4,8 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Hono } from 'hono';
 import { buildManual } from '../../scripts/support/manual.ts';
-import { errorAnswer } from '../../src/platform/http/answer.ts';
-import { addFiles } from '../../src/platform/http/files.ts';
-import type { Environment } from '../../src/platform/http/pipeline.ts';
+import { serveFiles } from '../support/files-app.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const MANUAL = '/docs/manual';
@@ -16,16 +13,13 @@ const MANUAL = '/docs/manual';
 describe('the manual', () => {
   let dir = '';
   let names: string[] = [];
-  const app = new Hono<Environment>();
-  app.onError((error) => errorAnswer(error));
-  const get = async (path: string): Promise<Response> =>
-    app.fetch(new Request(`http://gateway.test${path}`), {});
+  let get = serveFiles({ dir });
 
   before(() => {
     dir = mkdtempSync(join(tmpdir(), 'gateway-manual-'));
     writeFileSync(join(dir, 'index.html'), '<!doctype html>');
     names = buildManual(join(dir, 'docs', 'manual'));
-    addFiles(app, { dir }, (error) => assert.fail(String(error)));
+    get = serveFiles({ dir });
   });
   after(() => rmSync(dir, { recursive: true, force: true }));
 

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Devices } from '../../src/capabilities/devices/index.ts';
 import { notFound } from '../../src/lib/errors.ts';
-import { createHttp, ROLES, type Role, type Route, type Stream } from '../../src/platform/http/index.ts';
+import { Http, ROLES, type Role, type Route, type Stream } from '../../src/platform/http/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import type { TestClock } from './test-clock.ts';
 import { trace } from './trace.ts';
@@ -41,7 +41,7 @@ export async function serve(
 ): Promise<Served> {
   const { clock, devices } = options;
   let number = 0;
-  const http = createHttp({
+  const http = new Http({
     host: '127.0.0.1',
     port: 0,
     clock,

@@ -58,12 +58,11 @@ export class Audit {
   }
 
   /**
-   * Takes note of an answered request. A change that was made is on disk when it resolves, so that no
+   * Takes note of an answered change. One that was made is on disk when it resolves, so that no
    * success is answered without its entry; while the disk takes no data, the entry waits in memory. Refusals
    * are written with the next commit, and of a flood of them only some, with the number of the others. Never rejects.
    */
   async record(answered: Answered): Promise<void> {
-    if (!answered.isChange) return;
     const { clock, commits, log } = this.#options;
     const { principal } = answered;
     const entry = entryOf(answered, clock.wallMs(), this.#limits);

@@ -54,7 +54,7 @@ export class Tokens {
   #known = new Map<string, IssuableRole>();
   #version = -1;
   #nextExpiryMs = Infinity;
-  /** By the hash of its text, as it was read, and the person behind it. */
+  /** By their text, as they were read, and the persons behind them: valid ones only, so that there are few. */
   readonly #read = new Map<string, { token: TokenRecord; person: string }>();
   #readVersion = -1;
   /** Token → moment of its last use, until it is written. */
@@ -87,14 +87,12 @@ export class Tokens {
     const version = store.tokens.version();
     if (version !== this.#readVersion || this.#read.size >= limits.tokens) this.#read.clear();
     this.#readVersion = version;
-    const hash = hashOf(text);
-    const key = hash.toString('base64');
-    const known = this.#read.get(key);
+    const known = this.#read.get(text);
     if (known) return known;
-    const token = store.tokens.byHash(hash);
+    const token = store.tokens.byHash(hashOf(text));
     if (!token) return undefined;
     const found = { token, person: this.#personOf(token) };
-    this.#read.set(key, found);
+    this.#read.set(text, found);
     return found;
   }
 

@@ -5,16 +5,15 @@ export {
   type ConnectivityStatus,
   type Device,
   type DeviceEvents,
-  type Devices,
   type DeviceType,
 } from './model.ts';
 export { devicePaths } from './paths.ts';
 export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';
 export { deviceName, deviceSlug, unlessEmpty } from './schema.ts';
 export {
-  createDevices,
   type DeviceFilter,
-  type DeviceService,
+  type Devices,
+  DeviceService,
   type DevicesOptions,
   type NewDevice,
 } from './service.ts';

@@ -1,7 +1,5 @@
 /** Device records. Source: docs/interface/http.md#devices. */
-import type { Emitter } from '../../lib/emitter.ts';
 import type { Role } from '../../platform/http/index.ts';
-import type { CompiledManifest } from '../blueprints/index.ts';
 
 export const DEVICE_TYPES = [
   'STANDALONE',
@@ -69,36 +67,3 @@ export interface DeviceEvents {
  * another script, or by new credentials.
  */
 export type BeforeHandover = (devices: readonly Device[], role: Role) => void;
-
-/** What other capabilities ask of devices. All records are in memory; reading never touches the disk. */
-export interface Devices {
-  readonly events: Emitter<DeviceEvents>;
-  get(id: string): Device | undefined;
-  /** By id or slug. @throws GatewayError device_not_found (404) */
-  require(idOrSlug: string): Device;
-  find(idOrSlug: string): Device | undefined;
-  /** Every device, by id ascending. */
-  all(): readonly Device[];
-  /** By its MQTT address. */
-  atAddress(hardwareId: string, channelId: string): Device | undefined;
-  /**
-   * Whether the history may delete what it has of a device that is not known: it was deleted, or has been unknown for
-   * weeks. To be asked about every such device once an hour.
-   */
-  mayForget(deviceId: string): boolean;
-  /** All that have this hardware id: the one that owns it and those it carries. */
-  atHardware(hardwareId: string): readonly Device[];
-  /** The compiled manifest of the device's blueprint; the same object until another blueprint is assigned. */
-  manifest(device: Device): CompiledManifest;
-  connectivity(deviceId: string): ConnectivityStatus;
-  /** Called by `connectivity`, which knows. Emits `connectivity_changed` on a change. */
-  setConnectivity(deviceId: string, status: ConnectivityStatus): void;
-  /** Last received properties that the manifest declares and the role may see. */
-  properties(device: Device, role: Role): Record<string, unknown>;
-  /** Alerts that are raised now, [] when none or unknown. */
-  raisedAlertNames(device: Device): string[];
-  /**
-   * The source of `raisedAlertNames`; telemetry registers it, because it knows the alerts.
-   */
-  setRaisedAlerts(raisedAlertNames: (device: Device) => string[]): void;
-}

@@ -25,14 +25,6 @@ export interface PropertyMessage {
   receivedAtMs: number;
 }
 
-export interface Properties {
-  /** Merges one message; resolves when everything it says is on disk, at once when that was known already. */
-  take(message: PropertyMessage): Promise<void> | void;
-  /** Values that the manifest declares, that fit it now, and that the role may see. */
-  of(device: Device, role: Role): Record<string, unknown>;
-  forget(deviceId: string): void;
-}
-
 interface Held {
   values: Record<string, unknown>;
   /** Of `values`; counting them for every new name of a message would take the square of their number. */
@@ -40,9 +32,11 @@ interface Held {
   /** Of their names and values as JSON. */
   sizeBytes: number;
   receivedAtMs: number;
+  /** Of `values` what the manifest and the role let through, as it was last asked for; until a value changes. */
+  shown?: { manifest: CompiledManifest; role: Role; values: Readonly<Record<string, unknown>> };
 }
 
-export function createProperties(options: {
+interface PropertiesOptions {
   store: DeviceStore;
   commits: GroupCommit;
   metrics: Metrics;
@@ -53,101 +47,97 @@ export function createProperties(options: {
   received: (device: Device, values: Record<string, unknown>, receivedAtMs: number) => void;
   /** A value was not taken, with a sentence for a person; once an hour and property, and so many a device. */
   rejected: (device: Device, property: string, message: string) => void;
-}): Properties {
-  const { store, commits, limits } = options;
-  const held = new Map<string, Held>(
-    store
-      .allProperties()
-      .map(({ deviceId, values, receivedAtMs }) => [deviceId, heldOf(values, receivedAtMs)]),
-  );
+}
+
+export class Properties {
+  readonly #options: PropertiesOptions;
+  readonly #held: Map<string, Held>;
   /** Devices with changes that are not on disk yet, with what was taken since. */
-  const unsaved = new Map<string, { device: Device; received: Record<string, unknown> }>();
-  const rejectedCount = options.metrics.counter(
-    'properties_rejected_total',
-    'Property values of devices that were not taken.',
-  );
+  readonly #unsaved = new Map<string, { device: Device; received: Record<string, unknown> }>();
+  readonly #rejected;
+  readonly #complaints;
 
-  commits.join({
-    write: () => {
-      for (const [deviceId] of unsaved) {
-        const { values, receivedAtMs } = held.get(deviceId) ?? newlyHeld();
-        store.putProperties(deviceId, JSON.stringify(values), receivedAtMs);
-      }
-    },
-    committed: () => {
-      const saved = [...unsaved.values()];
-      unsaved.clear();
-      for (const { device, received } of saved)
-        options.received(device, received, held.get(device.id)?.receivedAtMs ?? 0);
-    },
-  });
-
-  const complaints = createComplaints({
-    intervalMs: limits.complaintIntervalMs,
-    perOwner: limits.complaintsPerDevice,
-  });
-
-  /** @param subject what is told once; the name of the property unless all of them share the fault */
-  function reject(device: Device, property: string, sentence: string, subject = property): void {
-    rejectedCount.inc();
-    const message = complaints.tell(device.id, subject, sentence, options.clock.monotonicMs());
-    if (message !== undefined) options.rejected(device, property, message);
+  constructor(options: PropertiesOptions) {
+    this.#options = options;
+    const { commits, limits, metrics, store } = options;
+    this.#held = new Map(
+      store
+        .allProperties()
+        .map(({ deviceId, values, receivedAtMs }) => [deviceId, heldOf(values, receivedAtMs)]),
+    );
+    this.#rejected = metrics.counter(
+      'properties_rejected_total',
+      'Property values of devices that were not taken.',
+    );
+    this.#complaints = createComplaints({
+      intervalMs: limits.complaintIntervalMs,
+      perOwner: limits.complaintsPerDevice,
+    });
+    commits.join({ write: () => this.#write(), committed: () => this.#tell() });
   }
 
-  /** The value to keep, `null` to remove it, undefined to leave everything as it was. */
-  function accepted(device: Device, state: Held, name: string, sent: unknown): unknown {
-    if (sent === null) return null;
-    if (name.length > limits.propertyNameLength) {
-      reject(device, name.slice(0, limits.propertyNameLength), 'The name of a property is too long.');
-      return undefined;
+  /** Merges one message; resolves when everything it says is on disk, at once when that was known already. */
+  take({ device, body, receivedAtMs }: PropertyMessage): Promise<void> | void {
+    let state = this.#held.get(device.id);
+    if (!state) this.#held.set(device.id, (state = heldOf({}, 0)));
+    state.receivedAtMs = receivedAtMs;
+    const { received, changed } = this.#merge(device, state, body);
+    const waiting = this.#unsaved.get(device.id);
+    const isChanged = Object.keys(changed).length > 0;
+    if (!waiting && !isChanged) return this.#options.received(device, received, receivedAtMs);
+    this.#unsaved.set(device.id, {
+      device,
+      received: Object.assign(waiting?.received ?? emptyObject(), received),
+    });
+    return this.#options.commits.request(isChanged ? Buffer.byteLength(JSON.stringify(changed)) : 0);
+  }
+
+  /** Values that the manifest declares, that fit it now, and that the role may see. */
+  of(device: Device, role: Role): Readonly<Record<string, unknown>> {
+    const state = this.#held.get(device.id);
+    if (!state) return {};
+    const manifest = this.#options.manifest(device);
+    if (state.shown?.manifest !== manifest || state.shown.role !== role)
+      state.shown = { manifest, role, values: visible(state.values, manifest, role) };
+    return state.shown.values;
+  }
+
+  forget(deviceId: string): void {
+    this.#held.delete(deviceId);
+    this.#complaints.forget(deviceId);
+    this.#unsaved.delete(deviceId);
+  }
+
+  #write(): void {
+    for (const [deviceId] of this.#unsaved) {
+      const { values, receivedAtMs } = this.#held.get(deviceId) ?? heldOf({}, 0);
+      this.#options.store.putProperties(deviceId, JSON.stringify(values), receivedAtMs);
     }
-    const holder = { raw: sent };
-    const problem = numberProblem(holder);
-    if (problem !== undefined) {
-      reject(device, name, `Property "${name}" ${problem}; it was dropped.`);
-      return undefined;
-    }
-    const { raw } = holder;
-    const { properties } = options.manifest(device);
-    // A device may name a property `constructor`, which every object inherits.
-    const declaration = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    const checked = declaration ? checkDeviceValue(declaration, raw) : { value: raw };
-    if (checked.problem !== undefined) {
-      reject(device, name, `Property "${name}" ${checked.problem}; it was dropped.`);
-      return undefined;
-    }
-    if (Buffer.byteLength(JSON.stringify(checked.value)) > limits.propertyBytes) {
-      reject(device, name, `Property "${name}" has more than ${limits.propertyBytes} bytes.`);
-      return undefined;
-    }
-    if (!(name in state.values) && state.count >= limits.propertiesPerDevice) {
-      reject(device, name, `The device has more than ${limits.propertiesPerDevice} properties.`, TOO_MANY);
-      return undefined;
-    }
-    const grownBytes = sizeOf(name, checked.value) - sizeOf(name, state.values[name]);
-    if (grownBytes > 0 && state.sizeBytes + grownBytes > limits.propertiesBytesPerDevice) {
-      const most = limits.propertiesBytesPerDevice;
-      reject(device, name, `The properties of the device have more than ${most} bytes together.`, TOO_LARGE);
-      return undefined;
-    }
-    return checked.value;
+  }
+
+  #tell(): void {
+    const saved = [...this.#unsaved.values()];
+    this.#unsaved.clear();
+    for (const { device, received } of saved)
+      this.#options.received(device, received, this.#held.get(device.id)?.receivedAtMs ?? 0);
   }
 
   /** What is taken of a message, and of that what is new or different now; `null` for removed ones. */
-  function merge(device: Device, state: Held, body: Record<string, unknown>) {
+  #merge(device: Device, state: Held, body: Record<string, unknown>) {
+    const most = this.#options.limits.propertiesPerDevice;
     const [received, changed] = [emptyObject(), emptyObject()];
-    const { properties } = options.manifest(device);
+    const { properties } = this.#options.manifest(device);
     const declaredNames = declaredNamesOf(properties);
     let seen = 0;
     for (const sent in body) {
       if (sent === TIMESTAMP_KEY) continue;
-      if (++seen > limits.propertiesPerDevice) {
-        reject(device, sent, `A message has more than ${limits.propertiesPerDevice} properties.`, TOO_MANY);
+      if (++seen > most) {
+        this.#reject(device, sent, `A message has more than ${most} properties.`, TOO_MANY);
         break;
       }
       const name = declaredNames.get(sent) ?? sent;
-      if (Object.hasOwn(properties, name)) adopt(state.values, name, properties[name]?.aliases ?? []);
-      const value = accepted(device, state, name, body[sent]);
+      if (Object.hasOwn(properties, name)) adopt(state, name, properties[name]?.aliases ?? []);
+      const value = this.#accepted(device, state, name, body[sent]);
       if (value === undefined || (value === null && !(name in state.values))) continue;
       received[name] = value;
       if (isDeepStrictEqual(value, state.values[name] ?? null)) continue;
@@ -157,41 +147,63 @@ export function createProperties(options: {
     return { received, changed };
   }
 
-  return {
-    take: ({ device, body, receivedAtMs }) => {
-      let state = held.get(device.id);
-      if (!state) held.set(device.id, (state = newlyHeld()));
-      state.receivedAtMs = receivedAtMs;
-      const { received, changed } = merge(device, state, body);
-      const waiting = unsaved.get(device.id);
-      const isChanged = Object.keys(changed).length > 0;
-      if (!waiting && !isChanged) return options.received(device, received, receivedAtMs);
-      unsaved.set(device.id, {
-        device,
-        received: Object.assign(waiting?.received ?? emptyObject(), received),
-      });
-      return commits.request(isChanged ? Buffer.byteLength(JSON.stringify(changed)) : 0);
-    },
-    of: (device, role) => {
-      const values = held.get(device.id)?.values;
-      const shown: Record<string, unknown> = {};
-      if (!values) return shown;
-      for (const [name, declaration] of Object.entries(options.manifest(device).properties)) {
-        // What came before the blueprint was assigned may be held under an alias.
-        const held = name in values ? name : declaration.aliases.find((alias) => alias in values);
-        if (held === undefined) continue;
-        if (!roleIncludes(role, roleOfAccessLevel(declaration.access_level) ?? 'SYSTEM')) continue;
-        const checked = checkDeviceValue(declaration, values[held]);
-        if (checked.problem === undefined) shown[name] = checked.value;
-      }
-      return shown;
-    },
-    forget: (deviceId) => {
-      held.delete(deviceId);
-      complaints.forget(deviceId);
-      unsaved.delete(deviceId);
-    },
-  };
+  /** The value to keep, `null` to remove it, undefined to leave everything as it was. */
+  #accepted(device: Device, state: Held, name: string, sent: unknown): unknown {
+    const { propertyNameLength, propertyBytes } = this.#options.limits;
+    if (sent === null) return null;
+    if (name.length > propertyNameLength)
+      return this.#reject(device, name.slice(0, propertyNameLength), 'The name of a property is too long.');
+    const holder = { raw: sent };
+    const unkeepable = numberProblem(holder);
+    if (unkeepable !== undefined)
+      return this.#reject(device, name, `Property "${name}" ${unkeepable}; it was dropped.`);
+    const { properties } = this.#options.manifest(device);
+    // A device may name a property `constructor`, which every object inherits.
+    const declaration = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const checked = declaration ? checkDeviceValue(declaration, holder.raw) : { value: holder.raw };
+    if (checked.problem !== undefined)
+      return this.#reject(device, name, `Property "${name}" ${checked.problem}; it was dropped.`);
+    if (Buffer.byteLength(JSON.stringify(checked.value)) > propertyBytes)
+      return this.#reject(device, name, `Property "${name}" has more than ${propertyBytes} bytes.`);
+    const full = this.#fullFor(state, name, checked.value);
+    return full ? this.#reject(device, name, full.sentence, full.subject) : checked.value;
+  }
+
+  /** Undefined while the device has room for the value. */
+  #fullFor(state: Held, name: string, value: unknown): { sentence: string; subject: string } | undefined {
+    const { propertiesPerDevice, propertiesBytesPerDevice } = this.#options.limits;
+    if (!(name in state.values) && state.count >= propertiesPerDevice)
+      return { sentence: `The device has more than ${propertiesPerDevice} properties.`, subject: TOO_MANY };
+    const grownBytes = sizeOf(name, value) - sizeOf(name, state.values[name]);
+    if (grownBytes <= 0 || state.sizeBytes + grownBytes <= propertiesBytesPerDevice) return undefined;
+    const sentence = `The properties of the device have more than ${propertiesBytesPerDevice} bytes together.`;
+    return { sentence, subject: TOO_LARGE };
+  }
+
+  /** @param subject what is told once; the name of the property unless all of them share the fault */
+  #reject(device: Device, property: string, sentence: string, subject = property): undefined {
+    const { clock, rejected } = this.#options;
+    this.#rejected.inc();
+    const message = this.#complaints.tell(device.id, subject, sentence, clock.monotonicMs());
+    if (message !== undefined) rejected(device, property, message);
+  }
+}
+
+function visible(
+  values: Readonly<Record<string, unknown>>,
+  { properties }: CompiledManifest,
+  role: Role,
+): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const [name, declaration] of Object.entries(properties)) {
+    // What came before the blueprint was assigned may be held under an alias.
+    const held = name in values ? name : declaration.aliases.find((alias) => alias in values);
+    if (held === undefined) continue;
+    if (!roleIncludes(role, roleOfAccessLevel(declaration.access_level) ?? 'SYSTEM')) continue;
+    const checked = checkDeviceValue(declaration, values[held]);
+    if (checked.problem === undefined) shown[name] = checked.value;
+  }
+  return shown;
 }
 
 const declaredNames = new WeakMap<CompiledManifest['properties'], ReadonlyMap<string, string>>();
@@ -230,9 +242,11 @@ function numberProblem(holder: Record<string, unknown>): string | undefined {
 }
 
 /** What is held under an alias from here on counts as the declared one's, so that it goes when that goes. */
-function adopt(values: Record<string, unknown>, name: string, aliases: readonly string[]): void {
+function adopt(state: Held, name: string, aliases: readonly string[]): void {
+  const { values } = state;
   for (const alias of aliases) {
     if (!(alias in values)) continue;
+    delete state.shown;
     if (!(name in values)) values[name] = values[alias];
     delete values[alias];
   }
@@ -245,6 +259,7 @@ function emptyObject(): Record<string, unknown> {
 /** `null` removes. */
 function keep(state: Held, name: string, value: unknown): void {
   const isHeld = name in state.values;
+  delete state.shown;
   state.sizeBytes -= sizeOf(name, state.values[name]);
   if (value !== null) state.sizeBytes += sizeOf(name, value);
   if (value === null) delete state.values[name];
@@ -256,10 +271,6 @@ function keep(state: Held, name: string, value: unknown): void {
 function sizeOf(name: string, value: unknown): number {
   if (value === undefined) return 0;
   return Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(value));
-}
-
-function newlyHeld(): Held {
-  return heldOf({}, 0);
 }
 
 function heldOf(values: Record<string, unknown>, receivedAtMs: number): Held {

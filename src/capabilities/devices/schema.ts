@@ -5,14 +5,8 @@ import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, type Role, shape } from '../../platform/http/index.ts';
 import { type Site, siteShapes, siteToWire } from '../site/index.ts';
-import {
-  type Communication,
-  type CommunicationType,
-  DEVICE_TYPES,
-  type Device,
-  type Devices,
-} from './model.ts';
-import type { DeviceFilter } from './service.ts';
+import { type Communication, type CommunicationType, DEVICE_TYPES, type Device } from './model.ts';
+import type { DeviceFilter, Devices } from './service.ts';
 
 const EXPANSIONS = [
   'site',
@@ -164,6 +158,8 @@ const deviceShape = shape.named(
   },
 );
 
+type DeviceOnWire = v.InferOutput<typeof deviceShape>;
+
 /** Wire shapes of answers, for the API description. */
 export const deviceShapes = {
   one: v.object({ device: deviceShape }),
@@ -184,7 +180,7 @@ export function toWire(
 ) {
   const manifest = devices.manifest(device);
   const has = (name: Expansion): boolean => expand.includes(name);
-  return {
+  const shown: DeviceOnWire = {
     id: device.id,
     blueprint_id: device.blueprintId,
     site_id: site.get().id,
@@ -194,15 +190,15 @@ export function toWire(
     authorized_role: role,
     type: device.type,
     implemented_profiles: manifest.implements,
-    ...(has('site') && { site: siteToWire(site.get(), role) }),
-    ...(has('manifest') && { manifest }),
-    ...(has('properties') && { properties: devices.properties(device, role) }),
-    ...(has('connectivity') && { connectivity: { status: devices.connectivity(device.id) } }),
-    ...((has('communication') || has('communication_info')) && {
-      communication: communicationToWire(device.communication),
-    }),
-    ...(has('raised_alert_names') && { raised_alert_names: devices.raisedAlertNames(device) }),
   };
+  if (has('site')) shown.site = siteToWire(site.get(), role);
+  if (has('manifest')) shown.manifest = manifest;
+  if (has('properties')) shown.properties = devices.properties(device, role);
+  if (has('connectivity')) shown.connectivity = { status: devices.connectivity(device.id) };
+  if (has('communication') || has('communication_info'))
+    shown.communication = communicationToWire(device.communication);
+  if (has('raised_alert_names')) shown.raised_alert_names = devices.raisedAlertNames(device);
+  return shown;
 }
 
 function communicationToWire({ type, upstreamId, hardwareId, channelId }: Communication) {

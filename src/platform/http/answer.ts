@@ -25,38 +25,48 @@ const STATUS: Record<ErrorKind, number> = {
 const GZIP_FROM_BYTES = 1_400;
 const compress = promisify(gzip);
 
+/** A whole answer, lighter than a `Response`: its headers are neither copied nor checked nor sorted before they go out. */
+export interface Answer {
+  status: number;
+  /** Names in lower case; of several values each has a line of its own. */
+  headers: Record<string, string | string[]>;
+  body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Told when a body that comes bit by bit breaks. */
+  onFailed?: (error: unknown) => void;
+}
+
 /** Headers of every JSON answer: no charset, clients compare the whole string. */
-export const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } as const;
+export const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const;
 
 /**
  * Headers of every answer, of whatever status. What is no page may load nothing and be shown in no frame
  * (W3C Content Security Policy Level 3); pages bring a policy of their own, which stays.
  */
 export function commonHeaders(requestId: string): Record<string, string> {
-  return { 'X-Request-Id': requestId, ...SECURITY_HEADERS };
+  return { 'x-request-id': requestId, ...SECURITY_HEADERS };
 }
 
 const SECURITY_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
 /** RFC 6797; the host alone, because others of its domain are none of ours. */
-export const STRICT_TRANSPORT = { 'Strict-Transport-Security': 'max-age=15552000' } as const;
+export const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=15552000' } as const;
 
 export function statusOf(kind: ErrorKind): number {
   return STATUS[kind];
 }
 
 /** A successful answer; compressed when the caller offers gzip and it pays. */
-export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Response> {
+export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Answer> {
   const text = JSON.stringify(body ?? {});
   if (text.length < GZIP_FROM_BYTES || !acceptsGzip(acceptEncoding))
-    return new Response(text, { headers: JSON_HEADERS });
-  const headers = { ...JSON_HEADERS, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' };
-  return new Response(await compress(text), { headers });
+    return { status: 200, headers: { ...JSON_HEADERS }, body: text };
+  const headers = { ...JSON_HEADERS, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+  return { status: 200, headers, body: await compress(text) };
 }
 
 /** Whether a header Accept-Encoding offers gzip (RFC 9110 section 12.5.3). */
@@ -65,11 +75,26 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 }
 
 /** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */
-export function errorAnswer(error: unknown, extraHeaders: Record<string, string> = {}): Response {
+export function errorAnswer(error: unknown, extraHeaders: Record<string, string> = {}): Answer {
   const known = error instanceof GatewayError ? error : internalError(error);
   const headers: Record<string, string> = { ...JSON_HEADERS, ...extraHeaders };
-  if (known.retryAfterS !== undefined) headers['Retry-After'] = String(known.retryAfterS);
-  return new Response(envelope(known.problems), { status: statusOf(known.kind), headers });
+  if (known.retryAfterS !== undefined) headers['retry-after'] = String(known.retryAfterS);
+  return { status: statusOf(known.kind), headers, body: envelope(known.problems) };
+}
+
+export function answerOf({ status, headers, body }: Response): Answer {
+  const cookies = headers.getSetCookie();
+  // Of other headers with several values those are joined already.
+  const joined: Answer['headers'] = Object.fromEntries(headers);
+  return { status, headers: cookies.length > 0 ? { ...joined, 'set-cookie': cookies } : joined, body };
+}
+
+/** For callers without a socket. @param isHeadOnly leaves the body out */
+export function responseOf({ status, headers, body }: Answer, isHeadOnly = false): Response {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value].flat().map((each): [string, string] => [name, each]),
+  );
+  return new Response(isHeadOnly ? null : body, { status, headers: lines });
 }
 
 export function envelope(problems: readonly Problem[]): string {

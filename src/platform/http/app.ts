@@ -1,24 +1,23 @@
-/** The routes and streams as Hono applications: what happens around a handler, and answers without one. */
+/** The routes and streams as Hono applications, and what every answer of theirs has in common. */
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { commonHeaders, errorAnswer, jsonAnswer, STRICT_TRANSPORT } from './answer.ts';
-import { addFiles, type FilesOptions } from './files.ts';
-import { boundedBody, parseBody, readText } from './parse.ts';
+import type { Metrics } from '../metrics/index.ts';
+import { type Answer, answerOf, commonHeaders, errorAnswer, STRICT_TRANSPORT } from './answer.ts';
 import {
   type Environment,
+  type Exchange,
+  HANDED_OVER,
+  handOver,
   isEncrypted,
-  type Pipeline,
-  remoteAddressOf,
+  partsOf,
   type RequestContext,
   requireHost,
-  streamed,
-} from './pipeline.ts';
-import type { Principal } from './principal.ts';
-import type { Clock } from '../clock/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
+} from './exchange.ts';
+import { addFiles, type FilesOptions } from './files.ts';
+import { Operation, operationDurations, type OperationOptions } from './operation.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { Route, Stream } from './route.ts';
 
 const REQUEST_ID = /^[\x21-\x7e]+$/;
@@ -34,20 +33,11 @@ const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 const CORS_MAX_AGE_S = 600;
 
 /** The part of the server's options that answering needs. */
-export interface AppOptions {
-  clock: Clock;
-  log: Log;
+export interface AppOptions extends OperationOptions {
   metrics: Metrics;
   newId: () => string;
   routes: readonly Route[];
   streams: readonly Stream[];
-  /** Told of every answered operation before the answer goes out. Must not reject. */
-  onAnswered?: (answered: Answered) => Promise<void>;
-  /**
-   * Resolves once everything that was stored so far is synced to the disk: a change is not answered before. Rejects
-   * when the disk refuses. Default: at once.
-   */
-  durable?: () => Promise<void>;
   /** Allowed origins of browsers, `*` for any; absent: no CORS. */
   corsOrigins?: readonly string[] | undefined;
   /** Files for browsers, beside the operations. */
@@ -56,26 +46,151 @@ export interface AppOptions {
   strictTransport?: boolean;
 }
 
-/** An operation that was answered, for the record. */
-export interface Answered {
-  operation: string;
-  /** False for what only reads. */
-  isChange: boolean;
-  /** Who called; undefined without a token. */
-  principal: Principal | undefined;
-  /** Path parameters, canonical if they were resolved, and what the handler noted. */
-  params: Record<string, string>;
-  status: number;
-  remoteAddress: string;
-}
-
 type App = Hono<Environment>;
+
+export class Answering {
+  readonly #options: AppOptions;
+  readonly #limits: Limits['http'];
+  readonly #pipeline: Pipeline;
+  readonly #stopping: AbortSignal;
+  readonly #operations: App;
+  readonly #streams: App;
+
+  constructor(options: AppOptions, limits: Limits['http'], pipeline: Pipeline, stopping: AbortSignal) {
+    this.#options = options;
+    this.#limits = limits;
+    this.#pipeline = pipeline;
+    this.#stopping = stopping;
+    this.#operations = this.#newOperations();
+    this.#streams = this.#newStreams();
+  }
+
+  /** The whole answer to a request; its body may still have to come. Never rejects. */
+  answer(request: Request, connection: Partial<Exchange> = {}): Promise<Answer> {
+    return this.#answer(this.#operations, request, { ...connection, requestId: '' });
+  }
+
+  /** The verdict on a request for an upgrade, or the answer that refuses it. Never rejects. */
+  async judge(
+    request: Request,
+    connection: Partial<Exchange>,
+  ): Promise<NonNullable<Exchange['verdict']> | Answer> {
+    const exchange: Exchange = { ...connection, requestId: '' };
+    const refusal = await this.#answer(this.#streams, request, exchange);
+    return exchange.verdict ?? refusal;
+  }
+
+  async #answer(app: App, request: Request, exchange: Exchange): Promise<Answer> {
+    exchange.requestId = this.#requestIdOf(request.headers.get('x-request-id'));
+    try {
+      requireHost(exchange.incoming);
+      if (this.#stopping.aborted) throw this.#stopping.reason;
+      const response = await app.fetch(request, exchange);
+      const answer = exchange.answer ?? answerOf(response);
+      // What middleware has added.
+      if (exchange.answer && response !== HANDED_OVER)
+        for (const [name, value] of response.headers) answer.headers[name] = value;
+      return this.#complete(answer, exchange);
+    } catch (error) {
+      return this.#complete(this.#refuse(error, partsOf(request.url).path, exchange), exchange);
+    }
+  }
+
+  #requestIdOf(given: string | null): string {
+    const isUsable = given !== null && given.length <= this.#limits.requestIdLength && REQUEST_ID.test(given);
+    return isUsable ? given : this.#options.newId();
+  }
+
+  /** A page's own policy stays. */
+  #complete(answer: Answer, exchange: Exchange): Answer {
+    const { headers } = answer;
+    const policy = headers['content-security-policy'];
+    Object.assign(headers, commonHeaders(exchange.requestId));
+    if (policy !== undefined) headers['content-security-policy'] = policy;
+    if (this.#options.strictTransport && isEncrypted(exchange)) Object.assign(headers, STRICT_TRANSPORT);
+    if (this.#stopping.aborted) headers['connection'] = 'close';
+    return answer;
+  }
+
+  #refuse(error: unknown, path: string, { requestId }: Exchange): Answer {
+    const answer = errorAnswer(error);
+    if (answer.status === 500)
+      this.#options.log.error('request failed', { error, path, request_id: requestId });
+    return answer;
+  }
+
+  #newApp(): App {
+    const app = new Hono<Environment>({ getPath: canonicalPath });
+    app.onError((error, context) => handOver(context, this.#refuse(error, context.req.path, context.env)));
+    app.notFound((context) =>
+      handOver(
+        context,
+        errorAnswer(gatewayError('not_found', 'route_not_found', `There is no ${context.req.path}.`)),
+      ),
+    );
+    return app;
+  }
+
+  /** Operations by path and method. Whatever else there is stands apart, so that one handler is all that fits them. */
+  #newOperations(): App {
+    const app = this.#newApp();
+    const { corsOrigins, routes, metrics } = this.#options;
+    if (corsOrigins)
+      app.use(
+        '*',
+        cors({
+          origin: corsOrigins.includes('*') ? '*' : [...corsOrigins],
+          allowMethods: CORS_METHODS,
+          exposeHeaders: EXPOSED_HEADERS,
+          maxAge: CORS_MAX_AGE_S,
+        }),
+      );
+    const parts = {
+      options: this.#options,
+      limits: this.#limits,
+      pipeline: this.#pipeline,
+      durations: operationDurations(metrics),
+    };
+    for (const [path, route] of byPath(routes)) {
+      const operation = new Operation(route, parts);
+      app.on(route.method, honoPath(path), (context) => operation.answer(context));
+    }
+    const others = this.#newOthers();
+    app.notFound((context) => others.fetch(context.req.raw, context.env));
+    return app;
+  }
+
+  /** Known paths with a method they do not have, streams asked for without an upgrade, files. */
+  #newOthers(): App {
+    const app = this.#newApp();
+    const { files, log } = this.#options;
+    app.use('*', (context, next) => {
+      this.#pipeline.admitUnauthenticated(context);
+      return next();
+    });
+    addRefusals(app, this.#options);
+    if (files) addFiles(app, files, (error) => log.error('file could not be sent', { error }));
+    return app;
+  }
+
+  /** Streams by path; the answer matters only as a refusal, else the upgrade goes on with the verdict. */
+  #newStreams(): App {
+    const app = this.#newApp();
+    for (const [path, stream] of byPath(this.#options.streams))
+      app.get(honoPath(path), (context: RequestContext) => {
+        const call = this.#pipeline.prepare(context, stream, true);
+        context.env.verdict = { open: stream.open(call), principal: call.principal };
+        return HANDED_OVER;
+      });
+    return app;
+  }
+}
 
 /**
  * `/api/v3/…` is `/v3/…`; one trailing slash and several leading ones do not count (docs/interface/http.md#requests).
  */
-function canonicalPath(request: Request): string {
-  const pathname = new URL(request.url).pathname.replace(/^\/{2,}/, '/');
+function canonicalPath({ url }: Request): string {
+  const pathname = partsOf(url).path.replace(/^\/{2,}/, '/');
   const path = pathname.startsWith('/api/v3/') || pathname === '/api/v3' ? pathname.slice(4) : pathname;
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
@@ -85,88 +200,19 @@ function honoPath(path: string): string {
 }
 
 /** Hono takes the first path that fits; a fixed segment must come before a parameter. */
+function byPath<Target extends { paths: readonly string[] }>(targets: readonly Target[]): [string, Target][] {
+  return targets
+    .flatMap((target) => target.paths.map((path): [string, Target] => [path, target]))
+    .sort(bySpecificity);
+}
+
 function bySpecificity([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   const rank = (path: string): string =>
     path.replace(/[^/]+/g, (segment) => (segment.startsWith('{') ? '1' : '0'));
   return rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0;
 }
 
-function newHono(options: AppOptions, limits: Limits, stopping: AbortSignal): App {
-  const app = new Hono<Environment>({ getPath: canonicalPath });
-  app.use('*', async (context, next) => {
-    const given = context.req.header('x-request-id');
-    const isUsable =
-      given !== undefined && given.length <= limits.http.requestIdLength && REQUEST_ID.test(given);
-    const requestId = isUsable ? given : options.newId();
-    context.set('requestId', requestId);
-    await next();
-    const { headers } = context.res;
-    for (const [name, value] of Object.entries(commonHeaders(requestId)))
-      if (name !== 'Content-Security-Policy' || !headers.has(name)) headers.set(name, value);
-    if (options.strictTransport && isEncrypted(context))
-      for (const [name, value] of Object.entries(STRICT_TRANSPORT)) headers.set(name, value);
-    if (stopping.aborted) headers.set('Connection', 'close');
-  });
-  app.use('*', (context, next) => {
-    requireHost(context.env.incoming);
-    if (!stopping.aborted) return next();
-    throw stopping.reason;
-  });
-  app.onError((error, context) => {
-    const answer = errorAnswer(error);
-    if (answer.status === 500)
-      options.log.error('request failed', {
-        error,
-        path: context.req.path,
-        request_id: context.get('requestId'),
-      });
-    return answer;
-  });
-  app.notFound((context) =>
-    errorAnswer(gatewayError('not_found', 'route_not_found', `There is no ${context.req.path}.`)),
-  );
-  return app;
-}
-
-function isChange(route: Route): boolean {
-  return route.method !== 'GET' && route.isReading !== true;
-}
-
-/** Operations by path and method. */
-export function createApp(
-  options: AppOptions,
-  limits: Limits,
-  pipeline: Pipeline,
-  stopping: AbortSignal,
-): App {
-  const app = newHono(options, limits, stopping);
-  const { corsOrigins } = options;
-  if (corsOrigins)
-    app.use(
-      '*',
-      cors({
-        origin: corsOrigins.includes('*') ? '*' : [...corsOrigins],
-        allowMethods: CORS_METHODS,
-        exposeHeaders: EXPOSED_HEADERS,
-        maxAge: CORS_MAX_AGE_S,
-      }),
-    );
-  const answer = routeAnswering(options, limits, pipeline);
-  const routes = options.routes.flatMap((route) => route.paths.map((path) => [path, route] as const));
-  for (const [path, route] of routes.toSorted(bySpecificity))
-    app.on(route.method, honoPath(path), (context) => answer(route, context));
-  app.use('*', (context, next) => {
-    pipeline.admitUnauthenticated(context);
-    return next();
-  });
-  addRefusals(app, options);
-  if (options.files)
-    addFiles(app, options.files, (error) => options.log.error('file could not be sent', { error }));
-  return app;
-}
-
-/** Known paths with a method they do not have, and streams asked for without an upgrade. */
-function addRefusals(app: App, options: AppOptions): void {
+function addRefusals(app: App, options: Pick<AppOptions, 'routes' | 'streams'>): void {
   const methodsOf = new Map<string, Set<string>>();
   const note = (path: string, method: string): void =>
     void methodsOf.set(path, (methodsOf.get(path) ?? new Set()).add(method));
@@ -185,103 +231,13 @@ function addRefusals(app: App, options: AppOptions): void {
   }
   for (const [path, methods] of [...methodsOf].toSorted(bySpecificity)) {
     const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])].join(', ');
-    app.all(honoPath(path), () =>
-      errorAnswer(gatewayError('method_not_allowed', 'method_not_allowed', `Allowed here: ${allow}.`), {
-        Allow: allow,
-      }),
+    app.all(honoPath(path), (context) =>
+      handOver(
+        context,
+        errorAnswer(gatewayError('method_not_allowed', 'method_not_allowed', `Allowed here: ${allow}.`), {
+          allow,
+        }),
+      ),
     );
   }
-}
-
-function routeAnswering(
-  options: AppOptions,
-  limits: Limits,
-  pipeline: Pipeline,
-): (route: Route, context: RequestContext) => Promise<Response> {
-  const { clock, log } = options;
-  const duration = options.metrics.histogram(
-    'http_request_duration_seconds',
-    'Time to answer a request.',
-    [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
-    ['operation', 'status'],
-  );
-
-  async function answer(route: Route, context: RequestContext): Promise<Response> {
-    try {
-      const call = pipeline.prepare(context, route, false);
-      const bodyBytes = route.bodyBytes ?? limits.http.jsonBodyBytes;
-      const request = context.req.raw;
-      if (route.body === 'stream') call.stream = () => boundedBody(request, bodyBytes);
-      else if (route.body)
-        call.body = parseBody(route.body, await readText(request, bodyBytes), limits.http.jsonDepth);
-      const result = await route.handle(call);
-      if (isChange(route)) await options.durable?.();
-      if (!(result instanceof Response))
-        return await jsonAnswer(result, context.req.header('accept-encoding'));
-      if (!result.body) return result;
-      const { status, headers } = result;
-      if (context.req.method === 'HEAD') {
-        await result.body.cancel();
-        return new Response(null, { status, headers });
-      }
-      return streamed(context, result, (error) => logFailure(error, route, context));
-    } catch (error) {
-      const refusal = errorAnswer(error);
-      if (refusal.status === 500) logFailure(error, route, context);
-      return refusal;
-    }
-  }
-
-  function logFailure(error: unknown, route: Route, context: RequestContext): void {
-    log.error('request failed', {
-      error,
-      operation: route.operation,
-      request_id: context.get('requestId'),
-    });
-  }
-
-  return async (route, context) => {
-    const startedMs = clock.monotonicMs();
-    const response = await answer(route, context);
-    await options.onAnswered?.({
-      operation: route.operation,
-      isChange: isChange(route),
-      principal: context.get('principal'),
-      params: context.get('params') ?? context.req.param(),
-      status: response.status,
-      remoteAddress: remoteAddressOf(context),
-    });
-    const durationMs = clock.monotonicMs() - startedMs;
-    duration.observe({ operation: route.operation, status: response.status }, durationMs / 1_000);
-    // Reads succeed thousands of times a day and would wear the card; changes and failures are worth a line.
-    const level = route.method === 'GET' && response.status < 400 ? 'debug' : 'info';
-    log[level]('request', {
-      method: route.method,
-      path: context.req.path,
-      operation: route.operation,
-      status: response.status,
-      duration_ms: Math.round(durationMs * 10) / 10,
-      request_id: context.get('requestId'),
-      origin: context.get('principal')?.origin.id,
-    });
-    return response;
-  };
-}
-
-/** Streams by path; the answer matters only as a refusal, else the upgrade goes on with the verdict. */
-export function createStreamApp(
-  options: AppOptions,
-  limits: Limits,
-  pipeline: Pipeline,
-  stopping: AbortSignal,
-): App {
-  const app = newHono(options, limits, stopping);
-  const streams = options.streams.flatMap((stream) => stream.paths.map((path) => [path, stream] as const));
-  for (const [path, stream] of streams.toSorted(bySpecificity))
-    app.get(honoPath(path), (context) => {
-      const call = pipeline.prepare(context, stream, true);
-      context.env.verdict = { open: stream.open(call), principal: call.principal };
-      return context.body(null, 200);
-    });
-  return app;
 }

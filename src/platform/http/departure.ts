@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '../../lib/errors.ts';
+import type { Answer } from './answer.ts';
 
 /** Aborted when the connection ends before the whole answer was handed to it. */
 export function departureOf(outgoing: ServerResponse): AbortSignal {
@@ -27,14 +28,30 @@ export function unavailable(message: string, retryAfterS?: number): GatewayError
 }
 
 /**
+ * Writes the whole answer. @throws never: a body that breaks ends the connection, which tells the caller that
+ * something is missing
+ */
+export async function send(answer: Answer, outgoing: ServerResponse): Promise<void> {
+  const { status, headers, body } = answer;
+  const isHeadOnly = outgoing.req.method === 'HEAD';
+  if (body instanceof ReadableStream) {
+    if (!isHeadOnly) return sendStream(answer, body, outgoing);
+    await body.cancel();
+    outgoing.writeHead(status, headers).end();
+    return;
+  }
+  if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
+  outgoing.writeHead(status, headers).end(body ?? undefined);
+}
+
+/**
  * Writes the answer while its body comes. The body is cancelled when the caller goes away; when it fails, the
  * connection ends in the middle, which tells the caller that something is missing. Resolves in either case.
  */
-export async function sendStream(
-  { status, headers }: Response,
+async function sendStream(
+  { status, headers, onFailed }: Answer,
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
-  onFailed: (error: unknown) => void,
 ): Promise<void> {
   const source = Readable.fromWeb(body);
   if (outgoing.destroyed) {
@@ -46,14 +63,9 @@ export async function sendStream(
   source.once('error', (error) => {
     if (!outgoing.destroyed) failure = { error };
   });
-  // Of several cookies each has a line of its own; other headers are joined already.
-  const cookies = headers.getSetCookie();
-  outgoing.writeHead(status, {
-    ...Object.fromEntries(headers),
-    ...(cookies.length > 0 && { 'set-cookie': cookies }),
-  });
+  outgoing.writeHead(status, headers);
   outgoing.flushHeaders();
   await pipeline(source, outgoing).catch((error: unknown) => {
-    if (failure) onFailed(error);
+    if (failure) onFailed?.(error);
   });
 }

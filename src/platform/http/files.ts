@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
 import { notFound } from '../../lib/errors.ts';
 import { acceptsGzip } from './answer.ts';
-import { type Environment, type RequestContext, streamed } from './pipeline.ts';
+import { type Environment, handOver, type RequestContext } from './exchange.ts';
 
 export interface FilesOptions {
   /** Folder of the files; `index.html` answers at its folder, `name.gz` beside a file is its compressed form. */
@@ -43,9 +43,9 @@ const HASHED = /-[A-Z0-9]{8}\.[a-z]+$/;
 
 /** Beside those of every answer. */
 const PAGE_HEADERS = {
-  'Content-Security-Policy':
+  'content-security-policy':
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
-  'Cross-Origin-Opener-Policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
 } as const;
 
 /** Adds the files to the routes; without the folder the start page says what is missing. */
@@ -100,19 +100,19 @@ async function answer(
   const etag = `"${file.etag}${isCompressed ? '-gz' : ''}"`;
   const headers: Record<string, string> = {
     ...PAGE_HEADERS,
-    'Cache-Control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-    ETag: etag,
-    Vary: 'Accept-Encoding',
+    'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    etag,
+    vary: 'Accept-Encoding',
   };
   const known = context.req.header('if-none-match')?.split(',') ?? [];
   if (known.some((tag) => tag.trim().replace(/^W\//, '') === etag))
-    return new Response(null, { status: 304, headers });
-  headers['Content-Type'] = file.mediaType;
-  headers['Content-Length'] = String(isCompressed ? file.gzipBytes : file.sizeBytes);
-  if (isCompressed) headers['Content-Encoding'] = 'gzip';
-  if (context.req.method === 'HEAD') return new Response(null, { headers });
-  const body = await bodyOf(isCompressed ? `${file.path}.gz` : file.path);
-  return streamed(context, new Response(body, { headers }), onFailed);
+    return handOver(context, { status: 304, headers, body: null });
+  headers['content-type'] = file.mediaType;
+  headers['content-length'] = String(isCompressed ? file.gzipBytes : file.sizeBytes);
+  if (isCompressed) headers['content-encoding'] = 'gzip';
+  const isHeadOnly = context.req.method === 'HEAD';
+  const body = isHeadOnly ? null : await bodyOf(isCompressed ? `${file.path}.gz` : file.path);
+  return handOver(context, { status: 200, headers, body, onFailed });
 }
 
 /** @throws GatewayError route_not_found (404) when the file was taken away since the start */

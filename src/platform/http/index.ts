@@ -1,4 +1,4 @@
-export type { Answered } from './app.ts';
+export type { Answered } from './operation.ts';
 export { acceptsGzip, JSON_HEADERS, statusOf } from './answer.ts';
 export type { RouteGroup } from './route.ts';
 export * as query from './query.ts';
@@ -21,4 +21,4 @@ export {
   sessionCookies,
   sessionTokensOf,
 } from './session-cookie.ts';
-export { createHttp, type Http, type HttpOptions } from './server.ts';
+export { Http, type HttpOptions } from './server.ts';

@@ -14,12 +14,11 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { gatewayError, type Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
-import { sendStream } from './departure.ts';
-import type { Bindings } from './pipeline.ts';
-import { commonHeaders, envelope, errorAnswer, JSON_HEADERS } from './answer.ts';
+import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
+import { send } from './departure.ts';
 
 export interface NodeServerOptions {
-  answer: (request: Request, env: Bindings) => Promise<Response>;
+  answer: (request: Request, connection: HttpBindings) => Promise<Answer>;
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;
   /** Told of every connection that was closed because too many requests were sent ahead on it. */
@@ -31,79 +30,98 @@ export interface NodeServerOptions {
   secureContext?: SecureContextOptions;
 }
 
-export interface NodeServer {
+export class NodeServer {
   /** For upgrades and for counting connections. */
   readonly server: Server;
-  /** Binds the socket; rejects when the address is taken. */
-  listen(host: string, port: number): Promise<{ port: number }>;
-  /** Stops accepting; resolves when the last connection is closed. */
-  close(): Promise<void>;
-  /** Connections made from now on get this certificate; the others live on. */
-  setSecureContext(context: SecureContextOptions): void;
-}
+  readonly #options: NodeServerOptions;
+  readonly #listener: ReturnType<typeof getRequestListener>;
+  readonly #answering = new WeakMap<Socket, ServerResponse>();
+  readonly #handshakes = new Map<string, Socket>();
+  #isStopping = false;
 
-export function createNodeServer(options: NodeServerOptions): NodeServer {
-  const { limits, log, newId, secureContext } = options;
-  const answering = new WeakMap<Socket, ServerResponse>();
-  let isStopping = false;
-  const answer = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
-    const env: Bindings = { incoming, outgoing };
-    const response = await options.answer(request, env);
-    if (!env.streamed) return response;
-    // The library writes to the console when either side of a stream fails.
-    await sendStream(response, env.streamed.body, outgoing, env.streamed.onFailed);
-    return RESPONSE_ALREADY_SENT;
-  };
-  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
-    hostname: 'localhost',
-    overrideGlobalObjects: false,
-    errorHandler: (error) => {
-      log.debug('request is not usable', { error });
-      return errorAnswer(
-        gatewayError('invalid_argument', 'invalid_path', 'The request line or the host is not usable.'),
-        commonHeaders(newId()),
-      );
-    },
-  });
-  const handle = inOrder(options, (incoming, outgoing, done) => {
-    answering.set(incoming.socket, outgoing);
+  constructor(options: NodeServerOptions) {
+    this.#options = options;
+    const { limits, secureContext } = options;
+    this.#listener = this.#newListener();
+    const handle = inOrder(options, (incoming, outgoing, done) => this.#handle(incoming, outgoing, done));
+    this.server = secureContext
+      ? createSecureServer({ ...nodeOptions(limits), ...tlsOptions(limits, secureContext) }, handle)
+      : createServer(nodeOptions(limits), handle);
+    this.server.timeout = limits.silenceTimeoutMs;
+    if (secureContext) watchHandshakes(this.server, this.#handshakes, () => this.#isStopping);
+    // Node would answer a bare 417; the expectation may be passed over (RFC 9110 section 10.1.1).
+    this.server.on('checkExpectation', handle);
+    this.server.on('error', (error) => options.log.error('HTTP listener failed', { error }));
+    this.server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
+  }
+
+  /** Binds the socket; rejects when the address is taken. */
+  listen(host: string, port: number): Promise<{ port: number }> {
+    const { server } = this;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
+        resolve({ port: (server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  /** Stops accepting; resolves when the last connection is closed. */
+  close(): Promise<void> {
+    this.#isStopping = true;
+    if (!this.server.listening) return Promise.resolve();
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    for (const socket of this.#handshakes.values()) socket.destroy();
+    return closed;
+  }
+
+  /** Connections made from now on get this certificate; the others live on. */
+  setSecureContext(context: SecureContextOptions): void {
+    if (this.#options.secureContext)
+      (this.server as SecureServer).setSecureContext({ ...context, minVersion: 'TLSv1.2' });
+  }
+
+  /** The answer is written here: the library would take it apart, and write to the console when a stream fails. */
+  #newListener(): ReturnType<typeof getRequestListener> {
+    const { answer, log, newId } = this.#options;
+    const sent = async (request: Request, connection: HttpBindings): Promise<Response> => {
+      await send(await answer(request, connection), connection.outgoing);
+      return RESPONSE_ALREADY_SENT;
+    };
+    return getRequestListener((request, env) => sent(request, env as HttpBindings), {
+      hostname: 'localhost',
+      overrideGlobalObjects: false,
+      errorHandler: (error) => {
+        log.debug('request is not usable', { error });
+        const refusal = gatewayError(
+          'invalid_argument',
+          'invalid_path',
+          'The request line or the host is not usable.',
+        );
+        return responseOf(errorAnswer(refusal, commonHeaders(newId())));
+      },
+    });
+  }
+
+  #handle(incoming: IncomingMessage, outgoing: ServerResponse, done: () => void): void {
+    this.#answering.set(incoming.socket, outgoing);
     outgoing.once('close', () => {
       // A connection kept alive is idle now; nobody else would close it.
-      if (isStopping) server.closeIdleConnections();
-      if (!outgoing.writableFinished) options.onDeparted();
+      if (this.#isStopping) this.server.closeIdleConnections();
+      if (!outgoing.writableFinished) this.#options.onDeparted();
       done();
     });
-    void listener(incoming, outgoing);
-  });
-  const serverOptions = nodeOptions(limits);
-  const handshakes = new Map<string, Socket>();
-  const server = secureContext
-    ? createSecureServer({ ...serverOptions, ...tlsOptions(limits, secureContext) }, handle)
-    : createServer(serverOptions, handle);
-  server.timeout = limits.silenceTimeoutMs;
-  if (secureContext) watchHandshakes(server, handshakes, () => isStopping);
-  // Node would answer a bare 417; the expectation may be passed over (RFC 9110 section 10.1.1).
-  server.on('checkExpectation', handle);
-  server.on('error', (error) => log.error('HTTP listener failed', { error }));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Bytes in the middle of an answer would become part of it.
-    if (!isAnswerable(error.code) || !socket.writable || answering.get(socket)?.headersSent) socket.destroy();
-    else socket.end(clientErrorAnswer(error.code, limits, newId()), () => socket.destroy());
-  });
-  return {
-    server,
-    listen: (host, port) => listen(server, host, port),
-    setSecureContext: (context) => {
-      if (secureContext) (server as SecureServer).setSecureContext({ ...context, minVersion: 'TLSv1.2' });
-    },
-    close: () => {
-      isStopping = true;
-      if (!server.listening) return Promise.resolve();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of handshakes.values()) socket.destroy();
-      return closed;
-    },
-  };
+    void this.#listener(incoming, outgoing);
+  }
+
+  /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
+  #refuse({ code }: NodeJS.ErrnoException, socket: Socket): void {
+    const { limits, newId } = this.#options;
+    const isInAnswer = this.#answering.get(socket)?.headersSent === true;
+    if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
+    else socket.end(clientErrorAnswer(code, limits, newId()), () => socket.destroy());
+  }
 }
 
 type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -209,14 +227,4 @@ function clientErrorAnswer(code: string | undefined, limits: Limits['http'], req
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n');
-}
-
-function listen(server: Server, host: string, port: number): Promise<{ port: number }> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve({ port: (server.address() as AddressInfo).port });
-    });
-  });
 }

@@ -14,9 +14,13 @@ import { jsonDepth, jsonFaultOffset, positionAt } from './json-fault.ts';
 
 const PROBLEMS_MAX = 50;
 
-export function parseQuery<Schema extends GenericSchema>(schema: Schema, url: URL): InferOutput<Schema> {
+export function parseQuery<Schema extends GenericSchema>(
+  schema: Schema,
+  search: string,
+): InferOutput<Schema> {
   const values: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
-  for (const [name, value] of url.searchParams) (values[name] ??= []).push(value);
+  if (search !== '')
+    for (const [name, value] of new URLSearchParams(search)) (values[name] ??= []).push(value);
   return judge(schema, values, 'query');
 }
 

@@ -8,13 +8,16 @@
 import { randomUUID } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
-import { type AppOptions, createApp, createStreamApp } from './app.ts';
+import type { Metrics } from '../metrics/index.ts';
+import { responseOf } from './answer.ts';
+import { Answering, type AppOptions } from './app.ts';
 import { Connections } from './connections.ts';
 import { unavailable } from './departure.ts';
-import { createNodeServer, type NodeServer } from './node-server.ts';
-import { type Bindings, createPipeline, type PipelineOptions, requestOfUpgrade } from './pipeline.ts';
+import { requestOfUpgrade } from './exchange.ts';
+import { NodeServer } from './node-server.ts';
+import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Principal } from './principal.ts';
-import { createWebSockets, type UpgradeVerdict } from './web-socket.ts';
+import { WebSockets } from './web-socket.ts';
 
 const RETRY_AFTER_STOP_S = 5;
 
@@ -28,92 +31,109 @@ export interface HttpOptions extends Omit<AppOptions, 'newId'>, Omit<PipelineOpt
   limits?: Limits;
 }
 
-export interface Http {
-  /** Answers one request without a socket, for tests. */
-  fetch(request: Request): Promise<Response>;
-  /** Listens; rejects, with nothing left open, when an address is taken. */
-  start(): Promise<{ port: number; httpsPort: number | undefined }>;
-  /** Stops accepting, lets running requests end within `withinMs`, closes the rest. */
-  stop(withinMs: number): Promise<void>;
-  /** Closes the open streams of a principal, for example of a revoked token. */
-  closeStreams(matches: (principal: Principal) => boolean, reason: string): void;
-  /** Another certificate for HTTPS; open connections live on. */
-  setSecureContext(context: SecureContextOptions): void;
-  readonly streamCount: number;
-}
+export class Http {
+  readonly #options: HttpOptions;
+  readonly #limits: Limits;
+  readonly #newId: () => string;
+  readonly #stopping = new AbortController();
+  readonly #connections: Connections;
+  readonly #answering: Answering;
+  readonly #webSockets: WebSockets;
+  readonly #plain: NodeServer;
+  readonly #secure: NodeServer | undefined;
 
-export function createHttp(options: HttpOptions): Http {
-  const { clock, log, metrics, https, newId = randomUUID } = options;
-  const limits = options.limits ?? LIMITS;
-  const stopping = new AbortController();
-  const departed = metrics.counter(
-    'http_callers_gone_total',
-    'Requests whose caller went away before the whole answer.',
-  );
-  const sentAhead = metrics.counter(
-    'http_pipelines_refused_total',
-    'Connections closed because of too many requests sent ahead.',
-  );
-  const connections = new Connections(limits.http, metrics, options.clock);
-  const pipeline = createPipeline(
-    { ...options, onAuthenticated: (socket, identity) => connections.authenticate(socket, identity) },
-    limits,
-    stopping.signal,
-  );
-  const app = createApp({ ...options, newId }, limits, pipeline, stopping.signal);
-  const streams = createStreamApp({ ...options, newId }, limits, pipeline, stopping.signal);
-  const webSockets = createWebSockets({
-    clock,
-    log,
-    metrics,
-    limits: limits.webSocket,
-    newId,
-    judge: async (incoming): Promise<UpgradeVerdict> => {
-      const bindings: Bindings = { incoming };
-      const refusal = await streams.fetch(requestOfUpgrade(incoming), bindings);
-      return bindings.verdict ?? { refusal };
-    },
-  });
-  const newServer = (secureContext?: SecureContextOptions): NodeServer => {
-    const server = createNodeServer({
-      answer: async (request, env) => app.fetch(request, env),
-      onDeparted: () => departed.inc(),
-      onSentAhead: () => sentAhead.inc(),
-      limits: limits.http,
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    const { clock, log, metrics, https } = options;
+    const limits = (this.#limits = options.limits ?? LIMITS);
+    const newId = (this.#newId = options.newId ?? randomUUID);
+    const stopping = this.#stopping.signal;
+    const connections = (this.#connections = new Connections(limits.http, metrics, clock));
+    const pipeline = new Pipeline(
+      { ...options, onAuthenticated: (socket, identity) => connections.authenticate(socket, identity) },
+      limits.http,
+      stopping,
+    );
+    this.#answering = new Answering({ ...options, newId }, limits.http, pipeline, stopping);
+    this.#webSockets = new WebSockets({
+      clock,
       log,
+      metrics,
+      limits: limits.webSocket,
       newId,
+      judge: async (incoming) => this.#answering.judge(requestOfUpgrade(incoming), { incoming }),
+    });
+    const counters = countersOf(metrics);
+    this.#plain = this.#newServer(counters);
+    this.#secure = https && this.#newServer(counters, https.secureContext);
+  }
+
+  /** Answers one request without a socket, for tests. */
+  async fetch(request: Request): Promise<Response> {
+    return responseOf(await this.#answering.answer(request), request.method === 'HEAD');
+  }
+
+  /** Listens; rejects, with nothing left open, when an address is taken. */
+  async start(): Promise<{ port: number; httpsPort: number | undefined }> {
+    const { host, https } = this.#options;
+    const { port } = await this.#plain.listen(host, this.#options.port);
+    try {
+      return { port, httpsPort: https && (await this.#secure?.listen(https.host, https.port))?.port };
+    } catch (error) {
+      await this.#plain.close();
+      throw error;
+    }
+  }
+
+  /** Stops accepting, lets running requests end within `withinMs`, closes the rest. */
+  async stop(withinMs: number): Promise<void> {
+    const closed = Promise.all([this.#plain.close(), this.#secure?.close()]);
+    this.#stopping.abort(unavailable('The gateway is stopping.', RETRY_AFTER_STOP_S));
+    this.#webSockets.closeWhere(() => true, 1001, 'gateway is stopping');
+    const deadline = this.#options.clock.setTimer(withinMs, () => this.#connections.destroyAll());
+    await closed;
+    deadline.cancel();
+  }
+
+  /** Closes the open streams of a principal, for example of a revoked token. */
+  closeStreams(matches: (principal: Principal) => boolean, reason: string): void {
+    this.#webSockets.closeWhere(matches, 1008, reason);
+  }
+
+  /** Another certificate for HTTPS; open connections live on. */
+  setSecureContext(context: SecureContextOptions): void {
+    this.#secure?.setSecureContext(context);
+  }
+
+  get streamCount(): number {
+    return this.#webSockets.count;
+  }
+
+  #newServer(counters: ReturnType<typeof countersOf>, secureContext?: SecureContextOptions): NodeServer {
+    const server = new NodeServer({
+      answer: (request, connection) => this.#answering.answer(request, connection),
+      onDeparted: () => counters.departed.inc(),
+      onSentAhead: () => counters.sentAhead.inc(),
+      limits: this.#limits.http,
+      log: this.#options.log,
+      newId: this.#newId,
       ...(secureContext && { secureContext }),
     });
-    webSockets.attach(server.server);
-    connections.attach(server.server);
+    this.#webSockets.attach(server.server);
+    this.#connections.attach(server.server);
     return server;
-  };
-  const plain = newServer();
-  const secure = https && newServer(https.secureContext);
+  }
+}
 
+function countersOf(metrics: Metrics) {
   return {
-    fetch: async (request) => app.fetch(request, {}),
-    start: async () => {
-      const { port } = await plain.listen(options.host, options.port);
-      try {
-        return { port, httpsPort: https && (await secure?.listen(https.host, https.port))?.port };
-      } catch (error) {
-        await plain.close();
-        throw error;
-      }
-    },
-    stop: async (withinMs) => {
-      const closed = Promise.all([plain.close(), secure?.close()]);
-      stopping.abort(unavailable('The gateway is stopping.', RETRY_AFTER_STOP_S));
-      webSockets.closeWhere(() => true, 1001, 'gateway is stopping');
-      const deadline = clock.setTimer(withinMs, () => connections.destroyAll());
-      await closed;
-      deadline.cancel();
-    },
-    closeStreams: (matches, reason) => webSockets.closeWhere(matches, 1008, reason),
-    setSecureContext: (context) => secure?.setSecureContext(context),
-    get streamCount() {
-      return webSockets.count;
-    },
+    departed: metrics.counter(
+      'http_callers_gone_total',
+      'Requests whose caller went away before the whole answer.',
+    ),
+    sentAhead: metrics.counter(
+      'http_pipelines_refused_total',
+      'Connections closed because of too many requests sent ahead.',
+    ),
   };
 }

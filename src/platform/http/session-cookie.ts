@@ -4,7 +4,6 @@
  * and changes need a sign that no other site can send (OWASP, Cross-Site Request Forgery Prevention).
  */
 import { gatewayError } from '../../lib/errors.ts';
-import type { Call } from './route.ts';
 
 /**
  * A browser refuses to set over plain HTTP what it holds as `Secure` under the same name, so that each has a name of
@@ -20,7 +19,9 @@ export const SESSION_COOKIES = [ENCRYPTED, PLAIN, FORMER] as const;
 const TOKENS_MAX = 4;
 
 /** A request, as far as its cookies and its origin go. */
-type Headed = Pick<Call, 'header'>;
+interface Headed {
+  header(name: string): string | undefined;
+}
 
 /** Values of `Set-Cookie` that a login answers with: its own first. */
 export function sessionCookies(

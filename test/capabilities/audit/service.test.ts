@@ -48,7 +48,6 @@ function start(t: TestContext, more: Partial<Limits['audit']> = {}, clock = new 
     record: (operation, status = 200) =>
       audit.record({
         operation,
-        isChange: true,
         principal: undefined,
         params: {},
         status,
@@ -115,7 +114,6 @@ describe('an entry of the audit trail', () => {
     const refused = (operation: string, remoteAddress: string, rateKey?: string): Promise<void> =>
       audit.record({
         operation,
-        isChange: true,
         principal: rateKey
           ? { role: 'READONLY', origin: { kind: 'token', id: rateKey, name: rateKey }, rateKey }
           : undefined,

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
 import { blueprintRoutes } from '../../../src/capabilities/blueprints/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createHttp, type Http, type Principal, type Role } from '../../../src/platform/http/index.ts';
+import { Http, type Principal, type Role } from '../../../src/platform/http/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { recordingLog } from '../../support/workspace.ts';
 import { manifestWith, startBlueprints, zipOf } from './support.ts';
@@ -19,7 +19,7 @@ function start(test: Pick<TestContext, 'after'>): Http {
     origin: { kind: 'token', id: role, name: role },
     rateKey: role,
   });
-  return createHttp({
+  return new Http({
     host: '127.0.0.1',
     port: 0,
     clock,

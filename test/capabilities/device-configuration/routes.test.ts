@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
 import { deviceConfigurationRoutes } from '../../../src/capabilities/device-configuration/index.ts';
-import { createHttp, type Role } from '../../../src/platform/http/index.ts';
+import { Http, type Role } from '../../../src/platform/http/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -14,7 +14,7 @@ type Answer = [status: number, body: Record<string, unknown>];
 function start(test: Pick<TestContext, 'after'>) {
   const setup = startConfiguration(test);
   const clock = new TestClock();
-  const http = createHttp({
+  const http = new Http({
     host: '127.0.0.1',
     port: 0,
     clock,

@@ -1,12 +1,7 @@
 /** Device records on a real state.db with the built-in blueprints. */
 import type { TestContext } from 'node:test';
 import { BUILT_IN_IDS, type BlueprintService } from '../../../src/capabilities/blueprints/index.ts';
-import {
-  createDevices,
-  type Device,
-  type DeviceService,
-  type NewDevice,
-} from '../../../src/capabilities/devices/index.ts';
+import { DeviceService, type Device, type NewDevice } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
 import { createGroupCommit, type Database, type GroupCommit } from '../../../src/platform/sqlite/index.ts';
@@ -42,7 +37,7 @@ export function startDevices(
   const open = (): { devices: DeviceService; commits: GroupCommit; metrics: Metrics } => {
     const metrics = createMetrics();
     const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
-    const devices = createDevices({
+    const devices = new DeviceService({
       database,
       commits,
       clock,

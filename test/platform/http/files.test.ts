@@ -4,10 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { Hono } from 'hono';
-import { errorAnswer } from '../../../src/platform/http/answer.ts';
-import { addFiles, type FilesOptions } from '../../../src/platform/http/files.ts';
-import type { Environment } from '../../../src/platform/http/pipeline.ts';
+import { serveFiles } from '../../support/files-app.ts';
 
 const PAGE = '<!doctype html><title>page</title>';
 const SCRIPT = 'export const answer = 42;';
@@ -25,15 +22,8 @@ describe('files for browsers', () => {
   });
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  function serve(options: FilesOptions): (path: string, init?: RequestInit) => Promise<Response> {
-    const app = new Hono<Environment>();
-    app.onError((error) => errorAnswer(error));
-    addFiles(app, options, (error) => assert.fail(String(error)));
-    return async (path, init) => app.fetch(new Request(`http://gateway.test${path}`, init), {});
-  }
-
   test('are not served from outside the folder, nor of an unknown type, nor as their compressed name', async () => {
-    const get = serve({ dir });
+    const get = serveFiles({ dir });
     for (const path of [
       '/../package.json',
       '/%2e%2e/package.json',
@@ -45,7 +35,7 @@ describe('files for browsers', () => {
   });
 
   test('are missed with a sentence when the console has not been built', async () => {
-    const answer = await serve({ dir: join(dir, 'nowhere') })('/');
+    const answer = await serveFiles({ dir: join(dir, 'nowhere') })('/');
     assert.equal(answer.status, 404);
     assert.match(await answer.text(), /has not been built; run: npm run build/);
   });
@@ -53,7 +43,7 @@ describe('files for browsers', () => {
   test('are missed with a sentence when they were taken away since the start', async () => {
     const other = mkdtempSync(join(tmpdir(), 'gateway-files-'));
     writeFileSync(join(other, 'index.html'), PAGE);
-    const get = serve({ dir: other });
+    const get = serveFiles({ dir: other });
     rmSync(other, { recursive: true });
     const answer = await get('/');
     assert.equal(answer.status, 404);
@@ -61,11 +51,11 @@ describe('files for browsers', () => {
   });
 
   test('of folders have their first page at the folder', async () => {
-    assert.equal(await (await serve({ dir })('/docs/manual')).text(), '<title>manual</title>');
+    assert.equal(await (await serveFiles({ dir })('/docs/manual')).text(), '<title>manual</title>');
   });
 
   test('carry headers that let the page use its own origin only', async () => {
-    const answer = await serve({ dir })('/');
+    const answer = await serveFiles({ dir })('/');
     assert.equal(await answer.text(), PAGE);
     assert.match(
       answer.headers.get('content-security-policy') ?? '',
@@ -75,14 +65,14 @@ describe('files for browsers', () => {
   });
 
   test('are asked for again unless their name has the hash of their content', async () => {
-    const get = serve({ dir });
+    const get = serveFiles({ dir });
     assert.equal((await get('/')).headers.get('cache-control'), 'no-cache');
     const script = await get('/app-ABCDEFGH.js');
     assert.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable');
   });
 
   test('go compressed to those who take that', async () => {
-    const get = serve({ dir });
+    const get = serveFiles({ dir });
     const plain = await get('/app-ABCDEFGH.js');
     assert.equal(plain.headers.get('content-encoding'), null);
     assert.equal(plain.headers.get('content-length'), String(SCRIPT.length));
@@ -94,7 +84,7 @@ describe('files for browsers', () => {
   });
 
   test('are not sent to those who have them', async () => {
-    const get = serve({ dir });
+    const get = serveFiles({ dir });
     const etag = (await get('/')).headers.get('etag') ?? '';
     const answer = await get('/', { headers: { 'If-None-Match': `"other", W/${etag}` } });
     assert.equal(answer.status, 304);
@@ -102,13 +92,13 @@ describe('files for browsers', () => {
   });
 
   test('answer HEAD with the size and no body', async () => {
-    const answer = await serve({ dir })('/', { method: 'HEAD' });
+    const answer = await serveFiles({ dir })('/', { method: 'HEAD' });
     assert.equal(answer.headers.get('content-length'), String(PAGE.length));
     assert.equal(await answer.text(), '');
   });
 
   test('have links that lead to a page, parameters encoded', async () => {
-    const get = serve({ dir, links: { '/devices/{device}': '/#/devices/{device}' } });
+    const get = serveFiles({ dir, links: { '/devices/{device}': '/#/devices/{device}' } });
     const answer = await get('/devices/a%20b');
     assert.equal(answer.status, 302);
     assert.equal(answer.headers.get('location'), '/#/devices/a%20b');

@@ -6,8 +6,7 @@ import { notFound } from '../../../src/lib/errors.ts';
 import { type Limits, LIMITS } from '../../../src/lib/limits.ts';
 import {
   type Call,
-  createHttp,
-  type Http,
+  Http,
   type HttpOptions,
   JSON_HEADERS,
   query,
@@ -76,7 +75,7 @@ export async function serve(test: Pick<TestContext, 'after'>, more: More = {}): 
   const calls: Call[] = [];
   const sockets: StreamSocket[] = [];
   const waiting = Promise.withResolvers<void>();
-  const http = createHttp({
+  const http = new Http({
     host: '127.0.0.1',
     port: 0,
     clock,

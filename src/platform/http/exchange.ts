@@ -1,0 +1,84 @@
+/** One request with its connection, as the parts between the socket and a handler hand it on. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from 'hono';
+import { gatewayError } from '../../lib/errors.ts';
+import type { Answer } from './answer.ts';
+import type { Principal } from './principal.ts';
+import type { StreamSocket } from './route.ts';
+
+export interface Exchange {
+  requestId: string;
+  /** Absent without a socket. */
+  incoming?: IncomingMessage;
+  /** Absent without a socket, and for an upgrade. */
+  outgoing?: ServerResponse;
+  /** Who calls; undefined without a token. */
+  principal?: Principal | undefined;
+  /** Of the path, once they were resolved, and what the handler noted. */
+  params?: Record<string, string>;
+  /** Goes out instead of the `Response` that the routing returns. */
+  answer?: Answer;
+  /** Set by a stream's route when the upgrade may go on. */
+  verdict?: { open: (socket: StreamSocket) => void; principal: Principal };
+}
+export type Environment = { Bindings: Exchange };
+export type RequestContext = Context<Environment>;
+
+/** Stands for an answer in `Exchange.answer`; shared, so that nobody may change it. */
+export const HANDED_OVER = new Response(null);
+
+/** The answer goes out as it is, past the `Response` that a routing library would copy, check and sort. */
+export function handOver({ env }: RequestContext, answer: Answer): Response {
+  env.answer = answer;
+  return HANDED_OVER;
+}
+
+export function remoteAddressOf({ incoming }: Exchange): string {
+  return incoming?.socket.remoteAddress ?? 'unknown';
+}
+
+/** Whether the request came over TLS. */
+export function isEncrypted({ incoming }: Exchange): boolean {
+  return incoming !== undefined && 'encrypted' in incoming.socket;
+}
+
+/** Host header without its port; an IPv6 literal keeps no brackets. */
+export function hostOf(header: string | undefined): string {
+  if (header === undefined) return 'localhost';
+  const bracketed = /^\[([^\]]+)\]/.exec(header);
+  return bracketed?.[1] ?? header.replace(/:\d*$/, '');
+}
+
+/** Path and query of an absolute address that was normalized already. */
+export function partsOf(url: string): { path: string; search: string } {
+  const start = url.indexOf('/', url.indexOf('//') + 2);
+  const hash = url.indexOf('#', start);
+  const end = hash < 0 ? url.length : hash;
+  const mark = url.indexOf('?', start);
+  if (mark < 0 || mark > end) return { path: url.slice(start, end), search: '' };
+  return { path: url.slice(start, mark), search: url.slice(mark + 1, end) };
+}
+
+/** The request a WebSocket upgrade makes, as the routes see one. @throws GatewayError invalid_path (400) */
+export function requestOfUpgrade(incoming: IncomingMessage): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? (value[0] ?? '') : value);
+  const url = URL.parse(`http://gateway.invalid${incoming.url ?? ''}`);
+  if (url?.host !== 'gateway.invalid')
+    throw gatewayError('invalid_argument', 'invalid_path', 'The request line is not usable.');
+  return new Request(url, { method: incoming.method ?? 'GET', headers });
+}
+
+/** RFC 9112 section 3.2: exactly one Host with HTTP/1.1, else the request may be meant for somebody else. */
+export function requireHost(incoming: IncomingMessage | undefined): void {
+  if (!incoming || incoming.httpVersion === '1.0') return;
+  const { headers, rawHeaders } = incoming;
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') count++;
+  if (count === 1 && headers.host) return;
+  throw gatewayError('invalid_argument', 'invalid_header', 'The request must have one Host header.', {
+    header: 'Host',
+  });
+}

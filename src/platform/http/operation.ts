@@ -1,0 +1,138 @@
+/** A route being answered: its checks, its body, its handler, then what is told and measured of it. */
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Metrics } from '../metrics/index.ts';
+import { type Answer, answerOf, errorAnswer, jsonAnswer } from './answer.ts';
+import { handOver, remoteAddressOf, type RequestContext } from './exchange.ts';
+import { parseBody, readText } from './parse.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Principal } from './principal.ts';
+import type { Route } from './route.ts';
+
+/** A change that was answered, for the record. */
+export interface Answered {
+  operation: string;
+  /** Who called; undefined without a token. */
+  principal: Principal | undefined;
+  /** Path parameters, canonical if they were resolved, and what the handler noted. */
+  params: Record<string, string>;
+  status: number;
+  remoteAddress: string;
+}
+
+export interface OperationOptions {
+  clock: Clock;
+  log: Log;
+  /** Told of every operation that may change something before the answer goes out. Must not reject. */
+  onAnswered?: (answered: Answered) => Promise<void>;
+  /**
+   * Resolves once everything that was stored so far is synced to the disk: a change is not answered before. Rejects
+   * when the disk refuses. Default: at once.
+   */
+  durable?: () => Promise<void>;
+}
+
+/** How long operations take, by name and status. */
+export function operationDurations(metrics: Metrics) {
+  return metrics.histogram(
+    'http_request_duration_seconds',
+    'Time to answer a request.',
+    [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    ['operation', 'status'],
+  );
+}
+type Durations = ReturnType<typeof operationDurations>;
+
+export class Operation {
+  readonly #options: OperationOptions;
+  readonly #limits: { jsonBodyBytes: number; jsonDepth: number };
+  readonly #pipeline: Pipeline;
+  readonly #route: Route;
+  readonly #isChange: boolean;
+  readonly #durations: Durations;
+  readonly #byStatus = new Map<number, ReturnType<Durations['labels']>>();
+
+  constructor(
+    route: Route,
+    parts: {
+      options: OperationOptions;
+      limits: { jsonBodyBytes: number; jsonDepth: number };
+      pipeline: Pipeline;
+      durations: Durations;
+    },
+  ) {
+    this.#route = route;
+    this.#options = parts.options;
+    this.#limits = parts.limits;
+    this.#pipeline = parts.pipeline;
+    this.#durations = parts.durations;
+    this.#isChange = route.method !== 'GET' && route.isReading !== true;
+  }
+
+  async answer(context: RequestContext): Promise<Response> {
+    const { clock, onAnswered } = this.#options;
+    const { env } = context;
+    const startedMs = clock.monotonicMs();
+    const answer = await this.#answer(context);
+    const { status } = answer;
+    if (this.#isChange)
+      await onAnswered?.({
+        operation: this.#route.operation,
+        principal: env.principal,
+        params: env.params ?? context.req.param(),
+        status,
+        remoteAddress: remoteAddressOf(env),
+      });
+    this.#tell(context, status, clock.monotonicMs() - startedMs);
+    return handOver(context, answer);
+  }
+
+  async #answer(context: RequestContext): Promise<Answer> {
+    try {
+      const result = await this.#handle(context);
+      if (this.#isChange) await this.#options.durable?.();
+      if (!(result instanceof Response))
+        return await jsonAnswer(result, context.req.header('accept-encoding'));
+      return { ...answerOf(result), onFailed: (error) => this.#logFailure(error, context) };
+    } catch (error) {
+      const refusal = errorAnswer(error);
+      if (refusal.status === 500) this.#logFailure(error, context);
+      return refusal;
+    }
+  }
+
+  async #handle(context: RequestContext): Promise<unknown> {
+    const { bodyBytes = this.#limits.jsonBodyBytes, body } = this.#route;
+    const call = this.#pipeline.prepare(context, this.#route, false);
+    if (body === 'stream') call.streamBytesMax = bodyBytes;
+    else if (body)
+      call.body = parseBody(body, await readText(context.req.raw, bodyBytes), this.#limits.jsonDepth);
+    return this.#route.handle(call);
+  }
+
+  /** Reads succeed thousands of times a day and would wear the card; changes and failures are worth a line. */
+  #tell(context: RequestContext, status: number, durationMs: number): void {
+    const { method, operation } = this.#route;
+    let duration = this.#byStatus.get(status);
+    if (!duration) this.#byStatus.set(status, (duration = this.#durations.labels(operation, String(status))));
+    duration.observe(durationMs / 1_000);
+    const level = method === 'GET' && status < 400 ? 'debug' : 'info';
+    this.#options.log[level]('request', {
+      method,
+      path: context.req.path,
+      operation,
+      status,
+      duration_ms: Math.round(durationMs * 10) / 10,
+      request_id: context.env.requestId,
+      origin: context.env.principal?.origin.id,
+    });
+  }
+
+  #logFailure(error: unknown, context: RequestContext): void {
+    this.#options.log.error('request failed', {
+      error,
+      operation: this.#route.operation,
+      request_id: context.env.requestId,
+    });
+  }
+}
