@@ -28,7 +28,7 @@ export const LIMITS = {
     passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
   },
   telemetry: {
-    /** C docs/interface/mqtt-devices.md#limits. */
+    /** C docs/interface/mqtt-devices.md#telemetry and docs/interface/mqtt-devices.md#messages. */
     attributesPerMessage: 1_000,
     stringBytes: 4_096,
     jsonBytes: 16_384,
@@ -85,7 +85,7 @@ export const LIMITS = {
     messagesBeforeHistory: 1_000,
   },
   deviceLogs: {
-    /** C docs/interface/mqtt-devices.md#limits. */
+    /** C docs/interface/mqtt-devices.md#logs. */
     messageBytes: 16_384,
     perSecond: 20,
     burst: 200,
@@ -158,7 +158,7 @@ export const LIMITS = {
     complaintsPerDevice: 100,
   },
   blueprints: {
-    /** C docs/interface/http.md#requests, docs/interface/blueprints.md#archive. */
+    /** C docs/interface/blueprints.md#archive. */
     unpackedBytes: 100 * 1_048_576,
     entries: 2_000,
     manifestBytes: 2 * 1_048_576,

@@ -33,7 +33,7 @@ export const FIELD_LIMITS = {
   lateAnswerMs: 100,
   /** C Modbus over serial line 2.4.1: after a broadcast. */
   broadcastMs: 100,
-  /** C docs/interface/lua-devices.md#older-interface: received bytes that nobody has read; the oldest are dropped. */
+  /** C docs/interface/lua-devices.md#serial: received bytes that nobody has read; the oldest are dropped. */
   serialBufferBytes: 4_096,
   /** G: one raw write. */
   serialWriteBytes: 4_096,
@@ -70,7 +70,7 @@ export const MODULE_LIMITS = {
   /** G: JavaScript memory of such a thread; the scripts' own memory is not in it. */
   threadHeapMib: 64,
   threadYoungHeapMib: 4,
-  /** C docs/interface/lua-devices.md#life. */
+  /** C docs/interface/lua-devices.md#limits. */
   scriptBytes: 64 * 1_048_576,
   /** G: messages of one script; a device that measures ten times a second passes. */
   messagesPerSecond: 20,
@@ -79,7 +79,7 @@ export const MODULE_LIMITS = {
   messageBytes: 131_072,
   /** G: more than a board with two adapters of eight lines has. */
   serialPorts: 32,
-  /** C docs/interface/mqtt-devices.md#limits, as the gateway counts. */
+  /** C docs/interface/mqtt-devices.md#logs, as the gateway counts. */
   logsPerSecond: 20,
   logBurst: 200,
   /** C docs/interface/lua-devices.md#life: an error with the same text is logged once in this time. */

@@ -3,7 +3,7 @@ export const NETWORK_LIMITS = {
   http: {
     /** C docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,
-    /** C: compressed archive. */
+    /** C docs/interface/http.md#blueprints-and-profiles: compressed archive. */
     zipBodyBytes: 20 * 1_048_576,
     /**
      * C docs/interface/http.md#requests: request line and headers together; latest values of 100 devices are asked
@@ -46,7 +46,7 @@ export const NETWORK_LIMITS = {
     anonymousDescriptionPerMinute: 120,
     /** C docs/interface/http.md#lists: page size, default and maximum. */
     pageItems: 1_000,
-    /** C docs/interface/http.md#values. */
+    /** C docs/interface/http.md. */
     tokenLength: 512,
     nameLength: 255,
     requestIdLength: 128,

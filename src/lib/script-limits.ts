@@ -6,10 +6,7 @@ export const SCRIPT_LIMITS = {
     jsonBytes: 8 * 1_048_576,
     /** C docs/interface/lua-devices.md#values. */
     jsonDepth: 32,
-    /**
-     * C docs/interface/lua-devices.md#limits says 1 s without a wait; with what ends a script in C it is below 1 s in
-     * all.
-     */
+    /** C docs/interface/lua-devices.md#limits; with what ends a script in C it is below 1 s in all. */
     turnMs: 800,
     /** G: a script that goes on longer lets the scripts beside it have their turn. */
     sliceMs: 5,
@@ -66,7 +63,7 @@ export const SCRIPT_LIMITS = {
     logsPerSecond: 50,
     logEntries: 1_000,
     logPageItems: 50,
-    /** C docs/interface/lua-rules.md#devices. */
+    /** C docs/interface/lua-rules.md#devices and docs/interface/lua-rules.md#commands. */
     relevanceMs: 30_000,
     averageMaxMs: 86_400_000,
     commandTimeoutMs: 10_000,

@@ -1,6 +1,6 @@
 /**
  * Zip archives of blueprints and profiles: read within limits whatever they contain, written so that the same
- * files give the same bytes. Source: docs/interface/blueprints.md#archive, docs/interface/http.md#requests.
+ * files give the same bytes. Source: docs/interface/blueprints.md#archive, docs/interface/http.md#blueprints-and-profiles.
  */
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl';
