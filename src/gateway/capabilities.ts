@@ -28,7 +28,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
-import { lastRecovery } from '../platform/sqlite/index.ts';
+import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
 import { auditedCommands } from './audit-trail.ts';
 import type { Ground, StartedHook } from './ground.ts';
 
@@ -184,6 +184,7 @@ function buildAppliance(
   const recovery = lastRecovery(config.dataDir);
   const isStateRecovered =
     recovery !== undefined && clock.wallMs() - recovery.recoveredAtMs < LIMITS.state.recoveryShownMs;
+  const quarantined = quarantinedSince(state, clock.wallMs() - LIMITS.state.recoveryShownMs);
   return createAppliance({
     clock,
     log,
@@ -201,6 +202,7 @@ function buildAppliance(
       stateSizeBytes: state.sizeBytes(),
       isDiskFull: space.isFull,
       isStateRecovered,
+      stateRowsQuarantined: quarantined,
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,

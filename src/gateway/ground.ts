@@ -18,11 +18,13 @@ import {
   DegradableDatabase,
   type GroupCommit,
   openState,
+  quarantineRows,
   releaseStartReserve,
   StateUpkeep,
   type SyncFile,
 } from '../platform/sqlite/index.ts';
 import type { Tls } from '../platform/tls/index.ts';
+import { STATE_ROWS } from './state-rows.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -126,6 +128,7 @@ function openStateDatabase(
     log,
   });
   started('state database', () => state.close());
+  quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });
   const stateUpkeep = new StateUpkeep({
     database: state,
     dataDir,

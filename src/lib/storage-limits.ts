@@ -14,6 +14,12 @@ export const STORAGE_LIMITS = {
     startReserveBytes: 8 * 1_048_576,
     /** G: long enough for the next visit of somebody who looks once a week. */
     recoveryShownMs: 7 * 86_400_000,
+    quarantine: {
+      /** G: a journal stays readable; the others are in the table. */
+      rowsLogged: 100,
+      /** A row leaves at most one row that refers to nothing per generation; there are four. */
+      rounds: 12,
+    },
     upkeepIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,

@@ -27,6 +27,8 @@ export interface PartsStatus {
   isDiskFull: boolean;
   /** A copy took the place of a state.db that was damaged or missing, not long ago. */
   isStateRecovered: boolean;
+  /** Rows of state.db that a start could not read, not long ago, by table. */
+  stateRowsQuarantined: readonly { table: string; count: number }[];
   brokerSessions: number;
   devicesOnline: number;
   /** Telemetry values taken in since the start. */
@@ -84,6 +86,7 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
       ...(status.isDiskFull ? ['disk_full'] : []),
       ...(status.isStateRecovered ? ['state_recovered'] : []),
+      ...(status.stateRowsQuarantined.length > 0 ? ['state_rows_quarantined'] : []),
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
       ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
       ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
@@ -172,8 +175,10 @@ const UNKNOWN_NAMED = 10;
 function detailsOf(status: PartsStatus): Record<string, string> {
   const damaged = damagedFilesOf(status);
   const { foreign } = status.historySetAside;
+  const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
   return {
     ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
+    ...(quarantined.length > 0 && { state_rows_quarantined: `Rows by table: ${quarantined.join(', ')}.` }),
     ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
     ...(status.unknownDevices.length > 0 && {
       history_of_unknown_devices: `${status.unknownDevices.length}: ${status.unknownDevices.slice(0, UNKNOWN_NAMED).join(', ')}.`,

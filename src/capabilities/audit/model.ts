@@ -1,9 +1,10 @@
 /** The audit trail: who changed or commanded what, when, from where, with what result. Never a secret. */
-import type { Principal } from '../../platform/http/index.ts';
+
+export const ORIGIN_KINDS = ['token', 'user', 'rule', 'device', 'anonymous', 'local'] as const;
 
 export interface AuditOrigin {
   /** `local`: a command run on the box itself; `device`: a device or its script. */
-  readonly kind: Principal['origin']['kind'] | 'local';
+  readonly kind: (typeof ORIGIN_KINDS)[number];
   readonly id: string;
   readonly name: string;
 }

@@ -1,12 +1,13 @@
 /** Table of state.db that holds who changed or commanded what. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { AuditEntry, AuditOrigin } from './model.ts';
+import { rowRules } from '../../platform/sqlite/index.ts';
+import { type AuditEntry, ORIGIN_KINDS } from './model.ts';
 
 export const audit = sqliteTable('audit', {
   /** Grows with every entry, whatever the wall clock says. */
   number: integer('number').primaryKey(),
   atMs: integer('at_ms').notNull(),
-  originKind: text('origin_kind').$type<AuditOrigin['kind']>().notNull(),
+  originKind: text('origin_kind', { enum: ORIGIN_KINDS }).notNull(),
   originId: text('origin_id').notNull(),
   originName: text('origin_name').notNull(),
   operation: text('operation').notNull(),
@@ -15,3 +16,5 @@ export const audit = sqliteTable('audit', {
   status: integer('status').notNull(),
   remoteAddress: text('remote_address'),
 });
+
+export const auditRows = [rowRules({ table: audit })];

@@ -13,3 +13,4 @@ export { Auth, type AuthOptions } from './service.ts';
 export type { Session, SignIn } from './sign-in.ts';
 export type { TokenRequest, Tokens } from './tokens.ts';
 export type { Users } from './users.ts';
+export { authRows } from './tables.ts';

@@ -1,5 +1,7 @@
 /** Tables of state.db that say who may do what. Secrets are hashes only. */
+import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 import { ISSUABLE_ROLES, TOKEN_KINDS } from './model.ts';
 
 export const userAccount = sqliteTable('user_account', {
@@ -33,3 +35,10 @@ export const claim = sqliteTable('claim', {
   codeSha256: blob('code_sha256', { mode: 'buffer' }).notNull(),
   createdAtMs: integer('created_at_ms').notNull(),
 });
+
+/** What cannot be read gives no access: nothing is repaired. */
+export const authRows = [
+  rowRules({ table: userAccount }),
+  rowRules({ table: accessToken, checks: { secretSha256: sql`length(${accessToken.secretSha256}) = 32` } }),
+  rowRules({ table: claim, checks: { codeSha256: sql`length(${claim.codeSha256}) = 32` } }),
+];

@@ -23,3 +23,4 @@ export {
   type CheckedValue,
   type ValueDeclaration,
 } from './values.ts';
+export { blueprintRows } from './tables.ts';

@@ -8,3 +8,4 @@ export {
   type CommandsOptions,
   type Running,
 } from './service.ts';
+export { commandRows } from './tables.ts';

@@ -1,5 +1,7 @@
 /** Tables of state.db that hold command executions and what devices answered. */
+import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 import { RESPONSE_STATES } from '../../protocol/command.ts';
 import { type Execution, OWN_STATES } from './model.ts';
 
@@ -34,3 +36,16 @@ export const executionResponse = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.executionNumber, table.sequence] })],
 );
+
+const originKind = sql`json_type(${execution.origin}, '$.kind') = 'text'`;
+
+export const commandRows = [
+  rowRules({
+    table: execution,
+    checks: {
+      origin: sql`${originKind} AND json_type(${execution.origin}, '$.id') = 'text' AND json_type(${execution.origin}, '$.name') = 'text'`,
+    },
+    repairs: { responseSequence: { responseSequence: sql`NULL` } },
+  }),
+  rowRules({ table: executionResponse }),
+];

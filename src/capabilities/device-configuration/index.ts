@@ -7,3 +7,4 @@ export {
   type DeviceConfigurationOptions,
   type DeviceConfigurationService,
 } from './service.ts';
+export { configurationRows } from './tables.ts';

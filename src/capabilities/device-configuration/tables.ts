@@ -1,5 +1,7 @@
 /** Table of state.db with the values of configuration parameters that were set; defaults are in the manifest. */
+import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceConfiguration = sqliteTable(
   'device_configuration',
@@ -15,3 +17,12 @@ export const deviceConfiguration = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.deviceId, table.group, table.parameter] })],
 );
+
+export const configurationRows = [
+  rowRules({
+    table: deviceConfiguration,
+    json: { value: 'any' },
+    // Rather hidden than shown.
+    repairs: { isSensitive: { isSensitive: sql`1` }, updatedAtMs: { updatedAtMs: sql`0` } },
+  }),
+];

@@ -17,3 +17,4 @@ export {
   type DevicesOptions,
   type NewDevice,
 } from './service.ts';
+export { deviceRows } from './tables.ts';

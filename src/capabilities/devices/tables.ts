@@ -1,5 +1,8 @@
 /** Tables of state.db that hold devices and what they last said of themselves. */
+import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
+import { BUILT_IN_IDS } from '../blueprints/index.ts';
 import { COMMUNICATION_TYPES, DEVICE_TYPES } from './model.ts';
 
 export const device = sqliteTable('device', {
@@ -30,3 +33,43 @@ export const deviceProperty = sqliteTable('device_property', {
   values: text('property_values').notNull(),
   receivedAtMs: integer('received_at_ms').notNull(),
 });
+
+/** What the other columns say that it is. */
+const likelyType = sql`CASE
+  WHEN ${device.communicationType} = 'UCM_LUA' THEN 'LUA'
+  WHEN ${device.blueprintId} = ${BUILT_IN_IDS.gateway} THEN 'GATEWAY'
+  WHEN ${device.blueprintId} = ${BUILT_IN_IDS.communicationModule} THEN 'VIRTUAL_UCM'
+  ELSE 'STANDALONE' END`;
+/** The gateway and one module speak within the box. */
+const isLocal = sql`${device.type} = 'GATEWAY' OR ${device.type} = 'VIRTUAL_UCM' AND NOT EXISTS (
+  SELECT 1 FROM device AS other WHERE other.type = 'VIRTUAL_UCM' AND other.communication_type = 'MQTT_V1_LOCALHOST')`;
+const hasCertificate = sql`EXISTS (SELECT 1 FROM device_certificate WHERE device_id = ${device.id})`;
+const likelyBlueprint = sql`CASE ${device.type}
+  WHEN 'GATEWAY' THEN ${BUILT_IN_IDS.gateway}
+  WHEN 'VIRTUAL_UCM' THEN ${BUILT_IN_IDS.communicationModule}
+  ELSE ${BUILT_IN_IDS.empty} END`;
+
+/** A device stays wherever it can: everything of it, its history as well, hangs on its row. */
+export const deviceRows = [
+  rowRules({
+    table: device,
+    repairs: {
+      slug: { slug: sql`${device.id}` },
+      name: { name: sql`${device.id}` },
+      type: { type: likelyType },
+      blueprintId: { blueprintId: likelyBlueprint },
+      communicationType: {
+        communicationType: sql`CASE WHEN ${device.type} = 'LUA' THEN 'UCM_LUA' WHEN ${isLocal} THEN 'MQTT_V1_LOCALHOST'
+          WHEN ${hasCertificate} THEN 'MQTT_V1_TLS' ELSE 'MQTT_V1_PLAINTEXT' END`,
+      },
+      upstreamId: { upstreamId: sql`NULL` },
+      createdAtMs: { createdAtMs: sql`0` },
+      updatedAtMs: { updatedAtMs: sql`0` },
+    },
+  }),
+  rowRules({ table: deviceProperty, json: { values: 'object' } }),
+  rowRules({
+    table: departedDevice,
+    repairs: { isDeleted: { isDeleted: sql`0` }, runningHours: { runningHours: sql`0` } },
+  }),
+];

@@ -1,5 +1,6 @@
 /** Table of state.db with what scripts of devices keep, until the device is deleted. */
 import { blob, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceStorage = sqliteTable(
   'device_storage',
@@ -10,3 +11,5 @@ export const deviceStorage = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.deviceId, table.key] })],
 );
+
+export const moduleRows = [rowRules({ table: deviceStorage })];

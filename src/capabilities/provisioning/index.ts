@@ -15,3 +15,4 @@ export {
   type Provisioning,
   type ProvisioningOptions,
 } from './service.ts';
+export { provisioningRows } from './tables.ts';

@@ -1,5 +1,7 @@
 /** Tables of state.db that hold what devices log in with: hashes and fingerprints, never secrets. */
+import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceCredential = sqliteTable('device_credential', {
   hardwareId: text('hardware_id').primaryKey(),
@@ -18,3 +20,9 @@ export const deviceCertificate = sqliteTable('device_certificate', {
   deviceId: text('device_id').notNull(),
   createdAtMs: integer('created_at_ms').notNull(),
 });
+
+/** What cannot be read lets nobody in: the device is given new credentials. */
+export const provisioningRows = [
+  rowRules({ table: deviceCredential, checks: { sha256: sql`length(${deviceCredential.sha256}) = 32` } }),
+  rowRules({ table: deviceCertificate }),
+];

@@ -4,3 +4,4 @@ export { createRules, type NewRule, type Rules, type RulesOptions } from './serv
 export { createQuestions, type Ask } from './questions.ts';
 export { createRecordedQuestions, type AskRecorded } from './recorded.ts';
 export { createRuleSandbox, type RuleSandbox, type RuleSandboxOptions } from './sandbox.ts';
+export { ruleRows } from './tables.ts';

@@ -1,5 +1,7 @@
 /** Tables of the rule engine: in state.db the engine, its rules and what they keep, in history.db their log. */
+import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 import { RUNTIME_VERSIONS } from './model.ts';
 
 export const ruleEngine = sqliteTable('rule_engine', {
@@ -42,3 +44,21 @@ export const ruleLog = sqliteTable('rule_log', {
   severity: integer('severity').notNull(),
   message: text('message').notNull(),
 });
+
+/** A rule that cannot be understood does not run; it stays, to be looked at. */
+export const ruleRows = [
+  rowRules({ table: ruleEngine, repairs: { isSuspended: { isSuspended: sql`1` } } }),
+  rowRules({
+    table: rule,
+    repairs: {
+      slug: { slug: sql`'rule-' || ${rule.number}` },
+      disabled: { disabled: sql`1` },
+      runtimeVersion: { runtimeVersion: sql`'V3'`, disabled: sql`1` },
+      execIntervalMs: { execIntervalMs: sql`NULL`, disabled: sql`1` },
+      createdAtMs: { createdAtMs: sql`0` },
+      updatedAtMs: { updatedAtMs: sql`0` },
+      code: { code: sql`''`, disabled: sql`1` },
+    },
+  }),
+  rowRules({ table: ruleStorage, json: { value: 'any' } }),
+];

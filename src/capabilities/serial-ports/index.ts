@@ -1,2 +1,3 @@
 export { serialPortRoutes } from './routes.ts';
 export { SerialPorts, type SerialPortRecord } from './service.ts';
+export { serialPortRows } from './tables.ts';

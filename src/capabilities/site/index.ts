@@ -3,3 +3,4 @@ export { sitePaths } from './paths.ts';
 export { siteRoutes } from './routes.ts';
 export { siteShapes, siteToWire } from './schema.ts';
 export { createSite, resolveSiteId, type Site, type SiteOptions } from './service.ts';
+export { siteRows } from './tables.ts';

@@ -52,21 +52,35 @@ export class DiskSpace {
   }
 
   #check(): void {
-    this.#room = this.#read();
+    this.#room = this.#readOrNone();
     const isLow = this.#judge();
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
     for (const listener of this.#listeners) listener(isLow);
   }
 
+  #readOrNone(): Room {
+    try {
+      return this.#read();
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return NO_ROOM;
+      throw error;
+    }
+  }
+
   #judge(): boolean {
     const { lowBytes, lowPercent, lowFiles } = this.#limits;
     const { totalBytes, freeBytes, freeFiles } = this.#room;
     return (
-      freeBytes < Math.min(lowBytes, (totalBytes * lowPercent) / 100) || (freeFiles ?? lowFiles) < lowFiles
+      totalBytes === 0 ||
+      freeBytes < Math.min(lowBytes, (totalBytes * lowPercent) / 100) ||
+      (freeFiles ?? lowFiles) < lowFiles
     );
   }
 }
+
+/** A disk that does not answer has room for nothing. */
+const NO_ROOM: Room = { totalBytes: 0, freeBytes: 0, freeFiles: undefined };
 
 function readRoom(folder: string): Room {
   const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);

@@ -29,3 +29,5 @@ export {
   type Owner,
   type SqlDatabase,
 } from './degradable-database.ts';
+export { quarantinedSince, quarantineRows, type Quarantined } from './quarantine.ts';
+export { rowRules, type RowRules } from './row-rules.ts';

@@ -29,6 +29,7 @@ const STATUS: PartsStatus = {
   stateSizeBytes: 20,
   isDiskFull: false,
   isStateRecovered: false,
+  stateRowsQuarantined: [],
   brokerSessions: 3,
   devicesOnline: 2,
   telemetryValues: 0,

@@ -1,0 +1,28 @@
+/** What makes a row of state.db readable: the rules of every capability. */
+import { auditRows } from '../capabilities/audit/index.ts';
+import { authRows } from '../capabilities/auth/index.ts';
+import { blueprintRows } from '../capabilities/blueprints/index.ts';
+import { commandRows } from '../capabilities/commands/index.ts';
+import { configurationRows } from '../capabilities/device-configuration/index.ts';
+import { deviceRows } from '../capabilities/devices/index.ts';
+import { moduleRows } from '../capabilities/modules/index.ts';
+import { provisioningRows } from '../capabilities/provisioning/index.ts';
+import { ruleRows } from '../capabilities/rules/index.ts';
+import { serialPortRows } from '../capabilities/serial-ports/index.ts';
+import { siteRows } from '../capabilities/site/index.ts';
+import type { RowRules } from '../platform/sqlite/index.ts';
+
+/** Of all tables, those that others refer to first. */
+export const STATE_ROWS: readonly RowRules[] = [
+  ...siteRows,
+  ...authRows,
+  ...auditRows,
+  ...blueprintRows,
+  ...deviceRows,
+  ...provisioningRows,
+  ...configurationRows,
+  ...commandRows,
+  ...moduleRows,
+  ...ruleRows,
+  ...serialPortRows,
+];

@@ -1,0 +1,176 @@
+/**
+ * One row that cannot be read must not keep a gateway from starting: before anybody reads, every row of every table is
+ * judged; what cannot be read gets other values where its capability knows some, and else moves to the table
+ * `quarantine`, where it stays, as it was, for a person. What referred to it is judged after it.
+ */
+import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import { type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import type { Database } from './database.ts';
+import { type JudgedColumn, judgedColumns, keysOf, type RowRules } from './row-rules.ts';
+
+export interface QuarantineOptions {
+  database: Database;
+  /** Of all tables, those that others refer to first. */
+  rules: readonly RowRules[];
+  clock: Clock;
+  log: Log;
+  limits: {
+    /** More are named in the log as a number only. */
+    rowsLogged: number;
+    /** Rounds of repairing, each of which may leave rows that refer to nothing. */
+    rounds: number;
+  };
+}
+
+export interface Quarantined {
+  table: string;
+  count: number;
+}
+
+interface Judged {
+  rules: RowRules;
+  name: string;
+  /** Where a row stands: `rowid`, or the key of a table without. */
+  place: readonly string[];
+  columns: readonly JudgedColumn[];
+}
+
+/** A row that cannot be read: its place, and by the number of its column what is wrong. */
+type Found = Record<string, unknown>;
+
+/** Returns the tables of which rows were repaired or moved away. */
+export function quarantineRows(options: QuarantineOptions): Quarantined[] {
+  const { orm } = options.database;
+  const client = orm.$client;
+  client.function('parsed_json_type', { deterministic: true }, parsedJsonType);
+  const tables = options.rules.map((rules) => judgedTable(options.database, rules));
+  const counts = new Map<string, number>();
+  // A row that is moved away must not take with it what refers to it; that is judged by itself.
+  client.pragma('foreign_keys = OFF');
+  try {
+    for (let round = 1; round <= options.limits.rounds; round++) {
+      const found = tables.map((table) => ({ table, rows: unreadableRows(options.database, table) }));
+      if (found.every(({ rows }) => rows.length === 0)) break;
+      options.database.transaction(() => {
+        for (const { table, rows } of found)
+          // A repair that did not help is not tried again.
+          for (const row of rows) settleRow(options, table, row, round <= options.limits.rounds / 2, counts);
+      });
+    }
+  } finally {
+    client.pragma('foreign_keys = ON');
+  }
+  const unnamed = [...counts.values()].reduce((sum, count) => sum + count, 0) - options.limits.rowsLogged;
+  if (unnamed > 0) options.log.error('more rows of state.db could not be read', { count: unnamed });
+  return [...counts].map(([table, count]) => ({ table, count }));
+}
+
+/** Rows in quarantine that were found at or after a moment. */
+export function quarantinedSince(database: Database, fromMs: number): Quarantined[] {
+  return database.orm.all<Quarantined>(
+    sql`SELECT table_name AS "table", count(*) AS count FROM quarantine WHERE found_at_ms >= ${fromMs} GROUP BY table_name`,
+  );
+}
+
+function judgedTable({ orm }: Database, rules: RowRules): Judged {
+  const name = getTableName(rules.table);
+  const hasRowid =
+    orm.get<{ wr: number }>(sql`SELECT wr FROM pragma_table_list(${name}) WHERE schema = 'main'`).wr === 0;
+  return {
+    rules,
+    name,
+    place: hasRowid ? ['rowid'] : keysOf(rules.table),
+    columns: judgedColumns(orm, rules),
+  };
+}
+
+function unreadableRows({ orm }: Database, { rules, place, columns }: Judged): Found[] {
+  const faults = columns.map(({ fault }, index) => sql`${fault} AS ${sql.identifier(`fault_${index}`)}`);
+  const isUnreadable = columns.map(({ fault }) => sql`${fault} IS NOT NULL`);
+  const places = place.map((name) => sql`${rules.table}.${sql.identifier(name)} AS ${sql.identifier(name)}`);
+  const keys = keysOf(rules.table).map(
+    (name) => sql`quote(${sql.identifier(name)}) AS ${sql.identifier(`key_${name}`)}`,
+  );
+  return orm.all<Found>(
+    sql`SELECT ${sql.join([...places, ...keys, ...faults], sql`, `)} FROM ${rules.table} WHERE ${sql.join(isUnreadable, sql` OR `)}`,
+  );
+}
+
+function settleRow(
+  options: QuarantineOptions,
+  table: Judged,
+  row: Found,
+  mayRepair: boolean,
+  counts: Map<string, number>,
+): void {
+  const { rules, name, columns } = table;
+  const faulty = columns.filter((_, index) => row[`fault_${index}`] !== null);
+  const reason = faulty
+    .map((column) => `${column.name} ${String(row[`fault_${columns.indexOf(column)}`])}`)
+    .join('; ');
+  const repairs = faulty.map(({ property }) => rules.repairs?.[property]);
+  const isRepaired = mayRepair && repairs.every((repair) => repair !== undefined);
+  const isIt = sql.join(
+    table.place.map((key) => sql`${sql.identifier(key)} IS ${row[key]}`),
+    sql` AND `,
+  );
+  const { orm } = options.database;
+  const number = named(counts);
+  orm.run(sql`INSERT INTO quarantine (found_at_ms, table_name, row, reason, repaired)
+    SELECT ${Math.round(options.clock.wallMs())}, ${name}, ${rowAsJson(rules.table)}, ${reason}, ${Number(isRepaired)}
+    FROM ${rules.table} WHERE ${isIt}`);
+  if (isRepaired) orm.run(sql`UPDATE ${rules.table} SET ${assignments(rules.table, repairs)} WHERE ${isIt}`);
+  else orm.run(sql`DELETE FROM ${rules.table} WHERE ${isIt}`);
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+  if (number < options.limits.rowsLogged)
+    options.log.error(
+      isRepaired
+        ? 'a row of state.db could not be read and was repaired'
+        : 'a row of state.db could not be read and was put into quarantine',
+      { table: name, key: keyText(table, row), reason },
+    );
+}
+
+const named = (counts: ReadonlyMap<string, number>): number =>
+  [...counts.values()].reduce((sum, count) => sum + count, 0);
+
+function assignments(
+  table: SQLiteTable,
+  repairs: readonly (Partial<Record<string, SQL>> | undefined)[],
+): SQL {
+  const columns = getTableColumns(table);
+  const values = Object.assign({}, ...repairs) as Record<string, SQL>;
+  return sql.join(
+    Object.entries(values).map(
+      ([property, value]) => sql`${sql.identifier(columns[property]?.name ?? property)} = ${value}`,
+    ),
+    sql`, `,
+  );
+}
+
+function rowAsJson(table: SQLiteTable): SQL {
+  const members = Object.values(getTableColumns(table)).map(
+    (column) =>
+      sql`${column.name}, CASE typeof(${column}) WHEN 'blob' THEN json_object('hex', hex(${column})) ELSE ${column} END`,
+  );
+  return sql`json_object(${sql.join(members, sql`, `)})`;
+}
+
+function keyText({ rules }: Judged, row: Found): string {
+  return keysOf(rules.table)
+    .map((name) => `${name} ${String(row[`key_${name}`])}`)
+    .join(', ');
+}
+
+function parsedJsonType(text: unknown): string | null {
+  try {
+    const value = JSON.parse(String(text)) as unknown;
+    if (value === null) return 'null';
+    return Array.isArray(value) ? 'array' : typeof value;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,255 @@
+/** Rows of state.db that cannot be read cost themselves, never the start. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import { type Column, getTableColumns, getTableName } from 'drizzle-orm';
+import { STATE_ROWS } from '../../src/gateway/state-rows.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { Database, quarantineRows, type RowRules } from '../../src/platform/sqlite/index.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { recordingLog } from '../support/workspace.ts';
+
+/** A data folder with a row in every table. */
+let seeded: string;
+/** Its state.db. */
+let sound: Buffer;
+
+/** For the tables that a fresh gateway with one device leaves empty. */
+const MORE_ROWS = `
+  INSERT INTO user_account VALUES ('user', 'Ida', 'OWNER', 'hash', 1);
+  INSERT INTO access_token VALUES ('parent', 'TOKEN', 'p', 'OWNER', zeroblob(32), 'user', NULL, 1, NULL, NULL);
+  INSERT INTO access_token VALUES ('child', 'TOKEN', 'c', 'OWNER', randomblob(32), 'user', 'parent', 1, 9e12, 2);
+  INSERT OR REPLACE INTO claim VALUES (1, zeroblob(32), 1);
+  INSERT INTO blueprint VALUES ('own', 'uploaded', 1, NULL,
+    (SELECT manifest FROM blueprint LIMIT 1), CAST('return 1' AS BLOB), zeroblob(9));
+  UPDATE blueprint SET fingerprint = 'of another version' WHERE id != 'own';
+  INSERT INTO blueprint_unused VALUES ('own', 3);
+  INSERT INTO device_profile VALUES ('depot/pump.yml', 'blueprint_spec: profile/1.0', 1);
+  UPDATE device SET blueprint_id = 'own', upstream_id = (SELECT id FROM device WHERE type = 'VIRTUAL_UCM')
+    WHERE slug = 'battery';
+  INSERT OR REPLACE INTO device_property SELECT id, '{"a":1}', 1 FROM device WHERE slug = 'battery';
+  INSERT INTO device_configuration SELECT id, 'group', 'parameter', '5', 'integer', 1, 1 FROM device WHERE slug = 'battery';
+  INSERT INTO device_certificate SELECT 'ab', '01', 'HW', id, 1 FROM device WHERE slug = 'battery';
+  INSERT INTO device_storage SELECT id, 'key', x'01' FROM device WHERE slug = 'battery';
+  INSERT INTO execution SELECT 7, 'run', id, 'SUCCESS', 0, 1, 'go', 'go', '{}',
+    '{"kind":"user","id":"user","name":"Ida"}', 1 FROM device WHERE slug = 'battery';
+  INSERT INTO execution_response VALUES (7, 1, 'SUCCEEDED', '{}', 1);
+  INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true');
+  INSERT INTO departed_device VALUES ('gone', 1, 5);
+  INSERT INTO serial_port VALUES ('rs485', '/dev/ttyS0', 9600, 8, 'N', 1, '["meter"]');
+  INSERT INTO rule_storage VALUES ('rule', 'key', '1');
+  INSERT INTO audit VALUES (9000, 1, 'user', 'user', 'Ida', 'create_rule', '{}', 200, '127.0.0.1');
+  UPDATE site SET location_name = 'Yard', latitude = 1.5, longitude = 2;
+`;
+
+interface Break {
+  title: string;
+  table: string;
+  column: string;
+  /** What stands there instead, as SQL. */
+  value: string;
+}
+
+function breaks(rules: RowRules): Break[] {
+  const { table, json = {} } = rules;
+  return Object.entries(getTableColumns(table) as Record<string, Column>).flatMap(([property, column]) => {
+    const values: [string, string][] = [];
+    if (column.dataType === 'json' || property in json) values.push(['broken JSON', `'{"half": '`]);
+    if (column.dataType === 'json' && json[property as never] !== 'any')
+      values.push(['JSON of another kind', `'7'`]);
+    if (column.enumValues?.length) values.push(['an unknown value', `'NONSENSE'`]);
+    if (column.dataType === 'boolean') values.push(['a boolean of 7', '7']);
+    return values.map(([fault, value]) => ({
+      title: `${fault} in ${getTableName(table)}.${column.name}`,
+      table: getTableName(table),
+      column: column.name,
+      value,
+    }));
+  });
+}
+
+/** Writes what no statement of ours would: without types and references. */
+function damage(handle: BetterSqlite3.Database, { table, column, value }: Omit<Break, 'title'>): void {
+  handle.unsafeMode();
+  handle.pragma('foreign_keys = OFF');
+  handle.pragma('ignore_check_constraints = ON');
+  const setTypes = (from: string, to: string): void => {
+    handle.pragma('writable_schema = ON');
+    handle
+      .prepare('UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?')
+      .run(`) ${from}`, `) ${to}`, table);
+    handle.pragma('writable_schema = RESET');
+  };
+  setTypes('STRICT', '/*S*/');
+  handle.exec(`UPDATE ${table} SET ${column} = ${value} ${lastRow(table)}`);
+  setTypes('/*S*/', 'STRICT');
+}
+
+const ONE_ROW_TABLES =
+  /^(blueprint_unused|device_configuration|execution_response|device_storage|rule_storage|departed_device|serial_port)$/;
+
+/** The one that was added for this test is the newest; tables without a rowid have one row. */
+function lastRow(table: string): string {
+  return ONE_ROW_TABLES.test(table) ? '' : `WHERE rowid = (SELECT max(rowid) FROM ${table})`;
+}
+
+before(async () => {
+  const ends: (() => unknown)[] = [];
+  seeded = mkdtempSync(join(tmpdir(), 'gateway-rows-'));
+  const gateway = await startTestGateway(
+    { after: (end) => void ends.push(end as () => unknown) },
+    { dataDir: seeded },
+  );
+  await gateway.provision();
+  for (const end of ends) await end();
+  const handle = new BetterSqlite3(join(seeded, 'state.db'));
+  handle.exec(MORE_ROWS);
+  handle.pragma('journal_mode = DELETE');
+  handle.close();
+  sound = readFileSync(join(seeded, 'state.db'));
+});
+after(() => rmSync(seeded, { recursive: true, force: true }));
+
+/** What a person looks at; the statuses that are not 200. */
+async function looks({ call }: TestGateway): Promise<string[]> {
+  const paths = [
+    '/v3/site',
+    '/v3/devices?expand=manifest,properties',
+    '/v3/blueprints',
+    '/v3/blueprints/device_profiles',
+    '/v3/auth/users',
+    '/v3/auth/tokens',
+    '/v3/audit',
+    '/v3/site/rule_engine',
+    '/v3/site/rule_engine/rules',
+    '/v3/devices/battery/command_executions',
+  ];
+  const refused: string[] = [];
+  for (const path of paths) {
+    const { status, body } = await call('INSTALLER', 'GET', path);
+    if (status !== 200) refused.push(`${path}: ${status} ${JSON.stringify(body)}`);
+  }
+  return refused;
+}
+
+describe('a start', () => {
+  const perTable = STATE_ROWS.map(breaks);
+  // One of each table at once, so that few starts do for all.
+  for (let index = 0; perTable.some((list) => list.length > index); index++) {
+    const broken = perTable.flatMap((list) => list[index] ?? []);
+    test(`goes on with ${broken.map(({ title }) => title).join(', ')}`, async (t) => {
+      const dataDir = mkdtempSync(join(tmpdir(), 'gateway-rows-'));
+      cpSync(seeded, dataDir, { recursive: true });
+      const handle = new BetterSqlite3(join(dataDir, 'state.db'));
+      for (const each of broken) damage(handle, each);
+      handle.close();
+      const gateway = await startTestGateway(t, { dataDir });
+      t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+      const isNamed = ({ table, column }: Break): boolean =>
+        gateway.lines.some(
+          (line) =>
+            line.level === 'error' && line.table === table && String(line.reason).startsWith(`${column} `),
+        );
+      assert.deepEqual(
+        broken.filter((each) => !isNamed(each)).map(({ title }) => title),
+        [],
+      );
+      assert.deepEqual(await looks(gateway), []);
+      const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices?expand=raised_alert_names');
+      const own = (devices as { type: string; raised_alert_names: string[] }[]).find(
+        ({ type }) => type === 'GATEWAY',
+      );
+      assert.ok(own?.raised_alert_names.includes('state_rows_quarantined'));
+    });
+  }
+});
+
+/** Every way in which any column of any table can be wrong. */
+function allBreaks(rules: RowRules): Break[] {
+  const table = getTableName(rules.table);
+  const handle = new BetterSqlite3(sound);
+  const references = handle.pragma(`foreign_key_list(${table})`) as { from: string }[];
+  handle.close();
+  return [
+    ...breaks(rules),
+    ...Object.values(getTableColumns(rules.table) as Record<string, Column>).map((column) => ({
+      title: `another type in ${table}.${column.name}`,
+      table,
+      column: column.name,
+      value:
+        column.name === 'number' || table === 'claim'
+          ? 'number_or_id'
+          : column.getSQLType() === 'blob'
+            ? `'text'`
+            : `x'00ff'`,
+    })),
+    ...Object.values(getTableColumns(rules.table) as Record<string, Column>)
+      .filter(({ name }) => name.endsWith('_at_ms'))
+      .map(({ name }) => ({ title: `no moment in ${table}.${name}`, table, column: name, value: '9e15' })),
+    ...references.map(({ from }) => ({
+      title: `a dangling ${table}.${from}`,
+      table,
+      column: from,
+      value: `'missing'`,
+    })),
+  ].filter(({ value }) => value !== 'number_or_id');
+}
+
+function judged(t: TestContext) {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog(clock);
+  const database = new Database(new BetterSqlite3(sound), { path: ':memory:' });
+  t.after(() => database.close());
+  const limits = LIMITS.state.quarantine;
+  return { database, lines, options: { database, rules: STATE_ROWS, clock, log, limits } };
+}
+
+describe('what cannot be read in state.db', () => {
+  test('is judged by the rules of every table', (t) => {
+    const names = judged(t)
+      .database.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+      .pluck()
+      .all();
+    assert.deepEqual([...STATE_ROWS.map(({ table }) => getTableName(table)), 'quarantine'].toSorted(), names);
+  });
+
+  test('is repaired or moved away once, stays as it was in the quarantine, and leaves all others alone', (t) => {
+    const faults: string[] = [];
+    for (const broken of STATE_ROWS.flatMap(allBreaks)) {
+      const { database, options } = judged(t);
+      damage(database.orm.$client, broken);
+      const first = quarantineRows(options);
+      const kept = database
+        .prepare<[], { table_name: string; row: string; reason: string }>('SELECT * FROM quarantine')
+        .all();
+      const told = kept.filter(
+        ({ table_name, reason }) => table_name === broken.table && reason.includes(`${broken.column} `),
+      );
+      if (told.length === 0) faults.push(`${broken.title}: not found (${JSON.stringify(first)})`);
+      if (quarantineRows(options).length > 0) faults.push(`${broken.title}: found again`);
+      if ((database.orm.$client.pragma('foreign_key_check') as unknown[]).length > 0)
+        faults.push(`${broken.title}: references are left that refer to nothing`);
+      if (!kept.every(({ row }) => typeof JSON.parse(row) === 'object'))
+        faults.push(`${broken.title}: row not kept`);
+      const devices = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM device').get();
+      // Only a device without a readable id or address is lost.
+      if (devices?.count !== 3 && !(broken.table === 'device' && broken.column.endsWith('id')))
+        faults.push(`${broken.title}: a device is lost`);
+      database.close();
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  test('is nothing in a sound database', (t) => {
+    const { options, lines } = judged(t);
+    assert.deepEqual(quarantineRows(options), []);
+    assert.deepEqual(
+      lines.filter(({ level }) => level === 'error'),
+      [],
+    );
+  });
+});
