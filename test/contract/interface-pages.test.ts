@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { membersOf } from '../../scripts/request-check/description.ts';
+import { membersOf, readDescription, type Schema } from '../../scripts/request-check/description.ts';
 import { DEVICE_PAYLOADS } from '../../src/protocol/device-payloads.ts';
 import { DEVICE_SUBJECTS } from '../../src/protocol/device-topic.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const pageOf = (name: string): string => readFileSync(join(PROJECT_ROOT, 'docs/interface', name), 'utf8');
+/** Tells of dry runs. */
+const rulesPage = readFileSync(join(PROJECT_ROOT, 'docs/rules.md'), 'utf8');
 
 /** Words of the page in the form of code, taken apart at whatever is no part of a name. */
 function codeWordsOf(page: string): Set<string> {
@@ -17,35 +19,42 @@ function codeWordsOf(page: string): Set<string> {
   return new Set(words.flatMap((word) => [word, word.replace(/^\.+|\.+$/g, '')]));
 }
 
-/** Names of a described value's members, those of every form it may have included. */
-function memberNames(document: Record<string, unknown>, schema: unknown): string[] {
-  const { $ref: reference, properties, anyOf } = membersOf(schema);
-  if (typeof reference === 'string') {
-    const name = reference.split('/').at(-1) ?? '';
-    return memberNames(document, membersOf(membersOf(document['components'])['schemas'])[name]);
-  }
-  const forms = Array.isArray(anyOf) ? anyOf.flatMap((form) => memberNames(document, form)) : [];
-  return [...Object.keys(membersOf(properties)), ...forms];
+/** Names of a described value's members, and of what they have inside, in every form that it may have. */
+function memberNames(schema: Schema, definitions: ReadonlyMap<string, Schema>): string[] {
+  const { $ref: reference, properties, items, anyOf } = schema;
+  if (typeof reference === 'string') return memberNames(definitions.get(reference) ?? {}, definitions);
+  const inside = [
+    ...Object.values(membersOf(properties)),
+    ...(items === undefined ? [] : [items]),
+    ...(Array.isArray(anyOf) ? anyOf : []),
+  ];
+  return [
+    ...Object.keys(membersOf(properties)),
+    ...inside.flatMap((part) => memberNames(membersOf(part), definitions)),
+  ];
 }
 
 describe('docs/interface/http.md', () => {
-  test('names every part of a path, query parameter and member of a body that is served, and every stream', async (t) => {
+  test('names every part of a path, query parameter, member of body and answer, and stream that is served', async (t) => {
     const served = await startTestGateway(t);
-    const document: Record<string, unknown> = await served.ok('READONLY', 'GET', '/v3/openapi.json');
-    const known = codeWordsOf(pageOf('http.md'));
+    const { operations, definitions } = readDescription(
+      await served.ok('READONLY', 'GET', '/v3/openapi.json'),
+    );
+    const known = codeWordsOf(`${pageOf('http.md')}${pageOf('blueprints.md')}${rulesPage}`);
     const missing = new Set<string>();
-    for (const [path, item] of Object.entries(membersOf(document['paths'])))
-      for (const [method, operation] of Object.entries(membersOf(item))) {
-        const { parameters = [], requestBody } = membersOf(operation);
-        const inQuery = (parameters as Record<string, unknown>[]).filter((each) => each['in'] === 'query');
-        const bodies = Object.values(membersOf(membersOf(requestBody)['content']));
-        const words = [
-          ...path.split('/').filter((part) => part !== '' && !part.startsWith('{')),
-          ...inQuery.map(({ name }) => String(name)),
-          ...bodies.flatMap((body) => memberNames(document, membersOf(body)['schema'])),
-        ];
-        for (const word of words) if (!known.has(word)) missing.add(`${method} ${path}: ${word}`);
-      }
+    for (const { method, path, parameters, bodies, answers } of operations) {
+      const schemas = [
+        ...bodies.map(({ schema }) => schema),
+        ...[...answers].flatMap(([status, forms]) => (status < 400 ? [...forms.values()] : [])),
+      ];
+      const words = [
+        ...path.split('/').filter((part) => part !== '' && !part.startsWith('{')),
+        ...parameters.filter((each) => each.in === 'query').map(({ name }) => name),
+        ...schemas.flatMap((schema) => memberNames(schema ?? {}, definitions)),
+      ];
+      for (const word of words) if (!known.has(word)) missing.add(`${method} ${path}: ${word}`);
+    }
+    assert.ok(operations.length > 100);
     assert.deepEqual([...missing], []);
     const page = pageOf('http.md');
     for (const { operation, paths } of served.gateway.operations().streams)
