@@ -131,7 +131,7 @@ function createSource(
     if (!isRecent && granularityS % 900 === 0 && fromS % 900 === 0 && toS % 900 === 0) {
       const cells = rollup(seriesId, 900, day);
       if (cells) {
-        visitCells(cells, fromS, toS, visitor);
+        visitCells(cells, fromS, toS, 900, visitor);
         return;
       }
     }
@@ -143,9 +143,13 @@ function createSource(
       readOpen(seriesId, day * DAY_S, (day + 1) * DAY_S, scratch);
       scratch.normalize();
     }
-    const cells = hasSamplesOfDay ? undefined : (rollup(seriesId, 60, day) ?? rollup(seriesId, 900, day));
-    if (cells) visitBoth(cells, scratch, fromS, toS, visitor);
-    else visitSamples(scratch, fromS, toS, visitor);
+    for (const slotS of hasSamplesOfDay ? [] : ([60, 900] as const)) {
+      const cells = rollup(seriesId, slotS, day);
+      if (!cells) continue;
+      visitBoth(cells, scratch, { fromS, toS, slotS }, visitor);
+      return;
+    }
+    visitSamples(scratch, fromS, toS, visitor);
   }
 
   const source: Omit<BlockSource, 'asOfNow'> = {
@@ -244,22 +248,27 @@ function visitSamples(samples: Samples, fromS: number, toS: number, visitor: Vis
   if (to > from) visitor.samples(samples, from, to);
 }
 
-function visitCells(cells: Rollup, fromS: number, toS: number, visitor: Visitor): void {
+function visitCells(cells: Rollup, fromS: number, toS: number, slotS: number, visitor: Visitor): void {
   for (let cell = 0; cell < cells.count; cell++) {
     const start = cells.starts[cell] as number;
-    if (start >= fromS && start < toS) visitor.summary(start, cellAt(cells, cell));
+    if (start >= fromS && start < toS) visitor.summary(start, cellAt(cells, cell), slotS);
   }
 }
 
 /** Roll-ups of a day whose samples are gone, with samples that came late. */
-function visitBoth(cells: Rollup, samples: Samples, fromS: number, toS: number, visitor: Visitor): void {
+function visitBoth(
+  cells: Rollup,
+  samples: Samples,
+  { fromS, toS, slotS }: { fromS: number; toS: number; slotS: number },
+  visitor: Visitor,
+): void {
   let readToS = fromS;
   for (let cell = 0; cell < cells.count; cell++) {
     const start = cells.starts[cell] as number;
     if (start < fromS || start >= toS) continue;
     visitSamples(samples, readToS, start, visitor);
     readToS = start;
-    visitor.summary(start, cellAt(cells, cell));
+    visitor.summary(start, cellAt(cells, cell), slotS);
   }
   visitSamples(samples, readToS, toS, visitor);
 }

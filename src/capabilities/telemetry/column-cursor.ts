@@ -30,7 +30,8 @@ export interface LiveSource extends SampleSource {
 
 export interface Visitor {
   samples(samples: Samples, from: number, to: number): void;
-  summary(timestampS: number, summary: Summary): void;
+  /** A cell of `slotS` seconds. */
+  summary(timestampS: number, summary: Summary, slotS: number): void;
 }
 
 export interface PlacedValue {

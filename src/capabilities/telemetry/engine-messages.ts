@@ -1,7 +1,7 @@
 /** What the gateway and the thread of the store say to each other. Never leaves the process. */
 import type { LogFields, LogLevel } from '../../platform/log/index.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
-import type { QueryPlan, SamplesPlan } from './query-plan.ts';
+import type { StorePlan } from './query-plan.ts';
 import type { RetentionPolicy } from './retention.ts';
 
 /** Handed to the thread at its start. */
@@ -18,7 +18,7 @@ export type ToEngine =
   /** Lower bound of the true time as of now, said regularly. */
   | { kind: 'proven'; provenMs: number }
   | { kind: 'record'; sequence: number; record: Uint8Array }
-  | { kind: 'query'; id: number; plan: QueryPlan | SamplesPlan }
+  | { kind: 'query'; id: number; plan: StorePlan }
   /** One piece of an answer was taken. */
   | { kind: 'more'; id: number }
   | { kind: 'cancel'; id: number }

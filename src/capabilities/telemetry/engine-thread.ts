@@ -8,10 +8,12 @@ import { readCompanion, readJournal } from '../../platform/journal/index.ts';
 import type { Log, LogFields, LogLevel } from '../../platform/log/index.ts';
 import { isDamage, openDatabase } from '../../platform/sqlite/index.ts';
 import { connectThread } from '../../platform/threads/index.ts';
+import { amountLines } from './amount-lines.ts';
 import { createBlockStore } from './block-store.ts';
 import { csvRows } from './csv.ts';
 import { createEngine } from './engine.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
+import type { StorePlan } from './query-plan.ts';
 import { sampleLines } from './sample-lines.ts';
 import { readSeriesCopy } from './series-copy.ts';
 
@@ -84,12 +86,17 @@ function apply(sequence: number, record: Uint8Array): void {
   if (engine.isSealDue) keepHouse();
 }
 
+function piecesOf(plan: StorePlan): Generator<string> {
+  if ('seriesId' in plan) return sampleLines(plan, engine.source);
+  return 'amounts' in plan ? amountLines(plan, engine.source) : csvRows(plan, engine.source);
+}
+
 async function answer(message: Extract<ToEngine, { kind: 'query' }>): Promise<void> {
   const query = { credit: PIECES_AHEAD, wake: undefined as (() => void) | undefined, isCancelled: false };
   queries.set(message.id, query);
   try {
     const { plan } = message;
-    const pieces = 'seriesId' in plan ? sampleLines(plan, engine.source) : csvRows(plan, engine.source);
+    const pieces = piecesOf(plan);
     for (const text of pieces) {
       if (text !== '') {
         post({ kind: 'rows', id: message.id, text });

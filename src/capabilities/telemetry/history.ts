@@ -1,6 +1,6 @@
 /** What telemetry asks of the store of its samples, wherever that runs. */
 import type { EngineContent, EngineStatus } from './engine.ts';
-import type { QueryPlan, SamplesPlan } from './query-plan.ts';
+import type { StorePlan } from './query-plan.ts';
 
 export interface HistoryEvents {
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are known. */
@@ -23,7 +23,7 @@ export interface History {
    * Rows of the answer as CSV text, or lines of samples; ends early, with the signal's reason, when aborted.
    * @throws GatewayError unavailable, when too many queries wait or the store is down
    */
-  rows(plan: QueryPlan | SamplesPlan, signal: AbortSignal): AsyncGenerator<string>;
+  rows(plan: StorePlan, signal: AbortSignal): AsyncGenerator<string>;
   /** Seals everything now, for a backup. @throws when the disk refuses */
   seal(): Promise<void>;
   /** As of a few seconds ago; undefined before the first report. */

@@ -2,10 +2,13 @@ export type { Latest, ReceivedValue, RejectionReason, TelemetryEvents } from './
 export type { LatestAnswer } from './latest.ts';
 export { telemetryRoutes, telemetryStreams } from './routes.ts';
 export { createTelemetry } from './service.ts';
-export type { Telemetry, TelemetryOptions, TimeSeriesAnswer } from './telemetry.ts';
+export type { AmountsQuery, Telemetry, TelemetryOptions, TimeSeriesAnswer } from './telemetry.ts';
 export type { SampleStretch } from './sample-lines.ts';
 export { instantS, valueToWire } from './schema.ts';
 export { createThreadedHistory, type ThreadedHistoryOptions } from './threaded-history.ts';
 export type { ImportReport } from './restore.ts';
 export { retentionPolicy, type RetentionPolicy } from './retention.ts';
 export { historyOwner } from './owner-store.ts';
+export type { AmountMinutes } from './amount-lines.ts';
+export { CELL, MINUTE_S } from './amounts.ts';
+export { localDayEdges } from './local-days.ts';

@@ -3,11 +3,11 @@ import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { FromEngine, ToEngine } from './engine-messages.ts';
-import type { QueryPlan, SamplesPlan } from './query-plan.ts';
+import type { StorePlan } from './query-plan.ts';
 
 export interface Queries {
   /** @throws GatewayError unavailable, when too many wait */
-  run(plan: QueryPlan | SamplesPlan, signal: AbortSignal): AsyncGenerator<string>;
+  run(plan: StorePlan, signal: AbortSignal): AsyncGenerator<string>;
   seal(): Promise<void>;
   receive(message: Extract<FromEngine, { kind: 'rows' | 'done' }>): void;
   /** The thread is gone: everybody who waits is told. */
@@ -60,7 +60,7 @@ export function createQueries(options: {
     active++;
   }
 
-  async function* answer(plan: QueryPlan | SamplesPlan, signal: AbortSignal): AsyncGenerator<string> {
+  async function* answer(plan: StorePlan, signal: AbortSignal): AsyncGenerator<string> {
     await takeTurn(signal);
     const { id, entry } = open();
     const onAbort = (): void => entry.wake();

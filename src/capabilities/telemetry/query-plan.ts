@@ -51,6 +51,29 @@ export interface SamplesPlan {
   bytesMax: number;
 }
 
+/** What happened in each minute of a series of numbers. Crosses threads. */
+export interface AmountsPlan {
+  /** Whole minutes of [fromS, toS). */
+  fromS: number;
+  toS: number;
+  /** Longer stretches between two samples of a rate are not bridged; nor are those of a counter of `bridgeS`. */
+  gapS: number;
+  bridgeS: number;
+  amounts: readonly AmountColumn[];
+}
+
+export interface AmountColumn {
+  /** Undefined while the attribute has no sample. */
+  seriesId: number | undefined;
+  /** `integral`: of a rate over time, in its unit times seconds. `increase`: of a counter, in its unit. */
+  kind: 'integral' | 'increase';
+  /** A counter that rose faster than this was set to another number. */
+  risePerSecondMax: number;
+}
+
+/** Whatever the store is asked for. */
+export type StorePlan = QueryPlan | SamplesPlan | AmountsPlan;
+
 /** `auto` resolved: avg for numbers, last for everything else (docs/interface/http.md#time-series). */
 export function resolveAggregation(
   aggregation: Aggregation,

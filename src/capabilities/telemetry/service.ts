@@ -7,11 +7,10 @@
  */
 import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError } from '../../lib/errors.ts';
-import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import { Journal } from '../../platform/journal/index.ts';
 import type { DeviceMessage } from '../connectivity/index.ts';
-import type { Device } from '../devices/index.ts';
 import { type BatchWriter, createBatchWriter } from './batch.ts';
 import { ClockSyncBuffer, hasTime } from './clock-sync-buffer.ts';
 import type { EngineContent } from './engine.ts';
@@ -21,11 +20,10 @@ import { LatestValue } from './latest-value.ts';
 import { toMemory } from './latest-blob.ts';
 import type { TelemetryEvents } from './model.ts';
 import { createPlans, type Plans } from './plans.ts';
-import { ALL_IN_ONE, type QueryPlan } from './query-plan.ts';
+import { createReading } from './reading.ts';
 import { createRejections } from './rejections.ts';
 import { restoreCsv } from './restore.ts';
 import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
-import { parseSampleLines } from './sample-lines.ts';
 import { writeSeriesCopy } from './series-copy.ts';
 import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
 import type { Telemetry, TelemetryOptions } from './telemetry.ts';
@@ -314,85 +312,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   };
 }
 
-/** What can be asked of the values of now and of the history. */
-function createReading(
-  { clock, devices, history }: Pick<TelemetryOptions, 'clock' | 'devices' | 'history'>,
-  limits: Limits['telemetry'],
-  requireRunning: () => Running,
-): Pick<
-  Telemetry,
-  | 'expedite'
-  | 'damagedSegments'
-  | 'unknownDeviceIds'
-  | 'latest'
-  | 'latestOfDevice'
-  | 'latestOfDevices'
-  | 'queryTimeSeries'
-  | 'aggregate'
-  | 'samples'
-> {
-  return {
-    expedite: () => requireRunning().journal?.expedite(),
-    unknownDeviceIds: () =>
-      requireRunning()
-        .registry.deviceIds()
-        .filter((id) => !devices.get(id)),
-    damagedSegments: () => requireRunning().journal?.damagedSegments() ?? [],
-    latest: (device, attribute) => requireRunning().latest.value(device, attribute),
-    latestOfDevice: (device, attributes, relevanceMs, role) =>
-      requireRunning().latest.ofDevice(device, attributes, relevanceMs, role),
-    latestOfDevices: (wanted, relevanceMs, role) =>
-      requireRunning().latest.ofDevices(wanted, relevanceMs, role),
-    queryTimeSeries: (query, role, signal) => {
-      const { plan, header, types } = requireRunning().resolver.resolve(query, role);
-      return { types, text: withHeader(header, history.rows(plan, signal)) };
-    },
-    aggregate: async (device, attribute, kind, windowMs, endMs = clock.wallMs()) => {
-      const plan = aggregatePlan(requireRunning(), device, attribute, kind, {
-        fromS: Math.floor((endMs - windowMs) / 1_000),
-        toS: Math.floor(endMs / 1_000) + 1,
-      });
-      if (!plan) return undefined;
-      const cell = (await textOf(history.rows(plan, NEVER))).trim().split(',')[1];
-      return cell ? Number(cell) : undefined;
-    },
-    samples: async (device, attribute, fromS, toS) => {
-      const series = requireRunning().plans.of(device).attributes.get(attribute)?.state?.series;
-      if (!series) return { before: undefined, samples: [], isComplete: true };
-      const { readSamples: samplesMax, readBytes: bytesMax } = limits;
-      const plan = { seriesId: series.id, fromS, toS, samplesMax, bytesMax };
-      return parseSampleLines(await textOf(history.rows(plan, NEVER)), series.type);
-    },
-  };
-}
-
 const UNKNOWN_INTERVAL_MS = 3_600_000;
 
 /** G: a folder that can be used again is noticed soon. */
 const JOURNAL_RETRY_MS = 5_000;
-
-const NEVER = new AbortController().signal;
-
-function aggregatePlan(
-  { plans }: Running,
-  device: Device,
-  attribute: string,
-  aggregation: 'avg' | 'min' | 'max',
-  range: { fromS: number; toS: number },
-): QueryPlan | undefined {
-  const seriesId = plans.of(device).attributes.get(attribute)?.state?.series.id;
-  if (seriesId === undefined) return undefined;
-  const column = { kind: 'number', gapMethod: 'none', lookAroundS: 0, type: 'float' } as const;
-  return { ...range, ...ALL_IN_ONE, columns: [{ ...column, seriesId, aggregation }] };
-}
-
-async function textOf(pieces: AsyncGenerator<string>): Promise<string> {
-  let text = '';
-  for await (const piece of pieces) text += piece;
-  return text;
-}
-
-async function* withHeader(header: string, rows: AsyncGenerator<string>): AsyncGenerator<string> {
-  yield header;
-  yield* rows;
-}

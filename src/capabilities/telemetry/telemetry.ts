@@ -8,12 +8,13 @@ import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
+import type { AmountMinutes } from './amount-lines.ts';
 import type { EngineStatus } from './engine.ts';
 import type { History } from './history.ts';
 import type { IncomingMessage } from './ingest.ts';
 import type { LatestAnswer } from './latest.ts';
 import type { Latest, TelemetryEvents } from './model.ts';
-import type { ColumnType } from './query-plan.ts';
+import type { AmountColumn, AmountsPlan, ColumnType } from './query-plan.ts';
 import type { ImportReport } from './restore.ts';
 import type { SampleStretch } from './sample-lines.ts';
 import type { TimeSeriesQuery } from './schema.ts';
@@ -32,6 +33,10 @@ export interface TelemetryOptions {
   limits?: Limits;
   /** Injected by tests. */
   journalFiles?: JournalFiles;
+}
+
+export interface AmountsQuery extends Omit<AmountsPlan, 'amounts'> {
+  columns: readonly (Omit<AmountColumn, 'seriesId'> & { device: Device; attribute: string })[];
 }
 
 export interface TimeSeriesAnswer {
@@ -88,6 +93,12 @@ export interface Telemetry {
    * longer kept, one for each minute or quarter of an hour stands for them. @throws GatewayError unavailable
    */
   samples(device: Device, attribute: string, fromS: number, toS: number): Promise<SampleStretch>;
+  /**
+   * What series of numbers amount to in each whole minute of [fromS, toS), in pieces of some hours; minutes of which
+   * nothing is known are left out. Where samples are no longer kept, cells of a minute or a quarter of an hour stand
+   * for them. @throws GatewayError unavailable
+   */
+  amounts(query: AmountsQuery, signal: AbortSignal): AsyncGenerator<AmountMinutes>;
   /**
    * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
    * @throws GatewayError invalid_body, device_not_found
