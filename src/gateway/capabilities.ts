@@ -11,6 +11,7 @@ import {
 } from '../capabilities/device-configuration/index.ts';
 import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
+import { Energy } from '../capabilities/energy/index.ts';
 import { createModules } from '../capabilities/modules/index.ts';
 import { SerialPorts } from '../capabilities/serial-ports/index.ts';
 import { serialLineProblem } from '../platform/host/index.ts';
@@ -72,6 +73,7 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
     rules,
     modules,
     serialPorts,
+    energy: new Energy({ clock, database, ...records, ...flows }),
     appliance: buildAppliance(ground, listening, records, flows),
     backups: createBackups({ clock, version, database, dataDir: config.dataDir, site: records.site }),
   };

@@ -8,6 +8,7 @@ import { deviceConfigurationRoutes } from '../capabilities/device-configuration/
 import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/index.ts';
 import { deviceRoutes } from '../capabilities/devices/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
+import { energyRoutes } from '../capabilities/energy/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
 import { serialPortRoutes } from '../capabilities/serial-ports/index.ts';
@@ -57,8 +58,8 @@ export function routeGroups(
     },
     {
       name: 'Telemetry',
-      about: 'Latest values and time series.',
-      routes: telemetryRoutes(telemetry, devices),
+      about: 'Latest values, time series, and the energy of the site.',
+      routes: [...telemetryRoutes(telemetry, devices), ...energyRoutes(parts.energy)],
       streams: telemetryStreams(telemetry, devices),
     },
     {

@@ -1,5 +1,26 @@
 /** Bounds of what lies on the disk, as far as control needs it. As in `limits.ts`: C contract, M measured, G guess. */
 export const STORAGE_LIMITS = {
+  energy: {
+    /** G: a year and a day of days, two years of months; a day costs the thread of the store some 50 ms. */
+    daysMax: 732,
+    hourDaysMax: 62,
+    queriesAtOnce: 4,
+    /** G: attributes that people say are the energy of the site; each is three series at most. */
+    sourcesMax: 32,
+    /** G: some missed messages of a device that sends every minute. */
+    gapAfterDefaultS: 300,
+    gapAfterMinS: 15,
+    gapAfterMaxS: 7_200,
+    /** G: an evenly spread rise of a counter says little of the hours of a longer outage. */
+    bridgeS: 6 * 3_600,
+    /** G: what no single device of a site delivers; a counter that rises faster was set. */
+    powerMaxW: 2_000_000,
+    /** G: books of days in memory, of 12 KB each, and how long they are good: today, while late messages come, later. */
+    cachedDays: 400,
+    keptTodayMs: 20_000,
+    keptLateMs: 300_000,
+    keptMs: 3_600_000,
+  },
   state: {
     /** G: kept allocated on the disk, so that changes go on when it is full; one transaction fits. */
     walBytes: 4 * 1_048_576,

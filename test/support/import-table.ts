@@ -11,7 +11,7 @@ export const CAPABILITY_ORDER = [
   ['provisioning'],
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs'],
-  ['monitor', 'modules'],
+  ['monitor', 'modules', 'energy'],
   ['rules'],
   ['serial-ports'],
   ['appliance'],
@@ -117,6 +117,17 @@ export const TABLE: ImportTable = {
         'capabilities/connectivity',
         'capabilities/telemetry',
         'capabilities/device-logs',
+      ],
+    },
+    // The site as a whole, from the telemetry of its devices.
+    {
+      place: 'capabilities/energy',
+      mayImport: [
+        'platform',
+        'capabilities/site',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/telemetry',
       ],
     },
     // The gateway's side of the conversation with communication modules.

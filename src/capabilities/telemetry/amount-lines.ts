@@ -2,7 +2,7 @@
  * Amounts by minute on their way between threads: a line for each minute of which something is known, with its start
  * and the three numbers of each column (`CELL`).
  */
-import { Amounts, CELL, MINUTE_S } from './amounts.ts';
+import { Amounts, CELL } from './amounts.ts';
 import type { LiveSource, SampleSource } from './column-cursor.ts';
 import type { StoredValue } from './model.ts';
 import type { AmountColumn, AmountsPlan } from './query-plan.ts';
@@ -29,7 +29,7 @@ export function* amountLines(plan: AmountsPlan, live: LiveSource): Generator<str
 
 function* linesOf(columns: readonly Amounts[], fromS: number, toS: number): Generator<string> {
   let text = '';
-  for (let startS = fromS, minute = 0; startS < toS; startS += MINUTE_S, minute++) {
+  for (let startS = fromS, minute = 0; startS < toS; startS += CELL.minuteS, minute++) {
     let line = '';
     let isKnown = false;
     for (const { cells } of columns)
@@ -54,7 +54,6 @@ interface Reading {
 
 /** Goes through one series, a stretch after the other. */
 class AmountReader {
-  readonly #plan: AmountsPlan;
   readonly #column: AmountColumn;
   readonly #source: SampleSource;
   /** How far two samples may be apart. */
@@ -62,7 +61,6 @@ class AmountReader {
   #before: Reading | undefined;
 
   constructor(plan: AmountsPlan, column: AmountColumn, source: SampleSource) {
-    this.#plan = plan;
     this.#column = column;
     this.#source = source;
     this.#reachS = column.kind === 'integral' ? plan.gapS : plan.bridgeS;

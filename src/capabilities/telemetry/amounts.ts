@@ -2,10 +2,8 @@
  * What a series of numbers amounts to in each minute: the integral of a rate, or the increase of a counter. What lies
  * above and below zero is added up apart, so that charging and discharging within one minute are both seen.
  */
-export const MINUTE_S = 60;
-
-/** Numbers of one column in one minute. */
-export const CELL = { above: 0, below: 1, coveredS: 2, length: 3 } as const;
+/** Numbers of one column in one minute of `minuteS`. */
+export const CELL = { above: 0, below: 1, coveredS: 2, length: 3, minuteS: 60 } as const;
 
 /** The minutes of [fromS, toS) of one column; adds up what it is given, in any order. */
 export class Amounts {
@@ -17,7 +15,7 @@ export class Amounts {
   constructor(fromS: number, toS: number) {
     this.fromS = fromS;
     this.toS = toS;
-    this.cells = new Float64Array(Math.ceil((toS - fromS) / MINUTE_S) * CELL.length);
+    this.cells = new Float64Array(Math.ceil((toS - fromS) / CELL.minuteS) * CELL.length);
   }
 
   /** A rate that changes evenly from `before` at `fromS` to `after` at `toS`. Exact, also where it crosses zero. */
@@ -51,8 +49,8 @@ export class Amounts {
   #eachMinute(fromS: number, toS: number, take: (cell: number, startS: number, endS: number) => void): void {
     const lastS = Math.min(toS, this.toS);
     for (let startS = Math.max(fromS, this.fromS); startS < lastS;) {
-      const minute = Math.floor((startS - this.fromS) / MINUTE_S);
-      const endS = Math.min(lastS, this.fromS + (minute + 1) * MINUTE_S);
+      const minute = Math.floor((startS - this.fromS) / CELL.minuteS);
+      const endS = Math.min(lastS, this.fromS + (minute + 1) * CELL.minuteS);
       const cell = minute * CELL.length;
       take(cell, startS, endS);
       this.cells[cell + CELL.coveredS] = (this.cells[cell + CELL.coveredS] as number) + (endS - startS);

@@ -10,5 +10,5 @@ export type { ImportReport } from './restore.ts';
 export { retentionPolicy, type RetentionPolicy } from './retention.ts';
 export { historyOwner } from './owner-store.ts';
 export type { AmountMinutes } from './amount-lines.ts';
-export { CELL, MINUTE_S } from './amounts.ts';
+export { CELL } from './amounts.ts';
 export { localDayEdges } from './local-days.ts';

@@ -1,0 +1,63 @@
+/** Hours, days and months of the site's zone: a day has 23 to 25 hours, as its clocks go. */
+import { localDayEdges } from '../telemetry/index.ts';
+
+export const GRANULARITIES = ['hour', 'day', 'month'] as const;
+export type Granularity = (typeof GRANULARITIES)[number];
+
+/** [fromS, toS) in Unix seconds. */
+export interface Bucket {
+  fromS: number;
+  toS: number;
+}
+
+export interface LocalDay extends Bucket {
+  /** Start of each hour, and the end of the last, which may be a shorter one. */
+  hourEdgesS: number[];
+}
+
+const DAY_S = 86_400;
+const HOUR_S = 3_600;
+
+/** The days that [fromS, toS) touches. */
+export function daysOf(timeZone: string, fromS: number, toS: number): LocalDay[] {
+  const edges = localDayEdges(timeZone, { fromS, toS, granularityS: DAY_S }) ?? [];
+  return edges.slice(0, -1).map((startS, index) => {
+    const endS = edges[index + 1] as number;
+    const hourEdgesS: number[] = [];
+    for (let atS = startS; atS < endS; atS += HOUR_S) hourEdgesS.push(atS);
+    return { fromS: startS, toS: endS, hourEdgesS: [...hourEdgesS, endS] };
+  });
+}
+
+/** The hours, days or months that [fromS, toS) touches, whole ones. */
+export function bucketsOf(timeZone: string, granularity: Granularity, fromS: number, toS: number): Bucket[] {
+  if (granularity === 'month') return monthsOf(timeZone, fromS, toS);
+  const days = daysOf(timeZone, fromS, toS);
+  if (granularity === 'day') return days.map((day) => ({ fromS: day.fromS, toS: day.toS }));
+  return days
+    .flatMap(({ hourEdgesS }) =>
+      hourEdgesS.slice(0, -1).map((atS, hour) => ({ fromS: atS, toS: hourEdgesS[hour + 1] as number })),
+    )
+    .filter((hour) => hour.toS > fromS && hour.fromS < toS);
+}
+
+/** G: more than a month on either side. */
+const MARGIN_S = 32 * DAY_S;
+
+function monthsOf(timeZone: string, fromS: number, toS: number): Bucket[] {
+  const format = new Intl.DateTimeFormat('en-US-u-ca-gregory', {
+    timeZone,
+    year: 'numeric',
+    month: 'numeric',
+  });
+  const months: (Bucket & { name: string })[] = [];
+  for (const day of daysOf(timeZone, fromS - MARGIN_S, toS + MARGIN_S)) {
+    const name = format.format(day.fromS * 1_000);
+    const last = months.at(-1);
+    if (last?.name === name) last.toS = day.toS;
+    else months.push({ name, fromS: day.fromS, toS: day.toS });
+  }
+  return months
+    .filter((month) => month.toS > fromS && month.fromS < toS)
+    .map((month) => ({ fromS: month.fromS, toS: month.toS }));
+}

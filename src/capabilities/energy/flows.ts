@@ -1,0 +1,75 @@
+/**
+ * Which source fed which use, for one interval. Nobody can measure it; this is the assumption, and the answers name it:
+ * sources in the order of `ORIGINS` serve uses in the order of `ORDER`. So the sun serves what is consumed, then the
+ * battery, then the grid; the battery serves what is still open, then the grid; the grid serves the rest. Only where an
+ * interval leaves no other way does the grid feed itself or the battery.
+ */
+import { type FlowMatrix, ORIGINS, type Origin, type Reading, type Use, USES } from './model.ts';
+
+export const ASSUMPTION =
+  'Decided for every minute by itself: the sun and then generators serve consumption first, then the battery, then ' +
+  'the grid; the battery serves consumption before the grid; the grid serves what is left. What sources deliver ' +
+  'beyond all uses is losses; what uses take beyond all sources is unmeasured.';
+
+const CONSUMPTION = ['load', 'electrolyser', 'ev_charger'] as const satisfies Use[];
+
+const ORDER: Readonly<Record<Origin, readonly Use[]>> = {
+  pv: [...CONSUMPTION, 'battery', 'grid', 'losses'],
+  generator: [...CONSUMPTION, 'battery', 'grid', 'losses'],
+  battery: [...CONSUMPTION, 'grid', 'losses', 'battery'],
+  grid: [...CONSUMPTION, 'battery', 'losses', 'grid'],
+  unmeasured: [...CONSUMPTION, 'battery', 'grid', 'losses'],
+};
+
+/** Adds the flows of one interval to `into`; rows sum up to the sources, columns to the uses. */
+export function addFlows(reading: Reading, into: FlowMatrix): void {
+  const { from, to } = balance(reading);
+  const flows = new Float64Array(into.length);
+  for (const [row, origin] of ORIGINS.entries())
+    for (const use of ORDER[origin]) {
+      const column = USES.indexOf(use);
+      const amount = Math.min(from[row] as number, to[column] as number);
+      if (!(amount > 0)) continue;
+      flows[row * USES.length + column] = amount;
+      from[row] = (from[row] as number) - amount;
+      to[column] = (to[column] as number) - amount;
+    }
+  avoidCircle(flows, 'grid');
+  avoidCircle(flows, 'battery');
+  for (const [index, amount] of flows.entries()) into[index] = (into[index] as number) + amount;
+}
+
+/** Both sides of the interval, made equal by `unmeasured` and `losses`; in the orders of `ORIGINS` and `USES`. */
+function balance(reading: Reading): { from: number[]; to: number[] } {
+  const { electrolyser, evCharger, charge, export: exported, consumption } = reading;
+  const supplied = reading.pv + reading.generator + reading.discharge + reading.import;
+  const named = electrolyser + evCharger;
+  const load = Math.max(0, (consumption ?? supplied - charge - exported) - named);
+  const used = load + named + charge + exported;
+  return {
+    from: [reading.pv, reading.generator, reading.discharge, reading.import, Math.max(0, used - supplied)],
+    to: [load, electrolyser, evCharger, charge, exported, Math.max(0, supplied - used)],
+  };
+}
+
+/**
+ * An interval in which the same thing gave and took: others take the place of what would feed itself, as far as there are
+ * any.
+ */
+function avoidCircle(flows: FlowMatrix, itself: 'grid' | 'battery'): void {
+  const own = ORIGINS.indexOf(itself);
+  const ownUse = USES.indexOf(itself);
+  const at = (row: number, column: number): number => row * USES.length + column;
+  const circle = at(own, ownUse);
+  for (let row = 0; row < ORIGINS.length; row++)
+    for (let column = 0; column < USES.length && (flows[circle] as number) > 0; column++) {
+      if (row === own || column === ownUse) continue;
+      const moved = Math.min(flows[circle] as number, flows[at(row, column)] as number);
+      flows[circle] = (flows[circle] as number) - moved;
+      flows[at(row, column)] = (flows[at(row, column)] as number) - moved;
+      flows[at(row, ownUse)] = (flows[at(row, ownUse)] as number) + moved;
+      flows[at(own, column)] = (flows[at(own, column)] as number) + moved;
+    }
+}
+
+export const emptyFlows = (): FlowMatrix => new Float64Array(ORIGINS.length * USES.length);

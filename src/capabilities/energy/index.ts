@@ -1,0 +1,2 @@
+export { energyRoutes } from './routes.ts';
+export { Energy, type EnergyOptions } from './service.ts';

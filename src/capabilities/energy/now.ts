@@ -1,0 +1,121 @@
+/** The powers of now. What is not known now is absent with its reason, never shown as it once was. */
+import { readingOf } from './books.ts';
+import { addFlows, emptyFlows } from './flows.ts';
+import { type EnergyRole, type EnergySource, type FlowMatrix, ROLES, USES } from './model.ts';
+
+export const REASONS = ['no_value', 'stale'] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** One number of now. */
+export interface NumberNow {
+  value: number | undefined;
+  /** Undefined: nobody can tell. */
+  ageMs: number | undefined;
+  reason: Reason | undefined;
+}
+
+export interface SourceNow {
+  source: EnergySource;
+  /** W, positive in the direction of the role. */
+  power: NumberNow;
+  socPercent: NumberNow | undefined;
+}
+
+export interface RoleNow {
+  role: EnergyRole;
+  powerW: number | undefined;
+  /** Mean of its sources. */
+  socPercent: number | undefined;
+  reason: Reason | undefined;
+  /** It is the rest of the balance. */
+  isCalculated: boolean;
+}
+
+export interface PowerNow {
+  atMs: number;
+  sources: SourceNow[];
+  roles: RoleNow[];
+  /** Every source is known. */
+  isComplete: boolean;
+  /** W, of what is known. */
+  flowsW: FlowMatrix;
+}
+
+interface Surroundings {
+  atMs: number;
+  /** An older value is not one of now. */
+  gapAfterMs: number;
+  latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: number } | undefined;
+  factor: (source: EnergySource, attribute: string) => number | undefined;
+}
+
+export function powerNow(sources: readonly EnergySource[], around: Surroundings): PowerNow {
+  const known = sources.map((source): SourceNow => {
+    const { power, stateOfCharge, isInverted } = source;
+    const factor = (power === null ? undefined : around.factor(source, power)) ?? Number.NaN;
+    return {
+      source,
+      power: numberNow(source, power, isInverted ? -factor : factor, around),
+      socPercent: stateOfCharge === null ? undefined : numberNow(source, stateOfCharge, 1, around),
+    };
+  });
+  const roles = ROLES.flatMap((role) => roleNow(role, known) ?? []);
+  const flowsW = emptyFlows();
+  addFlows(readingOf(minuteOf(roles)), flowsW);
+  const isComplete = roles.every(({ powerW }) => powerW !== undefined);
+  if (isComplete && roles.length > 0 && !roles.some(({ role }) => role === 'load'))
+    roles.push({
+      role: 'load',
+      powerW: columnSum(flowsW, 'load'),
+      socPercent: undefined,
+      reason: undefined,
+      isCalculated: true,
+    });
+  return { atMs: around.atMs, sources: known, roles, isComplete, flowsW };
+}
+
+function numberNow(
+  source: EnergySource,
+  attribute: string | null,
+  factor: number,
+  { gapAfterMs, latest }: Surroundings,
+): NumberNow {
+  const found = attribute === null ? undefined : latest(source, attribute);
+  const value = Number(found?.value) * factor;
+  if (!found || !Number.isFinite(value)) return { value: undefined, ageMs: undefined, reason: 'no_value' };
+  const ageMs = Number.isFinite(found.ageMs) ? found.ageMs : undefined;
+  if (ageMs === undefined || ageMs > gapAfterMs) return { value: undefined, ageMs, reason: 'stale' };
+  // Adding zero turns a negative zero into a plain one.
+  return { value: value + 0, ageMs, reason: undefined };
+}
+
+function roleNow(role: EnergyRole, sources: readonly SourceNow[]): RoleNow | undefined {
+  const own = sources.filter(({ source }) => source.role === role);
+  if (own.length === 0) return undefined;
+  const reason = own.find(({ power }) => power.reason !== undefined)?.power.reason;
+  const charges = own.flatMap(({ socPercent }) => socPercent?.value ?? []);
+  return {
+    role,
+    powerW: reason === undefined ? own.reduce((sum, { power }) => sum + (power.value ?? 0), 0) : undefined,
+    socPercent:
+      charges.length > 0 ? charges.reduce((sum, charge) => sum + charge, 0) / charges.length : undefined,
+    reason,
+    isCalculated: false,
+  };
+}
+
+/** A moment as if it were a whole minute, in W instead of Wh. */
+function minuteOf(roles: readonly RoleNow[]) {
+  return new Map(
+    roles.flatMap(({ role, powerW }) =>
+      powerW === undefined
+        ? []
+        : [[role, { forwardWh: Math.max(0, powerW), reverseWh: Math.max(0, -powerW), knownS: 60 }] as const],
+    ),
+  );
+}
+
+function columnSum(flows: FlowMatrix, use: (typeof USES)[number]): number {
+  const column = USES.indexOf(use);
+  return flows.reduce((sum, amount, index) => sum + (index % USES.length === column ? amount : 0), 0);
+}

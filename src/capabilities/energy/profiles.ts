@@ -1,0 +1,122 @@
+/**
+ * What the profiles of a device say about its role. Signs are those of the sample blueprint: battery power is positive
+ * while discharging, grid power while importing. Whoever has a device that counts the other way says so once.
+ *
+ * Several devices may measure the same thing, an inverter and the battery behind it for instance: of each role the
+ * devices of the lowest `rank` count, together.
+ */
+import type { CompiledManifest } from '../blueprints/index.ts';
+import type { EnergyRole, EnergySource } from './model.ts';
+
+interface Mapping {
+  /** Profile, without its part after the last point where it comes in kinds: `energy.hybrid_inverter.1_phase`. */
+  profile: string;
+  role: EnergyRole;
+  rank: number;
+  power: string;
+  stateOfCharge?: string;
+  energyForward?: string;
+  energyReverse?: string;
+}
+
+const BATTERY = {
+  role: 'battery',
+  power: 'battery_power',
+  stateOfCharge: 'battery_soc',
+  energyForward: 'battery_energy_out_lifetime',
+  energyReverse: 'battery_energy_in_lifetime',
+} as const;
+const GRID = {
+  role: 'grid',
+  power: 'grid_total_power',
+  energyForward: 'grid_energy_in_lifetime',
+  energyReverse: 'grid_energy_out_lifetime',
+} as const;
+const LOAD = { role: 'load', power: 'load_total_power', energyForward: 'load_energy_lifetime' } as const;
+const PV = { role: 'pv', power: 'pv_total_power', energyForward: 'pv_energy_lifetime' } as const;
+
+const MAPPINGS: readonly Mapping[] = [
+  { profile: 'energy.hybrid_inverter', rank: 1, ...PV },
+  { profile: 'energy.hybrid_inverter', rank: 1, ...BATTERY },
+  { profile: 'energy.hybrid_inverter', rank: 1, ...GRID },
+  { profile: 'energy.hybrid_inverter', rank: 1, ...LOAD },
+  { profile: 'energy.battery_inverter', rank: 1, ...BATTERY },
+  { profile: 'energy.battery_inverter', rank: 1, ...GRID },
+  { profile: 'energy.battery_inverter', rank: 1, ...LOAD },
+  // What reaches the house is behind the inverter.
+  {
+    profile: 'energy.pv_inverter',
+    rank: 1,
+    role: 'pv',
+    power: 'ac_total_power',
+    energyForward: 'ac_energy_lifetime',
+  },
+  { profile: 'energy.pv_charge_controller', rank: 1, ...PV },
+  { profile: 'energy.battery', rank: 2, ...BATTERY },
+  { profile: 'energy.pv_charge_controller', rank: 3, ...BATTERY },
+  {
+    profile: 'energy.fuel_cell',
+    rank: 1,
+    role: 'generator',
+    power: 'output_power',
+    energyForward: 'energy_generated_lifetime',
+  },
+  { profile: 'energy.electrolyser', rank: 1, role: 'electrolyser', power: 'power_consumption' },
+];
+
+/** What the devices are by their profiles; attributes that not everybody may read are left out. */
+export function sourcesOfProfiles(
+  devices: readonly { id: string; manifest: CompiledManifest }[],
+): EnergySource[] {
+  const found: { rank: number; source: EnergySource }[] = [];
+  for (const { id, manifest } of devices)
+    for (const mapping of MAPPINGS) {
+      const profile = manifest.implements.find(
+        (name) => name === mapping.profile || /^\.\d_phase$/.test(afterPrefix(name, mapping.profile)),
+      );
+      const readable = (name: string | undefined): string | null =>
+        name !== undefined && isReadable(manifest, name) ? name : null;
+      const power = readable(mapping.power);
+      if (profile === undefined || power === null) continue;
+      found.push({
+        rank: mapping.rank,
+        source: {
+          role: mapping.role,
+          deviceId: id,
+          power,
+          isInverted: false,
+          stateOfCharge: readable(mapping.stateOfCharge),
+          energyForward: readable(mapping.energyForward),
+          energyReverse: readable(mapping.energyReverse),
+          profile,
+        },
+      });
+    }
+  return found
+    .filter(({ rank, source }) =>
+      found.every((other) => other.source.role !== source.role || other.rank >= rank),
+    )
+    .map(({ source }) => source);
+}
+
+const afterPrefix = (text: string, prefix: string): string =>
+  text.startsWith(prefix) ? text.slice(prefix.length) : '';
+
+function isReadable(manifest: CompiledManifest, name: string): boolean {
+  if (!Object.hasOwn(manifest.telemetry, name)) return false;
+  const { type, access_level: level } = manifest.telemetry[name] ?? {};
+  return (type === 'float' || type === 'integer') && level === 'readonly';
+}
+
+/** Watts or watt-hours in one unit of the attribute; undefined when it is no such unit. */
+export function unitFactor(
+  manifest: CompiledManifest,
+  name: string,
+  quantity: 'W' | 'Wh',
+): number | undefined {
+  const unit = manifest.telemetry[name]?.unit;
+  if (unit === undefined || unit === quantity) return 1;
+  const [prefix = '', rest] = [unit.slice(0, 1), unit.slice(1)];
+  if (rest !== quantity) return undefined;
+  return { m: 1e-3, k: 1e3, M: 1e6, G: 1e9 }[prefix];
+}

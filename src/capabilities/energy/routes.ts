@@ -1,0 +1,69 @@
+/** HTTP operations of the energy of the site. */
+import { route, type Route } from '../../platform/http/index.ts';
+import { sitePaths } from '../site/index.ts';
+import {
+  energyQuery,
+  energyShapes,
+  energyToWire,
+  nowToWire,
+  sourcesToWire,
+  updateSourcesBody,
+} from './schema.ts';
+import type { Energy } from './service.ts';
+
+export function energyRoutes(energy: Energy): Route[] {
+  const sources = () => ({ energy_sources: sourcesToWire(energy.sources.all(), energy.sources.settings()) });
+  return [
+    route({
+      operation: 'get_energy_now',
+      about: 'The powers of now by role and device, the state of charge, and which source feeds which use.',
+      answer: energyShapes.now,
+      method: 'GET',
+      paths: sitePaths('/energy/now'),
+      role: 'READONLY',
+      errors: ['404 site_not_found'],
+      handle: () => ({ power: nowToWire(energy.now()) }),
+    }),
+    route({
+      operation: 'get_energy',
+      about:
+        'Energy by source and use for whole hours, days or months of the zone of the site. Absent `from`: today; ' +
+        'absent `to`: now.',
+      answer: energyShapes.books,
+      method: 'GET',
+      paths: sitePaths('/energy'),
+      role: 'READONLY',
+      query: energyQuery,
+      errors: ['404 site_not_found', '422 query_too_large', '503 unavailable'],
+      handle: async ({ query: { from, to, granularity }, signal }) => {
+        const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? ms : ms / 1_000);
+        const answer = await energy.books({ fromS: seconds(from), toS: seconds(to), granularity }, signal);
+        return { energy: energyToWire(answer) };
+      },
+    }),
+    route({
+      operation: 'get_energy_sources',
+      about: 'Which attributes of which devices are the energy of the site.',
+      answer: energyShapes.sources,
+      method: 'GET',
+      paths: sitePaths('/energy/sources'),
+      role: 'READONLY',
+      errors: ['404 site_not_found'],
+      handle: sources,
+    }),
+    route({
+      operation: 'update_energy_sources',
+      about: 'Says what devices are to the site where no profile does, or other than it does.',
+      answer: energyShapes.sources,
+      method: 'PATCH',
+      paths: sitePaths('/energy/sources'),
+      role: 'OWNER',
+      body: updateSourcesBody,
+      errors: ['400 invalid_body', '404 device_not_found', '404 site_not_found'],
+      handle: ({ body }) => {
+        energy.sources.change(body);
+        return sources();
+      },
+    }),
+  ];
+}

@@ -1,0 +1,299 @@
+/** Requests and answers of energy as they stand on the wire. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import type { Book } from './books.ts';
+import { GRANULARITIES } from './calendar.ts';
+import { ASSUMPTION } from './flows.ts';
+import {
+  type EnergySettings,
+  type EnergySource,
+  type FlowMatrix,
+  flowIndex,
+  ORIGINS,
+  ROLES,
+  type SourceChoice,
+  USES,
+} from './model.ts';
+import { type PowerNow, REASONS } from './now.ts';
+import type { EnergyAnswer } from './service.ts';
+import type { SourcesChange } from './sources.ts';
+
+const { gapAfterMinS, gapAfterMaxS, sourcesMax } = LIMITS.energy;
+
+const attribute = () =>
+  v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(LIMITS.telemetry.keyLength)), null);
+
+const choice = shape.noList(
+  v.object({
+    role: v.picklist(ROLES, `must be one of: ${ROLES.join(', ')}`),
+    device_id: v.pipe(v.string(), v.description('Id or slug.')),
+    power: v.pipe(attribute(), v.description('Attribute with the power, in W, kW or MW.')),
+    is_inverted: v.pipe(
+      v.nullish(v.boolean(), false),
+      v.description('The attribute counts the other way round than the role.'),
+    ),
+    state_of_charge: v.pipe(attribute(), v.description('Attribute with the state of charge, in %.')),
+    energy_forward: v.pipe(
+      attribute(),
+      v.description(
+        'Lifetime counter of what was delivered, discharged, imported or consumed, in Wh, kWh or MWh.',
+      ),
+    ),
+    energy_reverse: v.pipe(attribute(), v.description('Lifetime counter of what was charged or exported.')),
+  }),
+);
+
+const EXAMPLE_SOURCE = {
+  role: 'grid' as const,
+  device_id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
+  power: 'total_power',
+  is_inverted: false,
+  state_of_charge: null,
+  energy_forward: null,
+  energy_reverse: null,
+};
+
+export const updateSourcesBody = v.pipe(
+  v.object({
+    gap_after_s: v.pipe(
+      v.nullish(
+        v.pipe(
+          v.number('must be a number of seconds'),
+          v.integer('must be whole seconds'),
+          v.minValue(gapAfterMinS, `must be at least ${gapAfterMinS}`),
+          v.maxValue(gapAfterMaxS, `must be at most ${gapAfterMaxS}`),
+        ),
+      ),
+      v.description('Two values further apart than this are not connected. Absent: as it is.'),
+    ),
+    items: v.pipe(
+      v.nullish(
+        v.pipe(
+          v.array(choice, 'must be a list'),
+          v.maxLength(sourcesMax, `must have at most ${sourcesMax} items`),
+        ),
+      ),
+      v.description('Replaces all that people said; roles that are in none of them follow the profiles.'),
+    ),
+  }),
+  shape.example({ gap_after_s: 300, items: [EXAMPLE_SOURCE] }),
+  v.transform(({ gap_after_s: gapAfterS, items }): SourcesChange => ({
+    gapAfterS: gapAfterS ?? undefined,
+    items: items?.map((item): SourceChoice => ({
+      role: item.role,
+      deviceId: item.device_id,
+      power: item.power,
+      isInverted: item.is_inverted,
+      stateOfCharge: item.state_of_charge,
+      energyForward: item.energy_forward,
+      energyReverse: item.energy_reverse,
+    })),
+  })),
+);
+
+export const energyQuery = v.object({
+  from: query.instant(),
+  to: query.instant(),
+  granularity: query.choice(GRANULARITIES, 'day'),
+});
+
+const watts = () => v.pipe(v.nullable(v.number()), v.description('W; null when it is not known now.'));
+const wattHours = () => v.pipe(v.number(), v.minValue(0));
+const ratio = () => v.pipe(v.nullable(v.number()), v.description('0 to 1; null when there was none of it.'));
+const seconds = () => v.pipe(v.number(), v.minValue(0));
+
+const entriesOf = <const Name extends string, Schema extends v.GenericSchema>(
+  names: readonly Name[],
+  schema: () => Schema,
+) => v.object(Object.fromEntries(names.map((name) => [name, schema()])) as Record<Name, Schema>);
+
+const flowsShape = () => entriesOf(ORIGINS, () => entriesOf(USES, wattHours));
+const nullableText = () => v.nullable(v.string());
+
+const sourceShape = v.object({
+  role: v.picklist(ROLES),
+  device_id: shape.id(),
+  power: nullableText(),
+  is_inverted: v.boolean(),
+  state_of_charge: nullableText(),
+  energy_forward: nullableText(),
+  energy_reverse: nullableText(),
+  profile: v.pipe(nullableText(), v.description('The profile that says so; null: a person said it.')),
+});
+
+const numberNow = {
+  power_w: watts(),
+  age_s: v.pipe(v.nullable(v.number()), v.description('Seconds since it was measured.')),
+  reason: v.pipe(v.nullable(v.picklist(REASONS)), v.description('Why it is not known.')),
+  state_of_charge_percent: v.nullable(v.number()),
+};
+
+const { age_s: _age, ...roleNow } = numberNow;
+
+const bookEntries = {
+  sources_wh: entriesOf(ORIGINS, wattHours),
+  uses_wh: entriesOf(USES, wattHours),
+  flows_wh: flowsShape(),
+  self_consumption: v.pipe(ratio(), v.description('Part of the sun that was not exported.')),
+  self_sufficiency: v.pipe(
+    ratio(),
+    v.description('Part of the consumption that did not come from the grid.'),
+  ),
+  gap_s: v.pipe(
+    v.record(v.string(), seconds()),
+    v.description('By role: seconds of the past of which nothing is known.'),
+  ),
+  bridged_s: v.pipe(
+    v.record(v.string(), seconds()),
+    v.description('By role: seconds that are known by lifetime counters alone.'),
+  ),
+};
+
+/** Wire shapes of answers, for the API description. */
+export const energyShapes = {
+  sources: v.object({
+    energy_sources: shape.named(
+      'EnergySources',
+      v.object({ gap_after_s: seconds(), items: v.array(sourceShape) }),
+      { gap_after_s: 300, items: [{ ...EXAMPLE_SOURCE, profile: null }] },
+    ),
+  }),
+  now: v.object({
+    power: shape.named(
+      'PowerNow',
+      v.object({
+        at: shape.instant(),
+        is_complete: v.boolean(),
+        roles: v.array(v.object({ role: v.picklist(ROLES), is_calculated: v.boolean(), ...roleNow })),
+        sources: v.array(v.object({ role: v.picklist(ROLES), device_id: shape.id(), ...numberNow })),
+        flows_w: flowsShape(),
+      }),
+    ),
+  }),
+  books: v.object({
+    energy: shape.named(
+      'Energy',
+      v.object({
+        timezone: v.string(),
+        assumption: v.pipe(v.string(), v.description('How flows are decided, in a sentence for people.')),
+        total: v.object(bookEntries),
+        buckets: v.array(v.object({ from: shape.instant(), to: shape.instant(), ...bookEntries })),
+      }),
+    ),
+  }),
+};
+
+export function sourcesToWire(sources: readonly EnergySource[], settings: EnergySettings) {
+  return {
+    gap_after_s: settings.gapAfterS,
+    items: sources.map((source) => ({
+      role: source.role,
+      device_id: source.deviceId,
+      power: source.power,
+      is_inverted: source.isInverted,
+      state_of_charge: source.stateOfCharge,
+      energy_forward: source.energyForward,
+      energy_reverse: source.energyReverse,
+      profile: source.profile,
+    })),
+  };
+}
+
+export function nowToWire(now: PowerNow) {
+  return {
+    at: formatTimestamp(now.atMs),
+    is_complete: now.isComplete,
+    roles: now.roles.map(({ role, powerW, socPercent, reason, isCalculated }) => ({
+      role,
+      is_calculated: isCalculated,
+      power_w: rounded(powerW),
+      state_of_charge_percent: rounded(socPercent),
+      reason: reason ?? null,
+    })),
+    sources: now.sources.map(({ source, power, socPercent }) => ({
+      role: source.role,
+      device_id: source.deviceId,
+      power_w: rounded(power.value),
+      age_s: rounded(power.ageMs === undefined ? undefined : power.ageMs / 1_000),
+      reason: power.reason ?? null,
+      state_of_charge_percent: rounded(socPercent?.value),
+    })),
+    flows_w: flowsToWire(now.flowsW),
+  };
+}
+
+export function energyToWire({ timezone, buckets, total, sources, nowS }: EnergyAnswer) {
+  const roles = ROLES.filter((role) => sources.some((source) => source.role === role));
+  const last = buckets.at(-1);
+  const first = buckets[0];
+  const toWire = (book: Book, fromS: number, toS: number) => {
+    const pastS = Math.max(0, Math.min(toS, nowS) - fromS);
+    const secondsOf = (read: (place: number) => number): Record<string, number> =>
+      Object.fromEntries(roles.map((role) => [role, Math.max(0, Math.round(read(ROLES.indexOf(role))))]));
+    return {
+      ...bookToWire(book.flowsWh),
+      gap_s: secondsOf((place) => pastS - (book.knownS[place] as number)),
+      bridged_s: secondsOf((place) => book.bridgedS[place] as number),
+    };
+  };
+  return {
+    timezone,
+    assumption: ASSUMPTION,
+    total: toWire(total, first?.fromS ?? nowS, last?.toS ?? nowS),
+    buckets: buckets.map(({ fromS, toS, book }) => ({
+      from: formatTimestamp(fromS * 1_000),
+      to: formatTimestamp(toS * 1_000),
+      ...toWire(book, fromS, toS),
+    })),
+  };
+}
+
+function bookToWire(flows: FlowMatrix) {
+  const sum = (
+    origins: readonly (typeof ORIGINS)[number][],
+    uses: readonly (typeof USES)[number][],
+  ): number =>
+    origins.reduce(
+      (all, origin) => all + uses.reduce((row, use) => row + (flows[flowIndex(origin, use)] as number), 0),
+      0,
+    );
+  const consumption = ['load', 'electrolyser', 'ev_charger'] as const;
+  const sun = sum(['pv'], USES);
+  // Of what no source accounts for nobody knows where it came from.
+  const consumed = sum(['pv', 'generator', 'battery', 'grid'], consumption);
+  return {
+    sources_wh: Object.fromEntries(ORIGINS.map((origin) => [origin, rounded(sum([origin], USES))])) as Record<
+      (typeof ORIGINS)[number],
+      number
+    >,
+    uses_wh: Object.fromEntries(USES.map((use) => [use, rounded(sum(ORIGINS, [use]))])) as Record<
+      (typeof USES)[number],
+      number
+    >,
+    flows_wh: flowsToWire(flows),
+    self_consumption: sun > 0 ? ratioOf(1 - sum(['pv'], ['grid']) / sun) : null,
+    self_sufficiency: consumed > 0 ? ratioOf(1 - sum(['grid'], consumption) / consumed) : null,
+  };
+}
+
+type WireFlows = Record<(typeof ORIGINS)[number], Record<(typeof USES)[number], number>>;
+
+function flowsToWire(flows: FlowMatrix): WireFlows {
+  return Object.fromEntries(
+    ORIGINS.map((origin) => [
+      origin,
+      Object.fromEntries(USES.map((use) => [use, rounded(flows[flowIndex(origin, use)])])),
+    ]),
+  ) as WireFlows;
+}
+
+const ratioOf = (value: number): number => Math.round(Math.min(1, Math.max(0, value)) * 1e4) / 1e4;
+
+/** A thousandth of a watt says nothing. */
+function rounded(value: number): number;
+function rounded(value: number | undefined): number | null;
+function rounded(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value * 1e3) / 1e3;
+}

@@ -1,0 +1,96 @@
+/** Which attributes of which devices are the energy of the site: what profiles say, and what people said. */
+import { errorOfProblems, type Problem } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { EnergySettings, EnergySource, SourceChoice } from './model.ts';
+import { sourcesOfProfiles, unitFactor } from './profiles.ts';
+import { createEnergyStore, type EnergyStore } from './store.ts';
+
+export interface SourcesChange {
+  gapAfterS?: number | undefined;
+  /** All that people say; a role that is in none of them follows the profiles. */
+  items?: readonly SourceChoice[] | undefined;
+}
+
+export class EnergySources {
+  readonly #database: Database;
+  readonly #devices: Devices;
+  readonly #store: EnergyStore;
+
+  constructor({ database, devices }: { database: Database; devices: Devices }) {
+    this.#database = database;
+    this.#devices = devices;
+    this.#store = createEnergyStore(database);
+  }
+
+  settings(): EnergySettings {
+    return this.#store.settings() ?? { gapAfterS: LIMITS.energy.gapAfterDefaultS };
+  }
+
+  /** What counts now. A role that people spoke of is as they said, whatever profiles say. */
+  all(): EnergySource[] {
+    const chosen = this.#store.choices();
+    const roles = new Set(chosen.map(({ role }) => role));
+    const derived = sourcesOfProfiles(
+      this.#devices.all().map((device) => ({ id: device.id, manifest: this.#devices.manifest(device) })),
+    );
+    return [
+      ...chosen.map((choice) => ({ ...choice, profile: null })),
+      ...derived.filter(({ role }) => !roles.has(role)),
+    ];
+  }
+
+  /** @throws GatewayError device_not_found, invalid_body naming every attribute that does not fit */
+  change({ gapAfterS, items }: SourcesChange): void {
+    const choices = items?.map((item) => ({ ...item, deviceId: this.#devices.require(item.deviceId).id }));
+    const problems = (choices ?? []).flatMap((choice, index) =>
+      this.#problemsOf(choice, `items.${index}`).map(([field, message]): Problem => ({
+        code: 'invalid_body',
+        message,
+        details: { field },
+      })),
+    );
+    const refused = errorOfProblems('invalid_argument', problems);
+    if (refused) throw refused;
+    this.#database.transaction(() => {
+      if (choices) this.#store.replaceChoices(choices);
+      if (gapAfterS !== undefined) this.#store.putSettings({ gapAfterS });
+    });
+  }
+
+  #problemsOf(choice: SourceChoice, place: string): [field: string, message: string][] {
+    const device = this.#devices.require(choice.deviceId);
+    const wanted = [
+      ['power', choice.power, 'W'],
+      ['energy_forward', choice.energyForward, 'Wh'],
+      ['energy_reverse', choice.energyReverse, 'Wh'],
+      ['state_of_charge', choice.stateOfCharge, '%'],
+    ] as const;
+    const problems = wanted.flatMap(([name, attribute, unit]): [string, string][] => {
+      if (attribute === null) return [];
+      const problem = this.#problemOf(device, attribute, unit);
+      return problem === undefined
+        ? []
+        : [[`${place}.${name}`, `Field "${place}.${name}": attribute "${attribute}" ${problem}.`]];
+    });
+    if (choice.power === null && choice.energyForward === null)
+      problems.push([
+        `${place}.power`,
+        `Field "${place}.power" must name an attribute unless "energy_forward" does.`,
+      ]);
+    return problems;
+  }
+
+  #problemOf(device: Device, attribute: string, unit: 'W' | 'Wh' | '%'): string | undefined {
+    const manifest = this.#devices.manifest(device);
+    const declared = Object.hasOwn(manifest.telemetry, attribute) ? manifest.telemetry[attribute] : undefined;
+    if (!declared) return `is not declared by device "${device.slug}"`;
+    if (declared.type !== 'float' && declared.type !== 'integer')
+      return `is of type ${declared.type}, it must be a number`;
+    if (unit === '%') return undefined;
+    return unitFactor(manifest, attribute, unit) === undefined
+      ? `is in ${declared.unit}, it must be in ${unit}, k${unit} or M${unit}`
+      : undefined;
+  }
+}

@@ -1,0 +1,38 @@
+/** Rows of what people said of the energy of the site. */
+import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import type { EnergySettings, SourceChoice } from './model.ts';
+import { energySetting, energySource } from './tables.ts';
+
+const ONLY_ID = 1;
+
+export type EnergyStore = ReturnType<typeof createEnergyStore>;
+
+export function createEnergyStore({ orm }: Database) {
+  const { position, ...columns } = energySource;
+  const { role, deviceId, power, isInverted, stateOfCharge, energyForward, energyReverse } = columns;
+  const select = orm
+    .select({ role, deviceId, power, isInverted, stateOfCharge, energyForward, energyReverse })
+    .from(energySource)
+    .orderBy(position)
+    .prepare();
+  const clear = orm.delete(energySource).prepare();
+  const insert = orm.insert(energySource).values(placeholders(energySource)).prepare();
+  const selectSetting = orm.select({ gapAfterS: energySetting.gapAfterS }).from(energySetting).prepare();
+  const putSetting = orm
+    .insert(energySetting)
+    .values(placeholders(energySetting))
+    .onConflictDoUpdate({ target: energySetting.id, set: excluded(energySetting, 'gapAfterS') })
+    .prepare();
+
+  return {
+    choices: (): SourceChoice[] => select.all(),
+    /** In a transaction. */
+    replaceChoices(choices: readonly SourceChoice[]): void {
+      clear.run();
+      for (const [index, choice] of choices.entries()) insert.run({ ...choice, position: index });
+    },
+    /** Undefined while nobody changed them. */
+    settings: (): EnergySettings | undefined => selectSetting.get(),
+    putSettings: ({ gapAfterS }: EnergySettings): void => void putSetting.run({ id: ONLY_ID, gapAfterS }),
+  };
+}

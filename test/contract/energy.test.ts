@@ -1,0 +1,142 @@
+/** The energy of the site over HTTP. Denials first. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { refusal, useTestGateway } from '../support/test-gateway.ts';
+
+const SOURCES = '/v3/site/energy/sources';
+const gateway = useTestGateway({}, async (started) => {
+  await started.provision('Battery');
+});
+
+describe('is refused', () => {
+  for (const path of ['/v3/site/energy', '/v3/site/energy/now', SOURCES])
+    test(`without a token: GET ${path}`, async () => {
+      assert.equal(refusal(await gateway().call(null, 'GET', path)), '401 invalid_header');
+    });
+
+  test('a change of sources by a USER', async () => {
+    assert.equal(
+      refusal(await gateway().call('USER', 'PATCH', SOURCES, { items: [] })),
+      '403 insufficient_role',
+    );
+  });
+
+  const source = { role: 'grid', device_id: 'battery', power: 'grid_total_power' };
+  for (const [title, body, wanted] of [
+    ['an unknown role', { items: [{ ...source, role: 'sun' }] }, '400 invalid_body'],
+    ['an unknown device', { items: [{ ...source, device_id: 'nobody' }] }, '404 device_not_found'],
+    ['an attribute that is not declared', { items: [{ ...source, power: 'nothing' }] }, '400 invalid_body'],
+    ['an attribute that is no power', { items: [{ ...source, power: 'battery_soc' }] }, '400 invalid_body'],
+    ['a text', { items: [{ ...source, power: 'status' }] }, '400 invalid_body'],
+    ['neither power nor counter', { items: [{ ...source, power: null }] }, '400 invalid_body'],
+    ['a gap of a second', { gap_after_s: 1 }, '400 invalid_body'],
+    ['a source that is a list', { items: [[]] }, '400 invalid_body'],
+    ['more than anybody has', { items: Array.from({ length: 33 }, () => source) }, '400 invalid_body'],
+  ] as const)
+    test(`${title}, and nothing is changed`, async () => {
+      const before = await gateway().ok('OWNER', 'GET', SOURCES);
+      assert.equal(refusal(await gateway().call('OWNER', 'PATCH', SOURCES, body)), wanted);
+      assert.deepEqual(await gateway().ok('OWNER', 'GET', SOURCES), before);
+    });
+
+  for (const [title, query, wanted] of [
+    ['an end before the beginning', 'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', '400 invalid_query'],
+    [
+      'hours of a year',
+      'from=2025-01-01T00:00:00Z&to=2026-01-01T00:00:00Z&granularity=hour',
+      '422 query_too_large',
+    ],
+    ['weeks', 'granularity=week', '400 invalid_query'],
+  ] as const)
+    test(title, async () => {
+      assert.equal(refusal(await gateway().call('READONLY', 'GET', `/v3/site/energy?${query}`)), wanted);
+    });
+});
+
+describe('sources', () => {
+  const rolesOf = async (): Promise<string[]> => {
+    const { energy_sources: sources } = await gateway().ok('READONLY', 'GET', SOURCES);
+    return (sources as { items: { role: string; power: string; profile: string | null }[] }).items.map(
+      ({ role, power, profile }) => `${role} ${power} ${profile ?? 'owner'}`,
+    );
+  };
+
+  test('follow the profiles of the devices until somebody says otherwise, role by role', async () => {
+    const profile = 'energy.hybrid_inverter.1_phase';
+    assert.deepEqual(await rolesOf(), [
+      `pv pv_total_power ${profile}`,
+      `battery battery_power ${profile}`,
+      `grid grid_total_power ${profile}`,
+      `load load_total_power ${profile}`,
+    ]);
+    await gateway().ok('OWNER', 'PATCH', SOURCES, {
+      gap_after_s: 600,
+      items: [{ role: 'grid', device_id: 'battery', power: 'ac_total_power', is_inverted: true }],
+    });
+    await gateway().restart();
+    assert.deepEqual(await rolesOf(), [
+      'grid ac_total_power owner',
+      `pv pv_total_power ${profile}`,
+      `battery battery_power ${profile}`,
+      `load load_total_power ${profile}`,
+    ]);
+    await gateway().ok('OWNER', 'PATCH', SOURCES, { items: [], gap_after_s: 300 });
+    assert.equal((await rolesOf()).length, 4);
+  });
+});
+
+describe('now', () => {
+  interface Role {
+    role: string;
+    power_w: number | null;
+    reason: string | null;
+    state_of_charge_percent: number | null;
+  }
+  const now = async () => {
+    const { power } = await gateway().ok('READONLY', 'GET', '/v3/site/energy/now');
+    return power as { is_complete: boolean; roles: Role[]; flows_w: Record<string, Record<string, number>> };
+  };
+
+  test('says what flows, and why something is not known', async (t) => {
+    assert.deepEqual(
+      (await now()).roles.map(({ role, power_w: powerW, reason }) => [role, powerW, reason]),
+      ['pv', 'battery', 'grid', 'load'].map((role) => [role, null, 'no_value']),
+    );
+    const device = await gateway().provision('Roof');
+    await device.connect();
+    t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
+    await gateway().ok('OWNER', 'PATCH', SOURCES, {
+      items: [
+        { role: 'pv', device_id: device.id, power: 'pv_total_power' },
+        { role: 'battery', device_id: device.id, power: 'battery_power', state_of_charge: 'battery_soc' },
+        { role: 'grid', device_id: device.id, power: 'grid_total_power' },
+        { role: 'load', device_id: device.id, power: 'load_total_power' },
+      ],
+    });
+    const atS = Math.floor(Date.now() / 1_000);
+    const values = {
+      pv_total_power: 3_000,
+      battery_power: -1_000,
+      battery_soc: 64.5,
+      grid_total_power: -500,
+    };
+    await device.telemetry({ timestamp: atS, ...values });
+    await device.telemetry({ timestamp: atS - 3_600, load_total_power: 1_500 });
+    const { is_complete: isComplete, roles, flows_w: flows } = await now();
+    assert.equal(isComplete, false);
+    assert.deepEqual(
+      roles.map(({ role, power_w: powerW, reason }) => [role, powerW, reason]),
+      [
+        ['pv', 3_000, null],
+        ['battery', -1_000, null],
+        ['grid', -500, null],
+        ['load', null, 'stale'],
+      ],
+    );
+    assert.equal(roles[1]?.state_of_charge_percent, 64.5);
+    assert.deepEqual(
+      [flows['pv']?.['load'], flows['pv']?.['battery'], flows['pv']?.['grid']],
+      [1_500, 1_000, 500],
+    );
+  });
+});
