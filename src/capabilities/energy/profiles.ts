@@ -116,7 +116,7 @@ export function unitFactor(
 ): number | undefined {
   const unit = manifest.telemetry[name]?.unit;
   if (unit === undefined || unit === quantity) return 1;
-  const [prefix = '', rest] = [unit.slice(0, 1), unit.slice(1)];
-  if (rest !== quantity) return undefined;
+  const prefix = unit.slice(0, 1);
+  if (unit.slice(1) !== quantity) return undefined;
   return { m: 1e-3, k: 1e3, M: 1e6, G: 1e9 }[prefix];
 }

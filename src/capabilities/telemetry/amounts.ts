@@ -2,6 +2,7 @@
  * What a series of numbers amounts to in each minute: the integral of a rate, or the increase of a counter. What lies
  * above and below zero is added up apart, so that charging and discharging within one minute are both seen.
  */
+
 /** Numbers of one column in one minute of `minuteS`. */
 export const CELL = { above: 0, below: 1, coveredS: 2, length: 3, minuteS: 60 } as const;
 

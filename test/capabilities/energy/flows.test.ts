@@ -1,7 +1,7 @@
 /** Which source feeds which use: by hand, and for any reading. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { addFlows, emptyFlows } from '../../../src/capabilities/energy/flows.ts';
 import { flowIndex, ORIGINS, type Reading, USES } from '../../../src/capabilities/energy/model.ts';
 
