@@ -1,5 +1,5 @@
 /** Operations on devices (docs/interface/http.md#devices). */
-import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
+import { type Call, route, type Route, shape, WrittenJson } from '../../platform/http/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';
 import { devicePaths } from './paths.ts';
@@ -14,6 +14,7 @@ import {
   updateBody,
 } from './schema.ts';
 import type { DeviceService } from './service.ts';
+import { DeviceTexts } from './texts.ts';
 
 interface RouteOptions {
   devices: DeviceService;
@@ -41,6 +42,7 @@ function answer({ devices, site }: RouteOptions, call: Call, device: Device, exp
 
 function readingRoutes(options: RouteOptions): Route[] {
   const { devices } = options;
+  const texts = new DeviceTexts(options);
   return [
     route({
       operation: 'list_devices',
@@ -53,10 +55,9 @@ function readingRoutes(options: RouteOptions): Route[] {
       handle: (call) => {
         const { limit, offset, expand } = call.query;
         const found = devices.list(filterOf(call.query));
-        return {
-          devices: found.slice(offset, offset + limit).map((device) => answer(options, call, device, expand)),
-          total_count: found.length,
-        };
+        const page = found.slice(offset, offset + limit);
+        const items = page.map((device) => texts.of(device, call.principal.role, expand));
+        return new WrittenJson(`{"devices":[${items.join()}],"total_count":${found.length}}`);
       },
     }),
     route({

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { WrittenJson } from './route.ts';
 import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
 
 const STATUS: Record<ErrorKind, number> = {
@@ -62,9 +63,12 @@ export function statusOf(kind: ErrorKind): number {
 
 /** A successful answer; compressed when the caller offers gzip and it pays. */
 export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Answer> {
-  const text = JSON.stringify(body ?? {});
-  if (text.length < GZIP_FROM_BYTES || !acceptsGzip(acceptEncoding))
-    return { status: 200, headers: { ...JSON_HEADERS }, body: text };
+  const text = body instanceof WrittenJson ? body.text : JSON.stringify(body ?? {});
+  if (text.length < GZIP_FROM_BYTES || !acceptsGzip(acceptEncoding)) {
+    // Node puts a text behind the head before it turns both into bytes, and makes room for three bytes a letter.
+    const isLong = text.length >= GZIP_FROM_BYTES;
+    return { status: 200, headers: { ...JSON_HEADERS }, body: isLong ? Buffer.from(text) : text };
+  }
   const headers = { ...JSON_HEADERS, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
   return { status: 200, headers, body: await compress(text) };
 }

@@ -13,6 +13,7 @@ export {
   type Route,
   type Stream,
   type StreamSocket,
+  WrittenJson,
 } from './route.ts';
 export {
   endedSessionCookies,

@@ -52,12 +52,22 @@ export type Wire<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]: Wire<Value[Name]> }
     : Value;
 
+/** An answer whose JSON stands written already, because the same is asked for again and again. */
+export class WrittenJson {
+  readonly text: string;
+
+  /** @param text of the shape that the route tells; nobody checks it */
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Undefined: nobody described it yet. */
 type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
 
 /** What a handler returns: the wire object of its shape, answered as JSON with status 200, or a complete `Response`. */
 type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
-  ? Wire<InferOutput<Answer>> | Response
+  ? Wire<InferOutput<Answer>> | WrittenJson | Response
   : Answer extends MediaAnswer
     ? Response
     : Answer extends null
