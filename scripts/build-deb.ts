@@ -1,0 +1,81 @@
+/** `npm run build-deb`: the gateway and the stand-alone communication module as packages for Debian. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { bundle } from './build.ts';
+import { packDeb } from './build-deb/archive.ts';
+import { stageGateway, stageModule } from './build-deb/contents.ts';
+import { PROCESSORS, type Processor } from './build-deb/runtime.ts';
+import { parseWords, runScript, UsageError, whole } from './support/arguments.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+const HELP = `Usage: npm run build-deb [-- --arch amd64|arm64] [--out <folder>]
+
+Builds energy-gateway_<version>_<arch>.deb, all that a board needs, and
+energy-gateway-module_<version>_<arch>.deb, a communication module without a
+gateway. Both processors are built on either, without a compiler; the runtime
+of the other one comes from the package registry once. Needs dpkg-deb and xz.
+
+The same sources give the same bytes: files carry the time of the last commit,
+or SOURCE_DATE_EPOCH.
+
+  --arch <name>     amd64 or arm64 (default: both)
+  --out <folder>    where to write (default out)
+  --level <0 to 9>  effort of the compression (default 6)
+  --help            this text`;
+
+const LEVEL_DEFAULT = 6;
+
+const packages = [
+  { name: 'energy-gateway', stage: stageGateway },
+  { name: 'energy-gateway-module', stage: stageModule },
+] as const;
+
+function processorsOf(word: string | undefined): Processor[] {
+  if (word === undefined) return [...PROCESSORS];
+  const known = PROCESSORS.find((processor) => processor === word);
+  if (known === undefined) throw new UsageError(`--arch must be ${PROCESSORS.join(' or ')}`);
+  return [known];
+}
+
+/** Debian sorts a pre-release before its release only behind a tilde. */
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  return version.replace('-', '~');
+}
+
+await runScript(async () => {
+  const values = parseWords({
+    arch: { type: 'string' },
+    out: { type: 'string', default: 'out' },
+    level: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const processors = processorsOf(values.arch);
+  const level = whole('level', values.level, 0, 9) ?? LEVEL_DEFAULT;
+  const out = resolve(values.out);
+  const work = mkdtempSync(join(tmpdir(), 'build-deb-'));
+  try {
+    mkdirSync(out, { recursive: true });
+    const bundles = join(work, 'dist');
+    await bundle(bundles);
+    for (const processor of processors)
+      for (const { name, stage } of packages) {
+        const root = join(work, `${name}-${processor}`);
+        const version = packageVersion();
+        stage({ root, source: ROOT, bundles, processor, version });
+        const file = join(out, `${name}_${version}_${processor}.deb`);
+        packDeb({ root, file, level, source: ROOT });
+        rmSync(root, { recursive: true });
+        console.log(`${file}  ${(statSync(file).size / 1e6).toFixed(1)} MB`);
+      }
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  return 0;
+});

@@ -1,0 +1,195 @@
+/** What lies in each package, as a tree ready to be packed. */
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { digestOf, sizeOf } from './archive.ts';
+import { NPM_PROCESSOR, type Processor, runtimePackage, withoutSymbols } from './runtime.ts';
+
+export interface Staging {
+  /** Where the tree is made. */
+  root: string;
+  /** The project. */
+  source: string;
+  /** What `npm run build` makes. */
+  bundles: string;
+  processor: Processor;
+  version: string;
+}
+
+const MAINTAINER = 'Energy gateway <gateway@localhost>';
+/** The version that runs: a link that `guard` alone changes. */
+const CURRENT = '/var/lib/energy-gateway-versions/current';
+const LIBRARY = 'usr/lib/energy-gateway';
+const UNITS = 'usr/lib/systemd/system';
+const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
+/** By the versioned symbols of the runtime (GLIBC_2.28, GLIBCXX_3.4.21) and of the SQLite driver (GLIBC_2.34). */
+const RUNTIME_DEPENDS = 'libc6 (>= 2.34), libstdc++6 (>= 8), libatomic1, systemd (>= 250)';
+
+/** Bundles of the stand-alone communication module. */
+const MODULE_BUNDLES = ['main.js', 'script-thread.js'].map((name) => `programs/communication-module/${name}`);
+
+class Tree {
+  readonly #staging: Staging;
+
+  constructor(staging: Staging) {
+    this.#staging = staging;
+  }
+
+  #path(to: string): string {
+    const path = join(this.#staging.root, to);
+    mkdirSync(dirname(path), { recursive: true });
+    return path;
+  }
+
+  write(to: string, text: string | Buffer, mode = 0o644): void {
+    writeFileSync(this.#path(to), text, { mode });
+  }
+
+  /** From the project, with everything below it. */
+  copy(from: string, to: string): void {
+    cpSync(join(this.#staging.source, from), this.#path(to), { recursive: true });
+  }
+
+  program(from: string, to: string): void {
+    const path = this.#path(to);
+    copyFileSync(join(this.#staging.source, from), path);
+    chmodSync(path, 0o755);
+  }
+
+  link(target: string, to: string): void {
+    symlinkSync(target, this.#path(to));
+  }
+
+  bundles(keep: (path: string) => boolean, to: string): void {
+    const { bundles } = this.#staging;
+    cpSync(bundles, this.#path(to), {
+      recursive: true,
+      // Maps are for whoever works on the sources, and the same sources make them again.
+      filter: (path) => !path.endsWith('.map') && keep(path.slice(bundles.length + 1)),
+    });
+  }
+
+  /** Node.js, its launcher and the name and version of the package, as the programs look for them. */
+  runtime(to: string): void {
+    const { source, processor } = this.#staging;
+    const folder = runtimePackage(source, processor);
+    const target = `${to}/node_modules/node-linux-${NPM_PROCESSOR[processor]}`;
+    this.write(`${target}/bin/node`, withoutSymbols(readFileSync(join(folder, 'bin/node'))), 0o755);
+    this.write(`${target}/LICENSE`, readFileSync(join(folder, 'LICENSE')));
+    this.program('scripts/gwnode', `${to}/scripts/gwnode`);
+    const { name, version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
+      name: string;
+      version: string;
+    };
+    this.write(`${to}/package.json`, `${JSON.stringify({ name, version, type: 'module' })}\n`);
+    this.copy('LICENSE', `${to}/LICENSE`);
+    for (const file of ['package.json', 'LICENSE', 'dist/glue.wasm'])
+      this.copy(`node_modules/wasmoon/${file}`, `${to}/node_modules/wasmoon/${file}`);
+  }
+
+  sqlite(to: string): void {
+    const driver = 'node_modules/better-sqlite3';
+    const native = `linux-${NPM_PROCESSOR[this.#staging.processor]}`;
+    for (const file of ['package.json', 'LICENSE', 'lib', `prebuilds/${native}.node`])
+      this.copy(`${driver}/${file}`, `${to}/${driver}/${file}`);
+  }
+
+  /** A unit of the project with its folder replaced, and the documents where Debian has them. */
+  unit(name: string, folder: string, documents: string): void {
+    const text = readFileSync(join(this.#staging.source, 'systemd', name), 'utf8');
+    const moved = text
+      .replaceAll('file:/opt/energy-gateway/', `file:/usr/share/doc/${documents}/`)
+      .replaceAll('/opt/energy-gateway', folder);
+    this.write(`${UNITS}/${name}`, moved);
+  }
+
+  control(name: string, words: { about: string; depends: string; recommends?: string }): void {
+    const { root, source, processor, version } = this.#staging;
+    const fields = {
+      Package: name,
+      Version: version,
+      Architecture: processor,
+      Maintainer: MAINTAINER,
+      'Installed-Size': String(Math.ceil(sizeOf(root) / 1_024)),
+      Depends: words.depends,
+      ...(words.recommends !== undefined && { Recommends: words.recommends }),
+      Section: 'net',
+      Priority: 'optional',
+      Description: words.about,
+    };
+    const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\n`);
+    this.write('DEBIAN/control', lines.join(''));
+    const scripts = name === 'energy-gateway' ? 'gateway' : 'module';
+    for (const script of MAINTAINER_SCRIPTS)
+      this.program(`scripts/build-deb/${scripts}/${script}`, `DEBIAN/${script}`);
+    const { license } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { license: string };
+    this.write(
+      `usr/share/doc/${name}/copyright`,
+      `License: ${license}\n\nOf what comes with it: LICENSE beside each package below /usr/lib/${name}, and\n` +
+        '*.LEGAL.txt beside each program.\n',
+    );
+  }
+}
+
+/** energy-gateway: programs, console, runtime, driver, manual, units. */
+export function stageGateway(staging: Staging): void {
+  const tree = new Tree(staging);
+  const release = `${LIBRARY}/package`;
+  tree.bundles(() => true, `${release}/dist`);
+  tree.runtime(release);
+  tree.sqlite(release);
+  tree.copy('migrations', `${release}/migrations`);
+  const builtIn = 'src/capabilities/blueprints/built-in';
+  tree.copy(builtIn, `${release}/${builtIn}`);
+  tree.program('scripts/energy-gateway', `${release}/scripts/energy-gateway`);
+  tree.copy('systemd/energy-gateway.env', `${release}/systemd/energy-gateway.env`);
+  const digest = digestOf(join(staging.root, release)).slice(0, 12);
+  tree.write(`${release}/release`, `${staging.version}-${digest}\n`);
+  tree.program('scripts/build-deb/gateway/guard', `${LIBRARY}/guard`);
+  tree.link('../lib/energy-gateway/guard', 'usr/sbin/energy-gateway-versions');
+  tree.link(`${CURRENT}/scripts/energy-gateway`, 'usr/bin/energy-gateway');
+  tree.unit('energy-gateway.service', CURRENT, 'energy-gateway');
+  tree.copy('scripts/build-deb/gateway/versions.conf', `${UNITS}/energy-gateway.service.d/versions.conf`);
+  tree.copy('scripts/build-deb/gateway/trial.service', `${UNITS}/energy-gateway-trial.service`);
+  tree.copy('systemd/energy-gateway.sysusers', 'usr/lib/sysusers.d/energy-gateway.conf');
+  tree.copy('scripts/build-deb/gateway/options.env', 'etc/energy-gateway/energy-gateway.env');
+  tree.write('DEBIAN/conffiles', '/etc/energy-gateway/energy-gateway.env\n');
+  for (const document of ['README.md', 'CHANGELOG.md', 'docs'])
+    tree.copy(document, `usr/share/doc/energy-gateway/${document}`);
+  tree.copy('scripts/build-deb/gateway/examples', 'usr/share/doc/energy-gateway/examples');
+  tree.control('energy-gateway', {
+    about:
+      'single-site energy gateway\n HTTP API, console, MQTT broker, rules and history of one site in one service.',
+    depends: RUNTIME_DEPENDS,
+    recommends: 'chrony | systemd-timesyncd',
+  });
+}
+
+/** energy-gateway-module: a communication module for a board without a gateway. */
+export function stageModule(staging: Staging): void {
+  const tree = new Tree(staging);
+  const library = 'usr/lib/energy-gateway-module';
+  const isFolderOf = (path: string): boolean => MODULE_BUNDLES.some((file) => file.startsWith(`${path}/`));
+  tree.bundles(
+    (path) => path === '' || isFolderOf(path) || MODULE_BUNDLES.some((file) => path.startsWith(file)),
+    `${library}/dist`,
+  );
+  tree.runtime(library);
+  tree.unit('energy-gateway-module.service', `/${library}`, 'energy-gateway-module');
+  tree.copy('systemd/energy-gateway-module.sysusers', 'usr/lib/sysusers.d/energy-gateway-module.conf');
+  tree.copy('docs/communication-module.md', 'usr/share/doc/energy-gateway-module/communication-module.md');
+  tree.write('etc/energy-gateway-module/.keep', '');
+  tree.control('energy-gateway-module', {
+    about:
+      'communication module of an energy gateway\n Runs the Lua scripts of devices on a board of their own; the gateway is elsewhere.',
+    depends: RUNTIME_DEPENDS,
+    recommends: 'chrony | systemd-timesyncd',
+  });
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { runtimePackage, withoutSymbols } from '../../scripts/build-deb/runtime.ts';
+import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
+import { buildGateway, listOf, processorOf } from './support.ts';
+
+const RELEASE = '/usr/lib/energy-gateway/package';
+const noDpkg = spawnSync('dpkg-deb', ['--version']).status !== 0 && 'no dpkg-deb';
+
+async function built(t: TestContext) {
+  return buildGateway(temporaryFolder(t));
+}
+
+describe('the package of the gateway', { skip: noDpkg }, () => {
+  test('holds one processor, one driver and no sources, and is small enough', async (t) => {
+    const { file, root } = await built(t);
+    const list = listOf(file);
+    const paths = list.map(({ path }) => path);
+    assert.deepEqual(
+      paths.filter((path) => path.endsWith('.node')),
+      [`${RELEASE}/node_modules/better-sqlite3/prebuilds/linux-x64.node`],
+    );
+    assert.deepEqual(
+      paths.filter((path) => /\.(?:ts|tsx|map|cpp|hpp|c|h)$/.test(path)),
+      [],
+    );
+    for (const { path, owner, mode } of list) {
+      assert.equal(owner, 'root/root', path);
+      assert.doesNotMatch(mode, /^-....w|^-.......w|^-..s/, path);
+    }
+    const machines = readdirSync(root, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => processorOf(join(entry.parentPath, entry.name)))
+      .filter((found) => found !== undefined);
+    assert.deepEqual(machines, ['amd64', 'amd64']);
+    const installedBytes = list.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    assert.ok(installedBytes < 150e6, `${installedBytes} bytes`);
+    assert.ok(statSync(file).size < 60e6, `${statSync(file).size} bytes, packed with the least effort`);
+  });
+
+  test('names what it needs, and its options as a file of the owner', async (t) => {
+    const { file } = await built(t);
+    const field = (name: string) => execFileSync('dpkg-deb', ['--field', file, name], { encoding: 'utf8' });
+    for (const name of ['libatomic1', 'libstdc++6', 'libc6 (>= 2.34)', 'systemd'])
+      assert.ok(field('Depends').includes(name), name);
+    const folder = temporaryFolder(t);
+    execFileSync('dpkg-deb', ['--control', file, folder]);
+    assert.equal(readFileSync(join(folder, 'conffiles'), 'utf8'), '/etc/energy-gateway/energy-gateway.env\n');
+  });
+
+  test('has the same bytes when it is built again', async (t) => {
+    const folder = temporaryFolder(t);
+    const [one, other] = [join(folder, 'one'), join(folder, 'other')];
+    mkdirSync(one);
+    mkdirSync(other);
+    const [first, second] = [await buildGateway(one), await buildGateway(other)];
+    assert.ok(readFileSync(first.file).equals(readFileSync(second.file)));
+  });
+});
+
+describe('the runtime in the package', () => {
+  test('is the pinned one without its symbols, and runs', (t) => {
+    const whole = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
+    const trimmed = withoutSymbols(whole);
+    assert.ok(trimmed.length < whole.length * 0.8, `${trimmed.length} of ${whole.length} bytes`);
+    const program = join(temporaryFolder(t), 'node');
+    writeFileSync(program, trimmed, { mode: 0o755 });
+    assert.equal(
+      execFileSync(program, ['-p', 'process.version'], { encoding: 'utf8' }),
+      execFileSync(process.execPath, ['-p', 'process.version'], { encoding: 'utf8' }),
+    );
+  });
+
+  test('is refused when it is no program', () => {
+    assert.throws(() => withoutSymbols(Buffer.alloc(64)), /not a program/);
+  });
+});
