@@ -17,7 +17,9 @@ import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/ind
 import { LIMITS } from '../lib/limits.ts';
 import type { RouteGroup } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
+import type { Tls } from '../platform/tls/index.ts';
 import type { Capabilities } from './capabilities.ts';
+import { authorityRoutes } from './authority-routes.ts';
 import { descriptionRoutes } from './description-routes.ts';
 import type { GatewayOptions } from './ground.ts';
 
@@ -25,6 +27,7 @@ export function routeGroups(
   parts: Capabilities,
   { clock, version }: GatewayOptions,
   metrics: Metrics,
+  tls: Tls | undefined,
 ): RouteGroup[] {
   const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry, appliance, backups } =
     parts;
@@ -79,7 +82,7 @@ export function routeGroups(
     {
       name: 'Appliance',
       about: 'The gateway itself.',
-      routes: applianceRoutes({ appliance, backups, metrics, version }),
+      routes: [...applianceRoutes({ appliance, backups, metrics, version }), ...authorityRoutes(tls?.caPem)],
     },
   ];
   groups.push({

@@ -45,7 +45,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     limits: { messagesPerSecond: config.mqttMessagesPerSecond, messageBurst: config.mqttMessageBurst },
   });
   parts.connectivity.attach(broker);
-  const groups = routeGroups(parts, options, metrics);
+  const groups = routeGroups(parts, options, metrics, tls);
   const routes = groups.flatMap((group) => group.routes);
   const streams = groups.flatMap((group) => group.streams ?? []);
   const named = namedTargets(parts);

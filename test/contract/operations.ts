@@ -182,6 +182,8 @@ export const EXTENSIONS: readonly string[] = [
   'get_openapi',
   'get_asyncapi',
   'get_reference_page',
+  'get_authority_pem',
+  'get_authority_crt',
   // docs/interface/http.md#roles and docs/interface/http.md#other-names: refused by name, whatever the method.
   'get_cloud_resource',
   'post_cloud_resource',

@@ -12,7 +12,7 @@ import { Refusal } from '../support/serve.ts';
 import { type Caller, refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 /** Answer without a token although the box belongs to nobody. */
-const BEFORE_CLAIM = ['get_health', 'get_claim', 'claim'];
+const BEFORE_CLAIM = ['get_health', 'get_claim', 'claim', 'get_authority_pem', 'get_authority_crt'];
 
 /**
  * Least role → operations and streams; `none` needs no token. For commands and configuration, the access

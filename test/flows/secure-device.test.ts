@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { connect, type IClientOptions, type MqttClient } from 'mqtt';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.ts';
+import {
+  refusal,
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
 const SECURE = { GATEWAY_HTTPS: 'true', GATEWAY_MQTTS: 'true' };
@@ -183,5 +188,37 @@ describe('the gateway', () => {
     for (const path of [folder, ...readdirSync(folder).map((name) => join(folder, name))])
       assert.equal(statSync(path).mode & 0o077, 0, path);
     assert.doesNotMatch(JSON.stringify(gateway.lines), /PRIVATE KEY/);
+  });
+});
+
+describe('the certificate of the authority', () => {
+  test('is there for everybody as a file, in both forms, and is what the gateway serves with', async (t) => {
+    const gateway = await startSecure(t);
+    const [pem, crt] = await Promise.all(
+      ['/ca.pem', '/ca.crt'].map((path) => gateway.request(null, 'GET', path)),
+    );
+    assert.ok(pem && crt);
+    for (const [answer, type, name] of [
+      [pem, 'application/x-pem-file', 'energy-gateway-ca.pem'],
+      [crt, 'application/x-x509-ca-cert', 'energy-gateway-ca.crt'],
+    ] as const) {
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get('content-type'), type);
+      assert.equal(answer.headers.get('content-disposition'), `attachment; filename="${name}"`);
+    }
+    const text = await pem.text();
+    assert.doesNotMatch(text, /PRIVATE KEY/);
+    assert.deepEqual(Buffer.from(await crt.arrayBuffer()), new X509Certificate(text).raw);
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const url = `https://127.0.0.1:${gateway.ports.httpsPort}/healthz`;
+      get(url, { ca: text }, (response) => resolve(response.resume().statusCode)).on('error', reject);
+    });
+    assert.equal(status, 200);
+  });
+
+  test('is not there while TLS is off, and the answer says why', async (t) => {
+    const gateway = await startTestGateway(t);
+    const answer = await gateway.call(null, 'GET', '/ca.pem');
+    assert.equal(refusal(answer), '422 not_available_on_gateway');
   });
 });

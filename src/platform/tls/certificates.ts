@@ -9,6 +9,7 @@ import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
+  Extension,
   type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
@@ -18,12 +19,13 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import type { CertificateRequest, KeyAndCertificate } from './model.ts';
+import { encodeNameConstraints, NAME_CONSTRAINTS_OID, permittedNames } from './name-constraints.ts';
 
 const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const;
 const { subtle } = webcrypto;
 
-/** A certificate of its own that may sign others, but no further authority. */
+/** A certificate of its own that may sign others, but no further authority; and only for local names and its own. */
 export async function makeAuthority(
   request: Omit<CertificateRequest, 'purpose'>,
 ): Promise<KeyAndCertificate> {
@@ -37,6 +39,9 @@ export async function makeAuthority(
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
       await AuthorityKeyIdentifierExtension.create(keys.publicKey),
+      ...(request.names
+        ? [new Extension(NAME_CONSTRAINTS_OID, false, encodeNameConstraints(permittedNames(request.names)))]
+        : []),
     ],
   });
   return { privateKeyPem: pemOf(keys.privateKey), certificatePem: pemText(certificate.toString('pem')) };

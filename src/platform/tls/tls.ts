@@ -25,6 +25,7 @@ import {
   type ServerNames,
   usableNames,
 } from './model.ts';
+import { constraintsOf, dividedNames } from './name-constraints.ts';
 
 export interface TlsOptions {
   /** Folder of the keys; made with mode 0700. */
@@ -58,6 +59,26 @@ export interface Tls {
   stop(): void;
 }
 
+/**
+ * Ciphers that authenticate what they encrypt (AEAD), with keys that are forgotten; every client of the last ten years has
+ * one of them. The order is ours.
+ */
+const PROTOCOL: SecureContextOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+  honorCipherOrder: true,
+};
+
 const SERIAL_BYTES = 16;
 const COMMON_NAME_LENGTH = 64;
 const HARDWARE_ID = /^[A-Za-z0-9]{8,64}$/;
@@ -74,6 +95,7 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
   const authority = readKeyFile(path('authority')) ?? authorityOfCopy() ?? (await makeAuthority());
   keepAuthority();
   const authorityCertificate = new X509Certificate(authority.certificatePem);
+  const constraints = constraintsOf(authorityCertificate);
   const listeners = new Set<() => void>();
   let web = await ownCertificate('web');
   let devices = await ownCertificate('devices');
@@ -107,15 +129,33 @@ export async function createTls(options: TlsOptions): Promise<Tls> {
   async function makeAuthority(): Promise<KeyAndCertificate> {
     const { makeAuthority: make } = await import('./certificates.ts');
     const commonName = `Energy Gateway CA ${random(4).toString('hex')}`;
-    const made = await make({ commonName, serial: newSerial(random), ...LONG_VALIDITY });
+    const made = await make({
+      commonName,
+      serial: newSerial(random),
+      names: usableNames(options.names()),
+      ...LONG_VALIDITY,
+    });
     writeKeyFile(path('authority'), made);
     log.info('certificate authority was made', { name: commonName });
     return made;
   }
 
+  /** One name too many would make verifiers refuse the whole certificate. */
+  function namesNow(): ServerNames {
+    const { permitted, refused } = dividedNames(usableNames(options.names()), constraints);
+    if (refused.length > 0)
+      log.warnLimited(
+        'tls-names',
+        86_400_000,
+        'the certificate authority may not speak for some names of this gateway, use another one over TLS',
+        { names: refused },
+      );
+    return permitted;
+  }
+
   /** The certificate that is there, if it still fits, else a new one. */
   async function ownCertificate(kind: 'web' | 'devices'): Promise<KeyAndCertificate> {
-    const names = usableNames(options.names());
+    const names = namesNow();
     const isJudged = kind === 'web' && clock.isSet();
     const until = isJudged ? { nowMs: clock.wallMs(), renewalMs: limits.webRenewalMs } : undefined;
     const present = readUsable(path(kind), log);
@@ -233,7 +273,7 @@ function webValidity(
 }
 
 function contextOf({ privateKeyPem, certificatePem }: KeyAndCertificate): SecureContextOptions {
-  return { key: privateKeyPem, cert: certificatePem };
+  return { key: privateKeyPem, cert: certificatePem, ...PROTOCOL };
 }
 
 /** Positive and of full length: the highest bit is off, the next one on (RFC 5280 section 4.1.2.2). */

@@ -228,11 +228,11 @@ describe('renewal', () => {
     await clock.advance(LIMITS.tls.checkIntervalMs);
     await tls.check();
     assert.equal(renewals, 0);
-    names.ips.push('198.51.100.4');
+    names.ips.push('192.168.0.4');
     await clock.advance(LIMITS.tls.checkIntervalMs);
     await until(() => renewals === 1);
     for (const context of [tls.serverContext(), tls.deviceContext()])
-      assert.equal(new X509Certificate(context.cert as string).checkIP('198.51.100.4'), '198.51.100.4');
+      assert.equal(new X509Certificate(context.cert as string).checkIP('192.168.0.4'), '192.168.0.4');
     unsubscribe();
     names.dns.push('other');
     await tls.check();
@@ -289,10 +289,8 @@ describe("an operator's certificate", () => {
     };
     write(first);
     const tls = await open({ operatorCertificate: { certificatePath, privateKeyPath } });
-    assert.deepEqual(tls.serverContext(), {
-      key: first.privateKeyPem,
-      cert: first.certificatePem + own.caPem,
-    });
+    const { key, cert } = tls.serverContext();
+    assert.deepEqual({ key, cert }, { key: first.privateKeyPem, cert: first.certificatePem + own.caPem });
     assert.deepEqual(tls.deviceContext(), own.deviceContext());
     let renewals = 0;
     tls.onRenewed(() => renewals++);
