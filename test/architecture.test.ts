@@ -146,6 +146,12 @@ describe('the check of imports', () => {
       undefined,
     ],
     [
+      'allows lib in the console, whole',
+      'src/console/app.ts',
+      "import { reaches } from '../lib/role.ts';",
+      undefined,
+    ],
+    [
       'allows a type of a schema in the console',
       'src/console/app.ts',
       "import type { Wire } from '../capabilities/devices/schema.ts';",

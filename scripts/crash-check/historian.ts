@@ -12,7 +12,7 @@ import {
   inParallel,
   provisionDevice,
 } from '../support/gateway-client.ts';
-import { parseCsv } from '../support/csv.ts';
+import { parseCsv } from '../../src/lib/csv.ts';
 import type { Problem } from './journal.ts';
 import { type Attribute, sampleValue } from './samples.ts';
 

@@ -1,7 +1,7 @@
 /** Reads everything back through the public API and judges it by the journal. */
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { type GatewayClient, inParallel } from '../support/gateway-client.ts';
-import { parseCsv } from '../support/csv.ts';
+import { parseCsv } from '../../src/lib/csv.ts';
 import type { DeviceActor } from './device-actor.ts';
 import type { ExecutionJournal, ListedExecution } from './execution-journal.ts';
 import { judgeList, type Problem } from './journal.ts';

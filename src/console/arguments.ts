@@ -1,5 +1,5 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
-import type { Argument } from './wire.ts';
+import type { Argument } from './shapes.ts';
 
 /** Text of each control; the empty text means "not given". */
 export type Texts = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export function choicesOf(argument: Argument): { value: string | number; text: s
 
 /** Whether its value is one text on several lines. */
 export function isLong({ type }: Argument): boolean {
-  return type === 'json' || type === 'object' || type === 'array_of_strings';
+  return type === 'json' || type === 'array_of_strings';
 }
 
 export function textOf(argument: Argument, value: unknown): string {
@@ -74,7 +74,6 @@ function valueOf(argument: Argument, text: string): unknown {
     case 'array_of_strings':
       return text.split('\n').filter((line) => line !== '');
     case 'json':
-    case 'object':
       return jsonOf(text);
     default:
       return text;

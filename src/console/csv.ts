@@ -1,30 +1,6 @@
 /** Reads the time series that the API answers as CSV (RFC 4180 quoting, LF lines). */
 
-/** Rows of cells as they stand; an unclosed quote ends with the text. */
-export function parseCsv(text: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  let cell = '';
-  let isQuoted = false;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i] ?? '';
-    if (isQuoted) {
-      if (char !== '"') cell += char;
-      else if (text[i + 1] === '"') cell += text[++i] ?? '';
-      else isQuoted = false;
-    } else if (char === '"') isQuoted = true;
-    else if (char === ',' || char === '\n') {
-      row.push(cell);
-      cell = '';
-      if (char === '\n') {
-        rows.push(row);
-        row = [];
-      }
-    } else cell += char;
-  }
-  if (cell !== '' || row.length > 0) rows.push([...row, cell]);
-  return rows;
-}
+import { parseCsv } from '../lib/csv.ts';
 
 export interface Series {
   /** Starts of the buckets in Unix seconds, without a gap. */

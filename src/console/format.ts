@@ -1,5 +1,5 @@
 /** Values, ages and moments as people read them. */
-import type { Attribute, EnumItem, Manifest } from './wire.ts';
+import type { Attribute, EnumItem, Manifest } from './shapes.ts';
 
 /** From this age on a value is shown as old. */
 const STALE_AFTER_S = 30;

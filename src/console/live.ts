@@ -7,7 +7,7 @@ import { ApiError, call, path } from './api.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { confirm } from './session.ts';
 import { openStream } from './stream.ts';
-import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './wire.ts';
+import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
 
 export interface KnownValue {
   value: unknown;
@@ -219,16 +219,16 @@ function take(message: MonitorMessage): void {
   }
   const receivedAtMs = Date.parse(message.received_at);
   noteGatewayTime(message.received_at);
-  if (message.telemetry) {
+  if ('telemetry' in message) {
     for (const [name, value] of Object.entries(message.telemetry)) {
       if (live.manifest?.telemetry[name]?.type === 'alerts' && differs(live.values.get(name)?.value, value))
         reloadSoon(live.device.id);
       if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
     }
-  } else if (message.properties)
+  } else if ('properties' in message)
     live.device = { ...live.device, properties: { ...live.device.properties, ...message.properties } };
-  else if (message.connectivity) live.device = { ...live.device, connectivity: message.connectivity };
-  else if (message.log)
+  else if ('connectivity' in message) live.device = { ...live.device, connectivity: message.connectivity };
+  else
     for (const listener of logListeners.get(message.device_id) ?? [])
       listener({ ...message.log, received_at: message.received_at });
   changed.add(live);

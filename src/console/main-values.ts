@@ -1,5 +1,5 @@
 /** Which values of a device say most, and how many values are put in order. */
-import type { Manifest } from './wire.ts';
+import type { Manifest } from './shapes.ts';
 
 /** Names that devices of most kinds have, the most telling first. */
 const TELLING = [

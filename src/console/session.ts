@@ -1,7 +1,8 @@
 /** Who uses the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
 import { ApiError, call, NoAnswer, whenLoggedOut } from './api.ts';
-import { type Me, reaches } from './wire.ts';
+import type { Me } from './shapes.ts';
+import { reaches } from '../lib/role.ts';
 
 export type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
 

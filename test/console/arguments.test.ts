@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { initialTexts, textOf, typedValues } from '../../src/console/arguments.ts';
-import type { Argument } from '../../src/console/wire.ts';
+import type { Argument } from '../../src/console/shapes.ts';
 
-const argument = (type: string, fields: Partial<Argument> = {}): Argument => ({
+const argument = (type: Argument['type'], fields: Partial<Argument> = {}): Argument => ({
   display_name: 'It',
   type,
   ...fields,

@@ -10,12 +10,15 @@ import {
   showValue,
   words,
 } from '../../src/console/format.ts';
-import type { Attribute } from '../../src/console/wire.ts';
+import type { Attribute } from '../../src/console/shapes.ts';
 
 const NOW_S = 1_772_352_000;
 const attribute = (fields: Partial<Attribute>): Attribute => ({
   display_name: 'X',
   type: 'float',
+  access_level: 'readonly',
+  implements: [],
+  aliases: [],
   ...fields,
 });
 const text = (...parameters: Parameters<typeof showValue>): string => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupValues, isBlank, mainValues } from '../../src/console/main-values.ts';
-import type { Manifest } from '../../src/console/wire.ts';
+import type { Manifest } from '../../src/console/shapes.ts';
 
 function manifest(telemetry: Record<string, string>): Manifest {
   const declared = Object.entries(telemetry).map(([name, type]) => [name, { display_name: name, type }]);
   return {
+    blueprint_spec: 'device_compiled/3.0',
     display_name: 'Sample',
+    implements: [],
     properties: {},
     telemetry: Object.fromEntries(declared) as Manifest['telemetry'],
     alerts: {},

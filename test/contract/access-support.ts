@@ -5,7 +5,8 @@ import { Auth, authRoutes, type IssuableRole } from '../../src/capabilities/auth
 import { Audit, auditRoutes } from '../../src/capabilities/audit/index.ts';
 import { createSite, resolveSiteId, type Site, siteRoutes } from '../../src/capabilities/site/index.ts';
 import type { Limits } from '../../src/lib/limits.ts';
-import { Http, type Principal, type Role, route } from '../../src/platform/http/index.ts';
+import { Http, type Principal, route } from '../../src/platform/http/index.ts';
+import type { Role } from '../../src/lib/role.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { createGroupCommit, type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
-import type { Role } from '../../src/platform/http/index.ts';
+import type { Role } from '../../src/lib/role.ts';
 import { refusal, startCommands as start } from './support.ts';
 
 const ALL = { retention: 'ALL', descending: false, limit: 1_000, offset: 0 } as const;

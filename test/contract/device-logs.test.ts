@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { deviceLogRoutes, deviceLogStreams } from '../../src/capabilities/device-logs/index.ts';
 import type { Device } from '../../src/capabilities/devices/index.ts';
-import type { Role } from '../../src/platform/http/index.ts';
+import type { Role } from '../../src/lib/role.ts';
 import { type Bench, startBench } from '../capabilities/device-logs/support.ts';
 import { Refusal, type Served, serve, SITE_ID } from '../support/serve.ts';
 import { until } from '../support/until.ts';

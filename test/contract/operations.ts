@@ -3,7 +3,8 @@
  * paths and least role (docs/interface/http.md#roles and docs/interface/http.md#other-names), and aliases that are no
  * paths.
  */
-import type { Method, Role } from '../../src/platform/http/index.ts';
+import type { Method } from '../../src/platform/http/index.ts';
+import type { Role } from '../../src/lib/role.ts';
 
 export interface OperationRow {
   operation: string;

@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
-import { type Role, roleIncludes, type Route } from '../../src/platform/http/index.ts';
+import { type Route } from '../../src/platform/http/index.ts';
+import { type Role, roleIncludes } from '../../src/lib/role.ts';
 import { Refusal } from '../support/serve.ts';
 import { type Caller, refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 

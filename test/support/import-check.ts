@@ -9,7 +9,7 @@ export interface Row {
   mayImport: readonly string[];
   /** Modules of Node beyond the pure ones: `all`, or a list. */
   node?: 'all' | readonly string[];
-  /** Only `import type`. */
+  /** Only `import type`, except from lib. */
   typesOnly?: boolean;
 }
 
@@ -64,7 +64,8 @@ function judge(file: SourceFile, row: Row, item: Import, table: ImportTable): st
   if (!target.startsWith('src/')) return 'it is not below src/';
   const place = placeOf(target);
   if (place === row.place) return undefined;
-  if (row.typesOnly === true && !item.typeOnly) return `${row.place} may import types only`;
+  if (row.typesOnly === true && !item.typeOnly && place !== 'lib')
+    return `${row.place} may import types only`;
   if (place !== 'lib' && !allows(row.mayImport, place, target))
     return `${row.place} may import ${['lib', ...row.mayImport].join(', ')}`;
   if (isFolderOfGroup(place) && row.typesOnly !== true && target !== `src/${place}/index.ts`)

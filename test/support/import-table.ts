@@ -113,6 +113,7 @@ export const TABLE: ImportTable = {
       place: 'capabilities/monitor',
       mayImport: [
         'platform',
+        'protocol',
         'capabilities/devices',
         'capabilities/connectivity',
         'capabilities/telemetry',
@@ -252,7 +253,15 @@ export const TABLE: ImportTable = {
       mayImport: [...PROGRAM_PARTS, 'programs/script-host', 'programs/script-http', 'platform/mdns'],
       node: 'all',
     },
-    { place: 'console', mayImport: ['capabilities/*/schema.ts'], typesOnly: true },
+    {
+      place: 'console',
+      mayImport: [
+        'capabilities/*/schema.ts',
+        'capabilities/*/dry-run-schema.ts',
+        'capabilities/*/manifest.ts',
+      ],
+      typesOnly: true,
+    },
     { place: 'lib', mayImport: [] },
   ],
   pureNode: ['node:assert', 'node:assert/strict', 'node:buffer', 'node:crypto', 'node:util', 'node:zlib'],

@@ -203,8 +203,7 @@ const WORDS_AND_TEXTS: TidyRule[] = [
       path: 'src/capabilities/devices/service.ts',
       text: "import { type Call, route } from '../../platform/http/index.ts';",
       message: 'an operation is refused here: declare it in routes.ts',
-      right:
-        "import { roleIncludes } from '../../platform/http/index.ts';\nimport { route } from './map.ts';",
+      right: "import { roleIncludes } from '../../src/lib/role.ts';\nimport { route } from './map.ts';",
     },
   },
   {

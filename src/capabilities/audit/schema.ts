@@ -63,6 +63,8 @@ const entryShape = shape.named(
   },
 );
 
+export type AuditEntryOnWire = v.InferOutput<typeof entryShape>;
+
 /** Wire shapes of answers, for the API description. */
 export const auditShapes = { list: shape.listOf('entries', entryShape) };
 

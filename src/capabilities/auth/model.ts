@@ -2,7 +2,8 @@
  * Users, access tokens and who may do what with them. Source: docs/interface/http.md#access-tokens and
  * docs/interface/http.md#roles; docs/security.md.
  */
-import { type Principal, type Role, roleIncludes } from '../../platform/http/index.ts';
+import { type Principal } from '../../platform/http/index.ts';
+import { type Role, roleIncludes } from '../../lib/role.ts';
 
 /** VENDOR and SYSTEM are never given to anybody. */
 export const ISSUABLE_ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER'] as const satisfies readonly Role[];

@@ -84,6 +84,10 @@ const tokenShape = shape.named(
   },
 );
 
+export type UserOnWire = v.InferOutput<typeof userShape>;
+export type AccessTokenOnWire = v.InferOutput<typeof tokenShape>;
+export type MeOnWire = v.InferOutput<typeof accessShapes.me>['me'];
+
 export const accessShapes = {
   claim: v.object({ claim: v.object({ claimed: v.boolean() }) }),
   session: v.object({

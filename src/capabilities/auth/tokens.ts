@@ -7,7 +7,8 @@ import type { Emitter } from '../../lib/emitter.ts';
 import { type GatewayError, gatewayError, notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { correctStamp, type Clock, type StampCorrection } from '../../platform/clock/index.ts';
-import { type Principal, type Role, roleIncludes, ROLES } from '../../platform/http/index.ts';
+import { type Principal } from '../../platform/http/index.ts';
+import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import {

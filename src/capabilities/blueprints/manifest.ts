@@ -47,6 +47,10 @@ export interface CompiledAttribute extends Described {
 export interface CompiledAlert extends Described {
   severity: 'info' | 'warning' | 'error';
   grace_period?: string;
+  code?: string;
+  conditions?: string[];
+  components?: string[];
+  troubleshooting?: string[];
   [key: string]: unknown;
 }
 

@@ -61,6 +61,8 @@ const zip = (about: string): MediaAnswer => ({
   headers: { 'Content-Disposition': 'The name of the file.' },
 });
 
+export type ListedBlueprintOnWire = v.InferOutput<typeof listedShape>;
+
 /** Shapes of answers, for the API description. */
 export const blueprintShapes = {
   one: v.object({ blueprint: blueprintShape }),

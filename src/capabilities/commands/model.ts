@@ -10,7 +10,8 @@
  *   (removed)               └───────────────▶ TIMEOUT     silence, restart of the gateway
  */
 import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
-import type { Principal, Role } from '../../platform/http/index.ts';
+import type { Principal } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 
 /** The states that an execution can really have. */

@@ -1,7 +1,8 @@
 /** Operations on commands (docs/interface/http.md#commands). */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { type Call, JSON_HEADERS, type Role, route, type Route } from '../../platform/http/index.ts';
+import { type Call, JSON_HEADERS, route, type Route } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { sitePaths } from '../site/index.ts';
 import type { Execution } from './model.ts';

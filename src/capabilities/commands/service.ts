@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { errorOfProblems, GatewayError, gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { type Role, roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
+import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';

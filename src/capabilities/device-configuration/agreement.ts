@@ -4,7 +4,7 @@
  * has no say.
  */
 import { gatewayError } from '../../lib/errors.ts';
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { Device } from '../devices/index.ts';
 import type { ConfigurationValues } from './model.ts';
 import type { ConfigurationChange, DeviceConfigurationService } from './service.ts';

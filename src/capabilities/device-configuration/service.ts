@@ -10,7 +10,7 @@ import {
 } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { roleIncludes, roleOfAccessLevel, type Role } from '../../platform/http/index.ts';
+import { roleIncludes, roleOfAccessLevel, type Role } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { CompiledArgument, CompiledConfigurationGroup, CompiledManifest } from '../blueprints/index.ts';

@@ -98,6 +98,8 @@ const entryShape = v.object({
   persist: v.boolean(),
 });
 
+export type LogEntryOnWire = v.InferOutput<typeof entryShape>;
+
 const LOG_EXAMPLE = {
   device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
   received_at: '2026-03-01T08:00:00.123Z',

@@ -1,5 +1,5 @@
 /** Device records. Source: docs/interface/http.md#devices. */
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 
 export const DEVICE_TYPES = [
   'STANDALONE',

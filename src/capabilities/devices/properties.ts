@@ -7,7 +7,7 @@ import { createComplaints } from '../../lib/complaints.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import { type Role, roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
+import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkDeviceValue, type CompiledManifest } from '../blueprints/index.ts';
 import type { Device } from './model.ts';

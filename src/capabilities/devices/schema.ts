@@ -3,7 +3,8 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { query, type Role, shape } from '../../platform/http/index.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import { type Site, siteShapes, siteToWire } from '../site/index.ts';
 import { type Communication, type CommunicationType, DEVICE_TYPES, type Device } from './model.ts';
 import type { DeviceFilter, Devices } from './service.ts';
@@ -158,7 +159,7 @@ const deviceShape = shape.named(
   },
 );
 
-type DeviceOnWire = v.InferOutput<typeof deviceShape>;
+export type DeviceOnWire = v.InferOutput<typeof deviceShape>;
 
 /** Wire shapes of answers, for the API description. */
 export const deviceShapes = {

@@ -8,7 +8,7 @@ import { gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';

@@ -2,7 +2,7 @@
  * Devices as JSON, each written again only when something of it is different: pages and integrations ask for whole
  * lists every few seconds, and little changes in between.
  */
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { Device } from './model.ts';
 import { type Expansion, toWire, type WireContext } from './schema.ts';
 

@@ -5,55 +5,18 @@
 import * as v from 'valibot';
 import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import {
-  type Principal,
-  query,
-  roleIncludes,
-  roleOfAccessLevel,
-  shape,
-  stream,
-  type Stream,
-  type StreamSocket,
-} from '../../platform/http/index.ts';
+import { type Principal, query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
+import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
 import type { DeviceLogs } from '../device-logs/index.ts';
 import { type Telemetry, valueToWire } from '../telemetry/index.ts';
+import { type Content, messageShape, type MonitorMessage } from './schema.ts';
 
 interface MonitorOptions {
   devices: Devices;
   telemetry: Telemetry;
   deviceLogs: DeviceLogs;
 }
-
-const common = {
-  device_id: shape.id(),
-  received_at: shape.instant(),
-  timestamp: shape.unixSeconds(),
-};
-
-const messageShape = shape.named(
-  'MonitorMessage',
-  v.union([
-    v.object({ ...common, telemetry: shape.anyObject() }),
-    v.object({ ...common, properties: shape.anyObject() }),
-    v.object({ ...common, connectivity: v.object({ status: v.picklist(['ONLINE', 'OFFLINE']) }) }),
-    v.object({
-      ...common,
-      log: v.object({ severity: v.string(), message: v.string(), persist: v.boolean() }),
-    }),
-  ]),
-  {
-    device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
-    received_at: '2026-03-01T08:00:00.123Z',
-    timestamp: 1_772_352_000,
-    connectivity: { status: 'ONLINE' },
-  },
-);
-
-type Message = v.InferOutput<typeof messageShape>;
-/** What differs between messages. */
-type ContentOf<Kind> = Kind extends Message ? Omit<Kind, keyof typeof common> : never;
-type Content = ContentOf<Message>;
 
 const monitorQuery = v.object({ 'id.in': query.optionalList() });
 
@@ -106,7 +69,7 @@ function watch(
   { devices, telemetry, deviceLogs }: MonitorOptions,
   { role }: Principal,
   wanted: ReadonlySet<string> | undefined,
-  socket: StreamSocket<Message>,
+  socket: StreamSocket<MonitorMessage>,
 ): (() => void)[] {
   const isWanted = (device: Device | undefined): device is Device =>
     device !== undefined && (wanted?.has(device.id) ?? true);

@@ -94,6 +94,9 @@ const configurationShape = shape.named(
 
 const made = { device_id: shape.id(), slug: v.string() };
 
+export type ConnectionConfigurationOnWire = v.InferOutput<typeof configurationShape>;
+export type ProvisionedOnWire = v.InferOutput<typeof provisioningShapes.module>;
+
 /** Wire shapes of answers, for the API description. */
 export const provisioningShapes = {
   device: v.object(made),

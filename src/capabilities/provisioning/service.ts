@@ -7,7 +7,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { BUILT_IN_IDS } from '../blueprints/index.ts';

@@ -159,3 +159,5 @@ export const dryRunShape = v.object({
     },
   ),
 });
+
+export type DryRunOnWire = v.InferOutput<typeof dryRunShape>['dry_run'];

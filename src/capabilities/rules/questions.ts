@@ -7,7 +7,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleQuestion, RuleQuestions } from '../../protocol/rule-sandbox.ts';
-import { roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
+import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';

@@ -191,6 +191,9 @@ const ruleLogShape = shape.named(
   },
 );
 
+export type RuleOnWire = v.InferOutput<typeof ruleShape>;
+export type EngineOnWire = v.InferOutput<typeof ruleShapes.engine>['engine'];
+
 /** Wire shapes of answers and messages, for the API description. */
 export const ruleShapes = {
   engine: v.object({

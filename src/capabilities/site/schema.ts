@@ -2,7 +2,8 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
-import { query, type Role, shape } from '../../platform/http/index.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import { RESETTABLE, type SiteChange, type SiteRecord } from './model.ts';
 
 const name = shape.name();
@@ -120,6 +121,8 @@ const siteShape = shape.named(
     location: { name: 'Hall 2', latitude: 52.5, longitude: 13.4 },
   },
 );
+
+export type SiteOnWire = v.InferOutput<typeof siteShape>;
 
 /** Wire shapes of answers, for the API description. */
 export const siteShapes = {

@@ -1,5 +1,5 @@
 /** The newest value of each attribute by time of measurement, from memory (docs/interface/http.md#latest-values). */
-import { type Role, roleIncludes, roleOfAccessLevel } from '../../platform/http/index.ts';
+import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';

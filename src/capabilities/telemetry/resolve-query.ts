@@ -4,7 +4,7 @@
 import { formatDurationMs } from '../../lib/duration.ts';
 import { errorOfProblems, gatewayError, invalidBody, type Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';

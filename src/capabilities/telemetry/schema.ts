@@ -123,6 +123,8 @@ const latestValueShape = shape.named(
   { warning: 'Attribute not found.' },
 );
 
+export type LatestOnWire = v.InferOutput<typeof latestValueShape>;
+
 const oneLatest = v.record(v.string(), latestValueShape);
 
 /** Shapes of answers and messages, for the API description. */

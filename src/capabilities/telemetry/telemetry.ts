@@ -2,7 +2,7 @@
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import type { Role } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
 import type { JournalFiles } from '../../platform/journal/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';

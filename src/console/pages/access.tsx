@@ -21,7 +21,8 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import { reaches, type Role, type User } from '../wire.ts';
+import type { User } from '../shapes.ts';
+import { reaches, type Role } from '../../lib/role.ts';
 
 export const ROLE_CHOICES: readonly { value: Role; text: string }[] = [
   { value: 'READONLY', text: 'Read only' },

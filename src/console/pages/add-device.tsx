@@ -20,7 +20,7 @@ import {
   Select,
   useAction,
 } from '../ui.tsx';
-import type { Provisioned } from '../wire.ts';
+import type { Provisioned } from '../shapes.ts';
 
 type Kind = 'standalone' | 'lua' | 'module';
 

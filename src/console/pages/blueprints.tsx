@@ -5,7 +5,7 @@ import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { may } from '../session.ts';
 import { Button, Card, Empty, ErrorNotice, Loading, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
-import type { Blueprint } from '../wire.ts';
+import type { Blueprint } from '../shapes.ts';
 
 const BYTES_PER_KIB = 1_024;
 

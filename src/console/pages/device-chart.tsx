@@ -8,7 +8,7 @@ import type { LiveDevice } from '../live.ts';
 import type { ChartCanvas as Drawn } from '../parts/chart-canvas.tsx';
 import { mainValues } from '../main-values.ts';
 import { Card, Empty, ErrorNotice, Loading } from '../ui.tsx';
-import type { Manifest } from '../wire.ts';
+import type { Manifest } from '../shapes.ts';
 
 type ChartCanvas = typeof Drawn;
 

@@ -8,7 +8,7 @@ import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ExecutionDetails, Executions } from '../parts/executions.tsx';
 import { may } from '../session.ts';
 import { Button, Card, Dialog, Empty, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
-import type { Command, Execution } from '../wire.ts';
+import type { Command, Execution } from '../shapes.ts';
 
 const POLL_INTERVAL_MS = 500;
 const ENDED = new Set(['SUCCESS', 'ERROR', 'TIMEOUT']);

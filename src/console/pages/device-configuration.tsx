@@ -17,7 +17,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import type { ConfigurationGroup } from '../wire.ts';
+import type { ConfigurationGroup } from '../shapes.ts';
 
 type Values = Record<string, unknown>;
 

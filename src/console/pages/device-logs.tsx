@@ -2,7 +2,7 @@
 import { call, path } from '../api.ts';
 import { listenToLog, type LiveDevice } from '../live.ts';
 import { LogView } from '../parts/log-view.tsx';
-import type { LogEntry } from '../wire.ts';
+import type { LogEntry } from '../shapes.ts';
 
 const PAGE = 50;
 

@@ -19,7 +19,7 @@ import {
   Select,
   useAction,
 } from '../ui.tsx';
-import type { ConnectionConfiguration } from '../wire.ts';
+import type { ConnectionConfiguration } from '../shapes.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
   const { device } = live;

@@ -5,7 +5,7 @@ import { groupValues } from '../main-values.ts';
 import { Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Card, Empty, Fact } from '../ui.tsx';
-import type { Alert } from '../wire.ts';
+import type { Alert } from '../shapes.ts';
 
 export function ValuesTab({ live }: { live: LiveDevice }) {
   void live.version.value;

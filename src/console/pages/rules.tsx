@@ -23,7 +23,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import type { Engine, LogEntry, Rule, RuleScript } from '../wire.ts';
+import type { Engine, LogEntry, Rule, RuleScript } from '../shapes.ts';
 
 const ENGINE = '/v3/site/rule_engine';
 const RUNTIMES = [

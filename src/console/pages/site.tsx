@@ -15,7 +15,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import type { Site } from '../wire.ts';
+import type { Site } from '../shapes.ts';
 
 interface Typed {
   name: string;

@@ -4,7 +4,7 @@ import { call, changeCount } from '../api.ts';
 import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
-import type { AuditEntry } from '../wire.ts';
+import type { AuditEntry } from '../shapes.ts';
 
 const PAGE = 15;
 const REFUSED_FROM = 400;

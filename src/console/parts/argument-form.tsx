@@ -1,7 +1,7 @@
 /** Controls for arguments of a command or parameters of a configuration group. */
 import { choicesOf, type Declared, isLong, type Texts } from '../arguments.ts';
 import { Field, Input, Select } from '../ui.tsx';
-import type { Argument } from '../wire.ts';
+import type { Argument } from '../shapes.ts';
 
 export function ArgumentFields({
   declared,

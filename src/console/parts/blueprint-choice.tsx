@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ErrorNotice, Field, Select, useAnswer } from '../ui.tsx';
-import type { Blueprint } from '../wire.ts';
+import type { Blueprint } from '../shapes.ts';
 
 export function listBlueprints(): Promise<Blueprint[]> {
   return call<{ blueprints: Blueprint[] }>('GET', '/v3/blueprints').then(({ blueprints }) => blueprints);

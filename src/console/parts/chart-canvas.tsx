@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Series } from '../csv.ts';
 import { numberText, words } from '../format.ts';
-import type { Manifest } from '../wire.ts';
+import type { Manifest } from '../shapes.ts';
 
 const HEIGHT_PX = 320;
 const NARROW_PX = 560;

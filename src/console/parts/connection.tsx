@@ -1,6 +1,6 @@
 /** What a device needs to connect: shown once, so it can be kept in a file. */
 import { Code, CopyButton, Button, download, Fact, Notice } from '../ui.tsx';
-import type { ConnectionConfiguration } from '../wire.ts';
+import type { ConnectionConfiguration } from '../shapes.ts';
 
 export function Connection({
   config,

@@ -5,7 +5,7 @@ import { momentText } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { liveDevice, loadDevice } from '../live.ts';
 import { Button, Empty, ErrorNotice, Notice, useAction } from '../ui.tsx';
-import type { DryRunEntry, DryRunReport, RuleScript } from '../wire.ts';
+import type { DryRunEntry, DryRunReport, RuleScript } from '../shapes.ts';
 
 const DRY_RUN = '/v3/site/rule_engine/rules/dry_run';
 const DAY_S = 86_400;

@@ -4,7 +4,7 @@ import { call, path } from '../api.ts';
 import { clockText, momentText, words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
-import type { Execution } from '../wire.ts';
+import type { Execution } from '../shapes.ts';
 
 const PAGE = 10;
 

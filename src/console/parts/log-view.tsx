@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { isConnected } from '../live.ts';
 import { Button, Card, Empty, ErrorNotice, Select } from '../ui.tsx';
-import type { LogEntry } from '../wire.ts';
+import type { LogEntry } from '../shapes.ts';
 
 const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 /** More would make a phone slow. */

@@ -18,7 +18,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import type { AccessToken } from '../wire.ts';
+import type { AccessToken } from '../shapes.ts';
 
 const LIFETIMES: readonly Choice[] = [
   { value: '', text: 'Until revoked' },

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonSchema } from './json-schema.ts';
 import { html, join, type Markup, markup } from './markup.ts';
-import { ROLES } from '../http/index.ts';
+import { ROLES } from '../../lib/role.ts';
 import {
   contentOf,
   operationOf,

@@ -3,7 +3,7 @@ export { acceptsGzip, JSON_HEADERS, statusOf } from './answer.ts';
 export type { RouteGroup } from './route.ts';
 export * as query from './query.ts';
 export * as shape from './wire-schema.ts';
-export { roleIncludes, roleOfAccessLevel, ROLES, type Principal, type Role } from './principal.ts';
+export type { Principal } from './principal.ts';
 export {
   route,
   stream,

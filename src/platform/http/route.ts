@@ -4,7 +4,8 @@
  * serves each path also under `/api` and with one trailing slash.
  */
 import type { GenericSchema, InferOutput } from 'valibot';
-import type { Principal, Role } from './principal.ts';
+import type { Principal } from './principal.ts';
+import type { Role } from '../../lib/role.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 

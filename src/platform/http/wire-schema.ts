@@ -6,7 +6,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
-import { ROLES } from './principal.ts';
+import { ROLES } from '../../lib/role.ts';
 
 /** JSON Schema, draft 2020-12. */
 export type WireSchema = Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ import {
 } from '../../../src/capabilities/commands/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
-import type { Role } from '../../../src/platform/http/index.ts';
+import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import {
   createGroupCommit,

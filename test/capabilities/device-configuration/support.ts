@@ -10,7 +10,7 @@ import {
 } from '../../../src/capabilities/device-configuration/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
-import type { Role } from '../../../src/platform/http/index.ts';
+import type { Role } from '../../../src/lib/role.ts';
 import { openDatabase, type Database } from '../../../src/platform/sqlite/index.ts';
 import { createDeviceFaces, type DeviceFaces } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';

@@ -1,7 +1,7 @@
 /** Devices as they stand in lists: texts that are kept, and never older than what they say. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Role } from '../../../src/platform/http/index.ts';
+import type { Role } from '../../../src/lib/role.ts';
 import { type Expansion, toWire } from '../../../src/capabilities/devices/schema.ts';
 import { DeviceTexts } from '../../../src/capabilities/devices/texts.ts';
 import { type DevicesSetup, startDevices } from './support.ts';

@@ -4,7 +4,8 @@ import { safeParse } from 'valibot';
 import { telemetryRoutes, telemetryStreams } from '../../../src/capabilities/telemetry/index.ts';
 import { DeviceLatestQuery, LatestQuery, latestToWire } from '../../../src/capabilities/telemetry/schema.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import type { Call, Role, StreamSocket } from '../../../src/platform/http/index.ts';
+import type { Call, StreamSocket } from '../../../src/platform/http/index.ts';
+import type { Role } from '../../../src/lib/role.ts';
 import { attribute, manifestOf, startTelemetry } from './support.ts';
 
 const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;

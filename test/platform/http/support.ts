@@ -10,13 +10,13 @@ import {
   type HttpOptions,
   JSON_HEADERS,
   query,
-  ROLES,
   type Route,
   route,
   type Stream,
   stream,
   type StreamSocket,
 } from '../../../src/platform/http/index.ts';
+import { ROLES } from '../../../src/lib/role.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
 import { readUpload } from '../../../src/platform/upload/index.ts';
 import { TestClock } from '../../support/test-clock.ts';

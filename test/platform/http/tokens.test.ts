@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ROLES } from '../../../src/platform/http/index.ts';
+import { ROLES } from '../../../src/lib/role.ts';
 import { firstError, serve } from './support.ts';
 
 const SERVICE = 'X-Service-Auth-Token';

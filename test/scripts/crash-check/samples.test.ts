@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import * as fc from 'fast-check';
 import { Attempts } from '../../../scripts/crash-check/journal.ts';
 import {
   type Attribute,
@@ -10,7 +9,6 @@ import {
   sampleMessage,
   sampleValue,
 } from '../../../scripts/crash-check/samples.ts';
-import { parseCsv } from '../../../scripts/support/csv.ts';
 import { loadBuiltInBlueprints } from '../../../src/capabilities/blueprints/built-in.ts';
 import { checkDeviceValue, type CompiledAttribute } from '../../../src/capabilities/blueprints/index.ts';
 
@@ -75,24 +73,5 @@ describe('samples of the crash check', () => {
     assert.equal(average((first + second) / 2), 0);
     assert.equal(average((first + first + second) / 3), 1);
     assert.equal(judgeAverages(3, [attribute], 2, () => false, [[String(FROM_S), '0']]).length, 0);
-  });
-});
-
-describe('reading CSV', () => {
-  it('gives back what was written, quoted or not', () => {
-    const field = fc.string({ maxLength: 8 });
-    fc.assert(
-      fc.property(fc.array(fc.array(field, { minLength: 2, maxLength: 5 })), (rows) => {
-        const quoted = (text: string): string =>
-          /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-        const text = rows.map((cells) => `${cells.map(quoted).join(',')}\n`).join('');
-        assert.deepEqual(parseCsv(text), rows);
-      }),
-    );
-  });
-
-  it('refuses a field that does not end', () => {
-    assert.throws(() => parseCsv('"a'), /does not end/);
-    assert.throws(() => parseCsv('"a"b\n'), /after a quoted field/);
   });
 });

@@ -1,6 +1,6 @@
 const PLAIN_FIELD = /[^,\n]*/y;
 
-/** Rows of a CSV text (RFC 4180, lines end with LF). */
+/** Rows of a CSV text (RFC 4180, lines end with LF). @throws Error for a quoted cell that does not end */
 export function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

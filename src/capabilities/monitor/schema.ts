@@ -1,0 +1,34 @@
+/** Messages of the stream of everything, as they stand on the wire. */
+import * as v from 'valibot';
+import { shape } from '../../platform/http/index.ts';
+import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
+
+export const common = {
+  device_id: shape.id(),
+  received_at: shape.instant(),
+  timestamp: shape.unixSeconds(),
+};
+
+export const messageShape = shape.named(
+  'MonitorMessage',
+  v.union([
+    v.object({ ...common, telemetry: shape.anyObject() }),
+    v.object({ ...common, properties: shape.anyObject() }),
+    v.object({ ...common, connectivity: v.object({ status: v.picklist(['ONLINE', 'OFFLINE']) }) }),
+    v.object({
+      ...common,
+      log: v.object({ severity: v.picklist(LOG_SEVERITIES), message: v.string(), persist: v.boolean() }),
+    }),
+  ]),
+  {
+    device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+    received_at: '2026-03-01T08:00:00.123Z',
+    timestamp: 1_772_352_000,
+    connectivity: { status: 'ONLINE' },
+  },
+);
+
+export type MonitorMessage = v.InferOutput<typeof messageShape>;
+/** What differs between messages. */
+type ContentOf<Kind> = Kind extends MonitorMessage ? Omit<Kind, keyof typeof common> : never;
+export type Content = ContentOf<MonitorMessage>;

@@ -1,0 +1,42 @@
+/** What the console reads of the API's answers: the shapes by which the gateway answers, under short names. */
+import type { CompiledAttribute } from '../capabilities/blueprints/manifest.ts';
+import type { ExecutionOnWire } from '../capabilities/commands/schema.ts';
+import type { LogEntryOnWire } from '../capabilities/device-logs/schema.ts';
+import type { DeviceOnWire } from '../capabilities/devices/schema.ts';
+import type { DryRunOnWire } from '../capabilities/rules/dry-run-schema.ts';
+import type { RuleOnWire } from '../capabilities/rules/schema.ts';
+
+export type {
+  MeOnWire as Me,
+  UserOnWire as User,
+  AccessTokenOnWire as AccessToken,
+} from '../capabilities/auth/schema.ts';
+export type { AuditEntryOnWire as AuditEntry } from '../capabilities/audit/schema.ts';
+export type {
+  CompiledAlert as Alert,
+  CompiledArgument as Argument,
+  CompiledCommand as Command,
+  CompiledConfigurationGroup as ConfigurationGroup,
+  CompiledManifest as Manifest,
+  EnumItem,
+} from '../capabilities/blueprints/manifest.ts';
+export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
+export type { MonitorMessage } from '../capabilities/monitor/schema.ts';
+export type {
+  ConnectionConfigurationOnWire as ConnectionConfiguration,
+  ProvisionedOnWire as Provisioned,
+} from '../capabilities/provisioning/schema.ts';
+export type { EngineOnWire as Engine } from '../capabilities/rules/schema.ts';
+export type { SiteOnWire as Site } from '../capabilities/site/schema.ts';
+export type { LatestOnWire as LatestValue } from '../capabilities/telemetry/schema.ts';
+
+export type Attribute = CompiledAttribute;
+/** Its manifest is asked for apart. */
+export type Device = Omit<DeviceOnWire, 'manifest'>;
+/** Of a device that is known already. */
+export type LogEntry = Omit<LogEntryOnWire, 'device_id' | 'timestamp'>;
+export type Execution = ExecutionOnWire;
+export type Rule = RuleOnWire;
+export type RuleScript = RuleOnWire['script'];
+export type DryRunReport = DryRunOnWire;
+export type DryRunEntry = DryRunOnWire['entries'][number];
