@@ -55,7 +55,16 @@ export async function buildCapabilities(ground: Ground, listening: Listening, st
   flows.deviceLogs.start();
   const { options, metrics, state: database, history, historyCommits } = ground;
   const { clock, log, version, config } = options;
-  const rules = createRules({ clock, log, metrics, database, history, historyCommits });
+  const rules = createRules({
+    clock,
+    log,
+    metrics,
+    database,
+    history,
+    historyCommits,
+    logSizeMaxBytes: () => ground.historyRoom.budget.ruleLogMaxBytes,
+    onLogsRemovedEarly: (count) => ground.historyRoom.noteRemoved(count),
+  });
   started('rules', () => rules.stop());
   const serialPorts = new SerialPorts({
     database,
@@ -136,6 +145,7 @@ type Flows = ReturnType<typeof buildFlows>;
 /** Commands, logs, telemetry: what flows between devices and people. */
 function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Records, started: StartedHook) {
   const { options, metrics, state, history, journalFolder, stateCommits, historyCommits } = ground;
+  const { historyRoom: room } = ground;
   const { config, clock, log } = options;
   const base = { clock, log, metrics, devices, connectivity };
   const commands = auditedCommands(
@@ -148,7 +158,12 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
     audit,
   );
   started('commands', () => commands.stop());
-  const deviceLogs = createDeviceLogs({ ...base, history, commits: historyCommits });
+  const deviceLogs = createDeviceLogs({
+    ...base,
+    history,
+    commits: historyCommits,
+    sizeMaxBytes: () => room.budget.deviceLogMaxBytes,
+  });
   started('device logs', () => deviceLogs.stop());
   const telemetry = createTelemetry({
     ...base,
@@ -162,10 +177,12 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
       migrationsDir: packagePath('migrations', 'history'),
       journalFolder,
       policy: retentionPolicy(config),
+      room: room.telemetry,
       openSamples: config.telemetryOpenSamples,
       limits: LIMITS.telemetry,
     }),
     journalFolder,
+    room,
     site: () => site.get(),
   });
   started('telemetry', () => telemetry.stop());
@@ -175,10 +192,10 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
 
 /** The gateway's own device. */
 function buildAppliance(
-  { options, metrics, host, space, state, history, historyCommits }: Ground,
+  { options, metrics, host, space, state, history, historyRoom, historyCommits }: Ground,
   listening: Listening,
   { devices, provisioning }: Records,
-  { telemetry }: Flows,
+  { telemetry, deviceLogs }: Flows,
 ) {
   const { clock, config, log, version } = options;
   const own = provisioning.own.gateway;
@@ -198,7 +215,9 @@ function buildAppliance(
       historySetAside: history.setAsideNames(),
       unknownDevices: telemetry.unknownDeviceIds(),
       journalSetAside: telemetry.damagedSegments(),
-      historySizeBytes: history.sizeBytes() + (telemetry.status()?.journalBytes ?? 0),
+      historySizeBytes: historyRoom.usedBytes(),
+      historyRemovedEarly:
+        historyRoom.removedEarly + (telemetry.status()?.removedEarly ?? 0) + deviceLogs.removedEarly,
       historyDaysLeft: telemetry.status()?.forecastDays,
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       stateSizeBytes: state.sizeBytes(),

@@ -23,6 +23,7 @@ import {
   StateUpkeep,
   type SyncFile,
 } from '../platform/sqlite/index.ts';
+import { HistoryRoom } from './history-room.ts';
 import type { Tls } from '../platform/tls/index.ts';
 import { STATE_ROWS } from './state-rows.ts';
 
@@ -50,6 +51,8 @@ export interface Ground {
   state: Database;
   stateUpkeep: StateUpkeep;
   history: DegradableDatabase;
+  /** What history may take on the disk. */
+  historyRoom: HistoryRoom;
   /** Journal of telemetry, which belongs to history.db. */
   journalFolder: string;
   stateCommits: GroupCommit;
@@ -84,11 +87,23 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     path: join(dataDir, 'history.db'),
     migrationsDir: packagePath('migrations', 'history'),
     salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
+    computed: ['device_log_size', 'rule_log_size'],
     companions: [journalFolder],
     clock,
     log,
   });
   started('history database', () => history.close());
+  const historyRoom = new HistoryRoom({
+    path: history.path,
+    journalFolder,
+    maxBytes: config.historyMaxMib * 1_048_576,
+    space,
+    mayRemoveDamaged: () => history.isOpen && !history.isSalvaging,
+    clock,
+    log,
+    limits: LIMITS,
+  });
+  started('room of history', () => historyRoom.stop());
   const commits = (target: Database | DegradableDatabase, name: string): GroupCommit => {
     const group = createGroupCommit({ database: target, name, clock, log, metrics });
     started(`${name} commits`, () => group.stop());
@@ -106,6 +121,7 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     stateCommits: commits(state, 'state'),
     historyCommits: commits(history, 'history'),
     history,
+    historyRoom,
     journalFolder,
   };
 }

@@ -50,6 +50,27 @@ export const STORAGE_LIMITS = {
     upkeepHeapBytes: 64 * 1_048_576,
     upkeepIdleMs: 10_000,
   },
+  history: {
+    /** G: left free for everybody else by giving up history; on a small disk this part of it at most. */
+    freeBytes: 256 * 1_048_576,
+    freePercent: 5,
+    freePercentMax: 20,
+    /** G: history never has to be smaller, however full the disk is. */
+    floorBytes: 32 * 1_048_576,
+    /** G: parts of the whole: journal of telemetry; of the file: logs of devices, logs of rules; telemetry has the rest. */
+    journalPercent: 12,
+    deviceLogPercent: 20,
+    ruleLogPercent: 5,
+    /** G: what was set aside leaves this part to what is used; beyond, damaged copies that gave all they had go. */
+    setAsidePercentMax: 50,
+    /** G: changes below this part of the limit are not worth telling. */
+    stepPercent: 1,
+    checkIntervalMs: 10_000,
+    /** G: part of the room of logs that is made free at once, and may come before it is looked at again. */
+    logStepPercent: 5,
+    /** G: early removal is shown for a day. */
+    removalShownMs: 86_400_000,
+  },
   disk: {
     /** G: less free room than this, or than this part of a small disk, is for state alone. */
     lowBytes: 64 * 1_048_576,

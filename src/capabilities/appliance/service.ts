@@ -2,6 +2,7 @@
  * The gateway as a device: its own properties, telemetry and alerts, and whether it is healthy. The other
  * capabilities are asked through what `gateway.ts` hands in.
  */
+import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -16,6 +17,8 @@ export interface PartsStatus {
   historyDaysLeft: number | undefined;
   /** Blocks and records of telemetry that could not be read since the start. */
   historyDamagedParts: number;
+  /** Pieces of telemetry and logs removed since the start before they were old enough, to make room. */
+  historyRemovedEarly: number;
   /** Files that were set aside for a person to look at: damaged ones, and histories of other sites. */
   historySetAside: { damaged: readonly string[]; foreign: readonly string[] };
   /** Devices that are not known and whose history is kept. */
@@ -77,10 +80,16 @@ export function createAppliance(options: ApplianceOptions): Appliance {
   let previous = { values: 0, atMs: startedMs };
   let restarts = 0;
   let restartedMs: number | undefined;
+  let removedEarly = 0;
+  let removedEarlyMs: number | undefined;
 
   function alertsOf(status: PartsStatus, diskFreeShare: number): string[] {
     if (status.restarts > restarts) restartedMs = clock.monotonicMs();
     restarts = status.restarts;
+    if (status.historyRemovedEarly > removedEarly) removedEarlyMs = clock.monotonicMs();
+    removedEarly = status.historyRemovedEarly;
+    const isHistoryShort =
+      removedEarlyMs !== undefined && clock.monotonicMs() - removedEarlyMs < LIMITS.history.removalShownMs;
     const wasRestarted = restartedMs !== undefined && clock.monotonicMs() - restartedMs < RESTART_SHOWN_MS;
     return [
       ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
@@ -89,6 +98,7 @@ export function createAppliance(options: ApplianceOptions): Appliance {
       ...(status.stateRowsQuarantined.length > 0 ? ['state_rows_quarantined'] : []),
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
       ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
+      ...(isHistoryShort ? ['history_shortened'] : []),
       ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
       ...(status.unknownDevices.length > 0 ? ['history_of_unknown_devices'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),

@@ -1,9 +1,9 @@
 /**
- * Deletes entries that are too old, too many, or of devices that are gone, in bites of bounded size and
- * time; and gives a time to entries that were stamped before the clock was set. Source:
+ * Deletes entries that are too old, too many, too large together, or of devices that are gone, in bites of bounded
+ * size and time; and gives a time to entries that were stamped before the clock was set. Source:
  * docs/interface/http.md#device-logs: persistent 90 days or 50 000 per device, ephemeral 24 hours or 5 000.
  */
-import type { Limits } from '../../lib/limits.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -14,6 +14,10 @@ import type { LogEntry } from './model.ts';
 import type { DeviceLogStore, LogDevice } from './store.ts';
 
 const HOUR_MS = 3_600_000;
+/** G: entries deleted before the sizes are compared again. */
+const ROWS_PER_STEP = 20;
+/** Part of the room that is made free, and that may come, before it is looked at again. */
+const LOG_STEP = LIMITS.history.logStepPercent / 100;
 
 export interface LogRetention {
   /** Entries that were stored. */
@@ -21,6 +25,8 @@ export interface LogRetention {
   /** There is something to delete now. */
   expedite(): void;
   start(): void;
+  /** Entries deleted since the start because all of them took too much room. */
+  readonly removedEarly: number;
   stop(): void;
 }
 
@@ -32,6 +38,8 @@ export function createLogRetention(options: {
   log: Log;
   metrics: Metrics;
   limits: Limits['deviceLogs'];
+  /** What all entries may take on the disk. */
+  sizeMaxBytes: () => number;
 }): LogRetention {
   const { history, store, devices, clock, log, limits } = options;
   const deleted = options.metrics.counter('device_logs_deleted_total', 'Entries deleted by retention.');
@@ -43,6 +51,9 @@ export function createLogRetention(options: {
   const counts = new Map<string, number>();
   const keyOf = (deviceId: string, persist: boolean): string => `${deviceId}/${persist ? 1 : 0}`;
   let queue: LogDevice[] = [];
+  let removedEarly = 0;
+  /** Of entries stored since the whole was counted. */
+  let addedBytes = 0;
 
   function countOf({ number, deviceId }: LogDevice, persist: boolean): number {
     const key = keyOf(deviceId, persist);
@@ -101,6 +112,31 @@ export function createLogRetention(options: {
     }
   }
 
+  /** The device with the most bytes loses its oldest, temporary ones first. True when there is more to delete. */
+  function makeRoom(): boolean {
+    addedBytes = 0;
+    const maxBytes = options.sizeMaxBytes();
+    if (store.totalBytes() <= maxBytes) return false;
+    let left = limits.deletedAtOnce;
+    while (left > 0 && store.totalBytes() > maxBytes * (1 - LOG_STEP)) {
+      const largest = store.largest();
+      const touched = largest ? removeOldest(largest, Math.min(left, ROWS_PER_STEP)) : 0;
+      if (touched === 0) return false;
+      left -= touched;
+    }
+    deleted.inc(limits.deletedAtOnce - left);
+    removedEarly += limits.deletedAtOnce - left;
+    return left === 0;
+  }
+
+  function removeOldest({ number, deviceId }: LogDevice, most: number): number {
+    for (const { persist } of kinds) {
+      const touched = uncount(deviceId, persist, store.removeOldest(number, persist, most));
+      if (touched > 0) return touched;
+    }
+    return 0;
+  }
+
   const loop = new RetentionLoop({
     clock,
     log,
@@ -108,6 +144,7 @@ export function createLogRetention(options: {
     what: 'device logs',
     failures: options.metrics.counter('device_log_retention_failures_total', 'Retention bites that failed.'),
     bite: () => {
+      if (history.transaction(makeRoom)) return true;
       if (queue.length === 0) queue = store.devices();
       history.transaction(cleanSome);
       return queue.length > 0;
@@ -124,17 +161,24 @@ export function createLogRetention(options: {
 
   return {
     added: (entries) => {
-      for (const { deviceId, persist } of entries) {
+      for (const { deviceId, persist, message } of entries) {
+        addedBytes += Buffer.byteLength(message);
         const key = keyOf(deviceId, persist);
         const count = counts.get(key);
         if (count !== undefined) counts.set(key, count + 1);
       }
+      if (addedBytes < options.sizeMaxBytes() * LOG_STEP) return;
+      addedBytes = 0;
+      loop.expedite();
     },
     expedite: () => {
       queue = [];
       loop.expedite();
     },
     start: () => loop.start(),
+    get removedEarly() {
+      return removedEarly;
+    },
     stop: () => loop.stop(),
   };
 }

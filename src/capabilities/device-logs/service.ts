@@ -36,6 +36,8 @@ export interface DeviceLogs {
   list(device: Device, query: LogQuery): { entries: LogEntry[]; totalCount: number };
   /** Begins to delete what is too old, too much, or of devices that are gone. */
   start(): void;
+  /** Entries deleted since the start before they were old enough, because logs of devices had no more room. */
+  readonly removedEarly: number;
   stop(): Promise<void>;
 }
 
@@ -50,6 +52,8 @@ export interface DeviceLogsOptions {
   limits?: Limits;
   devices: Devices;
   connectivity: Connectivity;
+  /** What all entries may take on the disk; default: no limit. */
+  sizeMaxBytes?: () => number;
 }
 
 /** Columns and index entry beside the text. */
@@ -63,7 +67,16 @@ export function createDeviceLogs(options: DeviceLogsOptions): DeviceLogs {
   const events = new Emitter<DeviceLogEvents>((owner, event, error) =>
     log.error('listener failed', { owner, event, error }),
   );
-  const retention = createLogRetention({ history, store, devices, clock, log, metrics, limits });
+  const retention = createLogRetention({
+    history,
+    store,
+    devices,
+    clock,
+    log,
+    metrics,
+    limits,
+    sizeMaxBytes: options.sizeMaxBytes ?? (() => Number.POSITIVE_INFINITY),
+  });
   const storedCount = metrics.counter('device_logs_stored_total', 'Entries that reached the disk.');
   const newestMs = new Map<string, number>();
   let pending: LogEntry[] = [];
@@ -134,6 +147,9 @@ export function createDeviceLogs(options: DeviceLogsOptions): DeviceLogs {
       };
     },
     start: () => retention.start(),
+    get removedEarly() {
+      return retention.removedEarly;
+    },
     stop: async () => {
       stopListening();
       corrector.stop();

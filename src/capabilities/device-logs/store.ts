@@ -134,6 +134,12 @@ function createCleaner(database: SqlDatabase) {
   const removeAny = database.prepare(`
     DELETE FROM device_log WHERE id IN (
       SELECT id FROM device_log WHERE device_number = :number AND persist IN (0, 1) LIMIT :most)`);
+  const total = database.prepare<[], { bytes: number | null }>(
+    'SELECT sum(size_bytes) AS bytes FROM device_log_size',
+  );
+  const largest = database.prepare<[], LogDevice>(`
+    SELECT number, device_id AS deviceId FROM device_log_size JOIN log_device ON number = device_number
+    ORDER BY size_bytes DESC LIMIT 1`);
   const removeDevice = database.prepare('DELETE FROM log_device WHERE number = ?');
   const restamp = database.prepare(`
     UPDATE device_log SET received_at_ms =
@@ -151,6 +157,10 @@ function createCleaner(database: SqlDatabase) {
       removeOld.run({ number, persist: persist ? 1 : 0, ...old, most }).changes,
     removeOldest: (number: number, persist: boolean, most: number): number =>
       removeOldest.run({ number, persist: persist ? 1 : 0, most }).changes,
+    /** What all entries take, about. */
+    totalBytes: (): number => total.get()?.bytes ?? 0,
+    /** The device whose entries take the most. */
+    largest: (): LogDevice | undefined => largest.get(),
     /** Entries of a device that is gone; with the last of them the device itself. */
     purge(number: number, most: number): number {
       const { changes } = removeAny.run({ number, most });

@@ -28,6 +28,14 @@ export function createRuleLogStore(database: SqlDatabase) {
   );
   const count = database.prepare<object, number>(`SELECT count(*) FROM rule_log WHERE ${matching}`).pluck();
   const removeRule = database.prepare<[string]>('DELETE FROM rule_log WHERE rule_id = ?');
+  const total = database.prepare<[], number | null>('SELECT sum(size_bytes) FROM rule_log_size').pluck();
+  const largest = database
+    .prepare<[], string>('SELECT rule_id FROM rule_log_size ORDER BY size_bytes DESC LIMIT 1')
+    .pluck();
+  const removeOldest = database.prepare<[string, number]>(
+    `DELETE FROM rule_log WHERE number IN
+       (SELECT number FROM rule_log WHERE rule_id = ? ORDER BY number LIMIT ?)`,
+  );
   const ruleIds = database.prepare<[], string>('SELECT DISTINCT rule_id FROM rule_log').pluck();
 
   return {
@@ -51,6 +59,11 @@ export function createRuleLogStore(database: SqlDatabase) {
     count: (ruleId: string, severities: readonly LogSeverity[] | undefined): number =>
       count.get({ ruleId, severities: maskOf(severities) }) ?? 0,
     removeRule: (ruleId: string): void => void removeRule.run(ruleId),
+    /** What all entries take, about. */
+    totalBytes: (): number => total.get() ?? 0,
+    /** The rule whose entries take the most. */
+    largest: (): string | undefined => largest.get(),
+    removeOldest: (ruleId: string, most: number): number => removeOldest.run(ruleId, most).changes,
     ruleIds: (): string[] => ruleIds.all(),
   };
 }

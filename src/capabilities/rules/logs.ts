@@ -43,6 +43,10 @@ export function createRuleLogs(options: {
   metrics: Metrics;
   limits: Limits['rules'];
   events: Emitter<RuleEvents>;
+  /** What all entries may take on the disk; default: no limit. */
+  logSizeMaxBytes?: () => number;
+  /** Told how many of them were removed before their time, because there was no more room. */
+  onLogsRemovedEarly?: (count: number) => void;
 }): RuleLogs {
   const { history, commits, clock, log, limits, events } = options;
   const store = createRuleLogStore(history);
@@ -54,12 +58,24 @@ export function createRuleLogs(options: {
     'reason',
   ]);
 
+  /** The rule with the most bytes loses its oldest entries. */
+  function makeRoom(): void {
+    const maxBytes = options.logSizeMaxBytes?.() ?? Number.POSITIVE_INFINITY;
+    while (store.totalBytes() > maxBytes) {
+      const largest = store.largest();
+      const removed = largest === undefined ? 0 : store.removeOldest(largest, TRIM_EVERY);
+      if (removed === 0) return;
+      options.onLogsRemovedEarly?.(removed);
+    }
+  }
+
   commits.join({
     write: () => {
       writtenCount = pending.length;
       for (const entry of pending) store.insert(entry);
       for (const ruleId of new Set(pending.map((entry) => entry.ruleId)))
         if ((stored.get(ruleId) ?? TRIM_EVERY) >= TRIM_EVERY) store.trim(ruleId, limits.logEntries);
+      if (pending.length > 0) makeRoom();
     },
     committed: () => {
       const written = pending.slice(0, writtenCount);

@@ -74,6 +74,10 @@ export interface RulesOptions {
   history: SqlDatabase;
   /** Group commit of history.db. */
   historyCommits: GroupCommit;
+  /** What all log entries of rules may take on the disk; default: no limit. */
+  logSizeMaxBytes?: () => number;
+  /** Told how many of them were removed before their time, because there was no more room. */
+  onLogsRemovedEarly?: (count: number) => void;
   clock: Clock;
   log: Log;
   metrics: Metrics;

@@ -38,6 +38,9 @@ export interface BlockStore {
   /** First day at or after `fromDay`, and last one at or before `toDay`, that has a block. */
   firstDay(seriesId: number, resolution: Resolution, fromDay: number): number | undefined;
   lastDay(seriesId: number, resolution: Resolution, toDay: number): number | undefined;
+  /** Bytes of all blocks of a series, of one part. */
+  blockBytes(seriesId: number): number;
+  partBytes(id: number): number;
   /** Removes up to `limit` blocks of a series; returns how many. */
   removeSomeBlocks(seriesId: number, limit: number): number;
   /** Highest series id that has blocks; 0 when there is none. */
@@ -104,6 +107,9 @@ function seriesStatements(database: Database) {
 function partStatements(database: Database) {
   const add = database.prepare<[number, Buffer]>('INSERT INTO telemetry_part (id, data) VALUES (?, ?)');
   const get = database.prepare<[number], { data: Buffer }>('SELECT data FROM telemetry_part WHERE id = ?');
+  const size = database.prepare<[number], { bytes: number }>(
+    'SELECT length(data) AS bytes FROM telemetry_part WHERE id = ?',
+  );
   const remove = database.prepare<[number]>('DELETE FROM telemetry_part WHERE id = ?');
   const removeFrom = database.prepare<[number]>('DELETE FROM telemetry_part WHERE id >= ?');
   const lastPart = database.prepare<[], { id: number | null }>('SELECT MAX(id) AS id FROM telemetry_part');
@@ -117,6 +123,7 @@ function partStatements(database: Database) {
   return {
     addPart: (id: number, data: Buffer) => void add.run(id, data),
     part: (id: number) => get.get(id)?.data,
+    partBytes: (id: number) => size.get(id)?.bytes ?? 0,
     lastPartId: () => lastPart.get()?.id ?? 0,
     removePart: (id: number) => void remove.run(id),
     removePartsFrom: (id: number) => removeFrom.run(id).changes,
@@ -146,6 +153,9 @@ function blockStatements(database: Database) {
   const some = database.prepare<[number, number], { resolution_s: number; day: number }>(
     'SELECT resolution_s, day FROM telemetry_block WHERE series_id = ? LIMIT ?',
   );
+  const size = database.prepare<[number], { bytes: number | null }>(
+    'SELECT sum(length(data)) AS bytes FROM telemetry_block WHERE series_id = ?',
+  );
   const highest = database.prepare<[], { id: number | null }>(
     'SELECT MAX(series_id) AS id FROM telemetry_block',
   );
@@ -163,6 +173,7 @@ function blockStatements(database: Database) {
       first.get(seriesId, resolution, fromDay)?.day,
     lastDay: (seriesId: number, resolution: Resolution, toDay: number) =>
       last.get(seriesId, resolution, toDay)?.day,
+    blockBytes: (seriesId: number) => size.get(seriesId)?.bytes ?? 0,
     removeSomeBlocks: (seriesId: number, limit: number) => {
       const found = some.all(seriesId, limit);
       for (const { resolution_s, day } of found) remove.run(seriesId, resolution_s, day);

@@ -1,6 +1,7 @@
 /** What the gateway and the thread of the store say to each other. Never leaves the process. */
 import type { LogFields, LogLevel } from '../../platform/log/index.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
+import type { EngineRoom } from './store-room.ts';
 import type { StorePlan } from './query-plan.ts';
 import type { RetentionPolicy } from './retention.ts';
 
@@ -10,6 +11,8 @@ export interface EngineThreadData {
   migrationsDir: string;
   journalFolder: string;
   policy: RetentionPolicy;
+  /** Absent: as much as the policy says for everything. */
+  room?: EngineRoom;
   /** Samples of the journal before they are sealed, instead of the usual number. */
   openSamples?: number;
 }
@@ -17,6 +20,7 @@ export interface EngineThreadData {
 export type ToEngine =
   /** Lower bound of the true time as of now, said regularly. */
   | { kind: 'proven'; provenMs: number }
+  | { kind: 'room'; room: EngineRoom }
   | { kind: 'record'; sequence: number; record: Uint8Array }
   | { kind: 'query'; id: number; plan: StorePlan }
   /** One piece of an answer was taken. */

@@ -1,6 +1,7 @@
 /** What the parts of the engine share: the store, and what of it is held in memory. */
 import type { Log } from '../../platform/log/index.ts';
 import type { BlockStore } from './block-store.ts';
+import type { DeviceSizes } from './device-sizes.ts';
 import type { PlacedValue } from './column-cursor.ts';
 import { kindOf, type Series, type SeriesKind } from './model.ts';
 import type { OpenData, OpenSeries } from './open-data.ts';
@@ -11,6 +12,7 @@ export type Housework = 'sealing' | 'roll-up' | 'retention';
 
 export interface EngineState {
   readonly store: BlockStore;
+  readonly sizes: DeviceSizes;
   readonly log: Log;
   /** Tells what the store is at; called before every piece of it. */
   readonly working: (housework: Housework) => void;
@@ -24,6 +26,8 @@ export interface EngineState {
   sealing: ReadonlyMap<number, OpenSeries> | undefined;
   /** Blocks and records that could not be read since the start. */
   damaged: number;
+  /** Blocks and parts removed since the start before they were old enough, to make room. */
+  removedEarly: number;
   /** Lets everything else of the thread run. */
   pause: () => Promise<void>;
 }

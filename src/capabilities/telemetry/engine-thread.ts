@@ -27,7 +27,6 @@ const clock = createSystemClock();
 const log = createThreadLog();
 const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
 const store = createBlockStore(database);
-store.limitSize(data.policy.sizeMaxBytes);
 /** As the gateway's thread said last: behind by its interval, never ahead. */
 let provenMs: number | undefined;
 const engine = createEngine({
@@ -36,6 +35,7 @@ const engine = createEngine({
   readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage),
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
+  ...(data.room && { room: data.room }),
   provenMs: () => provenMs,
   clock,
   log,
@@ -157,6 +157,10 @@ onMessage((message) => {
       break;
     case 'proven':
       ({ provenMs } = message);
+      break;
+    case 'room':
+      engine.setRoom(message.room);
+      keepHouse();
       break;
     case 'query':
       void answer(message);

@@ -14,15 +14,18 @@ import { type BatchSink, createBatchReader } from './batch.ts';
 import { createBlockSource, type BlockSource } from './block-source.ts';
 import type { BlockStore } from './block-store.ts';
 import { compactDays } from './compaction.ts';
-import { dayOf, type EngineState, type Housework, reportDamage } from './engine-state.ts';
+import { dayOf, type EngineState, reportDamage } from './engine-state.ts';
 import { decodeLatest } from './latest-blob.ts';
 import type { PlacedValue } from './column-cursor.ts';
+import { DeviceSizes } from './device-sizes.ts';
 import { createLostStretch } from './lost-stretch.ts';
 import type { Series } from './model.ts';
 import { createOpenData, type OpenData } from './open-data.ts';
 import { decodeDirectory, PartDirectory } from './part-directory.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { sealSamples } from './sealing.ts';
+import { createDueTimes, createHouseworkLog } from './housework.ts';
+import { type EngineRoom, StoreRoom, wholeRoom } from './store-room.ts';
 
 export interface EngineOptions {
   store: BlockStore;
@@ -33,6 +36,8 @@ export interface EngineOptions {
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are stored. */
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
   policy: RetentionPolicy;
+  /** Absent: as much as the policy says for everything. */
+  room?: EngineRoom;
   /** Lower bound of the true time, which ages are counted to; undefined while nothing is known. */
   provenMs: () => number | undefined;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
@@ -54,6 +59,8 @@ export interface EngineStatus {
   openSamples: number;
   /** Blocks and records that could not be read since the start. */
   damaged: number;
+  /** Blocks and parts removed since the start before they were old enough, to make room. */
+  removedEarly: number;
   /** Why the store takes no data now; undefined when all is well. */
   degraded: string | undefined;
 }
@@ -75,6 +82,8 @@ export interface Engine {
   readonly isSealDue: boolean;
   /** True when it should get no further records for now. */
   readonly isOverloaded: boolean;
+  /** The file may be larger or smaller from now on; `keepHouse` removes what is too much. */
+  setRoom(room: EngineRoom): void;
   /** Whatever is due: sealing, compaction, retention, room. A full disk is reported. @throws when the file is damaged */
   keepHouse(): Promise<void>;
   /** Seals everything that is open. @throws when the disk refuses */
@@ -91,11 +100,14 @@ const DAY_SETTLE_MS = 600_000;
 const FULL_TRIES = 3;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { store, clock, limits, policy, log } = options;
+  const { clock, limits, policy, log } = options;
+  const sizes = new DeviceSizes(options.store);
+  const store = sizes.watched();
   const reader = createBatchReader();
   const housework = createHouseworkLog(log);
   const state: EngineState = {
     store,
+    sizes,
     log,
     working: housework.begins,
     definitions: new Map(),
@@ -104,11 +116,13 @@ export function createEngine(options: EngineOptions): Engine {
     open: newOpenData(),
     sealing: undefined,
     damaged: 0,
+    removedEarly: 0,
     pause: options.pause,
   };
   const source = createBlockSource(state);
   const due = createDueTimes(clock, limits);
   const { sizeMaxBytes: _limit, ...retention } = policy;
+  const room = new StoreRoom(store, options.room ?? wholeRoom(policy));
   let lastSequence = 0;
   const lost = createLostStretch(state);
   /** Key record of the epoch that the last record belongs to. */
@@ -135,6 +149,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function load(): EngineContent {
+    room.limitFile();
     const sealed = store.number('journal_sequence');
     // Without its number, after damage, every part is one that ended.
     if (store.number('next_part_id') === 0)
@@ -160,6 +175,7 @@ export function createEngine(options: EngineOptions): Engine {
     for (const { sequence, payload } of options.readJournal(neededFrom - 1, onDamage)) {
       if (previous !== undefined && sequence !== previous + 1) reader.interrupt();
       previous = sequence;
+      if (sequence > sealed) room.added(payload);
       read(sequence, payload, sequence > sealed ? state.open : NOTHING);
     }
     lost.ends(undefined);
@@ -214,6 +230,7 @@ export function createEngine(options: EngineOptions): Engine {
       state.sealing = state.open.series;
       sealingUpTo = { sequence: lastSequence, fromSequence: keySequence, nextSeriesId };
       state.open = newOpenData();
+      room.sealed();
       due.sealed();
     }
     await sealSamples(state, state.sealing, sealingUpTo);
@@ -226,7 +243,7 @@ export function createEngine(options: EngineOptions): Engine {
     let failure = await keepHouseOnce().then(() => undefined, asError);
     // A full file needs room before anything else; freeing pages needs none.
     for (let tries = 0; tries < FULL_TRIES && isFull(failure); tries++) {
-      const freed = await makeRoom(state, source, { ...policy, sizeMaxBytes: usedShare() }, today());
+      const freed = await makeRoom(state, source, room.usedShareBytes(), today());
       if (freed === 0) break;
       failure = await keepHouseOnce().then(() => undefined, asError);
     }
@@ -240,11 +257,9 @@ export function createEngine(options: EngineOptions): Engine {
     degraded = failure?.message;
   }
 
-  /** A limit that makes room for a good part of what is there. */
-  const usedShare = (): number => Math.min(policy.sizeMaxBytes, store.size().usedBytes);
-
   async function keepHouseOnce(): Promise<void> {
-    if (state.sealing || due.seal(state.open.sampleCount)) await seal();
+    room.limitFile();
+    if (state.sealing || due.seal(state.open.sampleCount) || room.isJournalLarge) await seal();
     const nowMs = clock.wallMs();
     const closed = dayOf((nowMs - DAY_SETTLE_MS) / 1_000);
     await compactDays(state, source, closed, (day) => {
@@ -258,8 +273,8 @@ export function createEngine(options: EngineOptions): Engine {
       const provenMs = options.provenMs();
       if (provenMs !== undefined) await expire(state, source, policy, dayOf(provenMs / 1_000));
     }
-    await makeRoom(state, source, policy, today());
-    await shrink(state);
+    await makeRoom(state, source, room.fileMaxBytes, today());
+    await shrink(state, room.fileMaxBytes);
   }
 
   /** A clock that is behind keeps nothing from being the oldest. */
@@ -271,7 +286,7 @@ export function createEngine(options: EngineOptions): Engine {
       first = Math.min(first, store.firstDay(seriesId, 1, 0) ?? Number.POSITIVE_INFINITY);
     const days = today() - first;
     if (!(days > 0)) return undefined;
-    return Math.max(0, Math.floor((policy.sizeMaxBytes - usedBytes) / (usedBytes / days)));
+    return Math.max(0, Math.floor((room.fileMaxBytes - usedBytes) / (usedBytes / days)));
   }
 
   return {
@@ -280,14 +295,18 @@ export function createEngine(options: EngineOptions): Engine {
     apply: (sequence, record) => {
       if (sequence !== lastSequence + 1) reader.interrupt();
       lastSequence = Math.max(lastSequence, sequence);
+      room.added(record);
       read(sequence, record, state.open);
     },
     get isSealDue() {
-      return state.sealing === undefined && state.open.sampleCount >= limits.openSamples;
+      return (
+        state.sealing === undefined && (state.open.sampleCount >= limits.openSamples || room.isJournalLarge)
+      );
     },
     get isOverloaded() {
-      return state.open.sampleCount > limits.openSamplesMax;
+      return state.open.sampleCount > limits.openSamplesMax || room.isOverloaded;
     },
+    setRoom: (given) => room.set(given),
     keepHouse,
     seal,
     status: () => {
@@ -301,6 +320,7 @@ export function createEngine(options: EngineOptions): Engine {
         seriesCount: state.definitions.size,
         openSamples: state.open.sampleCount,
         damaged: state.damaged,
+        removedEarly: state.removedEarly,
         degraded,
       };
     },
@@ -313,60 +333,6 @@ export function createEngine(options: EngineOptions): Engine {
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
-
-/** Lines for whoever wants to see the store at work, as `npm run crash-check` does. */
-function createHouseworkLog(log: Log): {
-  begins: (housework: Housework) => void;
-  ends: () => void;
-  /** True once after some of it was done. */
-  takeDone: () => boolean;
-} {
-  let present: Housework | undefined;
-  let isDone = false;
-  return {
-    begins: (housework) => {
-      if (housework === present) return;
-      present = housework;
-      log.debug('telemetry store is keeping house', { housework });
-    },
-    ends: () => {
-      if (present === undefined) return;
-      log.debug('telemetry store is done with it', { housework: present });
-      present = undefined;
-      isDone = true;
-    },
-    takeDone: () => {
-      const wasDone = isDone;
-      isDone = false;
-      return wasDone;
-    },
-  };
-}
-
-interface DueTimes {
-  seal(openSamples: number): boolean;
-  sealed(): void;
-  /** True once an hour. */
-  expiry(): boolean;
-}
-
-function createDueTimes(clock: Pick<Clock, 'monotonicMs'>, limits: Limits['telemetry']): DueTimes {
-  let sealedAtMs = clock.monotonicMs();
-  let expiredAtMs = Number.NEGATIVE_INFINITY;
-  return {
-    seal: (openSamples) =>
-      openSamples >= limits.openSamples ||
-      (openSamples > 0 && clock.monotonicMs() - sealedAtMs >= limits.sealIntervalMs),
-    sealed: () => {
-      sealedAtMs = clock.monotonicMs();
-    },
-    expiry: () => {
-      if (clock.monotonicMs() - expiredAtMs < HOUR_MS) return false;
-      expiredAtMs = clock.monotonicMs();
-      return true;
-    },
-  };
-}
 
 /** Takes records that are sealed already: the reader only needs to have seen them. */
 const NOTHING: BatchSink = {

@@ -1,5 +1,6 @@
 /** What telemetry asks of the store of its samples, wherever that runs. */
 import type { EngineContent, EngineStatus } from './engine.ts';
+import type { EngineRoom } from './store-room.ts';
 import type { StorePlan } from './query-plan.ts';
 
 export interface HistoryEvents {
@@ -24,6 +25,8 @@ export interface History {
    * @throws GatewayError unavailable, when too many queries wait or the store is down
    */
   rows(plan: StorePlan, signal: AbortSignal): AsyncGenerator<string>;
+  /** What it may take on the disk from now on; tried again at once when it could not be opened. */
+  setRoom(room: EngineRoom): void;
   /** Seals everything now, for a backup. @throws when the disk refuses */
   seal(): Promise<void>;
   /** As of a few seconds ago; undefined before the first report. */

@@ -16,7 +16,7 @@ export interface RetentionPolicy {
   quarterDays: number;
   /** Days of samples of single attributes, by attribute name. */
   sampleDaysOf: Readonly<Record<string, number>>;
-  /** Limit of the file. */
+  /** Limit of everything that history takes on the disk. */
   sizeMaxBytes: number;
 }
 
@@ -116,45 +116,88 @@ function minuteCells(
 }
 
 /**
- * Makes room: removes the oldest day of samples, then of minutes, then of quarter hours, until the pages in
- * use are below the limit with some room to spare. Resolves with the number of blocks removed.
+ * Makes room until the pages in use are below the limit with some to spare: the device with the most bytes loses its
+ * oldest day of samples, then of minutes, then of quarter hours, then what came last; so one that sends much costs
+ * nobody else anything. Resolves with the number of blocks and parts removed.
  */
 export async function makeRoom(
   state: EngineState,
   source: BlockSource,
-  policy: RetentionPolicy,
+  sizeMaxBytes: number,
   today: number,
 ): Promise<number> {
   const { store } = state;
-  let removed = 0;
-  while (store.size().usedBytes > policy.sizeMaxBytes * FULL_SHARE) {
-    const oldest = oldestDay(state, today);
-    if (!oldest) break;
-    // Cells need room themselves: the last tenth is not spent on them.
-    const keepsCells = store.size().usedBytes < policy.sizeMaxBytes * ((1 + FULL_SHARE) / 2);
-    for (const seriesId of state.definitions.keys()) {
-      if (store.firstDay(seriesId, oldest.resolution, 0) !== oldest.day) continue;
-      state.working('retention');
-      removeDay(state, source, seriesId, oldest.resolution, oldest.day, keepsCells);
-      removed++;
-      await state.pause();
-      if (store.size().usedBytes <= policy.sizeMaxBytes * FULL_SHARE) return removed;
-    }
+  const isOver = (): boolean => store.size().usedBytes > sizeMaxBytes * FULL_SHARE;
+  if (!isOver()) return 0;
+  let removed = await removeDropped(state);
+  const exhausted = new Set<string>();
+  while (isOver()) {
+    const largest = await state.sizes.largest(state, (id) => !exhausted.has(id), state.pause);
+    if (!largest) break;
+    state.working('retention');
+    const { seriesIds } = largest;
+    const oldest = oldestDay(state, seriesIds, today);
+    const count = oldest
+      ? await removeOldestDay(state, source, seriesIds, oldest, { sizeMaxBytes, isOver })
+      : await removeOldestParts(state, seriesIds);
+    if (count === 0) exhausted.add(largest.deviceId);
+    removed += count;
+    state.removedEarly += count;
   }
   return removed;
 }
 
+interface OldestDay {
+  resolution: Resolution;
+  day: number;
+}
+
+async function removeOldestDay(
+  state: EngineState,
+  source: BlockSource,
+  seriesIds: readonly number[],
+  { resolution, day }: OldestDay,
+  { sizeMaxBytes, isOver }: { sizeMaxBytes: number; isOver: () => boolean },
+): Promise<number> {
+  const { store } = state;
+  let removed = 0;
+  for (const seriesId of seriesIds) {
+    if (store.firstDay(seriesId, resolution, 0) !== day) continue;
+    // Cells need room themselves: the last tenth is not spent on them.
+    const keepsCells = store.size().usedBytes < sizeMaxBytes * ((1 + FULL_SHARE) / 2);
+    removeDay(state, source, seriesId, resolution, day, keepsCells);
+    removed++;
+    await state.pause();
+    if (!isOver()) break;
+  }
+  return removed;
+}
+
+/** G: of what is not in day blocks yet, the oldest eighth goes at once. */
+const PARTS_SHARE = 8;
+
+async function removeOldestParts(state: EngineState, seriesIds: readonly number[]): Promise<number> {
+  const refs = seriesIds.flatMap((seriesId) => state.parts.ofSeries(seriesId)).sort((a, b) => a.id - b.id);
+  const removed = refs.slice(0, Math.ceil(refs.length / PARTS_SHARE));
+  const ids = new Set(removed.map(({ id }) => id));
+  for (const seriesId of seriesIds) state.parts.remove(seriesId, ids);
+  await removeParts(state, [...ids]);
+  return removed.length;
+}
+
 /** Samples of yesterday and today stay as long as there is anything else. */
-function oldestDay(state: EngineState, today: number): { resolution: Resolution; day: number } | undefined {
+function oldestDay(state: EngineState, seriesIds: readonly number[], today: number): OldestDay | undefined {
   const newest: [Resolution, number][] = [
     [1, today - 2],
     [60, today],
     [900, today],
-    [1, today],
+    [1, Number.MAX_SAFE_INTEGER],
+    [60, Number.MAX_SAFE_INTEGER],
+    [900, Number.MAX_SAFE_INTEGER],
   ];
   for (const [resolution, untilDay] of newest) {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const seriesId of state.definitions.keys())
+    for (const seriesId of seriesIds)
       oldest = Math.min(oldest, state.store.firstDay(seriesId, resolution, 0) ?? Number.POSITIVE_INFINITY);
     if (oldest <= untilDay) return { resolution, day: oldest };
   }
@@ -193,14 +236,15 @@ const FREE_SHARE = 0.1;
 const FREE_BYTES = 1_048_576;
 const PAGES_PER_TURN = 32;
 
-/** Shortens the file page by page when much of it is free; resolves with the bytes given back. */
-export async function shrink(state: EngineState): Promise<number> {
+/** Shortens the file page by page when much of it is free, or it is above its limit; resolves with the bytes given back. */
+export async function shrink(state: EngineState, fileMaxBytes: number): Promise<number> {
   const { store } = state;
   const before = store.size().fileBytes;
   for (;;) {
     const { usedBytes, fileBytes } = store.size();
     const free = fileBytes - usedBytes;
-    if (free <= FREE_BYTES || free <= fileBytes * FREE_SHARE) return before - fileBytes;
+    const isSmall = free <= FREE_BYTES || free <= fileBytes * FREE_SHARE;
+    if (free === 0 || (isSmall && fileBytes <= fileMaxBytes)) return before - fileBytes;
     store.shrink(PAGES_PER_TURN);
     await state.pause();
     if (store.size().fileBytes === fileBytes) return before - fileBytes;

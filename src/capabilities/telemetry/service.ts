@@ -75,6 +75,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     running = build(content ?? { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 });
     if (content) await complete(content);
     unsubscribe.push(clock.onStepped(clockStepped));
+    const { room } = options;
+    if (room) unsubscribe.push(room.onChange(() => history.setRoom(room.telemetry)));
     const hourly = clock.setRepeating(UNKNOWN_INTERVAL_MS, () => running && forgetUnknownDevices(running));
     unsubscribe.push(() => hourly.cancel());
     unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
@@ -131,6 +133,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         lastKnownSequence: content.lastSequence,
         neededFrom: content.neededFrom,
         encode: () => batch.take(),
+        mayGrow: () => options.room?.mayGrow ?? true,
         synced: (sequence, record) => history.apply(sequence, record),
         ...(options.journalFiles && { files: options.journalFiles }),
       });

@@ -14,7 +14,7 @@ export function registerStoreMetrics(metrics: Metrics, status: () => EngineStatu
   };
   show('used_bytes', 'Pages of history.db in use.', ({ usedBytes }) => usedBytes);
   show('file_bytes', 'Size of history.db.', ({ fileBytes }) => fileBytes);
-  show('limit_bytes', 'Limit of history.db.', ({ sizeMaxBytes }) => sizeMaxBytes);
+  show('limit_bytes', 'Limit of everything that belongs to the history.', ({ sizeMaxBytes }) => sizeMaxBytes);
   show('forecast_days', 'Days until the oldest is removed to make room.', ({ forecastDays }) => forecastDays);
   show('series', 'Series known.', ({ seriesCount }) => seriesCount);
   show('open_samples', 'Samples in the journal only.', ({ openSamples }) => openSamples);

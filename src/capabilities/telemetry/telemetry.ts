@@ -10,6 +10,7 @@ import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { AmountMinutes } from './amount-lines.ts';
 import type { EngineStatus } from './engine.ts';
+import type { EngineRoom } from './store-room.ts';
 import type { History } from './history.ts';
 import type { IncomingMessage } from './ingest.ts';
 import type { LatestAnswer } from './latest.ts';
@@ -18,6 +19,14 @@ import type { AmountColumn, AmountsPlan, ColumnType } from './query-plan.ts';
 import type { ImportReport } from './restore.ts';
 import type { SampleStretch } from './sample-lines.ts';
 import type { TimeSeriesQuery } from './schema.ts';
+
+/** Room that the history may take on the disk; the gateway changes it while it runs. */
+export interface HistoryRoomSource {
+  readonly telemetry: EngineRoom;
+  /** False: what is left of the disk is for state, the journal may use what it has. */
+  readonly mayGrow: boolean;
+  onChange(listener: () => void): () => void;
+}
 
 export interface TelemetryOptions {
   history: History;
@@ -31,6 +40,8 @@ export interface TelemetryOptions {
   /** The one site, for matchers of queries. */
   site: () => { id: string; name: string; timezone: string };
   limits?: Limits;
+  /** Absent: the room that the history was made with. */
+  room?: HistoryRoomSource;
   /** Injected by tests. */
   journalFiles?: JournalFiles;
 }

@@ -8,6 +8,7 @@ import type { Metrics } from '../../platform/metrics/index.ts';
 import type { DegradableDatabase } from '../../platform/sqlite/index.ts';
 import { startThread, type Thread } from '../../platform/threads/index.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
+import { wholeRoom } from './store-room.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './engine-messages.ts';
 import type { History, HistoryEvents } from './history.ts';
 import { createQueries } from './queries.ts';
@@ -28,9 +29,10 @@ export interface ThreadedHistoryOptions extends EngineThreadData {
 
 export function createThreadedHistory(options: ThreadedHistoryOptions): History {
   const { entry, clock, log, metrics, limits, file, ...data } = options;
+  let room = options.room ?? wholeRoom(options.policy);
   const restarts = metrics.counter('telemetry_store_restarts_total', 'Restarts of the thread of the store.');
   const queries = createQueries({ limits, metrics, post });
-  const backlog = createBacklog(limits.storeBacklogBytes);
+  const backlog = createBacklog(() => Math.min(limits.storeBacklogBytes, room.journalMaxBytes / 4));
   metrics.gauge('telemetry_store_backlog_bytes', 'Journal records on their way to the store.', [], (gauge) =>
     gauge.set(backlog.sizeBytes()),
   );
@@ -58,7 +60,7 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
     isReady = false;
     thread = startThread({
       entry,
-      data,
+      data: { ...data, room },
       heapMaxMib: limits.storeHeapMib,
       youngHeapMaxMib: limits.storeYoungHeapMib,
       onMessage: (message) => receive(message as FromEngine),
@@ -161,6 +163,15 @@ export function createThreadedHistory(options: ThreadedHistoryOptions): History 
       if (!isReady) throw gatewayError('unavailable', 'unavailable', 'The telemetry store is starting.');
       return queries.run(plan, signal);
     },
+    setRoom: (given) => {
+      room = given;
+      post({ kind: 'room', room });
+      // Whatever it failed of, room may have been what it missed.
+      if (thread || !restartTimer || isReleased || isStopping) return;
+      restartPause.reset();
+      restartTimer.cancel();
+      launch();
+    },
     seal: () => queries.seal(),
     status: () => status,
     get failure() {
@@ -189,7 +200,7 @@ interface Backlog {
 }
 
 /** Records that the thread has not confirmed yet. */
-function createBacklog(sizeMaxBytes: number): Backlog {
+function createBacklog(sizeMaxBytes: () => number): Backlog {
   let records: { sequence: number; record: Uint8Array }[] = [];
   let sizeBytes = 0;
   let room: PromiseWithResolvers<void> | undefined;
@@ -197,7 +208,7 @@ function createBacklog(sizeMaxBytes: number): Backlog {
     add: (sequence, record) => {
       records.push({ sequence, record });
       sizeBytes += record.length;
-      if (sizeBytes <= sizeMaxBytes) return undefined;
+      if (sizeBytes <= sizeMaxBytes()) return undefined;
       room ??= Promise.withResolvers<void>();
       return room.promise;
     },
@@ -205,7 +216,7 @@ function createBacklog(sizeMaxBytes: number): Backlog {
       const done = records.findIndex((record) => record.sequence > sequence);
       for (const { record } of done < 0 ? records : records.slice(0, done)) sizeBytes -= record.length;
       records = done < 0 ? [] : records.slice(done);
-      if (sizeBytes > sizeMaxBytes / 2) return;
+      if (sizeBytes > sizeMaxBytes() / 2) return;
       room?.resolve();
       room = undefined;
     },

@@ -263,7 +263,8 @@ export const OPTIONS = [
     min: 64,
     max: 4_194_304,
     default: 8_192,
-    purpose: 'Limit of history.db; the oldest telemetry is removed early to stay below it.',
+    purpose:
+      'Limit of the whole history: telemetry, its journal, logs, copies set aside. The oldest goes early to stay below it.',
   },
   {
     name: 'cors_origins',

@@ -30,6 +30,8 @@ export interface JournalOptions {
    * returned one too: so a slow consumer slows the producers.
    */
   synced: (sequence: number, payload: Uint8Array) => Promise<void> | void;
+  /** False while the disk has no room for another segment; what there is goes on being used. Default: always. */
+  mayGrow?: () => boolean;
   /** Sequences up to here are taken, whatever the folder holds: a lost journal never reuses them. */
   lastKnownSequence?: number;
   /** Damage before this sequence costs nothing: those records are stored elsewhere. */
@@ -64,6 +66,7 @@ export class Journal implements CommitGroup {
       limits: (options.limits ?? LIMITS).journal,
       log: options.log,
       neededFrom: options.neededFrom ?? 1,
+      mayGrow: options.mayGrow ?? (() => true),
       nextSequence: (options.lastKnownSequence ?? 0) + 1,
     });
     await writer.setDamagedAside();

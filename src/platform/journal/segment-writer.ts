@@ -1,5 +1,6 @@
 /** The files of a journal as their writer sees them: which one is written to, which are free, which are left alone. */
 import { join } from 'node:path';
+import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
 import type { JournalFile, JournalFiles } from './files.ts';
@@ -21,6 +22,7 @@ export class SegmentWriter {
   readonly #files: JournalFiles;
   readonly #limits: Limits['journal'];
   readonly #log: Log;
+  readonly #mayGrow: () => boolean;
   readonly #segments: Segment[] = [];
   #nextSequence: number;
   #current: Segment | undefined;
@@ -34,6 +36,8 @@ export class SegmentWriter {
     limits: Limits['journal'];
     log: Log;
     neededFrom: number;
+    /** False: no further file is made. */
+    mayGrow: () => boolean;
     /** At least this one is next. */
     nextSequence: number;
   }) {
@@ -41,6 +45,7 @@ export class SegmentWriter {
     this.#files = options.files;
     this.#limits = options.limits;
     this.#log = options.log;
+    this.#mayGrow = options.mayGrow;
     this.#nextSequence = options.nextSequence;
     this.#takeInventory(options.neededFrom);
   }
@@ -121,6 +126,12 @@ export class SegmentWriter {
     await this.close();
     let segment = this.#free().find(({ sizeBytes }) => sizeBytes >= wantedBytes);
     if (!segment) {
+      if (!this.#mayGrow())
+        throw gatewayError(
+          'unavailable',
+          'unavailable',
+          'The disk is almost full; what is left is for control.',
+        );
       segment = {
         name: this.#freeName(),
         firstSequence: undefined,

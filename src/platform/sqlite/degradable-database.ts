@@ -31,6 +31,8 @@ export interface Owner {
 export interface DegradableOptions extends OpenOptions {
   /** Tables of a damaged file that are taken over while the new one is used already. */
   salvageLater: readonly string[];
+  /** Tables that triggers of others fill: they are not taken over. */
+  computed?: readonly string[];
   /** Files and folders that belong to the database and are moved with it when it is another owner's. */
   companions: readonly string[];
 }
@@ -75,6 +77,11 @@ export class DegradableDatabase implements SqlDatabase {
   /** Why it cannot be used now; undefined when it can. */
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** What can be read of a damaged copy is still taken over. */
+  get isSalvaging(): boolean {
+    return existsSync(this.path + SALVAGE_MARK);
   }
 
   get isOpen(): boolean {
@@ -312,7 +319,7 @@ export class DegradableDatabase implements SqlDatabase {
   #salvage(path: string, database: Database, work: (salvage: Salvage) => void, isDone = true): void {
     let salvage: Salvage | undefined;
     try {
-      salvage = new Salvage(path, database, this.#options.salvageLater);
+      salvage = new Salvage(path, database, this.#options.salvageLater, this.#options.computed);
       work(salvage);
     } catch (error) {
       if (!isDamage(error) && existsSync(path)) throw error;

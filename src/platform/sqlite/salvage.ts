@@ -35,17 +35,19 @@ export class Salvage {
   /** Tables that miss rows: what refers to them may not be told apart from new rows. */
   readonly #broken = new Set<string>();
   readonly #later: ReadonlySet<string>;
+  readonly #computed: ReadonlySet<string>;
   rowCount = 0;
   /** Stretches between readable rows that stayed unread. */
   brokenCount = 0;
 
   /**
-   * `later`: tables of which only the newest rows are taken at first. @throws when the file is no database any more
+   * `later`: tables of which only the newest rows are taken at first; `computed`: tables that triggers fill. @throws when the file is no database any more
    */
-  constructor(path: string, into: Database, later: readonly string[]) {
+  constructor(path: string, into: Database, later: readonly string[], computed: readonly string[] = []) {
     this.#from = new BetterSqlite3(path, { fileMustExist: true });
     this.#into = into;
     this.#later = new Set(later);
+    this.#computed = new Set(computed);
   }
 
   /** What the others build on; then the database can be used, and new rows get keys above the old ones. */
@@ -76,24 +78,26 @@ export class Salvage {
       .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
       .pluck()
       .all();
-    return names.map((name) => {
-      const found = this.#into
-        .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
-        .all(name);
-      const parents = this.#into
-        .prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)')
-        .pluck()
-        .all(name);
-      const columns = found.map((column) => column.name);
-      const keys = found
-        .filter(({ pk }) => pk > 0)
-        .sort((a, b) => a.pk - b.pk)
-        .map((column) => column.name);
-      const insert = this.#into.prepare<unknown[]>(
-        `INSERT OR IGNORE INTO ${name} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
-      );
-      return { name, keys, insert, columns, parents };
-    });
+    return names
+      .filter((name) => !this.#computed.has(name))
+      .map((name) => {
+        const found = this.#into
+          .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
+          .all(name);
+        const parents = this.#into
+          .prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)')
+          .pluck()
+          .all(name);
+        const columns = found.map((column) => column.name);
+        const keys = found
+          .filter(({ pk }) => pk > 0)
+          .sort((a, b) => a.pk - b.pk)
+          .map((column) => column.name);
+        const insert = this.#into.prepare<unknown[]>(
+          `INSERT OR IGNORE INTO ${name} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+        );
+        return { name, keys, insert, columns, parents };
+      });
   }
 
   *#copy(table: Table): Generator<void> {

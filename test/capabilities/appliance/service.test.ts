@@ -23,6 +23,7 @@ const STATUS: PartsStatus = {
   historySizeBytes: 10,
   historyDaysLeft: 400,
   historyDamagedParts: 0,
+  historyRemovedEarly: 0,
   historySetAside: { damaged: [], foreign: [] },
   journalSetAside: [],
   unknownDevices: [],

@@ -49,6 +49,33 @@ describe('entries are deleted', () => {
     assert.deepEqual(bench.messages(device), ['p3', 'p4', 'e3', 'e4', 'p0']);
   });
 
+  test('of the device that has the most when they take too much room, temporary ones first', async (t) => {
+    const sizeMaxBytes = 2 * 1_048_576;
+    const bench = await startBench(t, { sizeMaxBytes: () => sizeMaxBytes });
+    const [quiet, loud] = [bench.addDevice(), bench.addDevice()];
+    await sayMany(bench, quiet, 20, false);
+    await sayMany(bench, quiet, 20, true);
+    await sayMany(bench, loud, 20, true);
+    for (let index = 0; index < 2_000; index++) {
+      const message = `${index} ${'x'.repeat(4_000)}`;
+      bench.deviceLogs.append(loud, { severity: 'info', message, persist: index % 2 === 0 });
+      if (index % 50 === 49) await bench.clock.advance(500);
+    }
+    await bench.clock.advance(10_000);
+    const file = bench.history
+      .prepare<[], { bytes: number }>(
+        `SELECT (page_count - freelist_count) * page_size AS bytes
+         FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+      )
+      .get();
+    assert.ok((file?.bytes ?? 0) < 1.5 * sizeMaxBytes, `${file?.bytes} bytes`);
+    assert.equal(bench.messages(quiet).length, 40);
+    const kept = bench.messages(loud);
+    assert.ok(kept.length > 300, `${kept.length} entries`);
+    assert.equal(kept.at(-1)?.split(' ')[0], '1998', 'the newest that is kept for long');
+    assert.ok(bench.deviceLogs.removedEarly > 1_000);
+  });
+
   test('in bites of bounded size, with a pause between them', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 10, deletedAtOnce: 40 } });
     const device = bench.addDevice();

@@ -41,6 +41,7 @@ export async function startBench(
     limits?: Partial<Limits['deviceLogs']>;
     commits?: Partial<Limits['commits']>;
     wallMs?: number;
+    sizeMaxBytes?: () => number;
   } = {},
 ): Promise<Bench> {
   const clock = new TestClock(options.wallMs);
@@ -72,6 +73,7 @@ export async function startBench(
       limits,
       devices,
       connectivity,
+      ...(options.sizeMaxBytes && { sizeMaxBytes: options.sizeMaxBytes }),
     });
     deviceLogs.start();
     return { commits, deviceLogs, metrics };

@@ -42,7 +42,7 @@ export interface TestEngine {
   content: EngineContent;
   /** Records that the journal still holds. */
   journal: { sequence: number; record: Uint8Array }[];
-  addSeries(type: TelemetryType, attribute?: string): TestSeries;
+  addSeries(type: TelemetryType, attribute?: string, deviceId?: string): TestSeries;
   drop(series: TestSeries): void;
   write(samples: readonly [TestSeries, number, StoredValue][]): void;
   /** Runs `work`; `afterPauses` pauses later the program is killed and started again. */
@@ -83,10 +83,10 @@ export function startEngine(options: {
     store: undefined as never,
     database: undefined as never,
     content: undefined as never,
-    addSeries: (type, attribute = `a${series.length + 1}`) => {
+    addSeries: (type, attribute = `a${series.length + 1}`, deviceId = 'device') => {
       const id = series.length + 1;
       const added = {
-        series: { id, deviceId: 'device', attribute, type },
+        series: { id, deviceId, attribute, type },
         coding: createCoding(id, kindOf(type)),
         samples: new Map<number, StoredValue>(),
       };

@@ -154,6 +154,60 @@ describe('the size of the file', () => {
     );
   });
 
+  test('takes room from the device that has the most, within its first day too', async (t) => {
+    const sizeMaxBytes = 2 * 1_048_576;
+    const limits = { openSamples: 10_000 };
+    const engine = startEngine({ folder: temporaryFolder(t), policy: { sizeMaxBytes }, limits });
+    t.after(() => engine.close());
+    const quiet = engine.addSeries('float', 'power', 'quiet');
+    const loud = engine.addSeries('float', 'noise', 'loud');
+    const oldS = TODAY_S - 5 * DAY_S;
+    engine.write(Array.from({ length: 1_440 }, (_, index) => [quiet, oldS + index * 60, index / 10]));
+    await keepHouse(engine);
+    let random = 1;
+    for (let from = 0; from < 400_000; from += 2_000) {
+      engine.write(
+        Array.from({ length: 2_000 }, (_, index) => {
+          random = (random * 48_271) % 2_147_483_647;
+          return [loud, TODAY_S + ((from + index) % DAY_S), Math.sqrt(random)];
+        }),
+      );
+      await engine.engine.keepHouse();
+      const { fileBytes, degraded } = engine.engine.status();
+      assert.ok(fileBytes <= sizeMaxBytes, `${fileBytes} bytes`);
+      assert.equal(degraded, undefined);
+    }
+    assert.ok(engine.engine.status().removedEarly > 0);
+    assert.equal(countRows(engine, quiet, 60, oldS, oldS + DAY_S), 1_440);
+    engine.restart();
+    assert.equal(countRows(engine, quiet, 60, oldS, oldS + DAY_S), 1_440);
+    assert.ok(countRows(engine, loud, 60, TODAY_S, TODAY_S + DAY_S) > 0, 'what came last is there');
+  });
+
+  test('seals when the journal reaches its part, and follows a room that becomes smaller', async (t) => {
+    const engine = startEngine({ folder: temporaryFolder(t) });
+    t.after(() => engine.close());
+    const series = engine.addSeries('float');
+    let random = 1;
+    const noise = (index: number): [TestSeries, number, number] => {
+      random = (random * 48_271) % 2_147_483_647;
+      return [series, TODAY_S - 9 * DAY_S + index * 5, Math.sqrt(random)];
+    };
+    for (let from = 0; from < 300_000; from += 2_000) {
+      if (from % 50_000 === 0) await engine.engine.seal();
+      engine.write(Array.from({ length: 2_000 }, (_, index) => noise(from + index)));
+    }
+    assert.equal(engine.engine.isSealDue, false);
+    assert.ok(engine.engine.status().fileBytes > 1_600_000);
+    engine.engine.setRoom({ fileMaxBytes: 1_572_864, journalMaxBytes: 524_288 });
+    assert.ok(engine.engine.isSealDue && engine.engine.isOverloaded);
+    for (let round = 0; round < 3; round++) await engine.engine.keepHouse();
+    const { openSamples, fileBytes } = engine.engine.status();
+    assert.equal(openSamples, 0);
+    assert.ok(fileBytes <= 1_572_864, `${fileBytes} bytes`);
+    assert.equal(engine.engine.isOverloaded, false);
+  });
+
   test('shrinks when much of it is free', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
