@@ -112,13 +112,15 @@ export const listQuery = v.object({
   offset: query.offset(),
 });
 
+const SEVERITY_ABOUT = 'Only entries of exactly these severities. Absent: all.';
+
 export const logListQuery = v.object({
   limit: query.limit(LIMITS.rules.logPageItems, LIMITS.rules.logPageItems, true),
   offset: query.offset(),
-  severity: query.choices(LOG_SEVERITIES),
+  severity: query.choices(LOG_SEVERITIES, SEVERITY_ABOUT),
 });
 
-export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES) });
+export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES, SEVERITY_ABOUT) });
 
 export function engineToWire(engine: Engine, timezone: string) {
   return { id: engine.id, state: engine.state, timezone };
