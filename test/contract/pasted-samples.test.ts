@@ -182,7 +182,7 @@ describe('a sample of the reference page works when it is pasted', () => {
         : status === (REFUSING[operation] ?? 200);
       if (!isGood) failed.push(`${command}\n${answer.slice(-600)}`);
       if (operation === 'login' || operation === 'claim')
-        session = String((JSON.parse(answer.slice(0, answer.lastIndexOf('\n'))) as { token: string }).token);
+        session = (JSON.parse(answer.slice(0, answer.lastIndexOf('\n'))) as { token: string }).token;
     }
     assert.deepEqual(failed, []);
   });

@@ -36,8 +36,8 @@ function withDefault<Schema extends v.GenericSchema, Fallback>(schema: Schema, f
 
 /** With the sentence before what the grammar of the value says. */
 function told(about: string, shape: WireSchema): WireSchema {
-  const sentences = [about, shape['description'] ?? ''].filter((sentence) => sentence !== '');
-  return sentences.length === 0 ? shape : { ...shape, description: sentences.join(' ') };
+  const grammar = typeof shape['description'] === 'string' ? ` ${shape['description']}` : '';
+  return about === '' ? shape : { ...shape, description: `${about}${grammar}` };
 }
 
 export const text = (about = '') => parsed((value) => value, 'text', told(about, { type: 'string' }));
