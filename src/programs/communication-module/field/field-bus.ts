@@ -32,6 +32,8 @@ export interface FieldBus {
   modbus(uri: string): ModbusClient | string;
   /** The serial port of that name; undefined when this module has none. */
   serialPort(name: string): SerialPort | undefined;
+  /** Ports that could not be opened when they were needed last, or went away. */
+  readonly portsFailed: readonly string[];
   close(): void;
 }
 
@@ -52,6 +54,7 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
   const { clock, limits = LIMITS.field, dial = dialTcp } = options;
   const openSerialLine = options.openSerialLine ?? ((path) => systemSerialLine(path, clock));
   const links = new Map<string, ModbusClient>();
+  const failing = new Set<string>();
   const ports = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
   /** A line with several names is one port. */
   const byPath = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
@@ -66,7 +69,11 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
       settings,
       clock,
       limits,
-      onFailed: (reason) => options.onPortFailed?.({ port: name, path, reason }),
+      onFailed: (reason) => {
+        failing.add(name);
+        options.onPortFailed?.({ port: name, path, reason });
+      },
+      onOpened: () => failing.delete(name),
     });
     const line = { port, modbus: createModbusRtu({ port, clock, limits }) };
     byPath.set(path, line);
@@ -105,6 +112,9 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
       return port?.modbus ?? `hardware port "${address.name}" is not available on this module`;
     },
     serialPort: (name) => ports.get(name)?.port,
+    get portsFailed() {
+      return [...failing];
+    },
     close: () => {
       for (const link of links.values()) link.close();
       links.clear();
