@@ -6,7 +6,7 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Limits, LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
-import { type FieldAddress, parseConnectionUri } from './connection-uri.ts';
+import { type FieldAddress, parseConnectionUri, portNamed } from './connection-uri.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { failed } from './modbus-fault.ts';
 import { createModbusRtu } from './modbus-rtu.ts';
@@ -80,6 +80,9 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
     ports.set(name, line);
   }
 
+  const paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
+  const portOf = (wanted: string) => ports.get(portNamed(paths, wanted) ?? '');
+
   function linkTo(address: TcpAddress): ModbusClient | undefined {
     const key = `${address.host} ${address.port}`;
     const known = links.get(key);
@@ -108,10 +111,10 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
       const address = parseConnectionUri(uri);
       if (typeof address === 'string') return address;
       if (address.kind === 'tcp') return tcpFacade(address);
-      const port = ports.get(address.name);
+      const port = portOf(address.name);
       return port?.modbus ?? `hardware port "${address.name}" is not available on this module`;
     },
-    serialPort: (name) => ports.get(name)?.port,
+    serialPort: (name) => portOf(name)?.port,
     get portsFailed() {
       return [...failing];
     },
