@@ -1,7 +1,8 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { isConnected, loadError, startLive } from './live.ts';
+import { isConnected } from './connection.ts';
+import { loadError, startLive } from './live.ts';
 import { AccessPage } from './pages/access.tsx';
 import { AddDevicePage } from './pages/add-device.tsx';
 import { BlueprintsPage } from './pages/blueprints.tsx';
@@ -16,13 +17,16 @@ import { logOut, look, may, me, state } from './session.ts';
 import { Button, Empty, ErrorNotice, Loading, useAction } from './ui.tsx';
 
 const PAGES: readonly [name: string, text: string, icon: string][] = [
-  ['', 'Devices', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
+  ['', 'Overview', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
   ['rules', 'Rules', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
   ['blueprints', 'Blueprints', 'M6 2h8l5 5v15H6zM14 2v6h5'],
   ['site', 'Site', 'M3 11 12 3l9 8M6 9v11h12V9'],
   ['access', 'Access', 'M12 3l8 4v5c0 5-4 8-8 9-4-1-8-4-8-9V7z'],
   ['system', 'System', 'M3 5h18v11H3zM8 21h8M12 16v5'],
 ];
+
+/** Pages that belong to another one. */
+const PAGE_OF: Readonly<Record<string, string>> = { devices: '', add: '', 'new-rule': 'rules' };
 
 function Page() {
   const [first = '', second, third] = route.value;
@@ -32,6 +36,8 @@ function Page() {
     return <DevicePage key={second} name={second} tab={third ?? 'values'} />;
   if (first === 'rules')
     return second === undefined ? <RulesPage /> : <RulePage key={second} name={second} />;
+  // No name of a rule stands here, so that a rule may have any.
+  if (first === 'new-rule') return <RulePage key="new" name={undefined} />;
   if (first === 'blueprints') return <BlueprintsPage />;
   if (first === 'site') return <SitePage />;
   if (first === 'access') return <AccessPage />;
@@ -47,7 +53,7 @@ function Page() {
 
 function Navigation() {
   const [first = ''] = route.value;
-  const current = first === 'devices' || first === 'add' ? '' : first;
+  const current = PAGE_OF[first] ?? first;
   const leaving = useAction(logOut);
   return (
     <nav class="nav" aria-label="Pages">

@@ -4,6 +4,7 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import { ApiError, call, path } from './api.ts';
+import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { confirm } from './session.ts';
 import { openStream } from './stream.ts';
@@ -30,6 +31,8 @@ type LogListener = (entry: LogEntry) => void;
 const SILENCE_MAX_MS = 35_000;
 const DRAW_INTERVAL_MS = 250;
 const RELOAD_DELAY_MS = 500;
+/** G: a stream opens within this time. */
+const UNOPENED_MS = 3_000;
 /** Names in one question for latest values, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
 const PAGE = 500;
@@ -39,7 +42,6 @@ const ANY_AGE = '1y';
 
 /** Order of the list; undefined until it was loaded once. */
 export const deviceIds = signal<readonly string[] | undefined>(undefined);
-export const isConnected = signal(false);
 /** Why the devices could not be read anew; undefined when all is well. */
 export const loadError = signal<unknown>(undefined);
 
@@ -62,12 +64,15 @@ export function startLive(): () => void {
   const stop = openStream<MonitorMessage>('/v3/devices', {
     onOpen: () => {
       isConnected.value = true;
+      isAway.value = false;
+      clearTimeout(unopened);
       manifests.clear();
       // What happened while nobody listened is read.
       void reload();
     },
     onClose: () => {
       isConnected.value = false;
+      isAway.value = true;
       // The stream of a login that was ended is closed, and nothing else would tell.
       void confirm();
     },
@@ -75,9 +80,12 @@ export function startLive(): () => void {
     silenceMaxMs: SILENCE_MAX_MS,
   });
   const drawing = setInterval(draw, DRAW_INTERVAL_MS);
+  // Something on the way may let no stream through; pages show what can be read.
+  const unopened = setTimeout(() => void reload(), UNOPENED_MS);
   return () => {
     stop();
     clearInterval(drawing);
+    clearTimeout(unopened);
     clearTimeout(reloading);
     reloading = undefined;
     outdated.clear();
@@ -86,6 +94,7 @@ export function startLive(): () => void {
     watched.clear();
     deviceIds.value = undefined;
     isConnected.value = false;
+    isAway.value = false;
   };
 }
 
@@ -94,8 +103,17 @@ function draw(): void {
   changed.clear();
 }
 
-/** Reads the list of devices; rejects like any call. */
-export async function loadDevices(): Promise<void> {
+let loading: Promise<void> | undefined;
+
+/** Reads the list of devices; rejects like any call. Who asks while it is being read gets the same. */
+export function loadDevices(): Promise<void> {
+  loading ??= readDevices().finally(() => {
+    loading = undefined;
+  });
+  return loading;
+}
+
+async function readDevices(): Promise<void> {
   const found: Device[] = [];
   let total = Infinity;
   while (found.length < total) {

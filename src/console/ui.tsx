@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { sentencesOf } from './api.ts';
+import { isConnected } from './connection.ts';
 
 type Kind = 'primary' | 'plain' | 'danger';
 
@@ -274,6 +275,11 @@ export function useAnswer<Answer>(
       isCurrent = false;
     };
   }, [...keys, round]);
+  const isBack = isConnected.value;
+  useEffect(() => {
+    // What could not be read while the gateway was away is read when it is back.
+    if (isBack && error !== undefined) setRound((count) => count + 1);
+  }, [isBack]);
   return { answer, error, again: () => setRound((count) => count + 1) };
 }
 

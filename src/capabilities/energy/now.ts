@@ -23,9 +23,11 @@ export interface SourceNow {
 
 export interface RoleNow {
   role: EnergyRole;
+  /** W, of those of its sources that are known. */
   powerW: number | undefined;
   /** Mean of its sources. */
   socPercent: number | undefined;
+  /** Why it is not known, or not all of it. */
   reason: Reason | undefined;
   /** It is the rest of the balance. */
   isCalculated: boolean;
@@ -35,7 +37,7 @@ export interface PowerNow {
   atMs: number;
   sources: SourceNow[];
   roles: RoleNow[];
-  /** Every source is known. */
+  /** Every role is known, with all of its sources. */
   isComplete: boolean;
   /** W, of what is known. */
   flowsW: FlowMatrix;
@@ -62,7 +64,7 @@ export function powerNow(sources: readonly EnergySource[], around: Surroundings)
   const roles = ROLES.flatMap((role) => roleNow(role, known) ?? []);
   const flowsW = emptyFlows();
   addFlows(readingOf(minuteOf(roles)), flowsW);
-  const isComplete = roles.every(({ powerW }) => powerW !== undefined);
+  const isComplete = roles.every(({ reason }) => reason === undefined);
   if (isComplete && roles.length > 0 && !roles.some(({ role }) => role === 'load'))
     roles.push({
       role: 'load',
@@ -90,13 +92,17 @@ function numberNow(
 }
 
 function roleNow(role: EnergyRole, sources: readonly SourceNow[]): RoleNow | undefined {
-  const own = sources.filter(({ source }) => source.role === role);
+  const all = sources.filter(({ source }) => source.role === role);
+  // Devices that were never heard of are not there yet; where there are others, they tell.
+  const heard = all.filter(({ power }) => power.reason !== 'no_value');
+  const own = heard.length > 0 ? heard : all;
   if (own.length === 0) return undefined;
   const reason = own.find(({ power }) => power.reason !== undefined)?.power.reason;
+  const isKnown = own.some(({ power }) => power.value !== undefined);
   const charges = own.flatMap(({ socPercent }) => socPercent?.value ?? []);
   return {
     role,
-    powerW: reason === undefined ? own.reduce((sum, { power }) => sum + (power.value ?? 0), 0) : undefined,
+    powerW: isKnown ? own.reduce((sum, { power }) => sum + (power.value ?? 0), 0) : undefined,
     socPercent:
       charges.length > 0 ? charges.reduce((sum, charge) => sum + charge, 0) / charges.length : undefined,
     reason,

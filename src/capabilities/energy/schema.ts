@@ -130,7 +130,11 @@ const numberNow = {
   state_of_charge_percent: v.nullable(v.number()),
 };
 
-const { age_s: _age, ...roleNow } = numberNow;
+const { age_s: _age, ...roleNow } = {
+  ...numberNow,
+  power_w: v.pipe(v.nullable(v.number()), v.description('W, of those of its sources that are known now.')),
+  reason: v.pipe(v.nullable(v.picklist(REASONS)), v.description('Why it is not known, or not all of it.')),
+};
 
 const bookEntries = {
   sources_wh: entriesOf(ORIGINS, wattHours),

@@ -204,13 +204,24 @@ export class Energy {
       });
       return { column: columns.length - 1, factor };
     };
-    const placed = sources.map((source) => ({
-      source,
-      power: add(source, source.power, 'W'),
-      forward: add(source, source.energyForward, 'Wh'),
-      reverse: add(source, source.energyReverse, 'Wh'),
-    }));
+    const placed = sources
+      .filter((source) => this.#wasHeard(source))
+      .map((source) => ({
+        source,
+        power: add(source, source.power, 'W'),
+        forward: add(source, source.energyForward, 'Wh'),
+        reverse: add(source, source.energyReverse, 'Wh'),
+      }));
     return { columns, placed };
+  }
+
+  /** Devices that were never heard of make no gaps in what others tell. */
+  #wasHeard({ deviceId, power, energyForward }: EnergySource): boolean {
+    const { devices, telemetry } = this.#options;
+    const device = devices.get(deviceId);
+    return [power, energyForward].some(
+      (attribute) => device && attribute !== null && telemetry.latest(device, attribute) !== undefined,
+    );
   }
 
   /** The manifest may have changed since somebody chose the attribute. */

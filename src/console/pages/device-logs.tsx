@@ -13,10 +13,11 @@ export function LogsTab({ live }: { live: LiveDevice }) {
       nothing="What the device logs appears here as it arrives."
       source={{
         id,
+        pageSize: PAGE,
         listen: (listener) => listenToLog(id, listener),
-        load: async (severities) => {
+        load: async (severities, offset) => {
           const list = path`/v3/devices/${id}/logs`;
-          const query = `limit=${PAGE}&severity=${severities.join(',')}`;
+          const query = `limit=${PAGE}&offset=${offset}&severity=${severities.join(',')}`;
           return (await call<{ logs: LogEntry[] }>('GET', `${list}?${query}`)).logs;
         },
       }}

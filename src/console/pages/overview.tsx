@@ -1,11 +1,13 @@
-/** All devices at a glance. */
+/** The site at a glance: what needs attention, what flows, its energy, its devices. */
 import { useEffect, useState } from 'preact/hooks';
 import { attributeTitle, typeName } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevices, watchValues } from '../live.ts';
 import { isBlank, mainValues } from '../main-values.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
-import { Empty, ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
+import { Attention } from '../site/attention.tsx';
+import { SiteNow } from '../site/site-now.tsx';
+import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../ui.tsx';
 
 const RELOAD_INTERVAL_MS = 60_000;
 
@@ -19,31 +21,44 @@ function shownAttributes({ manifest }: LiveDevice): string[] {
   return [...(state === undefined ? [] : [state]), ...numbers, ...alerts];
 }
 
-async function load(): Promise<void> {
-  await loadDevices();
-  const devices = (deviceIds.value ?? []).map(liveDevice).filter((live) => live !== undefined);
+/** The values that cards show of the devices that are known. */
+async function watchShown(ids: readonly string[]): Promise<void> {
+  const devices = ids.map(liveDevice).filter((live) => live !== undefined);
   await watchValues(new Map(devices.map((live) => [live.device.id, shownAttributes(live)])));
 }
 
 export function OverviewPage() {
-  const { error, again } = useAnswer(load, []);
+  const ids = deviceIds.value ?? [];
+  // The list itself is read with the stream of everything.
+  const { error } = useAnswer(() => watchShown(ids), [ids.join(' ')]);
+  const reading = useAction(loadDevices);
   useEffect(() => {
+    // Not the first page: others may have made or changed some.
+    if (deviceIds.value !== undefined) void reading.start();
     // Devices that say nothing come and go unheard.
-    const timer = setInterval(again, RELOAD_INTERVAL_MS);
+    const timer = setInterval(() => void reading.start(), RELOAD_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
   const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
   return (
     <>
-      <PageHead title="Devices">
+      <PageHead title="Overview">
         {may('OWNER') && (
           <a class="button primary" href="#/add">
             Add device
           </a>
         )}
       </PageHead>
-      <ErrorNotice error={error} />
-      {devices === undefined ? !error && <Loading /> : <DeviceList devices={devices} />}
+      <ErrorNotice error={error ?? reading.error} />
+      {devices === undefined ? (
+        <Loading />
+      ) : (
+        <>
+          <Attention devices={devices} />
+          <SiteNow />
+          <DeviceList devices={devices} />
+        </>
+      )}
     </>
   );
 }
@@ -83,7 +98,8 @@ function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
   );
   const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
   return (
-    <>
+    <section class="devices" aria-label="Devices">
+      <h2>Devices</h2>
       <Summary devices={devices} />
       {own.length === 0 && (
         <Empty title="No device of yours yet">
@@ -116,7 +132,7 @@ function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
           <DeviceCard live={live} key={live.device.id} />
         ))}
       </ul>
-    </>
+    </section>
   );
 }
 
@@ -133,7 +149,7 @@ function DeviceCard({ live }: { live: LiveDevice }) {
     <li class="device-card" data-device={device.slug}>
       <a href={`#/devices/${encodeURIComponent(device.slug)}`}>
         <header>
-          <h2>{device.name}</h2>
+          <h3>{device.name}</h3>
           <StatusBadge live={live} />
         </header>
         <p class="kind">

@@ -68,7 +68,7 @@ export function RulesPage() {
           </Button>
         )}
         {may('OWNER') && (
-          <a class="button primary" href="#/rules/new">
+          <a class="button primary" href="#/new-rule">
             New rule
           </a>
         )}
@@ -127,11 +127,11 @@ function RuleRow({ rule, onChanged }: { rule: Rule; onChanged: () => void }) {
   );
 }
 
-export function RulePage({ name }: { name: string }) {
-  const isNew = name === 'new';
+/** Without a name: a new one. */
+export function RulePage({ name }: { name: string | undefined }) {
   const { answer, error, again } = useAnswer(
     () =>
-      isNew
+      name === undefined
         ? Promise.resolve({ rule: undefined })
         : call<{ rule: Rule | undefined }>('GET', `${ENGINE}${path`/rules/${name}`}`),
     [name],
@@ -139,7 +139,7 @@ export function RulePage({ name }: { name: string }) {
   useRefresh(again);
   return (
     <>
-      <PageHead title={isNew ? 'New rule' : name} back={{ href: '#/rules', text: 'Rules' }}>
+      <PageHead title={name ?? 'New rule'} back={{ href: '#/rules', text: 'Rules' }}>
         {answer?.rule && <StateBadge rule={answer.rule} />}
       </PageHead>
       <ErrorNotice error={error} />
@@ -291,9 +291,10 @@ function RuleLogs({ rule }: { rule: Rule }) {
       nothing="What the rule logs appears here as it arrives."
       source={{
         id: rule.id,
+        pageSize: LOG_PAGE,
         listen: (listener) => openStream<LogEntry>(address, { onMessage: listener }),
-        load: async (severities) => {
-          const query = `limit=${LOG_PAGE}&severity=${severities.join(',')}`;
+        load: async (severities, offset) => {
+          const query = `limit=${LOG_PAGE}&offset=${offset}&severity=${severities.join(',')}`;
           return (await call<{ logs: LogEntry[] }>('GET', `${address}?${query}`)).logs;
         },
       }}

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { may } from '../session.ts';
+import { SourcesCard } from '../site/sources.tsx';
 import {
   Button,
   Card,
@@ -55,6 +56,7 @@ export function SitePage() {
       <PageHead title="Site" />
       <ErrorNotice error={error} />
       {answer ? <SiteForm site={answer.site} /> : error === undefined && <Loading />}
+      <SourcesCard />
     </>
   );
 }

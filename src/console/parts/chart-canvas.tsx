@@ -50,8 +50,25 @@ export function ChartCanvas({
     };
   }, [key, stepS]);
 
-  useEffect(() => plot.current?.setData(data), [series]);
+  useEffect(() => {
+    if (plot.current) refresh(plot.current, data);
+  }, [series]);
   return <div class="chart" ref={place} />;
+}
+
+/** What somebody looks at closely stays where it is. */
+function refresh(plot: uPlot, data: uPlot.AlignedData): void {
+  const { min, max } = plot.scales['x'] ?? {};
+  const times = plot.data[0];
+  const isZoomed =
+    min !== undefined &&
+    max !== undefined &&
+    min !== null &&
+    max !== null &&
+    times.length > 1 &&
+    (min > (times[0] ?? min) || max < (times.at(-1) ?? max));
+  plot.setData(data, !isZoomed);
+  if (isZoomed) plot.setScale('x', { min, max });
 }
 
 function optionsOf(

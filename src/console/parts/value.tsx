@@ -1,6 +1,7 @@
 /** Live values, never an old one in the dress of a fresh one. */
 import { ageText, freshness, showValue } from '../format.ts';
 import { nowS, slowNowS } from '../gateway-time.ts';
+import { isAway } from '../connection.ts';
 import type { LiveDevice } from '../live.ts';
 
 /** From this age on it is told in minutes and is past all doubt about being old. */
@@ -29,7 +30,8 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
 
 export function StatusBadge({ live }: { live: LiveDevice }) {
   void live.version.value;
-  const status = live.device.connectivity?.status ?? 'OFFLINE';
+  // What it was when the gateway was last heard of says nothing of now.
+  const status = isAway.value ? 'UNKNOWN' : (live.device.connectivity?.status ?? 'OFFLINE');
   return (
     <span class={`badge ${status.toLowerCase()}`}>
       <i aria-hidden="true" />

@@ -1,0 +1,121 @@
+/** The energy of the site as the gateway tells it; every number here comes from its API. */
+export const ENERGY_ROLES = [
+  'pv',
+  'generator',
+  'battery',
+  'grid',
+  'load',
+  'electrolyser',
+  'ev_charger',
+] as const;
+export type Role = (typeof ENERGY_ROLES)[number];
+type Origin = 'pv' | 'generator' | 'battery' | 'grid' | 'unmeasured';
+type Use = 'load' | 'electrolyser' | 'ev_charger' | 'battery' | 'grid' | 'losses';
+
+export interface RoleNow {
+  role: Role;
+  is_calculated: boolean;
+  power_w: number | null;
+  state_of_charge_percent: number | null;
+  reason: 'no_value' | 'stale' | null;
+}
+
+export interface PowerNow {
+  roles: RoleNow[];
+  sources: { role: Role; device_id: string }[];
+}
+
+export interface Book {
+  sources_wh: Record<Origin, number>;
+  uses_wh: Record<Use, number>;
+  flows_wh: Record<Origin, Record<Use, number>>;
+  self_consumption: number | null;
+  self_sufficiency: number | null;
+  gap_s: Record<string, number>;
+}
+
+export interface Energy {
+  timezone: string;
+  assumption: string;
+  total: Book;
+  buckets: (Book & { from: string; to: string })[];
+}
+
+export interface Source {
+  role: Role;
+  device_id: string;
+  power: string | null;
+  is_inverted: boolean;
+  state_of_charge: string | null;
+  energy_forward: string | null;
+  energy_reverse: string | null;
+  /** Null: a person said it. */
+  profile: string | null;
+}
+
+export const ROLE_NAMES: Readonly<Record<Role, string>> = {
+  pv: 'Sun',
+  generator: 'Generator',
+  battery: 'Battery',
+  grid: 'Grid',
+  load: 'House',
+  electrolyser: 'Electrolyser',
+  ev_charger: 'EV charger',
+};
+
+/** Below this nothing is said to flow: meters and standby are never quite at zero. */
+const STILL_W = 5;
+
+/** 1 towards the site, −1 away from it, 0 when nothing flows. */
+export function directionOf({ role, power_w: powerW }: RoleNow): -1 | 0 | 1 {
+  if (powerW === null || Math.abs(powerW) < STILL_W) return 0;
+  const isGiving = role === 'pv' || role === 'generator' || role === 'battery' || role === 'grid';
+  return isGiving === powerW > 0 ? 1 : -1;
+}
+
+/** What it does, in a word. */
+export function doingOf(now: RoleNow): string {
+  if (now.power_w === null) return now.reason === 'stale' ? 'no value now' : 'no value yet';
+  if (now.reason !== null) return 'partly known';
+  const direction = directionOf(now);
+  switch (now.role) {
+    case 'battery':
+      return direction > 0 ? 'discharging' : direction < 0 ? 'charging' : 'idle';
+    case 'grid':
+      return direction > 0 ? 'importing' : direction < 0 ? 'exporting' : 'balanced';
+    case 'load':
+      return now.is_calculated ? 'calculated' : 'consuming';
+    default:
+      return direction === 0 ? 'idle' : direction > 0 ? 'delivering' : 'consuming';
+  }
+}
+
+const number = (value: number, digits: number): string =>
+  value.toLocaleString('en-GB', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+/** `850 W`, `3.2 kW`: as many digits as mean something. */
+export function powerText(powerW: number): { text: string; unit: string } {
+  const amount = Math.abs(powerW);
+  if (amount < 1_000) return { text: number(Math.round(amount), 0), unit: 'W' };
+  if (amount < 1e6) return { text: number(amount / 1_000, amount < 100_000 ? 1 : 0), unit: 'kW' };
+  return { text: number(amount / 1e6, 2), unit: 'MW' };
+}
+
+/** `12.4 kWh` */
+export function energyText(energyWh: number): string {
+  if (energyWh < 1_000) return `${number(energyWh, 0)} Wh`;
+  if (energyWh < 1e6) return `${number(energyWh / 1_000, energyWh < 100_000 ? 1 : 0)} kWh`;
+  return `${number(energyWh / 1e6, 2)} MWh`;
+}
+
+export const percentText = (ratio: number | null): string =>
+  ratio === null ? '–' : `${Math.round(ratio * 100)} %`;
+
+/** `4 min`, `2 h 10 min` */
+export function spanText(seconds: number): string {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  const hours = Math.floor(minutes / 60);
+  const rest = minutes % 60;
+  if (hours === 0) return `${minutes} min`;
+  return rest === 0 ? `${hours} h` : `${hours} h ${rest} min`;
+}

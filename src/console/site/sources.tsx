@@ -1,0 +1,205 @@
+/** Which values are the energy of the site: what profiles say, and what the owner says once. */
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { attributeTitle } from '../format.ts';
+import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { may } from '../session.ts';
+import {
+  Button,
+  Card,
+  ErrorNotice,
+  Field,
+  Form,
+  Loading,
+  Notice,
+  Select,
+  useAction,
+  useAnswer,
+} from '../ui.tsx';
+import { ENERGY_ROLES, type Role, ROLE_NAMES, type Source } from './energy.ts';
+
+const PATH = '/v3/site/energy/sources';
+
+interface Answer {
+  energy_sources: { gap_after_s: number; items: Source[] };
+}
+
+const NEW: Source = {
+  role: 'grid',
+  device_id: '',
+  power: null,
+  is_inverted: false,
+  state_of_charge: null,
+  energy_forward: null,
+  energy_reverse: null,
+  profile: null,
+};
+
+/** What a positive number means. */
+const POSITIVE: Readonly<Record<Role, string>> = {
+  pv: 'delivering',
+  generator: 'delivering',
+  battery: 'discharging',
+  grid: 'importing',
+  load: 'consuming',
+  electrolyser: 'consuming',
+  ev_charger: 'consuming',
+};
+
+export function SourcesCard() {
+  const { answer, error, again } = useAnswer(() => call<Answer>('GET', PATH), []);
+  return (
+    <Card title="Energy of the site" data-test="energy-sources">
+      <p class="hint">
+        Which values are sun, battery, grid and load. What devices say by their profiles is known; everything
+        else is said here once.
+      </p>
+      <ErrorNotice error={error} />
+      {answer ? (
+        <SourcesForm answer={answer} key={JSON.stringify(answer)} onChanged={again} />
+      ) : (
+        error === undefined && <Loading />
+      )}
+    </Card>
+  );
+}
+
+function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
+  const { items } = answer.energy_sources;
+  const [own, setOwn] = useState<Source[]>(() => items.filter(({ profile }) => profile === null));
+  const [isDone, setDone] = useState(false);
+  useEffect(() => setDone(false), [own]);
+  const action = useAction(async () => {
+    await call<Answer>('PATCH', PATH, { items: own.map(({ profile: _profile, ...item }) => item) });
+    setTimeout(() => setDone(true));
+    onChanged();
+  });
+  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
+  const known = items.filter(
+    ({ profile, role }) => profile !== null && !own.some((source) => source.role === role),
+  );
+  const isReadOnly = !may('OWNER');
+  const change = (index: number) => (part: Partial<Source>) =>
+    setOwn(own.map((source, place) => (place === index ? { ...source, ...part } : source)));
+  return (
+    <Form onSubmit={action.start}>
+      {known.length > 0 && (
+        <ul class="legend">
+          {known.map(({ role, device_id: id, power }) => (
+            <li key={`${role} ${id}`}>
+              <i class={role} aria-hidden="true" />
+              <b>{ROLE_NAMES[role]}</b> {nameOf(liveDevice(id), power)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <fieldset disabled={isReadOnly} class="plain">
+        {own.map((source, index) => (
+          <SourceFields
+            key={index}
+            source={source}
+            devices={devices}
+            onChange={change(index)}
+            onRemove={() => setOwn(own.filter((_, place) => place !== index))}
+          />
+        ))}
+      </fieldset>
+      <ErrorNotice error={action.error} />
+      {isDone && <Notice kind="success">Saved.</Notice>}
+      {!isReadOnly && (
+        <div class="actions end">
+          <Button onClick={() => setOwn([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
+            Add a value
+          </Button>
+          <Button kind="primary" type="submit" disabled={action.isBusy}>
+            Save
+          </Button>
+        </div>
+      )}
+    </Form>
+  );
+}
+
+function SourceFields({
+  source,
+  devices,
+  onChange,
+  onRemove,
+}: {
+  source: Source;
+  devices: readonly LiveDevice[];
+  onChange: (part: Partial<Source>) => void;
+  onRemove: () => void;
+}) {
+  const live = devices.find(({ device }) => device.id === source.device_id);
+  const none = { value: '', text: 'none' };
+  const choose = (part: 'power' | 'state_of_charge') => (name: string) =>
+    onChange({ [part]: name === '' ? null : name });
+  return (
+    <div class="energy-source">
+      <Field label="What it is">
+        <Select
+          name="role"
+          value={source.role}
+          onValue={(role) => onChange({ role: role as Role })}
+          choices={ENERGY_ROLES.map((role) => ({ value: role, text: ROLE_NAMES[role] }))}
+        />
+      </Field>
+      <Field label="Device">
+        <Select
+          name="device"
+          value={source.device_id}
+          onValue={(id) => onChange({ device_id: id, power: null, state_of_charge: null })}
+          choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
+        />
+      </Field>
+      <Field label="Power">
+        <Select
+          name="power"
+          value={source.power ?? ''}
+          onValue={choose('power')}
+          choices={[{ value: '', text: 'choose' }, ...attributesOf(live, /^[kM]?W$/)]}
+        />
+      </Field>
+      <Field label="A positive number means">
+        <Select
+          name="sign"
+          value={String(source.is_inverted)}
+          onValue={(value) => onChange({ is_inverted: value === 'true' })}
+          choices={[
+            { value: 'false', text: POSITIVE[source.role] },
+            { value: 'true', text: `the opposite of ${POSITIVE[source.role]}` },
+          ]}
+        />
+      </Field>
+      {source.role === 'battery' && (
+        <Field label="State of charge">
+          <Select
+            name="state_of_charge"
+            value={source.state_of_charge ?? ''}
+            onValue={choose('state_of_charge')}
+            choices={[none, ...attributesOf(live, /^%$/)]}
+          />
+        </Field>
+      )}
+      <Field label="">
+        <Button aria-label={`Remove ${ROLE_NAMES[source.role]}`} onClick={onRemove}>
+          Remove
+        </Button>
+      </Field>
+    </div>
+  );
+}
+
+/** Numbers of the unit. */
+function attributesOf(live: LiveDevice | undefined, unit: RegExp): { value: string; text: string }[] {
+  return Object.entries(live?.manifest?.telemetry ?? {})
+    .filter(([, attribute]) => /^(float|integer)$/.test(attribute.type) && unit.test(attribute.unit ?? ''))
+    .map(([name, attribute]) => ({ value: name, text: attributeTitle(name, attribute) }));
+}
+
+function nameOf(live: LiveDevice | undefined, power: string | null): string {
+  if (!live) return '';
+  const title = power === null ? '' : ` · ${attributeTitle(power, live.manifest?.telemetry[power])}`;
+  return `${live.device.name}${title}`;
+}
