@@ -189,6 +189,10 @@ export const energyShapes = {
   }),
 };
 
+export type EnergySourcesOnWire = ReturnType<typeof sourcesToWire>;
+export type PowerNowOnWire = ReturnType<typeof nowToWire>;
+export type EnergyOnWire = ReturnType<typeof energyToWire>;
+
 export function sourcesToWire(sources: readonly EnergySource[], settings: EnergySettings) {
   return {
     gap_after_s: settings.gapAfterS,

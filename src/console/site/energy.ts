@@ -1,4 +1,6 @@
 /** The energy of the site as the gateway tells it; every number here comes from its API. */
+import type { EnergyOnWire, EnergySourcesOnWire, PowerNowOnWire } from '../../capabilities/energy/schema.ts';
+
 export const ENERGY_ROLES = [
   'pv',
   'generator',
@@ -7,51 +9,14 @@ export const ENERGY_ROLES = [
   'load',
   'electrolyser',
   'ev_charger',
-] as const;
-export type Role = (typeof ENERGY_ROLES)[number];
-type Origin = 'pv' | 'generator' | 'battery' | 'grid' | 'unmeasured';
-type Use = 'load' | 'electrolyser' | 'ev_charger' | 'battery' | 'grid' | 'losses';
+] as const satisfies Role[];
+export type Role = PowerNowOnWire['roles'][number]['role'];
 
-export interface RoleNow {
-  role: Role;
-  is_calculated: boolean;
-  power_w: number | null;
-  state_of_charge_percent: number | null;
-  reason: 'no_value' | 'stale' | null;
-}
-
-export interface PowerNow {
-  roles: RoleNow[];
-  sources: { role: Role; device_id: string }[];
-}
-
-export interface Book {
-  sources_wh: Record<Origin, number>;
-  uses_wh: Record<Use, number>;
-  flows_wh: Record<Origin, Record<Use, number>>;
-  self_consumption: number | null;
-  self_sufficiency: number | null;
-  gap_s: Record<string, number>;
-}
-
-export interface Energy {
-  timezone: string;
-  assumption: string;
-  total: Book;
-  buckets: (Book & { from: string; to: string })[];
-}
-
-export interface Source {
-  role: Role;
-  device_id: string;
-  power: string | null;
-  is_inverted: boolean;
-  state_of_charge: string | null;
-  energy_forward: string | null;
-  energy_reverse: string | null;
-  /** Null: a person said it. */
-  profile: string | null;
-}
+export type PowerNow = PowerNowOnWire;
+export type RoleNow = PowerNow['roles'][number];
+export type Energy = EnergyOnWire;
+export type Book = Energy['total'];
+export type Source = EnergySourcesOnWire['items'][number];
 
 export const ROLE_NAMES: Readonly<Record<Role, string>> = {
   pv: 'Sun',

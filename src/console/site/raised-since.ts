@@ -1,6 +1,6 @@
 /** Since when alerts are raised: the history of the values that say so, read back to where they were not. */
 import { callForText } from '../api.ts';
-import { parseCsv } from '../csv.ts';
+import { parseCsv } from '../../lib/csv.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import type { LiveDevice } from '../live.ts';
 

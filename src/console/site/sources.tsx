@@ -1,5 +1,6 @@
 /** Which values are the energy of the site: what profiles say, and what the owner says once. */
 import { useEffect, useState } from 'preact/hooks';
+import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
@@ -21,7 +22,7 @@ import { ENERGY_ROLES, type Role, ROLE_NAMES, type Source } from './energy.ts';
 const PATH = '/v3/site/energy/sources';
 
 interface Answer {
-  energy_sources: { gap_after_s: number; items: Source[] };
+  energy_sources: EnergySourcesOnWire;
 }
 
 const NEW: Source = {
