@@ -138,7 +138,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     });
     await page.reload();
     await page.getByRole('link', { name: /^House, / }).waitFor();
-    await page.waitForLoadState('networkidle').catch(() => undefined);
+    await page.waitForLoadState('networkidle');
     assert.equal(lists.length, 1);
   });
 
