@@ -1,5 +1,5 @@
 /** What all parts stand on: databases, their group commits, metrics, the box. */
-import { fdatasync } from 'node:fs';
+import { existsSync, fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { applyRestore } from '../platform/backup/index.ts';
@@ -80,6 +80,7 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
       log.warnLimited('proven-time', 3_600_000, 'the proven time could not be saved', { error }),
   });
   started('proven time', () => provenTime.stop());
+  nameMissingHistory(options);
   const { state, stateUpkeep } = openStateDatabase(options, { space, metrics, started });
   const journalFolder = join(dataDir, 'telemetry-journal');
   // Opened once it is known whose it is. A copy of it before a migration could fill the disk.
@@ -124,6 +125,13 @@ export function openGround(options: GatewayOptions, started: StartedHook): Omit<
     historyRoom,
     journalFolder,
   };
+}
+
+/** A box that has state had history, too. What is gone is begun anew, but not without a word. */
+function nameMissingHistory({ config: { dataDir }, log }: GatewayOptions): void {
+  if (!existsSync(join(dataDir, 'state.db'))) return;
+  const missing = ['history.db', 'telemetry-journal'].filter((name) => !existsSync(join(dataDir, name)));
+  if (missing.length > 0) log.warn('history is missing beside state.db, a new one is begun', { missing });
 }
 
 const syncFile: SyncFile = promisify(fdatasync);
