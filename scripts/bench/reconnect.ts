@@ -17,7 +17,7 @@ import {
   startGateway,
 } from '../support/gateway-process.ts';
 import { type CrowdMember, crowdOf, type CrowdSession, join } from '../support/mqtt-crowd.ts';
-import { createLatencies } from '../soak/latencies.ts';
+import { createLatencies } from '../support/latencies.ts';
 
 const MEBIBYTE = 1_048_576;
 const MEMORY_INTERVAL_MS = 50;

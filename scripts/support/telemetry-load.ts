@@ -80,13 +80,6 @@ const changed = (): Promise<void> =>
     wake = resolve;
   });
 
-/** Asked by `power-cut-check`: messages acknowledged so far, by device. */
-parentPort?.on('message', () =>
-  parentPort?.postMessage({
-    acknowledged: connections.map((connection) => Math.floor(connection.ackBytes / PUBACK_BYTES)),
-  }),
-);
-
 const connections = await Promise.all(workload.devices.map(open));
 parentPort?.postMessage('ready');
 const startedMs = performance.now();

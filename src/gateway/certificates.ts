@@ -1,6 +1,5 @@
 /** The certificates of the gateway, where a listener needs them. */
 import { join } from 'node:path';
-import { messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
@@ -52,9 +51,7 @@ async function openOrGoWithout(
         error,
       },
     );
-    // Nothing at all would be served, and no new start mends that.
-    if (!config.http)
-      throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
+    if (!config.http) throw error;
     return undefined;
   }
 }

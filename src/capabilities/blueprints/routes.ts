@@ -77,9 +77,7 @@ function readRoutes(service: BlueprintService): Route[] {
       method: 'GET',
       paths: ['/v3/blueprints/{blueprint_id}/zip'],
       role: 'READONLY',
-      query: v.object({
-        view: query.choice(['COMPILED', 'ORIGINAL'], 'COMPILED', 'As devices run it, or as it was uploaded.'),
-      }),
+      query: v.object({ view: query.choice(['COMPILED', 'ORIGINAL'], 'COMPILED') }),
       errors: ['404 blueprint_not_found'],
       handle: async (call) => {
         const id = parameter(call, 'blueprint_id');

@@ -18,9 +18,7 @@ interface MonitorOptions {
   deviceLogs: DeviceLogs;
 }
 
-const monitorQuery = v.object({
-  'id.in': query.optionalList('Ids or slugs of the devices. Absent: all, those made later too.'),
-});
+const monitorQuery = v.object({ 'id.in': query.optionalList() });
 
 export function monitorStreams(options: MonitorOptions): Stream[] {
   return [

@@ -6,7 +6,7 @@ import type { Housework } from './engine-state.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Lines for whoever wants to see the store at work, as `npm run crash-check` does. */
+/** Lines for whoever wants to see the store at work, as `npm run fault-check` does. */
 export function createHouseworkLog(log: Log): {
   begins: (housework: Housework) => void;
   ends: () => void;

@@ -14,11 +14,7 @@ import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query-plan.ts'
 const { telemetry } = LIMITS;
 
 const relevanceInterval = () =>
-  query.durationMs(
-    telemetry.relevanceIntervalDefaultMs,
-    telemetry.relevanceIntervalMs,
-    'Older values come as a warning.',
-  );
+  query.durationMs(telemetry.relevanceIntervalDefaultMs, telemetry.relevanceIntervalMs);
 
 const DEVICES_PARAMETER = /^devices\[([^\]]+)\]$/;
 
@@ -46,7 +42,7 @@ export const LatestQuery = v.pipe(
           minProperties: 1,
           maxProperties: telemetry.latestDevices,
           description: 'Id or slug of a device → names of attributes, by commas.',
-          examples: [{ 'battery-1': 'battery_soc,status' }],
+          examples: [{ 'battery-inverter': 'battery_soc,status' }],
         }),
       ),
       relevance_interval: relevanceInterval(),
@@ -85,7 +81,7 @@ function splitNames(values: readonly string[]): string[] {
 
 export const DeviceLatestQuery = v.object({
   'attribute.in': v.pipe(
-    query.optionalList('Only these attributes. Absent: all that are declared.'),
+    query.optionalList(),
     v.check(
       (names) => names === undefined || names.length <= telemetry.latestAttributes,
       `must not name more than ${telemetry.latestAttributes} attributes`,
@@ -94,11 +90,7 @@ export const DeviceLatestQuery = v.object({
   relevance_interval: relevanceInterval(),
 });
 
-export const StreamQuery = v.object({
-  'attribute.in': query.optionalList(
-    'Only messages with one of these attributes, and only these of them. Absent: all.',
-  ),
-});
+export const StreamQuery = v.object({ 'attribute.in': query.optionalList() });
 
 /** A value as JSON.stringify writes it exactly. */
 export function valueToWire(value: TelemetryValue): unknown {
@@ -316,8 +308,8 @@ export const TimeSeriesQuery = v.pipe(
     to: '2026-03-01T09:00:00Z',
     granularity: '1m',
     telemetry: [
-      { device: 'battery-1', attribute: ['battery_soc', 'battery_power'], aggregation: 'avg' },
-      { device: 'battery-1', attribute: 'status', gap_filling: { method: 'locf', look_around: '1h' } },
+      { device: 'battery-inverter', attribute: ['battery_soc', 'battery_power'], aggregation: 'avg' },
+      { device: 'battery-inverter', attribute: 'status', gap_filling: { method: 'locf', look_around: '1h' } },
     ],
   }),
 );

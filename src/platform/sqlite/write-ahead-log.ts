@@ -87,11 +87,7 @@ export class WriteAheadLog {
       checkpointed: number;
     }[];
     if (result === undefined || result.busy !== 0 || result.checkpointed < result.log)
-      throw gatewayError(
-        'unavailable',
-        'unavailable',
-        'The disk fails now, so this cannot be stored or read. Check it.',
-      );
+      throw gatewayError('unavailable', 'unavailable', 'The disk does not take data now. Check it.');
   }
 
   #open(): number {

@@ -99,11 +99,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     clock,
     log,
     limits: limits.module,
-    counts: () => ({
-      running: registry.count('running'),
-      failed: registry.count('failed'),
-      portsFailed: bus.portsFailed.length,
-    }),
+    counts: () => ({ running: registry.count('running'), failed: registry.count('failed') }),
     onPulse: () => surround({ hasRoom: link.isReady }),
   });
   const parts = { channel, publisher, log };

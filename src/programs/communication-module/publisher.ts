@@ -5,7 +5,6 @@ import type { Log } from '../../platform/log/index.ts';
 import {
   MODULE_CHANNEL,
   MODULE_INTERVALS,
-  type ModuleCounts,
   moduleProperties,
   moduleTelemetry,
 } from '../../protocol/module.ts';
@@ -28,7 +27,7 @@ export function createPublisher(options: {
   clock: Clock;
   log: Log;
   limits: Limits['module'];
-  counts: () => ModuleCounts;
+  counts: () => { running: number; failed: number };
   /** Called with every heartbeat and after a message that could not be sent. */
   onPulse: () => void;
 }): Publisher {

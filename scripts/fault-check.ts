@@ -1,0 +1,132 @@
+/** `npm run fault-check`: is anything that the gateway acknowledged lost, doubled or forgotten by what a box meets? */
+import { randomInt } from 'node:crypto';
+import { createSystemClock } from '../src/platform/clock/index.ts';
+import type { Problem } from './clients/journal.ts';
+import { type Plant, PLANTS } from './faults/control.ts';
+import type { FaultKind } from './faults/kind.ts';
+import { FAULT_KINDS } from './faults/kinds.ts';
+import { faultCheck, type FaultReport } from './faults/run.ts';
+import { decimal, parseWords, runScript, UsageError, whole } from './support/arguments.ts';
+
+const HELP = `Brings faults upon a gateway and reads back everything that it had acknowledged.
+
+  npm run fault-check -- [options]
+
+  --faults N        how many (default 30)
+  --hours H         goes on for so long instead
+  --kinds A,B       only these kinds (default: all that are possible here)
+  --list            says which kinds there are, and does nothing else
+  --seed N          repeat the faults and moments of a run (default: a new seed, printed)
+  --devices N       devices that publish once a second with QoS 1 (default 10)
+  --attributes N    telemetry attributes per message (default 10)
+  --bundle          run what npm run build has made instead of the sources
+  --plant WHICH     take a protection out of the gateway, which must be found: sync, lock or byte-budget
+
+Devices send telemetry, logs and properties and answer commands; callers rename devices and run commands; owners make,
+change and remove users, tokens, rules, devices, configuration and site. A journal notes what was acknowledged. After
+every fault all of it is read back through the API. Uses temporary folders and free ports; as root, with loop devices,
+the data lie on a disk of their own, which can be full, broken, read-only and without power. Exit code 1 when anything
+is missing, doubled, wrong, or not named although it is damaged.
+`;
+
+const PROBLEMS_SHOWN = 12;
+const HOUR_MS = 3_600_000;
+const FAULTS_MAX = 1_000_000;
+
+const COLUMNS: readonly [title: string, cell: (report: FaultReport) => string][] = [
+  ['fault', ({ number }) => String(number)],
+  ['kind', ({ kind }) => kind.padEnd(20)],
+  ['samples', ({ samples }) => String(samples)],
+  ['logs', ({ logs }) => String(logs)],
+  ['executions', ({ executions }) => String(executions)],
+  ['changes', ({ changes, settings, properties }) => String(changes + settings + properties)],
+  ['took s', ({ tookMs }) => (tookMs / 1_000).toFixed(1)],
+  ['problems', ({ problems }) => String(problems.length)],
+];
+
+const line = (cells: readonly string[]): string => cells.map((cell) => cell.padStart(10)).join(' ');
+
+async function main(): Promise<number> {
+  const values = parse();
+  const say = (text: string): void => void process.stdout.write(`${text}\n`);
+  if (values.help) return tell(HELP);
+  if (values.list) return tell(FAULT_KINDS.map(({ name, about }) => `${name.padEnd(22)}${about}\n`).join(''));
+  const seed = whole('seed', values.seed, 0, 2 ** 31) ?? randomInt(2 ** 31);
+  const hours = decimal('hours', values.hours, 0.01, 1_000);
+  const faults = whole('faults', values.faults, 1, FAULTS_MAX) ?? (hours === undefined ? 30 : FAULTS_MAX);
+  say(`seed ${seed}`);
+  const clock = createSystemClock();
+  let head = `${line(COLUMNS.map(([title]) => title))}\n`;
+  try {
+    const problems = await faultCheck({
+      seed,
+      faults,
+      durationMs: (hours ?? 1_000) * HOUR_MS,
+      kinds: kindsOf(values.kinds),
+      devices: whole('devices', values.devices, 1, 500) ?? 10,
+      attributes: whole('attributes', values.attributes, 1, 1_000) ?? 10,
+      program: values.bundle ? 'bundle' : 'source',
+      plant: plantOf(values.plant),
+      clock,
+      say,
+      onFault: (report) => {
+        say(head + line(COLUMNS.map(([, cell]) => cell(report))));
+        head = '';
+        if (report.problems.length > 0) say(linesOf(report.problems));
+      },
+    });
+    say(
+      problems.length === 0
+        ? 'nothing acknowledged was lost, doubled or forgotten'
+        : `${problems.length} problems, seed ${seed}`,
+    );
+    return problems.length === 0 ? 0 : 1;
+  } finally {
+    clock.close();
+  }
+}
+
+function tell(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function linesOf(problems: readonly Problem[]): string {
+  const lines = problems.slice(0, PROBLEMS_SHOWN).map(({ kind, item }) => `  ${kind}: ${item}`);
+  if (problems.length > PROBLEMS_SHOWN) lines.push(`  … and ${problems.length - PROBLEMS_SHOWN} more`);
+  return lines.join('\n');
+}
+
+function kindsOf(text: string | undefined): readonly FaultKind[] {
+  if (text === undefined) return FAULT_KINDS;
+  return text.split(',').map((name) => {
+    const kind = FAULT_KINDS.find((each) => each.name === name.trim());
+    if (!kind) throw new UsageError(`--kinds: there is no ${name}; --list names those that are`);
+    return kind;
+  });
+}
+
+function plantOf(text: string | undefined): Plant | undefined {
+  if (text === undefined) return undefined;
+  const plant = PLANTS.find((each) => each === text);
+  if (!plant) throw new UsageError(`--plant must be one of: ${PLANTS.join(', ')}`);
+  return plant;
+}
+
+function parse() {
+  const text = { type: 'string' } as const;
+  return parseWords({
+    help: { type: 'boolean' },
+    list: { type: 'boolean' },
+    bundle: { type: 'boolean' },
+    faults: text,
+    hours: text,
+    kinds: text,
+    seed: text,
+    devices: text,
+    attributes: text,
+    plant: text,
+  });
+}
+
+await runScript(main);

@@ -1,0 +1,109 @@
+/** Faults of the disk under the data folder. */
+import type { Problem } from '../clients/journal.ts';
+import type { Box } from './box.ts';
+import { broken, controlWorks, type FaultKind, telemetryFlows } from './kind.ts';
+
+const POWER_ON_MS = { least: 300, most: 2_500 };
+const BROKEN_MS = { least: 500, most: 2_500 };
+const START_MS_MAX = 30_000;
+const POLL_MS = 50;
+
+export const DISK_KINDS: readonly FaultKind[] = [
+  {
+    name: 'power-cut',
+    about: 'The power goes: sectors that were not synced are old or new, by chance, in no order.',
+    needsDisk: true,
+    run: cutPower,
+  },
+  {
+    name: 'full-disk',
+    about:
+      'No byte is left: control works, from a start as well; telemetry is acknowledged again when there is room.',
+    needsDisk: true,
+    run: (box) => withoutRoom(box, () => box.disk.fill()),
+  },
+  {
+    name: 'no-inodes',
+    about: 'No place for a file is left: as with a full disk.',
+    needsDisk: true,
+    run: (box) => withoutRoom(box, () => box.disk.useUpInodes()),
+  },
+  {
+    name: 'failing-disk',
+    about:
+      'Writing fails for a while and the file system becomes read-only; then the power is cycled on a good disk.',
+    needsDisk: true,
+    run: failMedium,
+  },
+  {
+    name: 'read-only-disk',
+    about:
+      'Started on a disk that takes no writes: serves, or ends with a reason; afterwards all is as it was.',
+    needsDisk: true,
+    run: startReadOnly,
+  },
+];
+
+async function cutPower(box: Box): Promise<Problem[]> {
+  await box.clock.sleep(box.random.between(POWER_ON_MS.least, POWER_ON_MS.most));
+  process.kill(box.gateway.pid, 'SIGSTOP');
+  const left = box.disk.cutPower(box.random);
+  const { code, signal } = await box.kill();
+  left.apply();
+  await box.restart();
+  return signal === 'SIGKILL' ? [] : [broken(`the gateway ended by itself with code ${code}`)];
+}
+
+async function withoutRoom(box: Box, take: () => void): Promise<Problem[]> {
+  await box.rest();
+  take();
+  const problems = await controlWorks(box, 2);
+  if (box.random.chance(0.5)) await box.gateway.end('SIGTERM');
+  else await box.kill();
+  await box.restart();
+  problems.push(...(await controlWorks(box, 2)));
+  box.disk.empty();
+  return [...problems, ...(await telemetryFlows(box))];
+}
+
+/** What people do meanwhile may be refused: nothing can be stored. */
+async function failMedium(box: Box): Promise<Problem[]> {
+  box.disk.breakMedium();
+  await box.clock.sleep(box.random.between(BROKEN_MS.least, BROKEN_MS.most));
+  await box.kill();
+  await box.rest();
+  // Its child programs are about to leave the folder.
+  await box.clock.sleep(500);
+  box.disk.mendMedium();
+  await box.restart();
+  return [];
+}
+
+async function startReadOnly(box: Box): Promise<Problem[]> {
+  await box.gateway.end('SIGTERM');
+  await box.rest();
+  const offset = box.logSize();
+  box.disk.setReadOnly(true);
+  box.begin();
+  const problem = await servesOrSaysWhy(box, offset);
+  await box.kill();
+  await box.clock.sleep(500);
+  box.disk.setReadOnly(false);
+  await box.restart();
+  return problem;
+}
+
+async function servesOrSaysWhy(box: Box, offset: number): Promise<Problem[]> {
+  const deadlineMs = box.clock.monotonicMs() + START_MS_MAX;
+  for (;;) {
+    const lines = box.logSince(offset);
+    if (lines.some(({ message }) => message === 'ready')) return [];
+    if (box.gateway.hasExited)
+      return lines.some(({ level }) => level === 'fatal')
+        ? []
+        : [broken('it ended on a read-only disk without a reason')];
+    if (box.clock.monotonicMs() > deadlineMs)
+      return [broken('on a read-only disk it neither serves nor ends')];
+    await box.clock.sleep(POLL_MS);
+  }
+}
