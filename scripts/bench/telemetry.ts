@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { openBenchStore } from '../support/telemetry-store.ts';
-import { createWorkload } from '../support/workload.ts';
+import { createWorkload, type NumberForm } from '../support/workload.ts';
 
 const SEED = 1;
 const DAY_S = 86_400;
@@ -32,7 +32,8 @@ export const benchmark: Benchmark<Parameters> = {
   seed: SEED,
   run: async (parameters, report) => {
     const hash = createHash('sha256');
-    await inFolder(async (folder) => hash.update(await measureIntake(folder, parameters, report)));
+    for (const numbers of ['decimal', 'single', 'noisy'] as const)
+      await inFolder(async (folder) => hash.update(await measureIntake(folder, parameters, numbers, report)));
     await inFolder(async (folder) => hash.update(await measureQueries(folder, parameters, report)));
     return hash.digest('hex').slice(0, 16);
   },
@@ -47,9 +48,18 @@ async function inFolder(work: (folder: string) => Promise<unknown>): Promise<voi
   }
 }
 
-async function measureIntake(folder: string, parameters: Parameters, report: Report): Promise<string> {
+/** Numbers as JSON has them, as devices with 32-bit numbers send them, and those unrounded. */
+const NAMES = { decimal: 'W', single: 'W32', noisy: 'W32 with noise' };
+
+async function measureIntake(
+  folder: string,
+  parameters: Parameters,
+  numbers: NumberForm,
+  tell: Report,
+): Promise<string> {
+  const report: Report = (label, value, unit) => tell(`${NAMES[numbers]}: ${label}`, value, unit);
   const store = await openBenchStore(folder);
-  const workload = createWorkload({ seed: SEED, devices: parameters.devices });
+  const workload = createWorkload({ seed: SEED, devices: parameters.devices, numbers });
   const run = await store.replay(workload, parameters.seconds, 1);
   report('values stored', run.values, 'values');
   report(

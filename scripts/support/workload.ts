@@ -139,14 +139,22 @@ export interface Workload {
   message(device: WorkloadDevice): string;
 }
 
+/**
+ * What a device makes of a measured number. `decimal`: JSON has the digits it shows. `single`: it holds 32 bits and JSON
+ * has the double of them, 230.10000610351562 for 230.1. `noisy`: the same, unrounded.
+ */
+export type NumberForm = 'decimal' | 'single' | 'noisy';
+
 export function createWorkload(options: {
   seed: number;
+  numbers?: NumberForm;
   devices?: number;
   startS?: number;
   /** Share of messages that never come. */
   missing?: number;
 }): Workload {
-  const { seed, missing = 0.001 } = options;
+  const { seed, missing = 0.001, numbers = 'decimal' } = options;
+  const noise = new Dice(`noise ${seed}`);
   const kinds = Object.keys(DEVICE_KINDS);
   const devices: WorkloadDevice[] = [];
   const definitions: SignalDefinition[] = [];
@@ -196,7 +204,14 @@ export function createWorkload(options: {
         (devices[index] as WorkloadDevice).isPresent = (presence[index] as Dice).share() >= missing;
       for (let index = 0; index < signals.length; index++) scaled[index] = (signals[index] as Signal)(now);
     },
-    value: (series) => valueOf(definitions[series] as SignalDefinition, scaled[series] as number),
+    value: (series) => {
+      const definition = definitions[series] as SignalDefinition;
+      const value = valueOf(definition, scaled[series] as number);
+      if (numbers === 'decimal' || typeof value !== 'number' || definition.decimals === 0) return value;
+      return Math.fround(
+        numbers === 'single' ? value : value + (noise.share() - 0.5) * 10 ** -definition.decimals,
+      );
+    },
     message: (device) => {
       let text = `{"timestamp":${nowS}`;
       for (const [offset, definition] of device.signals.entries())

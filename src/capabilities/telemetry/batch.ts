@@ -5,6 +5,7 @@
  */
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import { decimalsOf, POWERS } from './decimal.ts';
+import { singleDecimalsOf } from './single-numbers.ts';
 import { type Series, type SeriesKind, type StoredValue } from './model.ts';
 import type { TelemetryType } from '../../protocol/telemetry.ts';
 
@@ -21,6 +22,10 @@ const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
 
 const DOUBLE = 10;
 const INT64 = 11;
+/** 12 to 21: as 0 to 9; each value is the number of 32 bits that is nearest to the decimal. */
+const SINGLE = 12;
+/** A number of 32 bits as it is. */
+const SINGLE_BITS = 22;
 
 /** What both sides know of a series while they go through the records of one key epoch. */
 export interface SeriesCoding {
@@ -31,11 +36,13 @@ export interface SeriesCoding {
   /** -1: the last value was not scaled. */
   decimals: number;
   scaled: number;
+  /** Values are the numbers of 32 bits that are nearest to the decimals. */
+  isSingle: boolean;
   text: string;
 }
 
 export function createCoding(id: number, kind: SeriesKind): SeriesCoding {
-  return { id, kind, epoch: -1, decimals: -1, scaled: 0, text: '' };
+  return { id, kind, epoch: -1, decimals: -1, scaled: 0, isSingle: false, text: '' };
 }
 
 /** A list of series that come together in one message, in this order. */
@@ -200,7 +207,12 @@ function writeNumber(out: ByteWriter, coding: SeriesCoding, value: number): void
     const power = POWERS[coding.decimals] as number;
     const scaled = Math.round(value * power);
     const difference = scaled - coding.scaled;
-    if (scaled / power === value && difference < 0x8000000 && difference > -0x8000000) {
+    const unscaled = scaled / power;
+    if (
+      (coding.isSingle ? Math.fround(unscaled) : unscaled) === value &&
+      difference < 0x8000000 &&
+      difference > -0x8000000
+    ) {
       const code = ((difference << 1) ^ (difference >> 31)) << 1;
       coding.scaled = scaled;
       if (code < 128) {
@@ -210,16 +222,27 @@ function writeNumber(out: ByteWriter, coding: SeriesCoding, value: number): void
       return;
     }
   }
-  const decimals = decimalsOf(value, 0);
-  coding.decimals = decimals;
-  if (decimals < 0) {
+  writeAbsolute(out, coding, value);
+}
+
+function writeAbsolute(out: ByteWriter, coding: SeriesCoding, value: number): void {
+  coding.isSingle = false;
+  coding.decimals = decimalsOf(value, 0);
+  if (coding.decimals < 0 && Math.fround(value) === value) {
+    coding.isSingle = true;
+    coding.decimals = singleDecimalsOf(value, 0);
+  }
+  if (coding.decimals >= 0) {
+    coding.scaled = Math.round(value * (POWERS[coding.decimals] as number));
+    out.byte(((coding.decimals + (coding.isSingle ? SINGLE : 0)) << 1) | 1);
+    out.signed(coding.scaled);
+  } else if (coding.isSingle) {
+    out.byte((SINGLE_BITS << 1) | 1);
+    out.float(value);
+  } else {
     out.byte((DOUBLE << 1) | 1);
     out.double(value);
-    return;
   }
-  coding.scaled = Math.round(value * (POWERS[decimals] as number));
-  out.byte((decimals << 1) | 1);
-  out.signed(coding.scaled);
 }
 
 /** Takes what a record holds, in order. */
@@ -335,7 +358,7 @@ function readValue(
     if (code % 2 === 0) {
       const zigzag = code / 2;
       coding.scaled += (zigzag >>> 1) ^ -(zigzag & 1);
-      sink.number(coding.id, timestampS, coding.scaled / (POWERS[coding.decimals] as number));
+      sink.number(coding.id, timestampS, unscaled(coding));
     } else readAbsolute(reader, coding, code >>> 1, timestampS, sink);
   } else if (coding.kind === 'boolean') sink.boolean(coding.id, timestampS, code === 1);
   else {
@@ -353,11 +376,19 @@ function readAbsolute(
 ): void {
   if (code === DOUBLE) sink.number(coding.id, timestampS, reader.double());
   else if (code === INT64) sink.integer(coding.id, timestampS, reader.int64());
+  else if (code === SINGLE_BITS) sink.number(coding.id, timestampS, reader.float());
   else {
-    const power = POWERS[code];
-    if (power === undefined) throw new RangeError(`unknown code ${code} of a number`);
-    coding.decimals = code;
+    const isSingle = code >= SINGLE;
+    const decimals = isSingle ? code - SINGLE : code;
+    if (decimals >= POWERS.length) throw new RangeError(`unknown code ${code} of a number`);
+    coding.isSingle = isSingle;
+    coding.decimals = decimals;
     coding.scaled = reader.signed();
-    sink.number(coding.id, timestampS, coding.scaled / power);
+    sink.number(coding.id, timestampS, unscaled(coding));
   }
+}
+
+function unscaled({ decimals, scaled, isSingle }: SeriesCoding): number {
+  const value = scaled / (POWERS[decimals] as number);
+  return isSingle ? Math.fround(value) : value;
 }

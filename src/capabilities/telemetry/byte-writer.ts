@@ -43,6 +43,12 @@ export class ByteWriter {
     this.length = this.bytes.writeDoubleLE(value, this.length);
   }
 
+  /** A number of 32 bits. */
+  float(value: number): void {
+    this.reserve(4);
+    this.length = this.bytes.writeFloatLE(value, this.length);
+  }
+
   int64(value: bigint): void {
     this.reserve(8);
     this.length = this.bytes.writeBigInt64LE(value, this.length);
@@ -117,6 +123,12 @@ export class ByteReader {
   double(): number {
     const value = this.bytes.readDoubleLE(this.offset);
     this.offset += 8;
+    return value;
+  }
+
+  float(): number {
+    const value = this.bytes.readFloatLE(this.offset);
+    this.offset += 4;
     return value;
   }
 

@@ -1,13 +1,29 @@
-/** Columns of numbers: whole numbers with a common power of ten where possible, else doubles. */
+/**
+ * Columns of numbers: whole numbers with a common power of ten where possible, the same for numbers that a device holds
+ * in 32 bits, else the bits of those, else doubles. Where several are possible, the shortest.
+ */
 import { Buffer } from 'node:buffer';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { ByteReader, ByteWriter } from './byte-writer.ts';
 import { decimalsOf, POWERS } from './decimal.ts';
 import { fitsIntegerColumn, readIntegerColumn, writeIntegerColumn } from './integer-column.ts';
+import { areSingle, ofOrderedBits, orderedBits, singleDecimalsOf } from './single-numbers.ts';
 
 const CONSTANT = 1;
 const SCALED = 2;
 const DOUBLES = 3;
+/** As 1 and 2; each value is the number of 32 bits that is nearest to the decimal. */
+const SINGLE_CONSTANT = 4;
+const SINGLE_SCALED = 5;
+/** Bits of numbers of 32 bits, in the order of size. */
+const SINGLE_BITS = 6;
+/** A column for each page, because one form does not suit them all. */
+const PAGES = 7;
+
+/** G: long enough for the head of a page to cost nothing, short enough that one strange value spoils little. */
+const PAGE_VALUES = 4_096;
+/** M: 32-bit numbers of so few decimals are shorter as these than as bits. */
+const SHORT_DECIMALS = 4;
 
 let relative = new Int32Array(4_096);
 
@@ -17,35 +33,97 @@ function scratch(count: number): Int32Array {
 }
 
 export function writeNumbers(out: ByteWriter, values: Float64Array, count: number): void {
-  const scaled = scaleAll(values, count);
-  if (!scaled) {
-    out.byte(DOUBLES);
-    writeBytes(out, shuffled(values, count));
-    return;
-  }
-  if (scaled.isConstant) {
-    out.byte(CONSTANT);
-    out.byte(scaled.decimals);
-    out.signed(scaled.base);
-    return;
-  }
-  out.byte(SCALED);
-  out.byte(scaled.decimals);
-  out.signed(scaled.base);
-  writeIntegerColumn(out, relative, count);
+  const scaled = scaleAll(values, count, false);
+  if (scaled) writeScaled(out, CONSTANT, scaled, count);
+  else if (areSingle(values, count)) writeSingles(out, values, count);
+  else writeDoubles(out, values, count);
 }
 
-/** Puts the values, relative to the first one, into the scratch column; undefined when they do not fit. */
-function scaleAll(
-  values: Float64Array,
+interface Scaled {
+  decimals: number;
+  base: number;
+  isConstant: boolean;
+}
+
+/** `form` for a constant, the next one for others, whose differences stand in the scratch column. */
+function writeScaled(
+  out: ByteWriter,
+  form: typeof CONSTANT | typeof SINGLE_CONSTANT,
+  { decimals, base, isConstant }: Scaled,
   count: number,
-): { decimals: number; base: number; isConstant: boolean } | undefined {
+): void {
+  out.byte(isConstant ? form : form + 1);
+  out.byte(decimals);
+  out.signed(base);
+  if (!isConstant) writeIntegerColumn(out, relative, count);
+}
+
+function writeSingles(out: ByteWriter, values: Float64Array, count: number): void {
+  const scaled = scaleAll(values, count, true);
+  const start = out.length;
+  if (scaled) writeScaled(out, SINGLE_CONSTANT, scaled, count);
+  if (scaled && scaled.decimals <= SHORT_DECIMALS) return;
+  const hasBits = writeAsBits(out, values, count, start);
+  if (!scaled && !hasBits) writeDoubles(out, values, count);
+}
+
+/** Writes the bits of numbers of 32 bits, in place of what stands from `start` on if they are shorter. */
+function writeAsBits(out: ByteWriter, values: Float64Array, count: number, start: number): boolean {
+  const target = scratch(count);
+  const base = orderedBits(values[0] as number);
+  let minimum = 0;
+  let maximum = 0;
+  for (let index = 0; index < count; index++) {
+    const difference = orderedBits(values[index] as number) - base;
+    if (difference < minimum) minimum = difference;
+    else if (difference > maximum) maximum = difference;
+    target[index] = difference;
+  }
+  if (!fitsIntegerColumn(minimum, maximum)) return false;
+  const written = out.length;
+  out.byte(SINGLE_BITS);
+  out.signed(base);
+  writeIntegerColumn(out, target, count);
+  keepShorter(out, start, written);
+  return true;
+}
+
+/** Of two versions that stand one behind the other, the second one from `second` on, the shorter stays. */
+function keepShorter(out: ByteWriter, first: number, second: number): void {
+  const length = out.length - second;
+  if (second > first && length >= second - first) {
+    out.length = second;
+    return;
+  }
+  out.bytes.copyWithin(first, second, out.length);
+  out.length = first + length;
+}
+
+function writeDoubles(out: ByteWriter, values: Float64Array, count: number): void {
+  const start = out.length;
+  out.byte(DOUBLES);
+  writeBytes(out, shuffled(values, count));
+  if (count <= PAGE_VALUES) return;
+  const second = out.length;
+  out.byte(PAGES);
+  out.unsigned(PAGE_VALUES);
+  for (let from = 0; from < count; from += PAGE_VALUES)
+    writeNumbers(out, values.subarray(from, count), Math.min(PAGE_VALUES, count - from));
+  keepShorter(out, start, second);
+}
+
+/**
+ * Puts the values, relative to the first one, into the scratch column; undefined when they do not fit. `isSingle`: each
+ * is the number of 32 bits that is nearest to its decimal, instead of the double.
+ */
+function scaleAll(values: Float64Array, count: number, isSingle: boolean): Scaled | undefined {
   let decimals = 0;
   for (let index = 0; index < count; index++) {
     const value = values[index] as number;
     const power = POWERS[decimals] as number;
-    if (Math.round(value * power) / power === value) continue;
-    decimals = decimalsOf(value, decimals);
+    const unscaled = Math.round(value * power) / power;
+    if ((isSingle ? Math.fround(unscaled) : unscaled) === value) continue;
+    decimals = isSingle ? singleDecimalsOf(value, decimals) : decimalsOf(value, decimals);
     if (decimals < 0) return undefined;
   }
   const target = scratch(count);
@@ -56,8 +134,9 @@ function scaleAll(
   for (let index = 0; index < count; index++) {
     const value = values[index] as number;
     const scaled = Math.round(value * power);
+    const unscaled = scaled / power;
     // Scaled later by more decimals than when it was looked at: it must still come back exactly.
-    if (scaled / power !== value) return undefined;
+    if ((isSingle ? Math.fround(unscaled) : unscaled) !== value) return undefined;
     const difference = scaled - base;
     if (difference < minimum) minimum = difference;
     else if (difference > maximum) maximum = difference;
@@ -81,19 +160,38 @@ function shuffled(values: Float64Array, count: number): Buffer {
 /** @throws RangeError, Error when the bytes are no such column */
 export function readNumbers(reader: ByteReader, values: Float64Array, count: number): void {
   const form = reader.byte();
-  if (form === DOUBLES) {
-    unshuffle(readBytes(reader), values, count);
-    return;
-  }
+  if (form === DOUBLES) unshuffle(readBytes(reader), values, count);
+  else if (form === SINGLE_BITS) readBits(reader, values, count);
+  else if (form === PAGES) readPages(reader, values, count);
+  else readScaled(reader, form, values, count);
+}
+
+function readScaled(reader: ByteReader, form: number, values: Float64Array, count: number): void {
   const power = POWERS[reader.byte()];
   if (power === undefined) throw new RangeError('unknown power of ten');
   const base = reader.signed();
-  if (form === CONSTANT) values.fill(base / power, 0, count);
-  else if (form === SCALED) {
+  if (form === CONSTANT || form === SINGLE_CONSTANT) values.fill(base / power, 0, count);
+  else if (form === SCALED || form === SINGLE_SCALED) {
     const source = scratch(count);
     readIntegerColumn(reader, source, count);
     for (let index = 0; index < count; index++) values[index] = (base + (source[index] as number)) / power;
   } else throw new RangeError(`unknown form ${form} of numbers`);
+  if (form >= SINGLE_CONSTANT)
+    for (let index = 0; index < count; index++) values[index] = Math.fround(values[index] as number);
+}
+
+function readBits(reader: ByteReader, values: Float64Array, count: number): void {
+  const base = reader.signed();
+  const source = scratch(count);
+  readIntegerColumn(reader, source, count);
+  for (let index = 0; index < count; index++) values[index] = ofOrderedBits(base + (source[index] as number));
+}
+
+function readPages(reader: ByteReader, values: Float64Array, count: number): void {
+  const pageValues = reader.unsigned();
+  if (pageValues === 0 || pageValues >= count) throw new RangeError('wrong size of a page');
+  for (let from = 0; from < count; from += pageValues)
+    readNumbers(reader, values.subarray(from, count), Math.min(pageValues, count - from));
 }
 
 function unshuffle(planes: Buffer, values: Float64Array, count: number): void {

@@ -6,6 +6,7 @@ import {
   bigInt,
   constantFrom,
   double,
+  float,
   integer,
   nat,
   oneof,
@@ -25,6 +26,14 @@ import { decodeLatest, encodeLatest } from '../../../src/capabilities/telemetry/
 import { Samples } from '../../../src/capabilities/telemetry/samples.ts';
 import type { StoredValue } from '../../../src/capabilities/telemetry/model.ts';
 
+const single = oneof(
+  float({ noNaN: true, noDefaultInfinity: true }),
+  integer({ min: -9_999_999, max: 9_999_999 }).map((value) => Math.fround(value / 10)),
+  integer({ min: -99_999, max: 99_999 }).map((value) => Math.fround(value / 1_000)),
+  constantFrom(0, 3.4028234663852886e38, 1.401298464324817e-45, 2 ** -126, 2 ** 24 + 2, 0.1, 16_777_217).map(
+    Math.fround,
+  ),
+).map((value) => value + 0);
 const number = oneof(
   integer({ min: -300, max: 300 }).map((value) => value / 10),
   integer(),
@@ -61,6 +70,51 @@ describe('a block', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('gives back numbers of 32 bits exactly, alone and among others', () => {
+    assertProperty(
+      property(
+        array(single, { minLength: 1, maxLength: 40 }),
+        array(number, { maxLength: 2 }),
+        integer({ min: 1, max: 9_000 }),
+        nat(),
+        (singles, others, count, seed) => {
+          const samples = new Samples('number');
+          let random = seed;
+          for (let index = 0; index < count; index++) {
+            random = (random * 48_271 + 11) % 2_147_483_647;
+            const other = random % 5_000 === 0 ? others[random % 2] : undefined;
+            samples.push(1_700_000_000 + index, other ?? singles[random % singles.length] ?? 0);
+          }
+          roundTrip(samples);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('takes for short decimals of 32 bits what it takes for the decimals, for their noise below 2.6 bytes', () => {
+    const sizeOf = (valueOf: (index: number, noise: number) => number): number => {
+      const samples = new Samples('number');
+      let random = 1;
+      for (let index = 0; index < 86_400; index++) {
+        random = (random * 48_271) % 2_147_483_647;
+        samples.push(1_700_000_000 + index, valueOf(index, random / 2_147_483_647));
+      }
+      roundTrip(samples);
+      return encodeBlock(7, samples, 0, samples.count).length;
+    };
+    const voltage = (index: number, noise: number): number => 230 + 5 * Math.sin(index / 9_000) + noise;
+    const decimals = sizeOf((index, noise) => Math.round(10 * voltage(index, noise)) / 10);
+    const singles = sizeOf((index, noise) => Math.fround(Math.round(10 * voltage(index, noise)) / 10));
+    const noisy = sizeOf((index, noise) => Math.fround(voltage(index, noise)));
+    assert.equal(singles, decimals);
+    assert.ok(noisy < 2.6 * 86_400, `${noisy / 86_400} bytes each`);
+    const spoiled = sizeOf((index, noise) =>
+      index === 40_000 ? Math.PI : Math.fround(Math.round(10 * voltage(index, noise)) / 10),
+    );
+    assert.ok(spoiled < 1.6 * singles, 'one strange value costs its page');
   });
 
   test('gives back slow signals with noise exactly', () => {
@@ -128,7 +182,7 @@ describe('a block', () => {
 describe('a journal record', () => {
   test('gives back every value, read alone from a key record on', () => {
     const value = oneof(
-      number.map((given): [number, StoredValue] => [0, given]),
+      oneof(number, single).map((given): [number, StoredValue] => [0, given]),
       bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
         .filter((given) => !Number.isSafeInteger(Number(given)))
         .map((given): [number, StoredValue] => [0, given]),
