@@ -1,5 +1,5 @@
 /** The capabilities, built in the order in which they stand on each other. */
-import { createAppliance, createBackups } from '../capabilities/appliance/index.ts';
+import { Appliance, createBackups } from '../capabilities/appliance/index.ts';
 import { Audit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
 import { createBlueprints } from '../capabilities/blueprints/index.ts';
@@ -204,7 +204,7 @@ function buildAppliance(
   const isStateRecovered =
     recovery !== undefined && clock.wallMs() - recovery.recoveredAtMs < LIMITS.state.recoveryShownMs;
   const quarantined = quarantinedSince(state, clock.wallMs() - LIMITS.state.recoveryShownMs);
-  return createAppliance({
+  return new Appliance({
     clock,
     log,
     metrics,

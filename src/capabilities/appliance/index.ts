@@ -1,3 +1,3 @@
 export { type Backups, createBackups } from './backup.ts';
 export { applianceRoutes } from './routes.ts';
-export { createAppliance, type Appliance, type ApplianceOptions, type PartsStatus } from './service.ts';
+export { Appliance, type ApplianceOptions, type PartsStatus } from './service.ts';

@@ -40,14 +40,6 @@ export interface PartsStatus {
   restarts: number;
 }
 
-export interface Appliance {
-  /** Tells the properties and begins to measure. */
-  start(): void;
-  stop(): void;
-  /** True while everything serves. */
-  isServing(): boolean;
-}
-
 export interface ApplianceOptions {
   clock: Clock;
   log: Log;
@@ -67,58 +59,82 @@ const DISK_ALMOST_FULL_SHARE = 0.1;
 /** How long a restart of a part stays visible. */
 const RESTART_SHOWN_MS = 3_600_000;
 
-export function createAppliance(options: ApplianceOptions): Appliance {
-  const { clock, host } = options;
-  const log = options.log.child({ component: 'appliance' });
-  const memory = options.metrics.gauge('process_memory_bytes', 'Resident memory of the process.');
-  const delay = options.metrics.gauge(
-    'event_loop_delay_seconds',
-    'Event-loop delay, 99th percentile of the last 10 s.',
-  );
-  const startedMs = clock.monotonicMs();
-  let timer: Timer | undefined;
-  let previous = { values: 0, atMs: startedMs };
-  let restarts = 0;
-  let restartedMs: number | undefined;
-  let removedEarly = 0;
-  let removedEarlyMs: number | undefined;
+export class Appliance {
+  readonly #options: ApplianceOptions;
+  readonly #log: Log;
+  readonly #memory;
+  readonly #delay;
+  readonly #startedMs: number;
+  #timer: Timer | undefined;
+  #previous: { values: number; atMs: number };
+  #restarts = 0;
+  #restartedMs: number | undefined;
+  #removedEarly = 0;
+  #removedEarlyMs: number | undefined;
 
-  function alertsOf(status: PartsStatus, diskFreeShare: number): string[] {
-    if (status.restarts > restarts) restartedMs = clock.monotonicMs();
-    restarts = status.restarts;
-    if (status.historyRemovedEarly > removedEarly) removedEarlyMs = clock.monotonicMs();
-    removedEarly = status.historyRemovedEarly;
-    const isHistoryShort =
-      removedEarlyMs !== undefined && clock.monotonicMs() - removedEarlyMs < LIMITS.history.removalShownMs;
-    const wasRestarted = restartedMs !== undefined && clock.monotonicMs() - restartedMs < RESTART_SHOWN_MS;
-    return [
-      ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
-      ...(status.isDiskFull ? ['disk_full'] : []),
-      ...(status.isStateRecovered ? ['state_recovered'] : []),
-      ...(status.stateRowsQuarantined.length > 0 ? ['state_rows_quarantined'] : []),
-      ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
-      ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
-      ...(isHistoryShort ? ['history_shortened'] : []),
-      ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
-      ...(status.unknownDevices.length > 0 ? ['history_of_unknown_devices'] : []),
-      ...(clock.isSet() ? [] : ['clock_not_set']),
-      ...(wasRestarted ? ['service_restarted'] : []),
-    ];
+  constructor(options: ApplianceOptions) {
+    this.#options = options;
+    const { clock, log, metrics } = options;
+    this.#log = log.child({ component: 'appliance' });
+    this.#memory = metrics.gauge('process_memory_bytes', 'Resident memory of the process.');
+    this.#delay = metrics.gauge(
+      'event_loop_delay_seconds',
+      'Event-loop delay, 99th percentile of the last 10 s.',
+    );
+    this.#startedMs = clock.monotonicMs();
+    this.#previous = { values: 0, atMs: this.#startedMs };
   }
 
-  function measure(): void {
-    const status = options.status();
+  /** Tells the properties and begins to measure. */
+  start(): void {
+    const { clock, host, settings, tellProperties, version } = this.#options;
+    const facts = host.facts();
+    tellProperties({
+      version,
+      hostname: facts.hostname,
+      operating_system: facts.operatingSystem,
+      processor_architecture: facts.processorArchitecture,
+      processor_count: facts.processorCount,
+      memory_total_bytes: facts.memoryTotalBytes,
+      disk_total_bytes: host.load().diskTotalBytes,
+      model: facts.model ?? null,
+      serial_number: facts.serialNumber ?? null,
+      ...settings,
+    });
+    this.#measureSafely();
+    this.#timer = clock.setRepeating(INTERVAL_MS, () => this.#measureSafely());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** True while everything serves. */
+  isServing(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  #measureSafely(): void {
+    try {
+      this.#measure();
+    } catch (error) {
+      this.#log.warnLimited('measure', 3_600_000, 'the gateway could not be measured', { error });
+    }
+  }
+
+  #measure(): void {
+    const { clock, host, tellTelemetry } = this.#options;
+    const status = this.#options.status();
     const load = host.load();
-    memory.set(load.processMemoryBytes);
-    delay.set(load.eventLoopDelayMs / 1_000);
+    this.#memory.set(load.processMemoryBytes);
+    this.#delay.set(load.eventLoopDelayMs / 1_000);
     const nowMs = clock.monotonicMs();
-    const elapsedS = (nowMs - previous.atMs) / 1_000;
-    const rate = elapsedS > 0 ? (status.telemetryValues - previous.values) / elapsedS : 0;
-    previous = { values: status.telemetryValues, atMs: nowMs };
-    const alerts = alertsOf(status, load.diskFreeBytes / load.diskTotalBytes);
-    options.tellTelemetry({
+    const rate = this.#telemetryRate(status.telemetryValues, nowMs);
+    const alerts = this.#alertsOf(status, load.diskFreeBytes / load.diskTotalBytes);
+    tellTelemetry({
       status: alerts.includes('history_degraded') || alerts.includes('clock_not_set') ? 'degraded' : 'ok',
-      uptime_s: Math.round((nowMs - startedMs) / 1_000),
+      uptime_s: Math.round((nowMs - this.#startedMs) / 1_000),
       cpu_load_percent: rounded(load.cpuLoadPercent),
       memory_used_percent: rounded((load.memoryUsedBytes / load.memoryTotalBytes) * 100),
       memory_used_bytes: load.memoryUsedBytes,
@@ -139,38 +155,38 @@ export function createAppliance(options: ApplianceOptions): Appliance {
     });
   }
 
-  function measureSafely(): void {
-    try {
-      measure();
-    } catch (error) {
-      log.warnLimited('measure', 3_600_000, 'the gateway could not be measured', { error });
-    }
+  /** Values per second since it was last asked. */
+  #telemetryRate(values: number, nowMs: number): number {
+    const elapsedS = (nowMs - this.#previous.atMs) / 1_000;
+    const rate = elapsedS > 0 ? (values - this.#previous.values) / elapsedS : 0;
+    this.#previous = { values, atMs: nowMs };
+    return rate;
   }
 
-  return {
-    start: () => {
-      const facts = host.facts();
-      options.tellProperties({
-        version: options.version,
-        hostname: facts.hostname,
-        operating_system: facts.operatingSystem,
-        processor_architecture: facts.processorArchitecture,
-        processor_count: facts.processorCount,
-        memory_total_bytes: facts.memoryTotalBytes,
-        disk_total_bytes: host.load().diskTotalBytes,
-        model: facts.model ?? null,
-        serial_number: facts.serialNumber ?? null,
-        ...options.settings,
-      });
-      measureSafely();
-      timer = clock.setRepeating(INTERVAL_MS, measureSafely);
-    },
-    stop: () => {
-      timer?.cancel();
-      timer = undefined;
-    },
-    isServing: () => timer !== undefined,
-  };
+  #alertsOf(status: PartsStatus, diskFreeShare: number): string[] {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (status.restarts > this.#restarts) this.#restartedMs = nowMs;
+    this.#restarts = status.restarts;
+    if (status.historyRemovedEarly > this.#removedEarly) this.#removedEarlyMs = nowMs;
+    this.#removedEarly = status.historyRemovedEarly;
+    const isHistoryShort =
+      this.#removedEarlyMs !== undefined && nowMs - this.#removedEarlyMs < LIMITS.history.removalShownMs;
+    const wasRestarted = this.#restartedMs !== undefined && nowMs - this.#restartedMs < RESTART_SHOWN_MS;
+    return [
+      ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
+      ...(status.isDiskFull ? ['disk_full'] : []),
+      ...(status.isStateRecovered ? ['state_recovered'] : []),
+      ...(status.stateRowsQuarantined.length > 0 ? ['state_rows_quarantined'] : []),
+      ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
+      ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
+      ...(isHistoryShort ? ['history_shortened'] : []),
+      ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
+      ...(status.unknownDevices.length > 0 ? ['history_of_unknown_devices'] : []),
+      ...(clock.isSet() ? [] : ['clock_not_set']),
+      ...(wasRestarted ? ['service_restarted'] : []),
+    ];
+  }
 }
 
 const damagedFilesOf = ({ historySetAside, journalSetAside }: PartsStatus): string[] => [

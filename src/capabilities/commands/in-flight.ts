@@ -38,28 +38,6 @@ export interface GivenResponse extends CommandResponse {
   payloadText: string;
 }
 
-export interface InFlight {
-  readonly events: Emitter<CommandEvents>;
-  /** Takes an execution under watch; the time until it counts as silent starts now. */
-  watch(execution: Execution): Live;
-  find(id: string): Live | undefined;
-  countOf(deviceId: string): number;
-  ofDevice(deviceId: string): Live[];
-  /** True when the log of the execution takes no further progress. */
-  isFull(live: Live): boolean;
-  /** The device was heard: the time until it counts as silent starts anew. */
-  heard(live: Live): void;
-  /**
-   * The device wrote to its log, which may be its way of telling how far it is: the same for what it is working on,
-   * for a while. The request may also have been lost.
-   */
-  loggedBy(deviceId: string): void;
-  /** One step of the state machine. The caller asks the buffer to store what it adds. */
-  apply(live: Live, input: Input, given?: GivenResponse): Step;
-  /** Ends every wait with the state so far; nothing is decided any more. */
-  stop(): void;
-}
-
 interface Entry {
   execution: Execution;
   readonly ended: Promise<Execution>;
@@ -72,69 +50,139 @@ interface Entry {
   answeredMs: number;
 }
 
-export function createInFlight(options: {
+interface InFlightOptions {
   buffer: ResponseBuffer;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   limits: Limits['commands'];
   timeoutMs: number;
-}): InFlight {
-  const { buffer, clock, log, limits, timeoutMs } = options;
-  const events = new Emitter<CommandEvents>((owner, event, error) =>
-    log.error('listener failed', { owner, event, error }),
-  );
-  const entries = new Map<string, Entry>();
-  let stopped = false;
-  options.metrics.gauge('commands_in_flight', 'Executions without an end.', [], (gauge) =>
-    gauge.set(entries.size),
-  );
+}
 
-  function entryOf(live: Live): Entry {
-    const entry = entries.get(live.execution.id);
-    if (!entry) throw new Error('the execution is not in flight');
+export class InFlight {
+  readonly events: Emitter<CommandEvents>;
+  readonly #options: InFlightOptions;
+  readonly #entries = new Map<string, Entry>();
+  #isStopped = false;
+
+  constructor(options: InFlightOptions) {
+    this.#options = options;
+    this.events = new Emitter<CommandEvents>((owner, event, error) =>
+      options.log.error('listener failed', { owner, event, error }),
+    );
+    options.metrics.gauge('commands_in_flight', 'Executions without an end.', [], (gauge) =>
+      gauge.set(this.#entries.size),
+    );
+  }
+
+  /** Takes an execution under watch; the time until it counts as silent starts now. */
+  watch(execution: Execution): Live {
+    const { promise, resolve } = Promise.withResolvers<Execution>();
+    const entry: Entry = {
+      execution,
+      ended: promise,
+      resolve,
+      timer: undefined,
+      responseCount: 0,
+      responseSizeBytes: 0,
+      newestReceivedAtMs: execution.response?.receivedAtMs ?? execution.createdAtMs,
+      answeredMs: this.#options.clock.monotonicMs(),
+    };
+    this.#entries.set(execution.id, entry);
+    this.#restartTimer(entry);
     return entry;
   }
 
-  function restartTimer(entry: Entry): void {
-    entry.timer?.cancel();
-    entry.timer = undefined;
-    if (stopped || isFinished(entry.execution.state)) return;
-    entry.timer = clock.setTimer(timeoutMs, () => {
-      apply(entry, 'silence');
-      buffer.storeSoon();
-    });
+  find(id: string): Live | undefined {
+    return this.#entries.get(id);
   }
 
-  function heard(entry: Entry): void {
-    entry.answeredMs = clock.monotonicMs();
-    restartTimer(entry);
+  countOf(deviceId: string): number {
+    let count = 0;
+    for (const { execution } of this.#entries.values()) if (execution.deviceId === deviceId) count++;
+    return count;
   }
 
-  function apply(live: Live, input: Input, given?: GivenResponse): Step {
-    const entry = entryOf(live);
+  ofDevice(deviceId: string): Live[] {
+    return [...this.#entries.values()].filter(({ execution }) => execution.deviceId === deviceId);
+  }
+
+  /** True when the log of the execution takes no further progress. */
+  isFull(live: Live): boolean {
+    const { responsesPerExecution, responseBytesPerExecution } = this.#options.limits;
+    const { responseCount, responseSizeBytes } = this.#entryOf(live);
+    return responseCount >= responsesPerExecution || responseSizeBytes >= responseBytesPerExecution;
+  }
+
+  /** The device was heard: the time until it counts as silent starts anew. */
+  heard(live: Live): void {
+    const entry = this.#entryOf(live);
+    entry.answeredMs = this.#options.clock.monotonicMs();
+    this.#restartTimer(entry);
+  }
+
+  /**
+   * The device wrote to its log, which may be its way of telling how far it is: the same for what it is working on,
+   * for a while. The request may also have been lost.
+   */
+  loggedBy(deviceId: string): void {
+    const { clock, limits } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const entry of this.#entries.values()) {
+      const isOurs = entry.execution.deviceId === deviceId && entry.timer !== undefined;
+      if (isOurs && nowMs - entry.answeredMs < limits.logLifeMs) this.#restartTimer(entry);
+    }
+  }
+
+  /** One step of the state machine. The caller asks the buffer to store what it adds. */
+  apply(live: Live, input: Input, given?: GivenResponse): Step {
+    const entry = this.#entryOf(live);
     const wasFinished = isFinished(entry.execution.state);
     const step = TRANSITIONS[entry.execution.state][input];
     if (step.next === 'removed') {
       entry.timer?.cancel();
-      entries.delete(entry.execution.id);
+      this.#entries.delete(entry.execution.id);
       return step;
     }
-    for (const addition of step.add)
-      add(
-        entry,
-        addition,
-        addition === 'started' ? 'IN_PROGRESS' : step.next,
-        responseFor(addition, input, given),
-      );
-    if (step.add.length > 0) heard(entry);
-    if (!wasFinished && isFinished(step.next)) buffer.hurry();
+    for (const addition of step.add) {
+      const state = addition === 'started' ? 'IN_PROGRESS' : step.next;
+      this.#add(entry, addition, state, this.#responseFor(addition, input, given));
+    }
+    if (step.add.length > 0 && this.#entries.has(entry.execution.id)) this.heard(entry);
+    if (!wasFinished && isFinished(step.next)) this.#options.buffer.hurry();
     return step;
   }
 
+  /** Ends every wait with the state so far; nothing is decided any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const entry of this.#entries.values()) {
+      entry.timer?.cancel();
+      entry.resolve(entry.execution);
+    }
+  }
+
+  #entryOf(live: Live): Entry {
+    const entry = this.#entries.get(live.execution.id);
+    if (!entry) throw new Error('the execution is not in flight');
+    return entry;
+  }
+
+  #restartTimer(entry: Entry): void {
+    const { buffer, clock, timeoutMs } = this.#options;
+    entry.timer?.cancel();
+    entry.timer = undefined;
+    if (this.#isStopped || isFinished(entry.execution.state)) return;
+    entry.timer = clock.setTimer(timeoutMs, () => {
+      this.apply(entry, 'silence');
+      buffer.storeSoon();
+    });
+  }
+
   /** The device's response, or the one that the gateway writes in its place. */
-  function responseFor(addition: Addition, input: Input, given: GivenResponse | undefined): GivenResponse {
+  #responseFor(addition: Addition, input: Input, given: GivenResponse | undefined): GivenResponse {
     if (given && addition !== 'started') return given;
+    const { clock, timeoutMs } = this.#options;
     const payload = addition === 'started' ? {} : { message: failureMessage(input, timeoutMs) };
     return {
       state: addition === 'started' ? 'STARTED' : 'ERROR',
@@ -144,7 +192,7 @@ export function createInFlight(options: {
     };
   }
 
-  function add(entry: Entry, addition: Addition, state: Execution['state'], given: GivenResponse): void {
+  #add(entry: Entry, addition: Addition, state: Execution['state'], given: GivenResponse): void {
     const { payloadText, ...rest } = given;
     // A clock that jumps back must not turn the log of one execution around.
     entry.newestReceivedAtMs = Math.max(entry.newestReceivedAtMs, given.receivedAtMs);
@@ -154,72 +202,19 @@ export function createInFlight(options: {
     entry.responseSizeBytes += Buffer.byteLength(payloadText);
     if (!late) entry.execution = { ...entry.execution, state, response };
     const { execution } = entry;
-    buffer.add(
-      {
-        executionId: execution.id,
-        state: response.state,
-        payload: payloadText,
-        receivedAtMs: response.receivedAtMs,
-        executionState: late ? undefined : state,
-      },
-      () => {
-        if (!late && isFinished(state)) {
-          entries.delete(execution.id);
-          entry.resolve(execution);
-        }
-        events.emit('execution_updated', { execution, response, late });
-      },
-    );
+    const row = {
+      executionId: execution.id,
+      state: response.state,
+      payload: payloadText,
+      receivedAtMs: response.receivedAtMs,
+      executionState: late ? undefined : state,
+    };
+    this.#options.buffer.add(row, () => {
+      if (!late && isFinished(state)) {
+        this.#entries.delete(execution.id);
+        entry.resolve(execution);
+      }
+      this.events.emit('execution_updated', { execution, response, late });
+    });
   }
-
-  return {
-    events,
-    watch: (execution) => {
-      const { promise, resolve } = Promise.withResolvers<Execution>();
-      const entry: Entry = {
-        execution,
-        ended: promise,
-        resolve,
-        timer: undefined,
-        responseCount: 0,
-        responseSizeBytes: 0,
-        newestReceivedAtMs: execution.response?.receivedAtMs ?? execution.createdAtMs,
-        answeredMs: clock.monotonicMs(),
-      };
-      entries.set(execution.id, entry);
-      restartTimer(entry);
-      return entry;
-    },
-    find: (id) => entries.get(id),
-    countOf: (deviceId) => countWhere(entries.values(), deviceId),
-    ofDevice: (deviceId) => [...entries.values()].filter(({ execution }) => execution.deviceId === deviceId),
-    isFull: (live) => {
-      const { responseCount, responseSizeBytes } = entryOf(live);
-      return (
-        responseCount >= limits.responsesPerExecution || responseSizeBytes >= limits.responseBytesPerExecution
-      );
-    },
-    heard: (live) => heard(entryOf(live)),
-    loggedBy: (deviceId) => {
-      const nowMs = clock.monotonicMs();
-      for (const entry of entries.values()) {
-        const isOurs = entry.execution.deviceId === deviceId && entry.timer !== undefined;
-        if (isOurs && nowMs - entry.answeredMs < limits.logLifeMs) restartTimer(entry);
-      }
-    },
-    apply,
-    stop: () => {
-      stopped = true;
-      for (const entry of entries.values()) {
-        entry.timer?.cancel();
-        entry.resolve(entry.execution);
-      }
-    },
-  };
-}
-
-function countWhere(entries: Iterable<Entry>, deviceId: string): number {
-  let count = 0;
-  for (const { execution } of entries) if (execution.deviceId === deviceId) count++;
-  return count;
 }

@@ -3,7 +3,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { type CommandResponseMessage, decodeCommandResponse } from '../../protocol/command.ts';
-import type { DeviceMessage, DeviceMessageHandler } from '../connectivity/index.ts';
+import type { DeviceMessage } from '../connectivity/index.ts';
 import type { GivenResponse, InFlight } from './in-flight.ts';
 import { isFinished } from './model.ts';
 import type { ResponseBuffer } from './response-buffer.ts';
@@ -11,110 +11,109 @@ import type { CommandStore } from './store.ts';
 
 const LOG_INTERVAL_MS = 60_000;
 
-/**
- * A handler whose promise resolves when the response is on disk. A response that was stored but whose
- * acknowledgement was lost comes again with the DUP flag and is recognised by its content; without the
- * flag, equal responses are two responses.
- */
-export function createResponseHandler(options: {
+interface ResponseHandlerOptions {
   inFlight: InFlight;
   buffer: ResponseBuffer;
   store: CommandStore;
   log: Log;
   metrics: Metrics;
   limits: Limits['commands'];
-}): DeviceMessageHandler {
-  const { inFlight, buffer, store, log, limits } = options;
-  const ignored = options.metrics.counter(
-    'command_responses_ignored_total',
-    'Responses that were not recorded.',
-    ['reason'],
-  );
+}
 
-  function ignore(message: DeviceMessage, reason: string): undefined {
-    ignored.inc({ reason });
-    log.warnLimited(`response:${message.device.id}`, LOG_INTERVAL_MS, 'command response ignored', {
-      device_id: message.device.id,
-      execution_id: typeof message.body.id === 'string' ? message.body.id.slice(0, 64) : undefined,
+/**
+ * Takes responses in. One that was stored but whose acknowledgement was lost comes again with the DUP flag and is
+ * recognised by its content; without the flag, equal responses are two responses.
+ */
+export class ResponseHandler {
+  readonly #options: ResponseHandlerOptions;
+  readonly #ignored;
+
+  constructor(options: ResponseHandlerOptions) {
+    this.#options = options;
+    this.#ignored = options.metrics.counter(
+      'command_responses_ignored_total',
+      'Responses that were not recorded.',
+      ['reason'],
+    );
+  }
+
+  /** Resolves when the response is on disk. */
+  async handle(message: DeviceMessage): Promise<void> {
+    try {
+      await this.#accept(message);
+    } catch (error) {
+      // Nothing waits for an acknowledgement at QoS 0; the loss is counted where it happened.
+      if (message.qos > 0) throw error;
+      this.#ignore(message, 'not stored');
+    }
+  }
+
+  #ignore({ device, body }: DeviceMessage, reason: string): undefined {
+    this.#ignored.inc({ reason });
+    this.#options.log.warnLimited(`response:${device.id}`, LOG_INTERVAL_MS, 'command response ignored', {
+      device_id: device.id,
+      execution_id: typeof body.id === 'string' ? body.id.slice(0, 64) : undefined,
       reason,
     });
   }
 
-  function accept(message: DeviceMessage): Promise<void> | undefined {
+  #accept(message: DeviceMessage): Promise<void> | undefined {
+    const { buffer, inFlight, limits } = this.#options;
     const response = decodeCommandResponse(message.body, limits.responsePayloadBytes);
-    if (!response) return ignore(message, 'malformed');
-    if (message.duplicate && isRecorded(response)) return buffer.stored();
+    if (!response) return this.#ignore(message, 'malformed');
+    if (message.duplicate && this.#isRecorded(response)) return buffer.stored();
     const live = inFlight.find(response.id);
-    if (!live) return acceptLate(message, response);
-    if (live.execution.deviceId !== message.device.id) return ignore(message, 'another device');
+    if (!live) return this.#acceptLate(message, response);
+    if (live.execution.deviceId !== message.device.id) return this.#ignore(message, 'another device');
     if (inFlight.isFull(live) && !isEnd(response, live.execution.state)) {
       inFlight.heard(live);
-      return ignore(message, 'log full');
+      return this.#ignore(message, 'log full');
     }
     buffer.requireRoom(response.payloadText);
     inFlight.apply(live, response.state, givenBy(response, message.receivedAtMs));
     return buffer.stored();
   }
 
-  /** A full log still takes the end of its execution. */
-  function isEnd({ state }: CommandResponseMessage, current: Parameters<typeof isFinished>[0]): boolean {
-    return !isFinished(current) && (state === 'SUCCEEDED' || state === 'ERROR');
-  }
-
-  function isRecorded(response: CommandResponseMessage): boolean {
+  #isRecorded(response: CommandResponseMessage): boolean {
     const key = { executionId: response.id, state: response.state, payload: response.payloadText };
-    return buffer.holds(key) || store.hasResponse(key);
+    return this.#options.buffer.holds(key) || this.#options.store.hasResponse(key);
   }
 
   /** The execution is not in memory: it ended before, or it never was. */
-  function acceptLate(message: DeviceMessage, response: CommandResponseMessage): Promise<void> | undefined {
+  #acceptLate(message: DeviceMessage, response: CommandResponseMessage): Promise<void> | undefined {
+    const { buffer, limits, store } = this.#options;
     const summary = store.summary(response.id);
-    if (!summary || !isFinished(summary.state)) return ignore(message, 'unknown execution');
-    if (summary.deviceId !== message.device.id) return ignore(message, 'another device');
+    if (!summary || !isFinished(summary.state)) return this.#ignore(message, 'unknown execution');
+    if (summary.deviceId !== message.device.id) return this.#ignore(message, 'another device');
     const waiting = buffer.waiting(response.id);
     if (
       summary.count + waiting.count >= limits.responsesPerExecution ||
       summary.sizeBytes + waiting.sizeBytes >= limits.responseBytesPerExecution
     )
-      return ignore(message, 'log full');
+      return this.#ignore(message, 'log full');
     buffer.requireRoom(response.payloadText);
-    const given = givenBy(
-      response,
-      Math.max(message.receivedAtMs, summary.newestReceivedAtMs, waiting.newestMs),
-    );
-    buffer.add(
-      {
-        executionId: response.id,
-        state: given.state,
-        payload: given.payloadText,
-        receivedAtMs: given.receivedAtMs,
-        executionState: undefined,
-      },
-      () => {
-        const execution = store.get(response.id);
-        if (execution)
-          inFlight.events.emit('execution_updated', { execution, response: responseOf(given), late: true });
-      },
-    );
+    const newestMs = Math.max(message.receivedAtMs, summary.newestReceivedAtMs, waiting.newestMs);
+    this.#addLate(response.id, givenBy(response, newestMs));
     return buffer.stored();
   }
 
-  return async (message) => {
-    try {
-      await accept(message);
-    } catch (error) {
-      // Nothing waits for an acknowledgement at QoS 0; the loss is counted where it happened.
-      if (message.qos > 0) throw error;
-      ignore(message, 'not stored');
-    }
-  };
+  #addLate(executionId: string, given: GivenResponse): void {
+    const { buffer, inFlight, store } = this.#options;
+    const { state, payload, payloadText, receivedAtMs } = given;
+    buffer.add({ executionId, state, payload: payloadText, receivedAtMs, executionState: undefined }, () => {
+      const execution = store.get(executionId);
+      const response = { state, payload, receivedAtMs };
+      if (execution) inFlight.events.emit('execution_updated', { execution, response, late: true });
+    });
+  }
+}
+
+/** A full log still takes the end of its execution. */
+function isEnd({ state }: CommandResponseMessage, current: Parameters<typeof isFinished>[0]): boolean {
+  return !isFinished(current) && (state === 'SUCCEEDED' || state === 'ERROR');
 }
 
 function givenBy(response: CommandResponseMessage, receivedAtMs: number): GivenResponse {
   const { state, payload, payloadText } = response;
   return { state, payload, payloadText, receivedAtMs };
-}
-
-function responseOf({ state, payload, receivedAtMs }: GivenResponse) {
-  return { state, payload, receivedAtMs };
 }

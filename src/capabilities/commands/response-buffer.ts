@@ -9,26 +9,6 @@ import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import type { CommandStore, NewResponse } from './store.ts';
 
-export interface ResponseBuffer {
-  /** Buffers a response; `onStored` runs once it is on disk. */
-  add(response: NewResponse, onStored: () => void): void;
-  /** @throws GatewayError unavailable when the disk has not taken data for so long that the buffer is full. */
-  requireRoom(payload: string): void;
-  /** Resolves when everything buffered until now is on disk; rejects when that cannot be promised. */
-  stored(): Promise<void>;
-  /** As `stored`, for work that nobody waits for. */
-  storeSoon(): void;
-  /**
-   * Somebody waits for an end: the next commit comes within `hurryMs`, not within the window that spares
-   * the card. A command has its own sync at its beginning anyway.
-   */
-  hurry(): void;
-  /** True when an equal response of this execution waits for the disk. */
-  holds(response: Pick<NewResponse, 'executionId' | 'state' | 'payload'>): boolean;
-  /** What of an execution waits for the disk; `newestMs` is 0 when nothing does. */
-  waiting(executionId: string): { count: number; sizeBytes: number; newestMs: number };
-}
-
 interface Item {
   response: NewResponse;
   sizeBytes: number;
@@ -38,7 +18,7 @@ interface Item {
 /** Columns beside the payload. */
 const ROW_OVERHEAD_BYTES = 100;
 
-export function createResponseBuffer(options: {
+interface ResponseBufferOptions {
   store: CommandStore;
   commits: GroupCommit;
   log: Log;
@@ -46,89 +26,108 @@ export function createResponseBuffer(options: {
   clock: Clock;
   bufferedBytes: number;
   hurryMs: number;
-}): ResponseBuffer {
-  const { store, commits, log, clock, bufferedBytes, hurryMs } = options;
-  const items: Item[] = [];
-  let sizeBytes = 0;
-  let requestedBytes = 0;
-  let writtenCount = 0;
-  let timer: Timer | undefined;
-  const refused = options.metrics.counter(
-    'command_responses_refused_total',
-    'Responses not taken because the disk took no data.',
-  );
-  options.metrics.gauge('command_responses_buffered_bytes', 'Responses waiting for a commit.', [], (gauge) =>
-    gauge.set(sizeBytes),
-  );
+}
 
-  commits.join({
-    write: () => {
-      writtenCount = items.length;
-      for (const { response } of items) store.addResponse(response);
-    },
-    committed: () => {
-      const stored = items.splice(0, writtenCount);
-      writtenCount = 0;
-      for (const item of stored) sizeBytes -= item.sizeBytes;
-      for (const { onStored } of stored) onStored();
-    },
-  });
+export class ResponseBuffer {
+  readonly #options: ResponseBufferOptions;
+  readonly #items: Item[] = [];
+  readonly #refused;
+  #sizeBytes = 0;
+  #requestedBytes = 0;
+  #writtenCount = 0;
+  #timer: Timer | undefined;
 
-  function sizeOf(payload: string): number {
-    return Buffer.byteLength(payload) + ROW_OVERHEAD_BYTES;
+  constructor(options: ResponseBufferOptions) {
+    this.#options = options;
+    const { commits, metrics, store } = options;
+    this.#refused = metrics.counter(
+      'command_responses_refused_total',
+      'Responses not taken because the disk took no data.',
+    );
+    metrics.gauge('command_responses_buffered_bytes', 'Responses waiting for a commit.', [], (gauge) =>
+      gauge.set(this.#sizeBytes),
+    );
+    commits.join({
+      write: () => {
+        this.#writtenCount = this.#items.length;
+        for (const { response } of this.#items) store.addResponse(response);
+      },
+      committed: () => this.#committed(),
+    });
   }
 
-  function stored(): Promise<void> {
-    const bytes = requestedBytes;
-    requestedBytes = 0;
-    return commits.request(bytes);
+  /** Buffers a response; `onStored` runs once it is on disk. */
+  add(response: NewResponse, onStored: () => void): void {
+    const item = { response, sizeBytes: sizeOf(response.payload), onStored };
+    this.#items.push(item);
+    this.#sizeBytes += item.sizeBytes;
+    this.#requestedBytes += item.sizeBytes;
   }
 
-  function reportWaiting(error: unknown): void {
-    log.warnLimited('responses', 60_000, 'responses wait for the next commit', { error });
+  /** @throws GatewayError unavailable when the disk has not taken data for so long that the buffer is full. */
+  requireRoom(payload: string): void {
+    const { bufferedBytes, commits } = this.#options;
+    const addedBytes = sizeOf(payload);
+    if (this.#sizeBytes + addedBytes <= bufferedBytes && !commits.isFull(addedBytes)) return;
+    this.#refused.inc();
+    const message = 'The disk does not take data.';
+    throw gatewayError('unavailable', 'unavailable', message, undefined, commits.failure);
   }
 
-  return {
-    add: (response, onStored) => {
-      const item = { response, sizeBytes: sizeOf(response.payload), onStored };
-      items.push(item);
-      sizeBytes += item.sizeBytes;
-      requestedBytes += item.sizeBytes;
-    },
-    requireRoom: (payload) => {
-      const addedBytes = sizeOf(payload);
-      if (sizeBytes + addedBytes <= bufferedBytes && !commits.isFull(addedBytes)) return;
-      refused.inc();
-      throw gatewayError(
-        'unavailable',
-        'unavailable',
-        'The disk does not take data.',
-        undefined,
-        commits.failure,
-      );
-    },
-    stored,
-    storeSoon: () => {
-      stored().catch(reportWaiting);
-    },
-    hurry: () => {
-      timer ??= clock.setTimer(hurryMs, () => {
-        timer = undefined;
-        commits.flush().catch(reportWaiting);
-      });
-    },
-    holds: ({ executionId, state, payload }) =>
-      items.some(
-        ({ response }) =>
-          response.executionId === executionId && response.state === state && response.payload === payload,
-      ),
-    waiting: (executionId) => {
-      const own = items.filter(({ response }) => response.executionId === executionId);
-      return {
-        count: own.length,
-        sizeBytes: own.reduce((sum, item) => sum + item.sizeBytes, 0),
-        newestMs: own.at(-1)?.response.receivedAtMs ?? 0,
-      };
-    },
-  };
+  /** Resolves when everything buffered until now is on disk; rejects when that cannot be promised. */
+  stored(): Promise<void> {
+    const bytes = this.#requestedBytes;
+    this.#requestedBytes = 0;
+    return this.#options.commits.request(bytes);
+  }
+
+  /** As `stored`, for work that nobody waits for. */
+  storeSoon(): void {
+    this.stored().catch((error: unknown) => this.#reportWaiting(error));
+  }
+
+  /**
+   * Somebody waits for an end: the next commit comes within `hurryMs`, not within the window that spares
+   * the card. A command has its own sync at its beginning anyway.
+   */
+  hurry(): void {
+    const { clock, commits, hurryMs } = this.#options;
+    this.#timer ??= clock.setTimer(hurryMs, () => {
+      this.#timer = undefined;
+      commits.flush().catch((error: unknown) => this.#reportWaiting(error));
+    });
+  }
+
+  /** True when an equal response of this execution waits for the disk. */
+  holds({ executionId, state, payload }: Pick<NewResponse, 'executionId' | 'state' | 'payload'>): boolean {
+    return this.#items.some(
+      ({ response }) =>
+        response.executionId === executionId && response.state === state && response.payload === payload,
+    );
+  }
+
+  /** What of an execution waits for the disk; `newestMs` is 0 when nothing does. */
+  waiting(executionId: string): { count: number; sizeBytes: number; newestMs: number } {
+    const own = this.#items.filter(({ response }) => response.executionId === executionId);
+    return {
+      count: own.length,
+      sizeBytes: own.reduce((sum, item) => sum + item.sizeBytes, 0),
+      newestMs: own.at(-1)?.response.receivedAtMs ?? 0,
+    };
+  }
+
+  #committed(): void {
+    const stored = this.#items.splice(0, this.#writtenCount);
+    this.#writtenCount = 0;
+    for (const item of stored) this.#sizeBytes -= item.sizeBytes;
+    for (const { onStored } of stored) onStored();
+  }
+
+  #reportWaiting(error: unknown): void {
+    this.#options.log.warnLimited('responses', 60_000, 'responses wait for the next commit', { error });
+  }
+}
+
+function sizeOf(payload: string): number {
+  return Buffer.byteLength(payload) + ROW_OVERHEAD_BYTES;
 }

@@ -16,7 +16,7 @@ import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkArguments, type CompiledCommand, maskSensitive } from '../blueprints/index.ts';
 import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import { createInFlight, type InFlight, type Live } from './in-flight.ts';
+import { InFlight, type Live } from './in-flight.ts';
 import {
   type Caller,
   type CommandResponse,
@@ -26,8 +26,8 @@ import {
   guardedCommands,
   readAccessLevel,
 } from './model.ts';
-import { createResponseHandler } from './mqtt.ts';
-import { createResponseBuffer, type ResponseBuffer } from './response-buffer.ts';
+import { ResponseHandler } from './mqtt.ts';
+import { ResponseBuffer } from './response-buffer.ts';
 import { createRetention } from './retention.ts';
 import { type CommandStore, createCommandStore } from './store.ts';
 
@@ -111,7 +111,7 @@ export function createCommands(options: CommandsOptions): Commands {
   const allLimits = options.limits ?? LIMITS;
   const limits = allLimits.commands;
   const store = createCommandStore(database);
-  const buffer = createResponseBuffer({
+  const buffer = new ResponseBuffer({
     store,
     commits,
     clock,
@@ -120,7 +120,7 @@ export function createCommands(options: CommandsOptions): Commands {
     bufferedBytes: limits.bufferedResponseBytes,
     hurryMs: allLimits.commits.windowMinMs,
   });
-  const inFlight = createInFlight({
+  const inFlight = new InFlight({
     buffer,
     clock,
     log,
@@ -130,10 +130,8 @@ export function createCommands(options: CommandsOptions): Commands {
   });
   const retention = createRetention({ database, store, clock, log, metrics, limits });
   const parts = { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
-  connectivity.handle(
-    'command_responses',
-    createResponseHandler({ inFlight, buffer, store, log, metrics, limits }),
-  );
+  const responses = new ResponseHandler({ inFlight, buffer, store, log, metrics, limits });
+  connectivity.handle('command_responses', (message) => responses.handle(message));
   connectivity.observe('logs', (device) => inFlight.loggedBy(device.id));
   const stopListening = devices.events.on('device_deleted', 'commands', ({ device }) => {
     const affected = inFlight.ofDevice(device.id);

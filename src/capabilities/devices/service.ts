@@ -28,7 +28,7 @@ import type {
   DeviceType,
 } from './model.ts';
 import { Properties, type PropertyMessage } from './properties.ts';
-import { createRegistry, type Registry } from './registry.ts';
+import { Registry } from './registry.ts';
 import { DepartedDevices } from './departed.ts';
 import { createDeviceStore, type DeviceStore } from './store.ts';
 
@@ -89,7 +89,7 @@ export class DeviceService {
       log.error('listener failed', { owner, event, error }),
     );
     this.#store = createDeviceStore(database);
-    this.#registry = createRegistry(this.#store.all());
+    this.#registry = new Registry(this.#store.all());
     this.#departed = new DepartedDevices({ database, clock, limits });
     for (const { id } of this.all()) this.#departed.returned(id);
     this.#properties = new Properties({

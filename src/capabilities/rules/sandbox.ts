@@ -22,13 +22,13 @@ import {
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
-import { createDryRuns, type DryRuns } from './dry-runs.ts';
+import { DryRuns } from './dry-runs.ts';
 import { createSandboxChannel, type SandboxChannel } from './channel.ts';
 import type { RuleRunner, RunnableRule } from './model.ts';
 import type { AskRecorded } from './recorded.ts';
 import { type Ask, readableAttribute } from './questions.ts';
 import type { Rules } from './service.ts';
-import { createWatches, type Watches } from './watches.ts';
+import { Watches } from './watches.ts';
 
 export interface RuleSandbox extends RuleRunner {
   stop(): Promise<void>;
@@ -92,7 +92,7 @@ class Sandbox implements RuleSandbox {
   constructor(options: RuleSandboxOptions) {
     this.#options = options;
     this.#log = options.log.child({ component: 'rules' });
-    this.#watches = createWatches({ ...options, send: (message) => this.#channel.offer(message) });
+    this.#watches = new Watches({ ...options, send: (message) => this.#channel.offer(message) });
     this.#program = options.processes.program({
       name: 'rule-sandbox',
       entry: options.entry,
@@ -108,7 +108,7 @@ class Sandbox implements RuleSandbox {
       onTooLarge: (message) => this.#tooLarge(message),
       onRoom: () => this.#watches.flush(),
     });
-    this.#dryRuns = createDryRuns({
+    this.#dryRuns = new DryRuns({
       clock: options.clock,
       log: this.#log,
       limits: LIMITS.rules,

@@ -14,106 +14,113 @@ interface Watch {
   watchId: number;
 }
 
-export interface Watches {
-  addTelemetry(watch: Watch, deviceId: string, attribute: string): void;
-  addConnectivity(watch: Watch, deviceId: string): void;
-  remove(watch: Watch): void;
-  /** Ends all watches of one life of a script. */
-  endRun(run: number): void;
-  /** The sandbox is gone, and its watches with it. */
-  clear(): void;
-  /** Sends what was kept back. */
-  flush(): void;
-  stop(): void;
-}
-
-export function createWatches(options: {
-  devices: Devices;
-  telemetry: Telemetry;
+interface WatchesOptions {
+  devices: Pick<Devices, 'events'>;
+  telemetry: Pick<Telemetry, 'events'>;
   /** False: not taken now. */
   send: (message: Changed) => boolean;
-}): Watches {
-  const { devices, telemetry, send } = options;
+}
+
+export class Watches {
+  readonly #options: WatchesOptions;
   /** `deviceId attribute`, or `deviceId` for connectivity, to the watches of it. */
-  const byTarget = new Map<string, Map<string, Watch>>();
-  const targets = new Map<string, string>();
-  const kept = new Map<string, Changed>();
-  const keyOf = ({ run, watchId }: Watch): string => `${run} ${watchId}`;
+  readonly #byTarget = new Map<string, Map<string, Watch>>();
+  readonly #targets = new Map<string, string>();
+  readonly #kept = new Map<string, Changed>();
+  readonly #stopConnectivity: () => void;
+  #stopTelemetry: (() => void) | undefined;
 
-  function add(watch: Watch, target: string): void {
-    let watches = byTarget.get(target);
-    if (!watches) byTarget.set(target, (watches = new Map()));
-    watches.set(keyOf(watch), watch);
-    targets.set(keyOf(watch), target);
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+    this.#stopConnectivity = options.devices.events.on(
+      'connectivity_changed',
+      'rules',
+      ({ device, status, atMs }) => {
+        if (this.#byTarget.size > 0) this.#tell(device.id, status === 'ONLINE', atMs);
+      },
+    );
   }
 
-  function remove(watch: Watch): void {
+  addTelemetry(watch: Watch, deviceId: string, attribute: string): void {
+    this.#add(watch, `${deviceId} ${attribute}`);
+    this.#listen();
+  }
+
+  addConnectivity(watch: Watch, deviceId: string): void {
+    this.#add(watch, deviceId);
+  }
+
+  remove(watch: Watch): void {
     const key = keyOf(watch);
-    const target = targets.get(key);
-    targets.delete(key);
-    kept.delete(key);
+    const target = this.#targets.get(key);
+    this.#targets.delete(key);
+    this.#kept.delete(key);
     if (target === undefined) return;
-    const watches = byTarget.get(target);
+    const watches = this.#byTarget.get(target);
     watches?.delete(key);
-    if (watches?.size === 0) byTarget.delete(target);
-    if (byTarget.size === 0) stopListening();
+    if (watches?.size === 0) this.#byTarget.delete(target);
+    if (this.#byTarget.size === 0) this.#stopListening();
   }
 
-  function tell(target: string, value: JsonValue, timestampMs: number): void {
-    for (const [key, { run, watchId }] of byTarget.get(target) ?? []) {
-      const message: Changed = { type: 'changed', run, watchId, value, timestampMs };
-      if (kept.has(key) || !send(message)) kept.set(key, message);
+  /** Ends all watches of one life of a script. */
+  endRun(run: number): void {
+    const all = [...this.#byTarget.values()].flatMap((watches) => [...watches.values()]);
+    for (const watch of all) if (watch.run === run) this.remove(watch);
+  }
+
+  /** The sandbox is gone, and its watches with it. */
+  clear(): void {
+    this.#byTarget.clear();
+    this.#targets.clear();
+    this.#kept.clear();
+    this.#stopListening();
+  }
+
+  /** Sends what was kept back. */
+  flush(): void {
+    for (const [key, message] of this.#kept) {
+      if (!this.#options.send(message)) return;
+      this.#kept.delete(key);
     }
   }
 
-  const ends = [
-    devices.events.on('connectivity_changed', 'rules', ({ device, status, atMs }) => {
-      if (byTarget.size > 0) tell(device.id, status === 'ONLINE', atMs);
-    }),
-  ];
-  let stopTelemetry: (() => void) | undefined;
+  stop(): void {
+    this.#stopConnectivity();
+    this.#stopListening();
+  }
 
-  function stopListening(): void {
-    stopTelemetry?.();
-    stopTelemetry = undefined;
+  #add(watch: Watch, target: string): void {
+    let watches = this.#byTarget.get(target);
+    if (!watches) this.#byTarget.set(target, (watches = new Map()));
+    watches.set(keyOf(watch), watch);
+    this.#targets.set(keyOf(watch), target);
+  }
+
+  #tell(target: string, value: JsonValue, timestampMs: number): void {
+    for (const [key, { run, watchId }] of this.#byTarget.get(target) ?? []) {
+      const message: Changed = { type: 'changed', run, watchId, value, timestampMs };
+      if (this.#kept.has(key) || !this.#options.send(message)) this.#kept.set(key, message);
+    }
   }
 
   /** Building the event costs the hot path something, so it is asked for only when somebody watches. */
-  function listen(): void {
-    stopTelemetry ??= telemetry.events.on('telemetry_received', 'rules', ({ device, timestampS, values }) => {
-      for (const [name, { value, isLatest }] of values)
-        if (isLatest) tell(`${device.id} ${name}`, value, timestampS * 1_000);
-    });
+  #listen(): void {
+    this.#stopTelemetry ??= this.#options.telemetry.events.on(
+      'telemetry_received',
+      'rules',
+      ({ device, timestampS, values }) => {
+        for (const [name, { value, isLatest }] of values)
+          if (isLatest) this.#tell(`${device.id} ${name}`, value, timestampS * 1_000);
+      },
+    );
   }
 
-  return {
-    addTelemetry: (watch, deviceId, attribute) => {
-      add(watch, `${deviceId} ${attribute}`);
-      listen();
-    },
-    addConnectivity: (watch, deviceId) => add(watch, deviceId),
-    remove,
-    endRun: (run) => {
-      const ended = [...byTarget.values()].flatMap((watches) =>
-        [...watches.values()].filter((watch) => watch.run === run),
-      );
-      for (const watch of ended) remove(watch);
-    },
-    clear: () => {
-      byTarget.clear();
-      targets.clear();
-      kept.clear();
-      stopListening();
-    },
-    flush: () => {
-      for (const [key, message] of kept) {
-        if (!send(message)) return;
-        kept.delete(key);
-      }
-    },
-    stop: () => {
-      for (const end of ends) end();
-      stopListening();
-    },
-  };
+  #stopListening(): void {
+    this.#stopTelemetry?.();
+    this.#stopTelemetry = undefined;
+  }
+}
+
+function keyOf({ run, watchId }: Watch): string {
+  return `${run} ${watchId}`;
 }

@@ -1,7 +1,7 @@
 /** The gateway as a device, on a box that the test plays. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { createAppliance, type PartsStatus } from '../../../src/capabilities/appliance/index.ts';
+import { Appliance, type PartsStatus } from '../../../src/capabilities/appliance/index.ts';
 import type { Host, HostLoad } from '../../../src/platform/host/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
@@ -60,7 +60,7 @@ function start(t: TestContext, wallMs?: number) {
     stop: () => undefined,
   };
   const metrics = createMetrics();
-  const appliance = createAppliance({
+  const appliance = new Appliance({
     clock,
     log,
     metrics,
