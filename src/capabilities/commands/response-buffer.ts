@@ -3,7 +3,7 @@
  * (acknowledgement, waiting callers, events) runs after the sync.
  */
 import { gatewayError } from '../../lib/errors.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
@@ -35,7 +35,7 @@ export class ResponseBuffer {
   #sizeBytes = 0;
   #requestedBytes = 0;
   #writtenCount = 0;
-  #timer: Timer | undefined;
+  #isHurrying = false;
 
   constructor(options: ResponseBufferOptions) {
     this.#options = options;
@@ -92,8 +92,10 @@ export class ResponseBuffer {
    */
   hurry(): void {
     const { clock, commits, hurryMs } = this.#options;
-    this.#timer ??= clock.setTimer(hurryMs, () => {
-      this.#timer = undefined;
+    if (this.#isHurrying) return;
+    this.#isHurrying = true;
+    clock.setTimer(hurryMs, () => {
+      this.#isHurrying = false;
       commits.flush().catch((error: unknown) => this.#reportWaiting(error));
     });
   }
