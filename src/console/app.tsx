@@ -1,6 +1,7 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { HistoryPage } from './history/page.tsx';
 import { isConnected } from './connection.ts';
 import { loadError, startLive } from './live.ts';
 import { AccessPage } from './pages/access.tsx';
@@ -18,6 +19,7 @@ import { Button, Empty, ErrorNotice, Loading, useAction } from './ui.tsx';
 
 const PAGES: readonly [name: string, text: string, icon: string][] = [
   ['', 'Overview', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
+  ['history', 'History', 'M4 4v16h16M7 15l4-5 3 3 5-7'],
   ['rules', 'Rules', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
   ['blueprints', 'Blueprints', 'M6 2h8l5 5v15H6zM14 2v6h5'],
   ['site', 'Site', 'M3 11 12 3l9 8M6 9v11h12V9'],
@@ -34,6 +36,7 @@ function Page() {
   if (first === 'add') return <AddDevicePage />;
   if (first === 'devices' && second !== undefined)
     return <DevicePage key={second} name={second} tab={third ?? 'values'} />;
+  if (first === 'history') return <HistoryPage window={second} chosen={third} />;
   if (first === 'rules')
     return second === undefined ? <RulesPage /> : <RulePage key={second} name={second} />;
   // No name of a rule stands here, so that a rule may have any.

@@ -69,3 +69,10 @@ export function groupValues(manifest: Manifest): ValueGroup[] {
 function titleOf(word: string): string {
   return word.length <= 3 ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1);
 }
+
+/** Attributes that a chart can show. */
+export function drawable({ telemetry }: Manifest): string[] {
+  return Object.entries(telemetry)
+    .filter(([, { type }]) => type === 'float' || type === 'integer' || type === 'boolean')
+    .map(([name]) => name);
+}

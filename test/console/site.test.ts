@@ -159,6 +159,43 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
+  test('draws several devices over any stretch; a zoom loads finer data, stays at refresh and stands in the address', async () => {
+    await open('#/history/day');
+    await page.locator('[data-test=chart] canvas').waitFor();
+    const other = await gateway.provision('Roof');
+    await other.connect();
+    await other.telemetry({ timestamp: nowS(), pv_total_power: 900 });
+    await open('#/');
+    await page.getByRole('link', { name: /^Roof/ }).waitFor();
+    await open('#/history/day');
+    await page.locator('[name=device]').selectOption({ label: 'Roof' });
+    await page.locator('[name=attribute]').selectOption({ label: 'PV Power' });
+    await page.getByText('Roof · PV Power').first().waitFor();
+    const asked: { granularity: string }[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/query_timeseries'))
+        asked.push(request.postDataJSON() as { granularity: string });
+    });
+    const plot = await page.locator('.u-over').boundingBox();
+    assert.ok(plot);
+    await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/#\/history\/\d+-\d+\//);
+    await until(() => Promise.resolve(asked.some(({ granularity }) => granularity === '60s')));
+    const zoomed = page.url();
+    await page.reload();
+    await page.getByText('Roof · PV Power').first().waitFor();
+    assert.equal(page.url(), zoomed);
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await until(() => Promise.resolve(page.url() !== zoomed));
+    await page.getByRole('button', { name: 'Day', exact: true }).click();
+    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('columnheader', { name: 'Roof · PV Power W' }).waitFor();
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
+  });
+
   test('a rule of any name can be opened, `new` too', async () => {
     await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
       slug: 'new',

@@ -4,8 +4,8 @@ import { type LiveDevice, loadDevice, watchValues } from '../live.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
-import { isBlank } from '../main-values.ts';
-import { ChartTab, drawable } from './device-chart.tsx';
+import { drawable, isBlank } from '../main-values.ts';
+import { ChartTab } from './device-chart.tsx';
 import { CommandsTab } from './device-commands.tsx';
 import { ConfigurationTab } from './device-configuration.tsx';
 import { LogsTab } from './device-logs.tsx';
@@ -20,7 +20,8 @@ async function load(name: string): Promise<LiveDevice> {
 
 /** Tabs that have something in them for this device and this user. */
 function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
-  const has = (part: object | undefined): boolean => Object.keys(part ?? {}).length > 0;
+  const has = (part: Record<string, { access_level?: string }> | undefined): boolean =>
+    Object.values(part ?? {}).some(({ access_level: level }) => may(level));
   return [
     ['values', 'Values'],
     ...(manifest && drawable(manifest).length > 0 ? ([['chart', 'Chart']] as [string, string][]) : []),

@@ -1,0 +1,178 @@
+/** Lines over time with what was least and most around them, a scale per unit. Loaded with the first chart. */
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { numberText } from '../format.ts';
+import type { Lines } from './series.ts';
+
+const HEIGHT_PX = 320;
+const NARROW_PX = 560;
+/** A shorter pull of the pointer is a click. */
+const DRAG_MIN_PX = 8;
+
+export interface LineLabel {
+  label: string;
+  unit: string;
+  /** A value stays until the next one. */
+  isStepped: boolean;
+}
+
+function color(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+export function ChartCanvas({
+  lines,
+  labels,
+  stepS,
+  onZoom,
+}: {
+  lines: Lines;
+  labels: readonly LineLabel[];
+  stepS: number;
+  /** The stretch that was pulled over. */
+  onZoom: (fromS: number, toS: number) => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const zoom = useRef(onZoom);
+  zoom.current = onZoom;
+  const data = [
+    lines.timesS,
+    ...labels.flatMap((_, index) => [
+      lines.mean[index] ?? [],
+      lines.most[index] ?? [],
+      lines.least[index] ?? [],
+    ]),
+  ] as uPlot.AlignedData;
+  const key = JSON.stringify([labels, stepS]);
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return undefined;
+    const build = (): void => {
+      plot.current?.destroy();
+      const options = optionsOf(labels, stepS, element.clientWidth, (fromS, toS) => zoom.current(fromS, toS));
+      plot.current = new uPlot(options, data, element);
+    };
+    build();
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', build);
+    const resized = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+    );
+    resized.observe(element);
+    return () => {
+      dark.removeEventListener('change', build);
+      resized.disconnect();
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [key]);
+
+  useEffect(() => plot.current?.setData(data), [lines]);
+  return <div class="chart" ref={place} />;
+}
+
+function optionsOf(
+  labels: readonly LineLabel[],
+  stepS: number,
+  widthPx: number,
+  onZoom: (fromS: number, toS: number) => void,
+): uPlot.Options {
+  const units = [...new Set(labels.map(({ unit }) => unit))];
+  return {
+    width: widthPx,
+    height: HEIGHT_PX,
+    // Pulling over a stretch shows it closer, from data of its own.
+    cursor: { drag: { x: true, y: false, setScale: false, dist: DRAG_MIN_PX } },
+    hooks: {
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < DRAG_MIN_PX) return;
+          onZoom(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'));
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+    },
+    scales: Object.fromEntries(units.map((unit) => [`unit ${unit}`, scaleOf(unit)])),
+    axes: axesOf(units, stepS, widthPx),
+    series: [
+      {
+        label: 'Time',
+        value: (_, timeS) => (timeS === null ? '–' : new Date(timeS * 1_000).toLocaleString('en-GB')),
+      },
+      ...labels.flatMap((line, index) => seriesOf(line, color(`--line-${(index % 6) + 1}`))),
+    ],
+    bands: labels.map((_, index) => ({
+      series: [3 * index + 2, 3 * index + 3],
+      fill: `${color(`--line-${(index % 6) + 1}`)}2e`,
+    })),
+  };
+}
+
+/** Power is seen against nothing at all. */
+function scaleOf(unit: string): uPlot.Scale {
+  if (!/^[kM]?W$/.test(unit)) return {};
+  return {
+    range: (_, min, max) => uPlot.rangeNum(Math.min(0, min ?? 0), Math.max(0, max ?? 0), 0.05, true),
+  };
+}
+
+/** The mean, and what was most and least, which have no line and no place in the legend. */
+function seriesOf({ label, unit, isStepped }: LineLabel, stroke: string): uPlot.Series[] {
+  const common = { scale: `unit ${unit}`, spanGaps: false } as const;
+  const edge: uPlot.Series = { ...common, label: '', class: 'edge', points: { show: false } };
+  return [
+    {
+      ...common,
+      label,
+      stroke,
+      width: 1.5,
+      ...(isStepped && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
+      value: (_, value) => (value === null || value === undefined ? '–' : `${numberText(value)} ${unit}`),
+    },
+    edge,
+    edge,
+  ];
+}
+
+function axesOf(units: readonly string[], stepS: number, widthPx: number): uPlot.Axis[] {
+  const isNarrow = widthPx < NARROW_PX;
+  const line = {
+    stroke: color('--muted'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  return [
+    { ...line, space: isNarrow ? 60 : 80, values: timeLabels(stepS) },
+    ...units.map((unit, index): uPlot.Axis => ({
+      ...line,
+      scale: `unit ${unit}`,
+      side: index % 2 === 0 ? 3 : 1,
+      // More than two would leave no room for the lines of a phone.
+      show: !isNarrow || index < 2,
+      grid: { ...line.grid, show: index === 0 },
+      size: isNarrow ? 46 : 62,
+      values: (_, splits) =>
+        splits.map((value) => (isNarrow || unit === '' ? shortText(value) : `${shortText(value)} ${unit}`)),
+    })),
+  ];
+}
+
+function shortText(value: number | null): string {
+  if (value === null) return '';
+  return Math.abs(value) >= 10_000 ? `${numberText(value / 1_000)}k` : numberText(value);
+}
+
+/** Times of a day, and dates where a day begins. */
+function timeLabels(stepS: number): (plot: uPlot, splits: number[]) => string[] {
+  return (_, splits) =>
+    splits.map((timeS) => {
+      const date = new Date(timeS * 1_000);
+      const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+      if (isMidnight && stepS > 10)
+        return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+      return date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+    });
+}

@@ -1,0 +1,110 @@
+/** The history of any values of the site; the address keeps the stretch of time and what is drawn. */
+import { useState } from 'preact/hooks';
+import { attributeTitle } from '../format.ts';
+import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { drawable, mainValues } from '../main-values.ts';
+import { go } from '../route.ts';
+import { Button, Field, Loading, PageHead, Select } from '../ui.tsx';
+import { type Chosen, HistoryView } from './view.tsx';
+
+const BETWEEN_SERIES = '~';
+const BETWEEN_NAMES = '.';
+
+/** `<device>.<attribute>~…`; what is not there any more is left out. */
+function chosenOf(text: string | undefined): Chosen[] {
+  return (text ?? '').split(BETWEEN_SERIES).flatMap((one): Chosen[] => {
+    const at = one.indexOf(BETWEEN_NAMES);
+    const live = at < 0 ? undefined : liveDevice(one.slice(0, at));
+    const attribute = one.slice(at + 1);
+    return live && drawableOf(live).includes(attribute) ? [{ live, attribute }] : [];
+  });
+}
+
+const drawableOf = ({ manifest }: LiveDevice): string[] => (manifest ? drawable(manifest) : []);
+
+export function HistoryPage({
+  window,
+  chosen: text,
+}: {
+  window: string | undefined;
+  chosen: string | undefined;
+}) {
+  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
+  const able = devices.filter((live) => drawableOf(live).length > 0);
+  if (deviceIds.value === undefined)
+    return (
+      <>
+        <PageHead title="History" />
+        <Loading />
+      </>
+    );
+  const chosen = text === undefined ? firstOf(able) : chosenOf(text);
+  const show = (series: readonly Chosen[], stretch = window): void => {
+    const names = series.map(({ live, attribute }) => `${live.device.id}${BETWEEN_NAMES}${attribute}`);
+    go(`#/history/${stretch ?? 'hour'}/${names.join(BETWEEN_SERIES) || BETWEEN_SERIES}`);
+  };
+  return (
+    <>
+      <PageHead title="History" />
+      <HistoryView chosen={chosen} window={window} onWindow={(stretch) => show(chosen, stretch)}>
+        <ul class="chosen" aria-label="What is drawn">
+          {chosen.map((one) => {
+            const title = attributeTitle(one.attribute, one.live.manifest?.telemetry[one.attribute]);
+            const name = `${one.live.device.name} · ${title}`;
+            return (
+              <li key={name}>
+                <Button
+                  aria-label={`Remove ${name}`}
+                  onClick={() => show(chosen.filter((other) => other !== one))}
+                >
+                  {name} ✕
+                </Button>
+              </li>
+            );
+          })}
+        </ul>
+        <AddSeries devices={able} onAdd={(one) => show([...chosen, one])} />
+      </HistoryView>
+    </>
+  );
+}
+
+/** The first value of the first device, so that there is something to see. */
+function firstOf(devices: readonly LiveDevice[]): Chosen[] {
+  const [live] = devices;
+  const [attribute] = live?.manifest ? mainValues(live.manifest).numbers : [];
+  return live && attribute !== undefined ? [{ live, attribute }] : [];
+}
+
+function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: (one: Chosen) => void }) {
+  const [id, setId] = useState('');
+  const live = devices.find(({ device }) => device.id === id) ?? devices[0];
+  if (!live) return null;
+  const names = drawableOf(live);
+  return (
+    <div class="energy-source">
+      <Field label="Device">
+        <Select
+          name="device"
+          value={live.device.id}
+          onValue={setId}
+          choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
+        />
+      </Field>
+      <Field label="Draw also">
+        <Select
+          name="attribute"
+          value=""
+          onValue={(attribute) => onAdd({ live, attribute })}
+          choices={[
+            { value: '', text: 'choose' },
+            ...names.map((name) => ({
+              value: name,
+              text: attributeTitle(name, live.manifest?.telemetry[name]),
+            })),
+          ]}
+        />
+      </Field>
+    </div>
+  );
+}

@@ -1,0 +1,247 @@
+/** A chart of some values of some devices over a stretch of time, its arrows, its table and its file. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { callForText } from '../api.ts';
+import { numberText, words } from '../format.ts';
+import { gatewayNowMs } from '../gateway-time.ts';
+import type { LiveDevice } from '../live.ts';
+import { Button, Card, download, Empty, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
+import { AGGREGATIONS, type Lines, linesOf, type Wanted } from './series.ts';
+import { RANGES, shifted, stepOf, textOfWindow, type Window, windowOf } from './window.ts';
+
+type ChartCanvas = typeof Drawn;
+
+export interface Chosen {
+  live: LiveDevice;
+  attribute: string;
+}
+
+/** A chart that moves on is read again after one of its steps. */
+const REFRESH_MIN_MS = 10_000;
+const REFRESH_MAX_MS = 300_000;
+const TABLE_ROWS_MAX = 500;
+
+const nowS = (): number => gatewayNowMs() / 1_000;
+
+interface Shown {
+  of: string;
+  window: Window;
+  stepS: number;
+  lines: Lines;
+  text: string;
+}
+
+async function load(chosen: readonly Chosen[], of: string, windowText: string | undefined): Promise<Shown> {
+  const window = windowOf(windowText, nowS());
+  const stepS = stepOf(window);
+  const isNumber = ({ live, attribute }: Chosen): boolean =>
+    live.manifest?.telemetry[attribute]?.type !== 'boolean';
+  const text = await callForText(
+    'POST',
+    '/v3/telemetry/query_timeseries',
+    {
+      from: window.fromS,
+      to: window.toS,
+      granularity: `${stepS}s`,
+      telemetry: chosen.flatMap((one) =>
+        AGGREGATIONS.filter((aggregation) => aggregation === 'auto' || isNumber(one)).map((aggregation) => ({
+          device: one.live.device.id,
+          attribute: one.attribute,
+          aggregation,
+        })),
+      ),
+    },
+    'text/csv',
+  );
+  return { of, window, stepS, text, lines: linesOf(text, chosen.map(wantedOf), { ...window, stepS }) };
+}
+
+const wantedOf = ({ live, attribute }: Chosen): Wanted => ({ device: live.device.id, attribute });
+
+/** The drawing library is loaded with the first chart. */
+function useCanvas(): { Canvas: ChartCanvas | undefined; error: unknown } {
+  const [Canvas, setCanvas] = useState<ChartCanvas | undefined>(undefined);
+  const [error, setError] = useState<unknown>(undefined);
+  useEffect(() => {
+    import('./chart-canvas.tsx').then(
+      (found) => setCanvas(() => found.ChartCanvas),
+      () => setError(new Error('The chart could not be loaded. Load the page again.')),
+    );
+  }, []);
+  return { Canvas, error };
+}
+
+export function HistoryView({
+  chosen,
+  window: windowText,
+  onWindow,
+  children,
+}: {
+  chosen: readonly Chosen[];
+  /** As it stands in an address. */
+  window: string | undefined;
+  onWindow: (window: string) => void;
+  children: ComponentChildren;
+}) {
+  const of = JSON.stringify(chosen.map(wantedOf));
+  const { answer, error, again } = useAnswer(
+    () => (chosen.length === 0 ? Promise.resolve(undefined) : load(chosen, of, windowText)),
+    [of, windowText],
+  );
+  const canvas = useCanvas();
+  const window = windowOf(windowText, nowS());
+  useEffect(() => {
+    if (!window.isLive) return undefined;
+    const everyMs = Math.min(Math.max(stepOf(window) * 1_000, REFRESH_MIN_MS), REFRESH_MAX_MS);
+    const timer = setInterval(again, everyMs);
+    return () => clearInterval(timer);
+  }, [of, windowText]);
+  // While finer data is on its way the coarser stays.
+  const shown = answer?.of === of ? answer : undefined;
+  const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
+  const zoom = (fromS: number, toS: number): void => onWindow(textOfWindow(fromS, toS));
+  return (
+    <Card
+      title={titleOf(shown?.window ?? window)}
+      data-test="chart"
+      actions={<WindowControls window={window} text={windowText} onWindow={onWindow} />}
+    >
+      <ErrorNotice error={error ?? canvas.error} />
+      {chosen.length === 0 ? (
+        <Empty title="Choose what to draw" />
+      ) : isEmpty ? (
+        <Empty title="No values in this time">
+          <p>Choose a longer or another one, or other values.</p>
+        </Empty>
+      ) : shown && canvas.Canvas ? (
+        <canvas.Canvas
+          lines={shown.lines}
+          labels={chosen.map((one) => labelOf(one, chosen))}
+          stepS={shown.stepS}
+          onZoom={zoom}
+        />
+      ) : (
+        error === undefined && <Loading />
+      )}
+      {children}
+      {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
+    </Card>
+  );
+}
+
+function WindowControls({
+  window,
+  text,
+  onWindow,
+}: {
+  window: Window;
+  text: string | undefined;
+  onWindow: (window: string) => void;
+}) {
+  const middleS = (window.fromS + window.toS) / 2;
+  const lengthS = window.toS - window.fromS;
+  return (
+    <>
+      <div class="segments" role="group" aria-label="Range">
+        {RANGES.map((one) => (
+          <button
+            type="button"
+            key={one.name}
+            aria-pressed={one.name === (text ?? RANGES[0].name)}
+            onClick={() => onWindow(one.name)}
+          >
+            {one.text}
+          </button>
+        ))}
+      </div>
+      <Button aria-label="Earlier" onClick={() => onWindow(shifted(window, -1, nowS()))}>
+        ‹
+      </Button>
+      <Button
+        aria-label="Later"
+        disabled={window.isLive}
+        onClick={() => onWindow(shifted(window, 1, nowS()))}
+      >
+        ›
+      </Button>
+      <Button
+        aria-label="Zoom out"
+        onClick={() => onWindow(textOfWindow(middleS - lengthS, middleS + lengthS))}
+      >
+        −
+      </Button>
+      <Button
+        aria-label="Zoom in"
+        onClick={() => onWindow(textOfWindow(middleS - lengthS / 4, middleS + lengthS / 4))}
+      >
+        +
+      </Button>
+    </>
+  );
+}
+
+const moment = (atS: number): string =>
+  new Date(atS * 1_000).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+
+const titleOf = ({ fromS, toS, isLive }: Window): string =>
+  isLive ? 'Until now' : `${moment(fromS)} – ${moment(toS)}`;
+
+function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]): LineLabel {
+  const declared = live.manifest?.telemetry[attribute];
+  const unit = declared?.unit ?? '';
+  const title = declared?.display_name ?? words(attribute);
+  const isOneDevice = all.every((one) => one.live === live);
+  return {
+    label: isOneDevice ? title : `${live.device.name} · ${title}`,
+    unit: live.manifest?.units?.[unit]?.symbol ?? unit,
+    isStepped: declared?.type === 'boolean',
+  };
+}
+
+function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const labels = chosen.map((one) => labelOf(one, chosen));
+  const rows = shown.lines.timesS
+    .map((atS, index) => ({ atS, values: shown.lines.mean.map((column) => column[index]) }))
+    .filter(({ values }) => values.some((value) => typeof value === 'number'));
+  return (
+    <>
+      <div class="actions">
+        <Button onClick={() => setOpen(!isOpen)}>{isOpen ? 'Without the table' : 'As a table'}</Button>
+        <Button onClick={() => download('history.csv', shown.text, 'text/csv')}>As a CSV file</Button>
+      </div>
+      {isOpen && (
+        <div class="history-table" tabIndex={0} role="region" aria-label="Values">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                {labels.map(({ label, unit }) => (
+                  <th scope="col" key={label}>
+                    {label} {unit}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows
+                .slice(-TABLE_ROWS_MAX)
+                .toReversed()
+                .map(({ atS, values }) => (
+                  <tr key={atS}>
+                    <th scope="row">{moment(atS)}</th>
+                    {values.map((value, index) => (
+                      <td key={labels[index]?.label}>
+                        {typeof value === 'number' ? numberText(value) : '–'}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+/** The stretch of time that a chart shows, as it stands in the address. */
+
+export const RANGES = [
+  { name: 'hour', text: 'Hour', lengthS: 3_600 },
+  { name: 'day', text: 'Day', lengthS: 86_400 },
+  { name: 'week', text: 'Week', lengthS: 7 * 86_400 },
+  { name: 'month', text: 'Month', lengthS: 30 * 86_400 },
+  { name: 'year', text: 'Year', lengthS: 365 * 86_400 },
+] as const;
+
+export interface Window {
+  fromS: number;
+  toS: number;
+  /** It ends now and moves on. */
+  isLive: boolean;
+}
+
+const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
+/** As many points as a screen shows. */
+const POINTS_MAX = 500;
+/** Closer is nothing more to see. */
+const LENGTH_MIN_S = 60;
+
+/** `day` for the last 24 hours, `1772352000-1772438400` for a stretch; anything else is the last hour. */
+export function windowOf(text: string | undefined, nowS: number): Window {
+  const [, from, to] = /^(\d{1,10})-(\d{1,10})$/.exec(text ?? '') ?? [];
+  if (from !== undefined && Number(to) > Number(from))
+    return { fromS: Number(from), toS: Number(to), isLive: false };
+  const range = RANGES.find(({ name }) => name === text) ?? RANGES[0];
+  const toS = Math.ceil(nowS);
+  return { fromS: toS - range.lengthS, toS, isLive: true };
+}
+
+export function textOfWindow(fromS: number, toS: number): string {
+  const from = Math.max(0, Math.floor(fromS));
+  return `${from}-${Math.max(Math.ceil(toS), from + LENGTH_MIN_S)}`;
+}
+
+/** The window before or after; one that would reach beyond now is live again where it is one of the ranges. */
+export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: number): string {
+  const lengthS = toS - fromS;
+  const range = RANGES.find((one) => one.lengthS === lengthS);
+  if (by > 0 && toS + lengthS >= nowS && range) return range.name;
+  return textOfWindow(fromS + by * lengthS, toS + by * lengthS);
+}
+
+/** Seconds of one point. */
+export function stepOf({ fromS, toS }: Window): number {
+  const least = (toS - fromS) / POINTS_MAX;
+  return STEPS_S.find((stepS) => stepS >= least) ?? Math.ceil(least / 86_400) * 86_400;
+}
