@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { ACCESS_COMMANDS } from './admin/access-commands.ts';
 import { BACKUP_COMMANDS } from './admin/backup-commands.ts';
 import { type Command, readArguments, runLocally, type Terminal, UsageError } from './admin/command.ts';
+import { READY_COMMANDS } from './admin/ready-command.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { ConfigError, loadConfig } from './platform/config/index.ts';
@@ -36,13 +37,16 @@ or stopped; a running gateway follows at once, without a restart.
     --password-file <f>  for both: the password is the first line of this file
                          (default: asked for)
 
+  ready                  whether everything of the running gateway works; ends with
+                         1 and says what does not
+
   --help                 this text`;
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 64;
 const EXIT_UNRECOVERABLE = 78;
 
-const COMMANDS: Record<string, Command> = { ...ACCESS_COMMANDS, ...BACKUP_COMMANDS };
+const COMMANDS: Record<string, Command> = { ...ACCESS_COMMANDS, ...BACKUP_COMMANDS, ...READY_COMMANDS };
 
 const TERMINAL: Terminal = {
   complain: (text) => void process.stderr.write(text),

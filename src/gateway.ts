@@ -71,6 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       mqttsPort: undefined,
       broker: undefined,
       restarts: 0,
+      missingPrograms: () => [],
     };
     const parts = await timed('capabilities', () => buildCapabilities(ground, listening, started));
     appliance = parts.appliance;

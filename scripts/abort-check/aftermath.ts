@@ -26,10 +26,16 @@ export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
+/** What the gateway keeps in `backups/` for itself: copies of its authority and of state.db. */
+const KEPT = /^(?:authority\.pem|state-(?:hourly|daily)-\d+-\d+\.db)$/;
+
 /** Files that belong to an answer and not to the gateway. */
 export function leftovers(dataDir: string): string[] {
   const folder = join(dataDir, 'backups');
-  return existsSync(folder) ? readdirSync(folder).map((name) => `left over: backups/${name}`) : [];
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => !KEPT.test(name))
+    .map((name) => `left over: backups/${name}`);
 }
 
 /** Waits until no connection is left, and the figure is not above `target`; then answers the figure. */

@@ -1,11 +1,11 @@
 /** Local commands that carry a gateway to another box, or back to an earlier day. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { openBackup, prepareRestore } from '../platform/backup/index.ts';
+import { isPlainCopy, openBackup, prepareCopyRestore, prepareRestore } from '../platform/backup/index.ts';
 import { packageVersion } from '../platform/files/index.ts';
-import { type Command, type Terminal, UsageError, type Values } from './command.ts';
+import { type Command, type Run, type Terminal, UsageError, type Values } from './command.ts';
 
 export const BACKUP_COMMANDS: Record<string, Command> = {
   backup: {
@@ -30,19 +30,38 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
     takes: ['file'],
     prepare: async (values, [path = ''], terminal) => {
       const file = await openFile(path, 'r');
+      if (await isPlainCopy(file)) return restoreCopy(path, file);
       const password = await passwordOf(values, terminal, { isNew: false });
       return async ({ config: { dataDir }, clock }) => {
         const info = await prepareRestore({ file, password, dataDir, clock });
         await file.close();
-        return [
-          `The backup of ${info.made_at}, made by version ${info.version}, is ready.`,
-          'The gateway takes it over when it is started the next time; what is here now is kept beside it.',
-          'Tokens that were revoked since then are valid again: see list-tokens.',
-        ];
+        return [`The backup of ${info.made_at}, made by version ${info.version}, is ready.`, ...TAKEN_OVER];
       };
     },
   },
 };
+
+/** A copy that the gateway made of its state.db has no password. */
+function restoreCopy(path: string, file: FileHandle): Run {
+  const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (walBytes > 0)
+    throw new UsageError(
+      `${path} is in use or was not closed: what it holds last stands in ${path}-wal. Take a copy from backups/.`,
+    );
+  return async ({ config: { dataDir }, clock }) => {
+    await prepareCopyRestore({ file, dataDir, clock });
+    await file.close();
+    return [
+      `${path} is a plain copy of the state of a gateway, and is ready. The keys in tls/ stay as they are.`,
+      ...TAKEN_OVER,
+    ];
+  };
+}
+
+const TAKEN_OVER = [
+  'The gateway takes it over when it is started the next time; what is here now is kept beside it.',
+  'Tokens that were revoked since then are valid again: see list-tokens.',
+];
 
 async function openFile(path: string, flags: string): Promise<FileHandle> {
   try {

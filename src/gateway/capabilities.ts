@@ -41,6 +41,8 @@ export interface Listening {
   broker: MqttBroker | undefined;
   /** Unasked ends of child programs since the start. */
   restarts: number;
+  /** Child programs that should run and do not. */
+  missingPrograms: () => string[];
 }
 
 export type Capabilities = Awaited<ReturnType<typeof buildCapabilities>>;
@@ -228,6 +230,7 @@ function buildAppliance(
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,
       restarts: listening.restarts,
+      missingPrograms: listening.missingPrograms(),
     }),
     settings: {
       telemetry_sample_days: config.telemetrySampleDays,

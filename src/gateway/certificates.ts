@@ -1,5 +1,6 @@
 /** The certificates of the gateway, where a listener needs them. */
 import { join } from 'node:path';
+import { messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
@@ -51,7 +52,9 @@ async function openOrGoWithout(
         error,
       },
     );
-    if (!config.http) throw error;
+    // Nothing at all would be served, and no new start mends that.
+    if (!config.http)
+      throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
     return undefined;
   }
 }

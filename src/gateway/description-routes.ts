@@ -20,7 +20,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   site_id: { about: 'The id of the site.', schema: UUID, unknown: 'site_not_found' },
   device_id: {
     about: 'Id or slug of a device.',
-    schema: slugOrId('battery-inverter'),
+    schema: slugOrId('battery-1'),
     unknown: 'device_not_found',
   },
   rule_id: { about: 'Id or slug of a rule.', schema: slugOrId('surplus-to-load'), unknown: 'rule_not_found' },
@@ -31,7 +31,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   blueprint_name: { about: 'Second part of the name of a blueprint.', schema: word('battery-inverter') },
   tag: { about: 'Version of a named blueprint.', schema: word('latest') },
   execution_id: { about: 'The id of an execution.', schema: UUID },
-  group_name: { about: 'Name of a configuration group in the manifest.', schema: word('connection') },
+  group_name: { about: 'Name of a configuration group in the manifest.', schema: word('limits') },
   user_id: { about: 'The id of a user.', schema: UUID },
   token_id: { about: 'The id of an access token.', schema: UUID },
   cloud_id: { about: 'Anything.', schema: word('anything') },

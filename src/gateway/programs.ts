@@ -24,6 +24,7 @@ export async function startPrograms(
   const { options, metrics } = ground;
   const { config, clock, log } = options;
   const processes = new Processes({ clock, log, metrics });
+  listening.missingPrograms = () => processes.missing();
   const owners: { stop: () => Promise<void> | void }[] = [];
   started('programs', async () => {
     // All at the same time: each may take its whole time.

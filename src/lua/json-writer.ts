@@ -1,4 +1,4 @@
-/** JSON text of a Lua value, by the rules of docs/interface/lua-devices.md. Metamethods are not called. */
+/** JSON text of a Lua value, by the rules of docs/interface/lua-devices.md#values. Metamethods are not called. */
 import { LIMITS } from '../lib/limits.ts';
 import { LUA_TYPE, type LuaStack } from './stack.ts';
 import { LuaError } from './values.ts';

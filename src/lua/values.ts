@@ -13,7 +13,7 @@
  * by accident: whoever wants text asks for it with `textOf`.
  */
 
-/** A table, or any value, as JSON text by the rules of docs/interface/lua-devices.md. */
+/** A table, or any value, as JSON text by the rules of docs/interface/lua-devices.md#values. */
 export class LuaJson {
   readonly text: string;
 

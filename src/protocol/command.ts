@@ -1,5 +1,5 @@
 /**
- * Command requests and responses between gateway and device. Source: docs/interface/mqtt-devices.md.
+ * Command requests and responses between gateway and device. Source: docs/interface/mqtt-devices.md#commands.
  * Pure: nothing here knows an execution.
  */
 import { cutToBytes } from '../lib/text.ts';

@@ -1,6 +1,6 @@
 /**
  * What the messages of devices look like, for the description of the interface. The decoders beside this file
- * judge; they take more than is written here, never less. Source: docs/interface/mqtt-devices.md.
+ * judge; they take more than is written here, never less. Source: docs/interface/mqtt-devices.md#messages.
  */
 import * as v from 'valibot';
 import { LOG_SEVERITIES } from './device-log.ts';

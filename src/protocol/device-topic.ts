@@ -1,4 +1,4 @@
-/** Topics of devices. Source: docs/interface/mqtt-devices.md. Pure. */
+/** Topics of devices. Source: docs/interface/mqtt-devices.md#topics. Pure. */
 
 /** An address is one device: the hardware that connects, and the channel it speaks on. */
 export interface DeviceAddress {

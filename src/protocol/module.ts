@@ -267,10 +267,23 @@ export function contentPiece(
 /** What a module says of itself on its own channel, and how often. */
 export const MODULE_INTERVALS = { telemetryMs: 1_000, propertiesMs: 30_000 } as const;
 
-/** How many of its scripts are in which state, as telemetry. */
-export function moduleTelemetry(timestamp: number, scripts: { running: number; failed: number }) {
-  const { running, failed } = scripts;
-  return { timestamp, alerts: null, status: 'ok', scripts_running: running, scripts_failed: failed };
+/** Scripts in each state, and ports that scripts need and that cannot be opened. */
+export interface ModuleCounts {
+  running: number;
+  failed: number;
+  portsFailed: number;
+}
+
+/** How it fares, as telemetry. */
+export function moduleTelemetry(timestamp: number, { running, failed, portsFailed }: ModuleCounts) {
+  return {
+    timestamp,
+    alerts: portsFailed > 0 ? ['port_failed'] : [],
+    status: 'ok',
+    scripts_running: running,
+    scripts_failed: failed,
+    ports_failed: portsFailed,
+  };
 }
 
 export function moduleProperties(timestamp: number) {

@@ -79,8 +79,8 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * The value as it is stored, or why it is not. `null` is no value and must be handled before. One string is one alert:
- * published scripts leave out the list.
+ * The value as it is stored, or why it is not. `null` is no value and must be handled before. One string is one alert, an
+ * empty one none: published scripts leave out the list.
  */
 export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | Rejection {
   switch (type) {
@@ -96,7 +96,7 @@ export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | 
     case 'array_of_strings':
       return checkStrings(type, raw);
     case 'alerts':
-      return checkStrings(type, typeof raw === 'string' ? [raw] : raw);
+      return checkStrings(type, typeof raw === 'string' ? (raw === '' ? [] : [raw]) : raw);
     case 'json':
     case 'object':
       return checkJson(raw);

@@ -67,6 +67,18 @@ describe('the description of the interface', () => {
     );
   });
 
+  test('has a sentence for every parameter', () => {
+    const parameters = Object.entries(membersOf(membersOf(document['components'])['parameters']));
+    const silent = parameters.filter(
+      ([, parameter]) => !/[\w)`]\.$/.test(String(membersOf(parameter)['description'])),
+    );
+    assert.deepEqual(
+      silent.map(([name]) => name),
+      [],
+    );
+    assert.ok(parameters.length > 79, String(parameters.length));
+  });
+
   test('names the role that an operation needs', async () => {
     for (const { method, path, role } of description.operations) {
       const answer = await served.call(null, method, filled(path));

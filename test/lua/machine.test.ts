@@ -256,7 +256,7 @@ describe('a Lua machine', () => {
     await clock.advance(10_000);
     assert.deepEqual(
       failures.map(({ reason, message }) => [reason, message]),
-      [['time', 'execution time exceeded']],
+      [['time', 'not finished within 10 s, waiting included']],
     );
     script.close();
   });

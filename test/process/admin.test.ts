@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -124,6 +125,20 @@ describe('local commands before the first start', () => {
       assert.match(admin(other, 'restore', passwordFile, ...words.slice(1)).stderr, /not a backup/);
       assert.match(admin(other, 'restore', ...words).stdout, /is ready\./);
       assert.match(admin(other, 'list-tokens').stdout, /of the other box/);
+      const copy = join(home.folder, 'copy.db');
+      copyFileSync(join(home.folder, 'data', 'state.db'), copy);
+      writeFileSync(
+        join(other.folder, 'other.db'),
+        Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(4_000)]),
+      );
+      assert.match(admin(other, 'restore', join(other.folder, 'other.db')).stderr, /not a sound state\.db/);
+      writeFileSync(`${copy}-wal`, 'more');
+      assert.match(admin(other, 'restore', copy).stderr, /in use or was not closed/);
+      rmSync(`${copy}-wal`);
+      assert.match(
+        admin(other, 'restore', copy).stdout,
+        /plain copy of the state of a gateway, and is ready/,
+      );
       const gateway = startGateway(other, clock);
       await gateway.healthy();
       await gateway.end('SIGTERM');

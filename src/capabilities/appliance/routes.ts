@@ -1,6 +1,6 @@
 /** Health and metrics, for service managers and monitoring; backups. */
 import * as v from 'valibot';
-import { gatewayError } from '../../lib/errors.ts';
+import { errorOfProblems, gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -12,6 +12,11 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const healthShape = v.pipe(
   v.object({ status: v.literal('ok'), version: v.string() }),
   v.examples([{ status: 'ok', version: '0.1.0' }]),
+);
+
+const readyShape = v.pipe(
+  v.object({ status: v.literal('ready'), version: v.string() }),
+  v.examples([{ status: 'ready', version: '0.1.0' }]),
 );
 
 const METRICS: MediaAnswer = {
@@ -56,6 +61,23 @@ export function applianceRoutes(options: {
         if (!options.appliance.isServing())
           throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
         return { status: 'ok' as const, version: options.version };
+      },
+    }),
+    route({
+      operation: 'get_readiness',
+      about:
+        'Whether everything works: servers, databases, history, child programs; after an upgrade, and before ' +
+        'traffic is sent here. `errors` names each thing that does not.',
+      answer: readyShape,
+      errors: ['503 starting', '503 history_degraded', '503 disk_full', '503 program_not_running'],
+      method: 'GET',
+      paths: ['/readyz'],
+      role: null,
+      beforeClaim: true,
+      handle: () => {
+        const fault = errorOfProblems('unavailable', options.appliance.faults());
+        if (fault) throw fault;
+        return { status: 'ready' as const, version: options.version };
       },
     }),
     route({

@@ -3,6 +3,7 @@
  * capabilities are asked through what `gateway.ts` hands in.
  */
 import { LIMITS } from '../../lib/limits.ts';
+import type { Problem } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -38,6 +39,8 @@ export interface PartsStatus {
   telemetryValues: number;
   /** Starts of child programs and threads beyond the first. */
   restarts: number;
+  /** Child programs that should run and do not. */
+  missingPrograms: readonly string[];
 }
 
 export interface ApplianceOptions {
@@ -115,6 +118,11 @@ export class Appliance {
     return this.#timer !== undefined;
   }
 
+  /** What keeps the gateway from its whole work now; empty: everything serves. */
+  faults(): Problem[] {
+    return this.#timer === undefined ? [STARTING] : faultsOf(this.#options.status());
+  }
+
   #measureSafely(): void {
     try {
       this.#measure();
@@ -187,6 +195,24 @@ export class Appliance {
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
   }
+}
+
+const STARTING: Problem = { code: 'starting', message: 'The gateway is starting or stopping.' };
+
+function faultsOf({ historyDegraded, isDiskFull, missingPrograms }: PartsStatus): Problem[] {
+  return [
+    ...(historyDegraded === undefined
+      ? []
+      : [{ code: 'history_degraded', message: `History takes no data: ${historyDegraded}` }]),
+    ...(isDiskFull
+      ? [{ code: 'disk_full', message: 'The disk is full: nothing more is stored but the state.' }]
+      : []),
+    ...missingPrograms.map((program) => ({
+      code: 'program_not_running',
+      message: `The program ${program} does not run yet, or ended and is started again after a pause.`,
+      details: { program },
+    })),
+  ];
 }
 
 const damagedFilesOf = ({ historySetAside, journalSetAside }: PartsStatus): string[] => [

@@ -6,10 +6,10 @@ import { query, shape } from '../../platform/http/index.ts';
 import type { AuditFilter, StoredEntry } from './model.ts';
 
 const filters = {
-  from: query.instant(),
-  to: query.instant(),
-  origin: query.text(),
-  operation: query.text(),
+  from: query.instant('First moment of the entries.'),
+  to: query.instant('Entries before this moment.'),
+  origin: query.text('Id or name of who did it.'),
+  operation: query.text('Name of the operation, such as `update_device`.'),
 };
 
 export const listQuery = v.object({

@@ -154,7 +154,7 @@ export const listUsersQuery = v.object(page);
 
 export const listTokensQuery = v.object({
   ...page,
-  kind: query.choice([...TOKEN_KINDS, 'ALL'], 'TOKEN'),
+  kind: query.choice([...TOKEN_KINDS, 'ALL'], 'TOKEN', 'Access tokens, sessions of logins, or both.'),
 });
 
 export function pageOf<Item>(items: readonly Item[], { limit, offset }: { limit: number; offset: number }) {

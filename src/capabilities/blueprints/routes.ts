@@ -77,7 +77,9 @@ function readRoutes(service: BlueprintService): Route[] {
       method: 'GET',
       paths: ['/v3/blueprints/{blueprint_id}/zip'],
       role: 'READONLY',
-      query: v.object({ view: query.choice(['COMPILED', 'ORIGINAL'], 'COMPILED') }),
+      query: v.object({
+        view: query.choice(['COMPILED', 'ORIGINAL'], 'COMPILED', 'As devices run it, or as it was uploaded.'),
+      }),
       errors: ['404 blueprint_not_found'],
       handle: async (call) => {
         const id = parameter(call, 'blueprint_id');

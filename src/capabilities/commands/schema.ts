@@ -37,17 +37,23 @@ export const requestBody = v.pipe(
   })),
 );
 
-export const expandQuery = v.object({ expand: query.choices(['log']) });
+const LOG_ABOUT = 'log: with what the device answered on the way.';
+
+export const expandQuery = v.object({ expand: query.choices(['log'], LOG_ABOUT) });
 
 const listEntries = {
   // Older clients ask for ephemeral executions by `expand`.
-  expand: query.choices(['log', 'ephemeral']),
-  retention: query.optionalChoice(RETENTIONS),
-  order: query.choice(ORDERS, 'CREATED_AT_ASC'),
-  'created_at.gte': query.instant(),
-  'created_at.lt': query.instant(),
-  'state.in': query.choices(EXECUTION_STATES),
-  'name.in': query.optionalList(),
+  expand: query.choices(['log', 'ephemeral'], `${LOG_ABOUT} ephemeral: older form of retention=ALL.`),
+  retention: query.optionalChoice(RETENTIONS, {
+    default: 'PERSISTENT',
+    description:
+      'Executions that are kept, those that are not, or both; with expand=ephemeral the default is ALL.',
+  }),
+  order: query.choice(ORDERS, 'CREATED_AT_ASC', 'Oldest or newest first.'),
+  'created_at.gte': query.instant('Executions created at this moment or later.'),
+  'created_at.lt': query.instant('Executions created before this moment.'),
+  'state.in': query.choices(EXECUTION_STATES, 'Executions in one of these states.'),
+  'name.in': query.optionalList('Executions of one of these commands.'),
   limit: query.limit(LIMITS.commands.pageItems, LIMITS.http.pageItems),
   offset: query.offset(),
 };
@@ -56,10 +62,10 @@ export const listQuery = v.object(listEntries);
 
 export const siteListQuery = v.object({
   ...listEntries,
-  'device_id.in': query.optionalList(),
-  'device.profiles.has_all': query.optionalList(),
-  'device.child_type.in': query.optionalList(),
-  'device.parent_id.in': query.optionalList(),
+  'device_id.in': query.optionalList('Of devices with one of these ids or slugs.'),
+  'device.profiles.has_all': query.optionalList('Of devices that implement all of these profiles.'),
+  'device.child_type.in': query.optionalList('Of devices of one of these types.'),
+  'device.parent_id.in': query.optionalList('Of devices that run on one of these modules, by id or slug.'),
 });
 
 type ListInput = v.InferOutput<typeof listQuery>;

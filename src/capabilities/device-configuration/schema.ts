@@ -2,17 +2,19 @@
 import * as v from 'valibot';
 import { query, shape } from '../../platform/http/index.ts';
 
-export const getQuery = v.object({ param_names: query.optionalList() });
+export const getQuery = v.object({
+  param_names: query.optionalList('Only these parameters of the group. Absent: all.'),
+});
 
 /** Kept as sent, so that an unknown parameter is named and not lost. */
-const object = shape.anyNames({ limit: 80 });
+const object = shape.anyNames({ max_charge_power_w: 4_000 });
 
 export const updateBody = v.pipe(
   v.object({
     set: v.nullish(object, {}),
-    reset: v.nullish(v.pipe(v.array(v.string()), v.examples([['mode']])), []),
+    reset: v.nullish(v.pipe(v.array(v.string()), v.examples([['minimum_soc_percent']])), []),
   }),
-  shape.example({ set: { limit: 80 }, reset: ['mode'] }),
+  shape.example({ set: { max_charge_power_w: 4_000 }, reset: ['minimum_soc_percent'] }),
 );
 
 /** Wire shape of answers, for the API description. */
@@ -22,6 +24,6 @@ export const configurationShape = v.object({
     v.description(
       'Parameter → value; without parameters that have neither value nor default, or are sensitive.',
     ),
-    v.examples([{ limit: 80, mode: 'eco' }]),
+    v.examples([{ max_charge_power_w: 4_000, minimum_soc_percent: 10 }]),
   ),
 });

@@ -26,20 +26,20 @@ const filterEntries = {
     default: 'ALL',
     description: 'Older name of retention, which counts when both are given.',
   }),
-  severity: query.choices(LOG_SEVERITIES),
+  severity: query.choices(LOG_SEVERITIES, 'Only entries of exactly these severities. Absent: all.'),
 };
 
 export const streamQuery = v.object(filterEntries);
 
 export const listQuery = v.object({
   ...filterEntries,
-  order: query.choice(['RECEIVED_AT_ASC', 'RECEIVED_AT_DESC'], 'RECEIVED_AT_ASC'),
+  order: query.choice(['RECEIVED_AT_ASC', 'RECEIVED_AT_DESC'], 'RECEIVED_AT_ASC', 'Oldest or newest first.'),
   limit: query.limit(LIMITS.deviceLogs.pageItems, LIMITS.deviceLogs.pageItems, true),
   offset: query.offset(),
-  'received_at.gte': query.instant(),
-  'received_at.lt': query.instant(),
-  received_at_from: query.instant(),
-  received_at_to: query.instant(),
+  'received_at.gte': query.instant('Entries received at this moment or later.'),
+  'received_at.lt': query.instant('Entries received before this moment.'),
+  received_at_from: query.instant('Older name of `received_at.gte`, which counts when both are given.'),
+  received_at_to: query.instant('Older name of `received_at.lt`, which counts when both are given.'),
 });
 
 export function filterOf(input: v.InferOutput<typeof streamQuery>): LogFilter {

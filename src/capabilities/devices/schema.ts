@@ -22,17 +22,19 @@ export type Expansion = (typeof EXPANSIONS)[number];
 
 const EXAMPLE_BLUEPRINT = '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10';
 
-export const getQuery = v.object({ expand: query.choices(EXPANSIONS) });
+const EXPAND_ABOUT = 'Members that the answer has beyond the usual ones.';
+
+export const getQuery = v.object({ expand: query.choices(EXPANSIONS, EXPAND_ABOUT) });
 
 export const listQuery = v.object({
-  expand: query.choices(EXPANSIONS),
+  expand: query.choices(EXPANSIONS, EXPAND_ABOUT),
   limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
   offset: query.offset(),
-  'profiles.has': query.optionalList(),
-  'id.in': query.optionalList(),
-  'slug.in': query.optionalList(),
-  'type.in': query.choices(DEVICE_TYPES),
-  'name.contains': query.text(),
+  'profiles.has': query.optionalList('Devices that implement all of these profiles.'),
+  'id.in': query.optionalList('Devices with one of these ids.'),
+  'slug.in': query.optionalList('Devices with one of these slugs.'),
+  'type.in': query.choices(DEVICE_TYPES, 'Devices of one of these types.'),
+  'name.contains': query.text('Part of the name, in any case.'),
 });
 
 export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {

@@ -106,7 +106,7 @@ export class BuiltInModule {
     tellProperties();
     this.#timers = [
       clock.setRepeating(MODULE_INTERVALS.telemetryMs, () =>
-        spokesman.tell('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0 })),
+        spokesman.tell('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0, portsFailed: 0 })),
       ),
       clock.setRepeating(MODULE_INTERVALS.propertiesMs, tellProperties),
     ];

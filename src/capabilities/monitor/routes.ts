@@ -18,7 +18,9 @@ interface MonitorOptions {
   deviceLogs: DeviceLogs;
 }
 
-const monitorQuery = v.object({ 'id.in': query.optionalList() });
+const monitorQuery = v.object({
+  'id.in': query.optionalList('Ids or slugs of the devices. Absent: all, those made later too.'),
+});
 
 export function monitorStreams(options: MonitorOptions): Stream[] {
   return [

@@ -9,8 +9,9 @@ import type { Site } from '../site/index.ts';
 import {
   configurationToWire,
   generateConfigBody,
+  hardwareModuleBody,
   luaDeviceBody,
-  moduleBody,
+  softwareModuleBody,
   provisioningShapes,
   standaloneBody,
 } from './schema.ts';
@@ -57,7 +58,7 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         method: 'POST',
         paths: [type === 'VIRTUAL_UCM' ? '/v3/provisioning/vucm' : '/v3/provisioning/ucm'],
         role: 'OWNER',
-        body: moduleBody,
+        body: type === 'VIRTUAL_UCM' ? softwareModuleBody : hardwareModuleBody,
         errors: [...CREATION_ERRORS, '404 site_not_found'],
         handle: async (call) => {
           const { name, hardware_id: hardwareId, site_id: siteId } = call.body;

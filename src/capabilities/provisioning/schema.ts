@@ -30,18 +30,23 @@ export const standaloneBody = v.pipe(
   shape.example({ name: 'Battery 1' }),
 );
 
-export const moduleBody = v.pipe(
-  v.object({
-    name: deviceName,
-    hardware_id: v.pipe(
-      v.string(),
-      v.regex(/^[A-Za-z0-9]{8,64}$/, 'must be 8 to 64 letters or digits'),
-      v.examples(['V0123456789ABCDEF0123456789ABCDEF']),
-    ),
-    site_id: siteId,
-  }),
-  shape.example({ name: 'Module in the hall', hardware_id: 'V0123456789ABCDEF0123456789ABCDEF' }),
-);
+/** @param hardwareId of the example: one module is not of two kinds */
+const moduleBody = (hardwareId: string) =>
+  v.pipe(
+    v.object({
+      name: deviceName,
+      hardware_id: v.pipe(
+        v.string(),
+        v.regex(/^[A-Za-z0-9]{8,64}$/, 'must be 8 to 64 letters or digits'),
+        v.examples([hardwareId]),
+      ),
+      site_id: siteId,
+    }),
+    shape.example({ name: 'Module in the hall', hardware_id: hardwareId }),
+  );
+
+export const softwareModuleBody = moduleBody('V0123456789ABCDEF0123456789ABCDEF');
+export const hardwareModuleBody = moduleBody('0123456789ABCDEF0123456789ABCDEF');
 
 export const luaDeviceBody = v.pipe(
   v.object({

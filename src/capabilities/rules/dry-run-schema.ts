@@ -32,6 +32,7 @@ export const dryRunBody = v.pipe(
       v.object({ ...fields, rule_id: ruleId }),
     ]),
   ),
+  shape.example({ from: '2026-03-01T08:00:00Z', to: '2026-03-01T09:00:00Z', rule_id: 'surplus-to-load' }),
   v.check(({ script: given, rule_id: rule }) => Boolean(given ?? rule), 'must have a script or a rule_id'),
   v.transform(({ from, to, script: given, rule_id: rule }): DryRunRequest => ({
     script: given ?? undefined,

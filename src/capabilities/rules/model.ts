@@ -62,6 +62,8 @@ export interface RuleRunner {
   end(ruleId: string): void;
   /** Whether its script is loaded and running now (docs/interface/lua-rules.md#states). */
   isStarted(ruleId: string): boolean;
+  /** Its last start has not been carried out yet. */
+  isStarting(ruleId: string): boolean;
   /** Resolves when its last start has been carried out: it runs, or has ended already. */
   carriedOut(ruleId: string): Promise<void>;
   /**

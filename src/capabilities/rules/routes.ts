@@ -48,7 +48,7 @@ async function wireSoon(options: RouteOptions, rule: Rule) {
 }
 
 function wire({ rules }: RouteOptions, rule: Rule) {
-  return ruleToWire(rule, rules.isStarted(rule));
+  return ruleToWire(rule, { isStarted: rules.isStarted(rule), isStarting: rules.isStarting(rule) });
 }
 
 function engineRoutes({ rules, site }: RouteOptions): Route[] {

@@ -182,6 +182,10 @@ class Sandbox implements RuleSandbox {
     return this.#wanted.get(ruleId)?.state === 'STARTED';
   }
 
+  isStarting(ruleId: string): boolean {
+    return this.#wanted.get(ruleId)?.isHeard === false;
+  }
+
   async carriedOut(ruleId: string): Promise<void> {
     await this.#wanted.get(ruleId)?.heard.promise;
   }

@@ -112,24 +112,30 @@ export const listQuery = v.object({
   offset: query.offset(),
 });
 
+const SEVERITY_ABOUT = 'Only entries of exactly these severities. Absent: all.';
+
 export const logListQuery = v.object({
   limit: query.limit(LIMITS.rules.logPageItems, LIMITS.rules.logPageItems, true),
   offset: query.offset(),
-  severity: query.choices(LOG_SEVERITIES),
+  severity: query.choices(LOG_SEVERITIES, SEVERITY_ABOUT),
 });
 
-export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES) });
+export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES, SEVERITY_ABOUT) });
 
 export function engineToWire(engine: Engine, timezone: string) {
   return { id: engine.id, state: engine.state, timezone };
 }
 
-export function ruleToWire({ id, slug: name, disabled, script: text }: Rule, isStarted: boolean) {
+export function ruleToWire(
+  { id, slug: name, disabled, script: text }: Rule,
+  { isStarted, isStarting }: { isStarted: boolean; isStarting: boolean },
+) {
   return {
     id,
     slug: name,
     disabled,
     state: isStarted ? ('STARTED' as const) : ('STOPPED' as const),
+    ...(isStarting && { starting: true as const }),
     script: {
       code: Buffer.from(text.code, 'utf8').toString('base64'),
       runtime_version: text.runtimeVersion,
@@ -157,6 +163,12 @@ const ruleShape = shape.named(
     state: v.pipe(
       v.picklist(['STARTED', 'STOPPED']),
       v.description('Whether the script is loaded and running now.'),
+    ),
+    starting: v.optional(
+      v.pipe(
+        v.literal(true),
+        v.description('It is being started, and the state that follows is not known yet; else absent.'),
+      ),
     ),
     script: v.object({
       code: v.pipe(v.string(), v.description('Base64 of UTF-8 text.')),

@@ -45,6 +45,8 @@ export interface Rules {
   /** By id or slug. @throws GatewayError rule_not_found (404) */
   require(idOrSlug: string): Rule;
   isStarted(rule: Rule): boolean;
+  /** It should run, and whether its script does is not known yet. */
+  isStarting(rule: Rule): boolean;
   /** Resolves when those that should run were started, or after a moment: a box under load is slower. */
   settled(rules: readonly Rule[]): Promise<void>;
   /** @throws GatewayError already_exists, rule_limit_reached */
@@ -91,6 +93,7 @@ const NO_RUNNER: RuleRunner = {
   rename: () => undefined,
   end: () => undefined,
   isStarted: () => false,
+  isStarting: () => false,
   carriedOut: async () => undefined,
   dryRun: async () => {
     throw gatewayError(
@@ -195,6 +198,10 @@ class RuleService implements Rules {
 
   isStarted(rule: Rule): boolean {
     return this.#shouldRun(rule) && this.#runner.isStarted(rule.id);
+  }
+
+  isStarting(rule: Rule): boolean {
+    return this.#shouldRun(rule) && this.#runner.isStarting(rule.id);
   }
 
   async settled(rules: readonly Rule[]): Promise<void> {

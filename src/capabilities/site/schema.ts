@@ -82,11 +82,13 @@ const ARCHIVED_STATES = ['ACTIVE', 'ARCHIVED', 'ALL'] as const;
 export const listQuery = v.object({
   limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
   offset: query.offset(),
-  'name.contains': query.text(),
-  archived_state: query.choice(ARCHIVED_STATES, 'ACTIVE'),
+  'name.contains': query.text('Part of the name, in any case.'),
+  archived_state: query.choice(ARCHIVED_STATES, 'ACTIVE', 'Sites in use, archived ones, or both.'),
 });
 
-export const existenceQuery = v.object({ skip_check_existence: query.flag(false) });
+export const existenceQuery = v.object({
+  skip_check_existence: query.flag(false, 'Answers as if all was well when the id is of no site here.'),
+});
 
 export function isListed(site: SiteRecord, filter: v.InferOutput<typeof listQuery>): boolean {
   const { archived_state: state, 'name.contains': part } = filter;

@@ -14,7 +14,11 @@ import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query-plan.ts'
 const { telemetry } = LIMITS;
 
 const relevanceInterval = () =>
-  query.durationMs(telemetry.relevanceIntervalDefaultMs, telemetry.relevanceIntervalMs);
+  query.durationMs(
+    telemetry.relevanceIntervalDefaultMs,
+    telemetry.relevanceIntervalMs,
+    'Older values come as a warning.',
+  );
 
 const DEVICES_PARAMETER = /^devices\[([^\]]+)\]$/;
 
@@ -42,7 +46,7 @@ export const LatestQuery = v.pipe(
           minProperties: 1,
           maxProperties: telemetry.latestDevices,
           description: 'Id or slug of a device → names of attributes, by commas.',
-          examples: [{ 'battery-inverter': 'battery_soc,status' }],
+          examples: [{ 'battery-1': 'battery_soc,status' }],
         }),
       ),
       relevance_interval: relevanceInterval(),
@@ -81,7 +85,7 @@ function splitNames(values: readonly string[]): string[] {
 
 export const DeviceLatestQuery = v.object({
   'attribute.in': v.pipe(
-    query.optionalList(),
+    query.optionalList('Only these attributes. Absent: all that are declared.'),
     v.check(
       (names) => names === undefined || names.length <= telemetry.latestAttributes,
       `must not name more than ${telemetry.latestAttributes} attributes`,
@@ -90,7 +94,11 @@ export const DeviceLatestQuery = v.object({
   relevance_interval: relevanceInterval(),
 });
 
-export const StreamQuery = v.object({ 'attribute.in': query.optionalList() });
+export const StreamQuery = v.object({
+  'attribute.in': query.optionalList(
+    'Only messages with one of these attributes, and only these of them. Absent: all.',
+  ),
+});
 
 /** A value as JSON.stringify writes it exactly. */
 export function valueToWire(value: TelemetryValue): unknown {
@@ -308,8 +316,8 @@ export const TimeSeriesQuery = v.pipe(
     to: '2026-03-01T09:00:00Z',
     granularity: '1m',
     telemetry: [
-      { device: 'battery-inverter', attribute: ['battery_soc', 'battery_power'], aggregation: 'avg' },
-      { device: 'battery-inverter', attribute: 'status', gap_filling: { method: 'locf', look_around: '1h' } },
+      { device: 'battery-1', attribute: ['battery_soc', 'battery_power'], aggregation: 'avg' },
+      { device: 'battery-1', attribute: 'status', gap_filling: { method: 'locf', look_around: '1h' } },
     ],
   }),
 );

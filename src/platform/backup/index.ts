@@ -1,3 +1,3 @@
 export { type Backup, type BackupOptions, openBackup } from './backup.ts';
 export { BackupError, type BackupInfo } from './layout.ts';
-export { applyRestore, prepareRestore } from './restore.ts';
+export { applyRestore, isPlainCopy, prepareCopyRestore, prepareRestore } from './restore.ts';

@@ -18,7 +18,7 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { judgeCopy } from '../sqlite/index.ts';
+import { isStateOfGateway, judgeCopy } from '../sqlite/index.ts';
 import { unseal } from './container.ts';
 import { BackupError, type BackupInfo, INFO_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
 
@@ -32,33 +32,70 @@ const TLS_FILE = new RegExp(`^${TLS_FOLDER}/[a-z0-9-]+\\.pem$`);
  * Opens the backup beside the state of the gateway, for its next start to take over. Nothing has changed when
  * it throws. @throws BackupError
  */
-export async function prepareRestore(options: {
+export function prepareRestore(options: {
   file: FileHandle;
   password: string;
   dataDir: string;
   clock: Clock;
   limits?: Limits['backup'];
 }): Promise<BackupInfo> {
-  const limits = options.limits ?? LIMITS.backup;
-  const draft = join(options.dataDir, DRAFT);
-  const stage = join(options.dataDir, STAGE);
-  remove(draft);
-  makePrivateFolder(draft);
-  try {
+  const { file, password, limits = LIMITS.backup } = options;
+  return stage(options, async (draft) => {
     const zip = join(draft, 'backup.zip');
-    await unseal(options.file, zip, options.password, limits);
+    await unseal(file, zip, password, limits);
     await unpack(zip, draft, limits.unpackedBytes);
     remove(zip);
     const info = infoOf(draft);
+    remove(join(draft, INFO_FILE));
+    return info;
+  });
+}
+
+/**
+ * The same with a plain copy of state.db, as the gateway makes them itself: before a migration, and every hour. The
+ * keys of the gateway stay. @throws BackupError
+ */
+export function prepareCopyRestore(options: {
+  file: FileHandle;
+  dataDir: string;
+  clock: Clock;
+}): Promise<void> {
+  return stage(options, async (draft) => {
+    const state = join(draft, STATE_FILE);
+    const content = options.file.createReadStream({ start: 0, autoClose: false });
+    await pipeline(content, createWriteStream(state, { mode: 0o600, flags: 'wx', flush: true }));
+    if (!isStateOfGateway(state))
+      throw new BackupError('The file is a database, but not a sound state.db of a gateway.');
+    syncFolder(draft);
+  });
+}
+
+/** Whether a file is a plain database instead of a sealed backup. */
+export async function isPlainCopy(file: FileHandle): Promise<boolean> {
+  const { buffer } = await file.read(Buffer.alloc(SQLITE_HEADER.length), 0, SQLITE_HEADER.length, 0);
+  return buffer.equals(SQLITE_HEADER);
+}
+
+const SQLITE_HEADER = Buffer.from('SQLite format 3\0', 'latin1');
+
+/** Fills a folder with what the next start takes over; complete or not at all. */
+async function stage<Result>(
+  { dataDir, clock }: { dataDir: string; clock: Clock },
+  fill: (draft: string) => Promise<Result>,
+): Promise<Result> {
+  const draft = join(dataDir, DRAFT);
+  const ready = join(dataDir, STAGE);
+  remove(draft);
+  makePrivateFolder(draft);
+  try {
+    const result = await fill(draft);
     const fault = judgeCopy(join(draft, STATE_FILE), packagePath('migrations', 'state'));
     if (fault !== undefined) throw new BackupError(`The backup cannot be used here: ${fault}.`);
-    remove(join(draft, INFO_FILE));
-    const seconds = Math.floor(options.clock.wallMs() / 1_000);
-    writePrivateFile(join(draft, READY), `before-restore-${seconds}`);
-    remove(stage);
-    renameSync(draft, stage);
-    syncFolder(options.dataDir);
-    return info;
+    writePrivateFile(join(draft, READY), `before-restore-${Math.floor(clock.wallMs() / 1_000)}`);
+    remove(ready);
+    renameSync(draft, ready);
+    syncFolder(dataDir);
+    return result;
   } catch (error) {
     remove(draft);
     throw error;

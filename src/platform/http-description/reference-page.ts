@@ -185,7 +185,8 @@ function introOf(document: JsonSchema, title: string): Markup {
       For programs: <a href="/v3/openapi.json">OpenAPI 3.1</a>; the side of the devices, MQTT:
       <a href="/v3/asyncapi.json">AsyncAPI 3</a>. For people: <a href="/docs/manual">the manual</a> with what
       holds for all operations, devices, blueprints and scripts, and <a href="/">the console</a>. Examples
-      take the address from <code>$GATEWAY</code> and an access token from <code>$TOKEN</code>.
+      take the address from <code>$GATEWAY</code>, an access token from <code>$TOKEN</code> and ids from
+      variables such as <code>$BLUEPRINT_ID</code>; the device is that of the first steps.
     </p>
     ${accessOf(document)}
     <div class="card">

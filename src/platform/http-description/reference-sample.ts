@@ -1,8 +1,14 @@
-/** A request of an operation as a line for a terminal: `$GATEWAY` and `$TOKEN` as the walk-through sets them. */
+/**
+ * A request of an operation as a line for a terminal: `$GATEWAY` and `$TOKEN` as the walk-through sets them. An id,
+ * which every gateway has others of, is a variable, too: `$BLUEPRINT_ID`.
+ */
 import { exampleOf } from './example.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { membersOf } from './schema-words.ts';
 
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const ID = new RegExp(`^${UUID}$`);
+const ID_MEMBER = new RegExp(`"(\\w+_id)": ?"${UUID}"`, 'g');
 const LINE_LENGTH = 60;
 const FILES: Readonly<Record<string, string>> = {
   'application/zip': '@archive.zip',
@@ -49,7 +55,8 @@ function addressOf(
   const exampleFor = (parameter: JsonSchema): unknown => exampleOf(membersOf(parameter['schema']), named);
   const filled = path.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const parameter = parameters.find((each) => each['name'] === name && each['in'] === 'path');
-    return parameter ? String(exampleFor(parameter)) : whole;
+    const example = parameter && String(exampleFor(parameter));
+    return example === undefined ? whole : ID.test(example) ? variableOf(name) : example;
   });
   const query = parameters
     .filter((parameter) => parameter['in'] === 'query' && parameter['required'] === true)
@@ -69,5 +76,11 @@ function bodyOf(content: JsonSchema): string[] {
   const { example } = membersOf(content[mediaType]);
   const short = JSON.stringify(example) ?? '{}';
   const text = short.length > LINE_LENGTH ? JSON.stringify(example, null, 2) : short;
-  return [`-d '${text.replaceAll("'", String.raw`'\''`)}'`];
+  const quoted = text.replaceAll("'", String.raw`'\''`);
+  return [`-d '${quoted.replace(ID_MEMBER, (_, name: string) => `"${name}":"'${variableOf(name)}'"`)}'`];
+}
+
+/** `blueprint_id` → `$BLUEPRINT_ID`. */
+function variableOf(name: string): string {
+  return `$${name.toUpperCase()}`;
 }

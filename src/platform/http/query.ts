@@ -2,7 +2,7 @@
  * Building blocks for query schemas. A query arrives as parameter name → list of raw values; every block
  * turns `undefined` (absent) and the empty string (absent too) into its default. Texts of failures name
  * what is allowed. Each block carries what the API description says of it (`wire`), because the raw values
- * are all texts. Source: docs/interface/http.md#values and docs/interface/http.md#lists.
+ * are all texts; `about` is the sentence that it says of the parameter. Source: docs/interface/http.md#values and docs/interface/http.md#lists.
  */
 import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
@@ -34,13 +34,19 @@ function withDefault<Schema extends v.GenericSchema, Fallback>(schema: Schema, f
   );
 }
 
-export const text = () => parsed((value) => value, 'text', { type: 'string' });
+/** With the sentence before what the grammar of the value says. */
+function told(about: string, shape: WireSchema): WireSchema {
+  const grammar = typeof shape['description'] === 'string' ? ` ${shape['description']}` : '';
+  return about === '' ? shape : { ...shape, description: `${about}${grammar}` };
+}
+
+export const text = (about = '') => parsed((value) => value, 'text', told(about, { type: 'string' }));
 
 /** All values of a list parameter, each also split at commas; blanks around items are ignored. */
-export const list = (item: WireSchema = { type: 'string' }) =>
+export const list = (about = '', item: WireSchema = { type: 'string' }) =>
   v.pipe(
     rawList,
-    wire({ type: 'array', items: item }),
+    wire(told(about, { type: 'array', items: item })),
     v.transform((values) =>
       values
         .flatMap((value) => value.split(','))
@@ -50,32 +56,34 @@ export const list = (item: WireSchema = { type: 'string' }) =>
   );
 
 /** A list, or `undefined` when the parameter is absent or empty. */
-export const optionalList = () =>
+export const optionalList = (about = '') =>
   v.pipe(
-    list(),
+    list(about),
     v.transform((items) => (items.length > 0 ? items : undefined)),
   );
 
 /** The largest number of 15 digits, which every client can write without an exponent. */
 const OFFSET_MAX = 999_999_999_999_999;
 
-const wholeNumber = (value: string): number | undefined =>
-  /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+const wholeNumber = (value: string, maximum: number): number | undefined =>
+  /^\d+$/.test(value) && Number(value) <= maximum ? Number(value) : undefined;
+
+const SKIPPED = 'So many items at the start are left out.';
 
 /** `limit`: absent → `fallback`; above `maximum` lowered to it, or refused when `strict`. */
 export const limit = (fallback: number, maximum: number, strict = false) =>
   withDefault(
     parsed(
       (value) => {
-        const count = wholeNumber(value);
-        if (count === undefined || (strict && count > maximum)) return undefined;
-        return Math.min(count, maximum);
+        const count = wholeNumber(value, strict ? maximum : Infinity);
+        return count === undefined ? undefined : Math.min(count, maximum);
       },
       strict ? `a whole number from 0 to ${maximum}` : 'a whole number, 0 or more',
       {
         type: 'integer',
         minimum: 0,
-        ...(strict ? { maximum } : { description: `Above ${maximum} is the same as ${maximum}.` }),
+        ...(strict && { maximum }),
+        description: `At most so many items${strict ? '' : `; above ${maximum} is the same as ${maximum}`}. 0: none, only their number.`,
         default: fallback,
       },
     ),
@@ -84,18 +92,19 @@ export const limit = (fallback: number, maximum: number, strict = false) =>
 
 export const offset = () =>
   withDefault(
-    parsed(wholeNumber, 'a whole number, 0 or more', {
+    parsed((value) => wholeNumber(value, OFFSET_MAX), `a whole number from 0 to ${OFFSET_MAX}`, {
       type: 'integer',
       minimum: 0,
       maximum: OFFSET_MAX,
+      description: SKIPPED,
       default: 0,
     }),
     0,
   );
 
 /** One of the names in any case; returns the name as listed. */
-export const choice = <const Name extends string>(names: readonly Name[], fallback: Name) =>
-  withDefault(oneOf(names, { default: fallback }), fallback);
+export const choice = <const Name extends string>(names: readonly Name[], fallback: Name, about = '') =>
+  withDefault(oneOf(names, told(about, { default: fallback })), fallback);
 
 /** `more`: what the description says beside the names. */
 export const optionalChoice = <const Name extends string>(names: readonly Name[], more: WireSchema = {}) =>
@@ -109,9 +118,9 @@ const oneOf = <const Name extends string>(names: readonly Name[], more: WireSche
   );
 
 /** A list of names in any case; unknown ones are refused. */
-export const choices = <const Name extends string>(names: readonly Name[]) =>
+export const choices = <const Name extends string>(names: readonly Name[], about = '') =>
   v.pipe(
-    list({ type: 'string', enum: names }),
+    list(about, { type: 'string', enum: names }),
     v.rawTransform<string[], Name[]>(({ dataset, addIssue, NEVER }) => {
       const found: Name[] = [];
       for (const item of dataset.value) {
@@ -133,25 +142,26 @@ const FLAGS = new Map([
   ['0', false],
 ]);
 
-export const flag = (fallback: boolean) =>
+export const flag = (fallback: boolean, about = '') =>
   withDefault(
-    parsed((value) => FLAGS.get(value.toLowerCase()), 'true or false', {
-      type: 'boolean',
-      default: fallback,
-    }),
+    parsed(
+      (value) => FLAGS.get(value.toLowerCase()),
+      'true or false',
+      told(about, { type: 'boolean', default: fallback }),
+    ),
     fallback,
   );
 
 /** RFC 3339 → milliseconds since 1970. */
-export const instant = () =>
+export const instant = (about = '') =>
   parsed(
     // A plus that was not encoded arrives as a blank.
     (value) => parseTimestampMs(value.replace(/ (?=\d\d:\d\d$)/, '+')),
     'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z',
-    WIRE.timestamp,
+    told(about, WIRE.timestamp),
   );
 
-export const durationMs = (fallbackMs: number, maximumMs: number) =>
+export const durationMs = (fallbackMs: number, maximumMs: number, about = '') =>
   withDefault(
     parsed(
       (value) => {
@@ -159,7 +169,7 @@ export const durationMs = (fallbackMs: number, maximumMs: number) =>
         return duration === undefined || duration > maximumMs ? undefined : duration;
       },
       'a duration such as 30s, 1.5m or 2h45m, at most 1y',
-      { ...WIRE.duration, default: formatDurationMs(fallbackMs) },
+      told(about, { ...WIRE.duration, default: formatDurationMs(fallbackMs) }),
     ),
     fallbackMs,
   );

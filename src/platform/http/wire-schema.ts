@@ -50,6 +50,12 @@ export function name(options: { mayBeEmpty?: boolean } = {}) {
   const { nameLength } = LIMITS.http;
   return v.pipe(
     v.string(),
+    wire({
+      type: 'string',
+      ...(!options.mayBeEmpty && { minLength: 1 }),
+      maxLength: nameLength,
+      description: 'Blanks around it are dropped; nothing in it may be invisible.',
+    }),
     v.transform(normalizedName),
     v.minLength(options.mayBeEmpty ? 0 : 1, 'must not be empty'),
     v.check(

@@ -61,6 +61,11 @@ export class Processes {
     return program;
   }
 
+  /** Names of programs that should run and do not. */
+  missing(): string[] {
+    return [...this.#programs].filter(([, { isMissing }]) => isMissing).map(([name]) => name);
+  }
+
   /** Stops all of them at the same time. */
   async stop(): Promise<void> {
     await Promise.all([...this.#programs.values()].map((program) => program.stop()));

@@ -68,6 +68,11 @@ export class Program {
     return this.#state;
   }
 
+  /** It should run and does not: it is being started, or it ended and waits for the next start. */
+  get isMissing(): boolean {
+    return this.#isWanted && this.#state !== 'running';
+  }
+
   get processId(): number | undefined {
     return this.#run?.processId;
   }

@@ -56,6 +56,25 @@ export function judgeCopy(path: string, migrationsDir: string): string | undefin
   return schema > known ? `it is of a newer version (schema ${schema}, this one knows ${known})` : undefined;
 }
 
+/** Whether a closed database has the tables that every state.db has, of whatever version; false for a damaged one too. */
+export function isStateOfGateway(path: string): boolean {
+  const handle = new BetterSqlite3(path, { fileMustExist: true });
+  try {
+    const found = handle
+      .prepare<[], number>(
+        `SELECT count(*) FROM sqlite_schema WHERE name IN ('site', 'device', 'access_token')`,
+      )
+      .pluck()
+      .get();
+    return found === 3;
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  } finally {
+    handle.close();
+  }
+}
+
 /** As `judgeCopy` of a copy just made of ours: nothing may be amiss, down to the last reference between rows. */
 export function faultOfCopy(path: string, migrationsDir: string): string | undefined {
   const fault = judgeCopy(path, migrationsDir);

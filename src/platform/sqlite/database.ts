@@ -186,19 +186,22 @@ export class Database {
   }
 }
 
-/** What a statement changes outside of a transaction is one by itself, and fails as `transaction` does. */
+/** What a statement changes or reads outside of a transaction is one by itself, and fails as `transaction` does. */
 function tellDiskFaults(handle: BetterSqlite3.Database): void {
   const prepare = handle.prepare.bind(handle);
   handle.prepare = (sql: string) => {
     const statement = prepare(sql);
-    const run = statement.run.bind(statement);
-    statement.run = (...parameters) => {
-      try {
-        return run(...parameters);
-      } catch (error) {
-        throw asDiskFault(error);
-      }
-    };
+    // A statement that changes rows and returns them is run by these as well.
+    for (const method of ['run', 'get', 'all'] as const) {
+      const call = statement[method].bind(statement) as (...parameters: unknown[]) => never;
+      statement[method] = (...parameters: unknown[]) => {
+        try {
+          return call(...parameters);
+        } catch (error) {
+          throw asDiskFault(error);
+        }
+      };
+    }
     return statement as never;
   };
 }

@@ -10,6 +10,7 @@ import { gatewayError } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
+import { NewerDatabaseError } from './migrations.ts';
 import { setAside } from './set-aside.ts';
 import { Salvage } from './salvage.ts';
 
@@ -68,10 +69,14 @@ export class DegradableDatabase implements SqlDatabase {
     this.#clock = options.clock;
   }
 
-  /** Opens it, or keeps trying. What belongs to another owner is moved away first, what is ours comes back. */
+  /**
+   * Opens it, or keeps trying. What belongs to another owner is moved away first, what is ours comes back.
+   * @throws NewerDatabaseError: this program is not the one that the data belongs to, and trying again does not help
+   */
   open(owner: Owner): void {
     this.#owner = owner;
     this.#tryToOpen();
+    if (this.#failure instanceof NewerDatabaseError) throw this.#failure;
   }
 
   /** Why it cannot be used now; undefined when it can. */

@@ -6,7 +6,7 @@ const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAULTS: [code: RegExp, message: string][] = [
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
-  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, 'The disk does not take data now. Check it.'],
+  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, 'The disk fails now, so this cannot be stored or read. Check it.'],
 ];
 
 /** The error itself unless it says that the disk takes no data; then `unavailable` with the error as cause. */

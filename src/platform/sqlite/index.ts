@@ -1,5 +1,5 @@
 export { Database, openDatabase, type OpenOptions } from './database.ts';
-export { damageOf, isDamage, judgeCopy } from './damage.ts';
+export { damageOf, isDamage, isStateOfGateway, judgeCopy } from './damage.ts';
 export { markDamaged, openOrSetAside, setAside } from './set-aside.ts';
 export { diskFaultOf, isFull } from './disk-fault.ts';
 export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';

@@ -87,7 +87,11 @@ export class WriteAheadLog {
       checkpointed: number;
     }[];
     if (result === undefined || result.busy !== 0 || result.checkpointed < result.log)
-      throw gatewayError('unavailable', 'unavailable', 'The disk does not take data now. Check it.');
+      throw gatewayError(
+        'unavailable',
+        'unavailable',
+        'The disk fails now, so this cannot be stored or read. Check it.',
+      );
   }
 
   #open(): number {

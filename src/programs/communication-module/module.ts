@@ -99,7 +99,11 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     clock,
     log,
     limits: limits.module,
-    counts: () => ({ running: registry.count('running'), failed: registry.count('failed') }),
+    counts: () => ({
+      running: registry.count('running'),
+      failed: registry.count('failed'),
+      portsFailed: bus.portsFailed.length,
+    }),
     onPulse: () => surround({ hasRoom: link.isReady }),
   });
   const parts = { channel, publisher, log };

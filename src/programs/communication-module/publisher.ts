@@ -5,6 +5,7 @@ import type { Log } from '../../platform/log/index.ts';
 import {
   MODULE_CHANNEL,
   MODULE_INTERVALS,
+  type ModuleCounts,
   moduleProperties,
   moduleTelemetry,
 } from '../../protocol/module.ts';
@@ -27,7 +28,7 @@ export function createPublisher(options: {
   clock: Clock;
   log: Log;
   limits: Limits['module'];
-  counts: () => { running: number; failed: number };
+  counts: () => ModuleCounts;
   /** Called with every heartbeat and after a message that could not be sent. */
   onPulse: () => void;
 }): Publisher {

@@ -1,4 +1,4 @@
-/** What a rule says, bounded in length and rate (docs/interface/lua-rules.md). */
+/** What a rule says, bounded in length and rate (docs/interface/lua-rules.md#logs). */
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';

@@ -1,5 +1,5 @@
 /**
- * Keeps the rules running that the gateway wants to run (docs/interface/lua-rules.md): places them on threads,
+ * Keeps the rules running that the gateway wants to run (docs/interface/lua-rules.md#states): places them on threads,
  * starts failed ones again after growing pauses, and those at once whose thread was ended because of another.
  */
 import type { Limits } from '../../lib/limits.ts';

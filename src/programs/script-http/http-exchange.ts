@@ -1,6 +1,6 @@
 /**
  * One HTTP request of a script with everything that belongs to it: redirects, cookies, compression, time limit,
- * size limit. Source: docs/interface/lua-devices.md; RFC 9110 for redirects; RFC 6265 for cookies, in the small.
+ * size limit. Source: docs/interface/lua-devices.md#http; RFC 9110 for redirects; RFC 6265 for cookies, in the small.
  */
 import http from 'node:http';
 import https from 'node:https';

@@ -1,4 +1,4 @@
-/** `http` of both generations (docs/interface/lua-devices.md). The network is in `http-exchange.ts`. */
+/** `http` of both generations (docs/interface/lua-devices.md#http). The network is in `http-exchange.ts`. */
 import type { Limits } from '../../lib/limits.ts';
 import {
   type HostFunction,

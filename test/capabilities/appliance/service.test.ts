@@ -35,6 +35,7 @@ const STATUS: PartsStatus = {
   devicesOnline: 2,
   telemetryValues: 0,
   restarts: 0,
+  missingPrograms: [],
 };
 
 function start(t: TestContext, wallMs?: number) {
@@ -84,6 +85,27 @@ describe('the gateway as a device', () => {
     appliance.stop();
     assert.equal(appliance.isServing(), false);
     assert.equal(clock.waiting, 0);
+  });
+
+  test('is not ready before its start, and says what does not work after it', (t) => {
+    const { appliance, box } = start(t);
+    const codes = () => appliance.faults().map(({ code }) => code);
+    assert.deepEqual(codes(), ['starting']);
+    appliance.start();
+    assert.deepEqual(codes(), []);
+    box.status = {
+      ...STATUS,
+      historyDegraded: 'database disk image is malformed',
+      isDiskFull: true,
+      missingPrograms: ['rule-sandbox'],
+    };
+    assert.deepEqual(codes(), ['history_degraded', 'disk_full', 'program_not_running']);
+    assert.match(appliance.faults()[0]?.message ?? '', /malformed/);
+    assert.deepEqual(appliance.faults()[2]?.details, { program: 'rule-sandbox' });
+    box.status = STATUS;
+    assert.deepEqual(codes(), []);
+    appliance.stop();
+    assert.deepEqual(codes(), ['starting']);
   });
 
   test('goes on when the box cannot be measured once, and says so once an hour', async (t) => {

@@ -18,6 +18,7 @@ describe('the sandbox', () => {
       rules.some((rule) => site.rules.isStarted(rule)),
       false,
     );
+    assert.ok(rules.every((rule) => site.rules.isStarting(rule)));
     site.program.hello();
     assert.deepEqual(namesOf(site), ['site', 'start c', 'start a', 'start b']);
     const [start] = site.program.of('start');

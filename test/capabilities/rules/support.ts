@@ -138,6 +138,7 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
       rename: ({ slug }) => void told.push(`rename ${slug}`),
       end: (ruleId) => void told.push(`end ${ruleId.slice(-2)}`),
       isStarted: (ruleId) => started.has(ruleId),
+      isStarting: () => false,
       carriedOut: async () => undefined,
       dryRun: async ({ slug }, { fromMs, toMs }) => {
         told.push(`dry run ${slug}`);

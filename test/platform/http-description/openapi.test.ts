@@ -112,7 +112,7 @@ describe('the API description', () => {
     assert.deepEqual(components['parameters']?.['list_things.limit'], {
       name: 'limit',
       in: 'query',
-      description: 'Above 10 is the same as 10.',
+      description: 'At most so many items; above 10 is the same as 10. 0: none, only their number.',
       schema: { type: 'integer', minimum: 0, default: 5 },
     });
     assert.deepEqual(components['parameters']?.['list_things.kind'], {

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { GatewayError } from '../../../src/lib/errors.ts';
 import { type Database, openDatabase, type SyncFile } from '../../../src/platform/sqlite/index.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -86,5 +88,37 @@ describe('a commit that shares its sync', () => {
     await database.durable();
     assert.equal(syncs.length, 1, 'a sync after one that failed proves nothing');
     assert.equal(database.hasLogOver(0), true);
+  });
+});
+
+describe('a statement outside of a transaction', () => {
+  const item = sqliteTable('item', { text: text('text') });
+
+  test('that the disk refuses is told in words, whichever way it is run, and works once the disk takes it', (t) => {
+    const { database } = world(t);
+    const client = database.orm.$client;
+    const large = 'x'.repeat(100_000);
+    const ways: (() => unknown)[] = [
+      () => database.orm.insert(item).values({ text: large }).run(),
+      () => database.orm.insert(item).values({ text: large }).returning().get(),
+      () => database.orm.insert(item).values({ text: large }).returning().all(),
+      () => database.prepare<[string]>('INSERT INTO item VALUES (?) RETURNING text').get(large),
+    ];
+    for (const [pragma, undo, sentence] of [
+      ['max_page_count = 3', 'max_page_count = 1000000', /^The disk is full, /],
+      ['query_only = ON', 'query_only = OFF', /^The disk is read-only now, /],
+    ] as const)
+      for (const way of ways) {
+        client.pragma(pragma);
+        assert.throws(way, (error) => {
+          assert.ok(error instanceof GatewayError);
+          assert.equal(error.kind, 'unavailable');
+          assert.match(error.message, sentence);
+          return true;
+        });
+        assert.ok(Array.isArray(database.orm.select().from(item).all()), 'reading goes on');
+        client.pragma(undo);
+        way();
+      }
   });
 });

@@ -49,7 +49,7 @@ describe('a communication module', () => {
     const [heartbeat] = gateway.bodies('ucm', 'v1/telemetry');
     assert.deepEqual(
       { ...heartbeat, timestamp: 0 },
-      { timestamp: 0, alerts: null, status: 'ok', scripts_running: 0, scripts_failed: 0 },
+      { timestamp: 0, alerts: [], status: 'ok', scripts_running: 0, scripts_failed: 0, ports_failed: 0 },
     );
     const [properties] = gateway.bodies('ucm', 'v1/register');
     assert.deepEqual({ ...properties, timestamp: 0 }, { timestamp: 0, virtual: true, lua_api_ver: 3 });

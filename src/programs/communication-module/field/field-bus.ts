@@ -6,7 +6,7 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Limits, LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
-import { type FieldAddress, parseConnectionUri } from './connection-uri.ts';
+import { type FieldAddress, parseConnectionUri, portNamed } from './connection-uri.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { failed } from './modbus-fault.ts';
 import { createModbusRtu } from './modbus-rtu.ts';
@@ -32,6 +32,8 @@ export interface FieldBus {
   modbus(uri: string): ModbusClient | string;
   /** The serial port of that name; undefined when this module has none. */
   serialPort(name: string): SerialPort | undefined;
+  /** Ports that could not be opened when they were needed last, or went away. */
+  readonly portsFailed: readonly string[];
   close(): void;
 }
 
@@ -52,6 +54,7 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
   const { clock, limits = LIMITS.field, dial = dialTcp } = options;
   const openSerialLine = options.openSerialLine ?? ((path) => systemSerialLine(path, clock));
   const links = new Map<string, ModbusClient>();
+  const failing = new Set<string>();
   const ports = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
   /** A line with several names is one port. */
   const byPath = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
@@ -66,12 +69,19 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
       settings,
       clock,
       limits,
-      onFailed: (reason) => options.onPortFailed?.({ port: name, path, reason }),
+      onFailed: (reason) => {
+        failing.add(name);
+        options.onPortFailed?.({ port: name, path, reason });
+      },
+      onOpened: () => failing.delete(name),
     });
     const line = { port, modbus: createModbusRtu({ port, clock, limits }) };
     byPath.set(path, line);
     ports.set(name, line);
   }
+
+  const paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
+  const portOf = (wanted: string) => ports.get(portNamed(paths, wanted) ?? '');
 
   function linkTo(address: TcpAddress): ModbusClient | undefined {
     const key = `${address.host} ${address.port}`;
@@ -101,10 +111,13 @@ export function createFieldBus(options: FieldBusOptions): FieldBus {
       const address = parseConnectionUri(uri);
       if (typeof address === 'string') return address;
       if (address.kind === 'tcp') return tcpFacade(address);
-      const port = ports.get(address.name);
+      const port = portOf(address.name);
       return port?.modbus ?? `hardware port "${address.name}" is not available on this module`;
     },
-    serialPort: (name) => ports.get(name)?.port,
+    serialPort: (name) => portOf(name)?.port,
+    get portsFailed() {
+      return [...failing];
+    },
     close: () => {
       for (const link of links.values()) link.close();
       links.clear();

@@ -1,6 +1,6 @@
 /**
  * Everything that may go wrong with a Modbus request, as a value: a device that does not answer is ordinary.
- * Texts and numbers are those of the device API (docs/interface/lua-devices.md#older-interface).
+ * Texts are those of docs/interface/lua-devices.md#modbus, numbers those of docs/interface/lua-devices.md#older-interface.
  */
 import { messageOf } from '../../../lib/errors.ts';
 

@@ -77,6 +77,8 @@ export interface SerialPortOptions {
   limits: Limits['field'];
   /** The port cannot be opened, or went away; called for each attempt. */
   onFailed?: (reason: string) => void;
+  /** It has been opened. */
+  onOpened?: () => void;
 }
 
 export function createSerialPort(options: SerialPortOptions): SerialPort {
@@ -131,6 +133,7 @@ export function createSerialPort(options: SerialPortOptions): SerialPort {
         throw new Error('closed');
       }
       pause.succeeded();
+      options.onOpened?.();
       return line;
     } catch (error) {
       lose(reasonOf(error));

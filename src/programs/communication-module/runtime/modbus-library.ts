@@ -2,7 +2,7 @@
  * Modbus for scripts: `modbus` of the newer generation (docs/interface/lua-devices.md#modbus), `modbustcp`,
  * `modbusrtu` and the global functions of the older one. The wires are on the main thread.
  */
-import { parseConnectionUri } from '../field/connection-uri.ts';
+import { parseConnectionUri, portNamed } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';
 import {
   type HostFunction,
@@ -221,7 +221,7 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
 function uriProblem(uri: string, host: ScriptHost): string | undefined {
   const address = parseConnectionUri(uri);
   if (typeof address === 'string') return address;
-  if (address.kind === 'port' && !host.ports.has(address.name))
+  if (address.kind === 'port' && portNamed(host.ports, address.name) === undefined)
     return `hardware port "${address.name}" is not available on this module`;
   return undefined;
 }
@@ -229,7 +229,7 @@ function uriProblem(uri: string, host: ScriptHost): string | undefined {
 /** The port of an older script by its name or device file, with the settings that the script wants. */
 async function openPort(host: ScriptHost, port: LuaValue, options: LuaValue): Promise<HostResult> {
   const wanted = textArgument(port, 1, 'new');
-  const path = host.ports.get(wanted) ?? wanted;
+  const path = host.ports.get(portNamed(host.ports, wanted) ?? '');
   const name = [...host.ports].find(([known, of]) => of === path && !known.startsWith('/'))?.[0];
   if (name === undefined) return [];
   const settings = serialSettings(tableArgument(options, 2, 'new') as Record<string, unknown>);

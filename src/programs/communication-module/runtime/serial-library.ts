@@ -12,6 +12,7 @@ import {
   numberArgument,
   textArgument,
 } from '../../../lua/index.ts';
+import { portNamed, portOfUri } from '../field/connection-uri.ts';
 import type { SerialOperation } from '../thread-messages.ts';
 import { serialSettings } from './modbus-library.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
@@ -107,8 +108,6 @@ export function serialLibrary(isOld: boolean): Library {
   return { name: 'serial', source: isOld ? OLD_SOURCE : NEW_SOURCE };
 }
 
-const PORT_URI = /^port:\/\/([A-Za-z0-9_-]{1,64})\/?(?:\?.*)?$/i;
-
 export function serialFunctions(host: ScriptHost): Record<string, HostFunction> {
   const run = async (name: unknown, operation: SerialOperation): Promise<HostResult> =>
     resultOf(await host.call({ kind: 'serial', port: String(name), operation }));
@@ -116,9 +115,10 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
   return {
     serial_port: {
       call: ([uri]) => {
-        const name = PORT_URI.exec(textArgument(uri, 1, 'new').trim())?.[1];
+        const name = portOfUri(textArgument(uri, 1, 'new').trim());
         if (name === undefined) return failedResult('serial ports are called port://name', 3);
-        if (host.ports.has(name)) return [name];
+        const known = portNamed(host.ports, name);
+        if (known !== undefined) return [known];
         return failedResult(`hardware port "${name}" is not available on this module`, 5);
       },
     },

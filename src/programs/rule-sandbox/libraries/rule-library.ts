@@ -1,4 +1,4 @@
-/** `enapter`, devices, `storage`, `time` and the constants of rules (docs/interface/lua-rules.md), in Lua. */
+/** `enapter`, devices, `storage`, `time` and the constants of rules (docs/interface/lua-rules.md#devices), in Lua. */
 import type { Library } from '../../../lua/index.ts';
 
 /**

@@ -249,4 +249,18 @@ test('a port that cannot be opened is told with its file and the reason, and its
   assert.deepEqual(failures, [{ port: 'rs485', path: '/dev/ttyUSB0', reason: 'permission denied' }]);
   assert.equal(bus.serialPort('/dev/ttyS0'), bus.serialPort('rs485'));
   assert.equal(bus.serialPort('ttyS0'), bus.serialPort('rs485'));
+  // Its own device file is a name, too.
+  for (const name of ['/dev/ttyUSB0', 'ttyUSB0'])
+    assert.equal(bus.serialPort(name), bus.serialPort('rs485'), name);
+  for (const uri of ['port:///dev/ttyUSB0', 'port://ttyUSB0', 'port:///dev/ttyS0?baud=9600'])
+    assert.equal(typeof bus.modbus(uri), 'object', uri);
+  assert.equal(
+    bus.modbus('port:///dev/ttyUSB1'),
+    'hardware port "/dev/ttyUSB1" is not available on this module',
+  );
+  assert.deepEqual(bus.portsFailed, ['rs485']);
+  device.refusal = undefined;
+  await played(clock, clock.sleep(1_000));
+  await played(clock, clientOf(bus, 'port://rs485').request(1, READ, 100));
+  assert.deepEqual(bus.portsFailed, []);
 });
