@@ -1,10 +1,14 @@
 /** A disk without room: control goes on, from a start as well, and history gives way. Needs root, for a disk of its own. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createGatewayHome, createTokens, type GatewayHome } from '../../scripts/support/gateway-process.ts';
+import { clientOptions } from '../../src/programs/communication-module/client-options.ts';
+import { zipOf } from '../capabilities/blueprints/support.ts';
+import { MockDevice } from '../support/mock-device.ts';
 import { until } from '../support/until.ts';
 import { type Running, startHealthy } from './support.ts';
 
@@ -24,6 +28,53 @@ async function homeOnDisk(t: TestContext): Promise<GatewayHome> {
     home.remove();
   });
   return home;
+}
+
+const FROM_S = Math.floor(Date.now() / 1_000) - 7_200;
+
+/** A device with a number and a text. */
+async function meter({ call }: Running, home: GatewayHome): Promise<MockDevice> {
+  const manifest = {
+    blueprint_spec: 'device/3.0',
+    display_name: 'Meter',
+    runtime: { type: 'embedded' },
+    telemetry: {
+      number: { display_name: 'Number', type: 'integer' },
+      text: { display_name: 'Text', type: 'string' },
+    },
+  };
+  const zip = await zipOf({ 'manifest.yml': JSON.stringify(manifest) });
+  const { body: blueprint } = await call('POST', '/v3/blueprints/upload', zip);
+  const { body: made } = await call('POST', '/v3/provisioning/standalone', { name: 'Meter' });
+  const { id } = blueprint as { id: string };
+  assert.equal((await call('POST', '/v3/devices/meter/assign_blueprint', { blueprint_id: id })).status, 200);
+  const surroundings = { settled: <Result>(promise: Promise<Result>) => promise, port: () => home.mqttPort };
+  return new MockDevice(made as Record<string, unknown>, surroundings);
+}
+
+async function alertsOf({ call }: Running): Promise<string[]> {
+  const { body } = await call('GET', '/v3/devices/gateway/telemetry?attribute.in=alerts');
+  const { telemetry } = body as { telemetry: { alerts?: { value?: string[] } } };
+  return telemetry.alerts?.value ?? [];
+}
+
+/** Values of the meter that can be read. */
+async function numbersOf({ call }: Running): Promise<Set<number>> {
+  const query = {
+    from: FROM_S,
+    to: FROM_S + 6_000,
+    granularity: '1s',
+    aggregation: 'last',
+    telemetry: [{ device: 'meter', attribute: 'number' }],
+  };
+  const { status, body } = await call('POST', '/v3/telemetry/query_timeseries', query);
+  assert.equal(status, 200);
+  return new Set(
+    String(body)
+      .split('\n')
+      .slice(1, -1)
+      .map((line) => Number(line.split(',')[1])),
+  );
 }
 
 const filler = (home: GatewayHome): string => join(home.folder, 'data', 'filler');
@@ -81,5 +132,40 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     await createTokens(home, 'OWNER', 1);
     rmSync(filler(home));
     assert.deepEqual(await control(third, 102), []);
+  });
+
+  test('refuses telemetry instead of losing it, and takes it again within seconds of room', async (t) => {
+    const home = await homeOnDisk(t);
+    const first = await startHealthy(t, home, { ...ENVIRONMENT, GATEWAY_HISTORY_MAX_MIB: '64' });
+    await until(() => existsSync(join(home.folder, 'data', 'start.reserve')));
+    const device = await meter(first, home);
+    const told: number[] = [];
+    const tell = async (number: number): Promise<void> => {
+      const body = { timestamp: FROM_S + number, number, text: `${number} `.padEnd(4_000, randomUUID()) };
+      await device.send('v1/telemetry', body);
+      told.push(number);
+    };
+    await device.open(clientOptions(device.config, device.config.mqttHost));
+    for (let number = 0; number < 50; number++) await tell(number);
+    fill(home);
+    // What the journal has taken of the disk before is used up, then nothing more is acknowledged.
+    const flood: Promise<void>[] = [];
+    for (let number = 50; number < 3_000; number++) flood.push(tell(number));
+    // Those that are not acknowledged before the kill fail with the connection, as they should.
+    for (const sent of flood) sent.catch(() => undefined);
+    await until(async () => (await alertsOf(first)).includes('history_degraded'));
+    assert.ok(told.length < 3_000, `${told.length} of 3 000 messages were acknowledged`);
+    assert.deepEqual(await control(first, 1), []);
+    await first.gateway.end('SIGKILL');
+    const second = await startHealthy(t, home, { ...ENVIRONMENT, GATEWAY_HISTORY_MAX_MIB: '64' });
+    assert.deepEqual(await control(second, 2), []);
+    await device.open(clientOptions(device.config, device.config.mqttHost));
+    rmSync(filler(home));
+    const after = tell(5_000);
+    await until(() => told.includes(5_000));
+    await after;
+    const numbers = await numbersOf(second);
+    for (const number of told) assert.ok(numbers.has(number), `sample ${number} was acknowledged`);
+    await until(async () => !(await alertsOf(second)).includes('history_degraded'));
   });
 });

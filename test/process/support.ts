@@ -43,7 +43,7 @@ export function runToEnd(home: GatewayHome, environment: Record<string, string> 
 
 export interface Running {
   gateway: GatewayProcess;
-  /** One request with an owner's token. */
+  /** One request with an owner's token; bytes are sent as they are, text that is no JSON is answered as it is. */
   call: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: unknown }>;
   token: string;
 }
@@ -69,9 +69,10 @@ export async function startHealthy(
       const response = await fetch(home.baseUrl + path, {
         method,
         headers: { 'X-Service-Auth-Token': token, Connection: 'close' },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
       });
-      return { status: response.status, body: await response.json() };
+      const isJson = response.headers.get('Content-Type')?.includes('json');
+      return { status: response.status, body: isJson ? await response.json() : await response.text() };
     },
   };
 }
