@@ -141,7 +141,7 @@ export async function takeUpDevice(
   }
 }
 
-/** Uploads the zip of a blueprint; resolves with its id. @throws Error with the answer when it is refused */
+/** Uploads the zip of a blueprint; resolves with its id. @throws GatewayRefusal */
 export async function uploadBlueprint(
   baseUrl: string,
   token: string,
@@ -153,7 +153,7 @@ export async function uploadBlueprint(
     body: zip,
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`the blueprint was refused: ${text}`);
+  if (!response.ok) throw refusalOf(response.status, text);
   return (JSON.parse(text) as { id: string }).id;
 }
 
