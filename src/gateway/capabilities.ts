@@ -94,7 +94,7 @@ type Records = ReturnType<typeof buildRecords>;
 
 /** Site, tokens, blueprints, devices: what is there, and who may reach it. */
 function buildRecords(
-  { options, metrics, host, state, stateCommits, tls }: Ground,
+  { options, metrics, host, state, stateUpkeep, stateCommits, tls }: Ground,
   listening: Listening,
   started: StartedHook,
 ) {
@@ -109,7 +109,7 @@ function buildRecords(
   const auth = new Auth({ ...base, dataDir: config.dataDir });
   auth.start();
   started('auth', () => auth.stop());
-  const audit = new Audit({ ...base, commits: stateCommits });
+  const audit = new Audit({ ...base, commits: stateCommits, room: stateUpkeep });
   audit.start();
   started('audit', () => audit.stop());
   const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks, version: options.version });
@@ -155,6 +155,7 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
       ...base,
       database: state,
       commits: stateCommits,
+      room: ground.stateUpkeep,
       timeoutMs: config.commandTimeoutS * 1_000,
     }),
     audit,

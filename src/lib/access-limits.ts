@@ -73,6 +73,8 @@ export const AUDIT_LIMITS = {
   /** G: a list without a limit of its own; a piece of the export. */
   listItems: 50,
   pageItems: 500,
+  /** G: kept when the room for state on a full disk becomes scarce. */
+  entriesWhenScarce: 1_000,
   retentionIntervalMs: 3_600_000,
   retentionPauseMs: 50,
   deletedAtOnce: 500,

@@ -128,6 +128,8 @@ export const LIMITS = {
     bufferedResponseBytes: 8 * 1_048_576,
     /** M: filtering a site-wide list by state or name over so many took 13 ms on x64. */
     executions: 50_000,
+    /** G: of all devices, kept when the room for state on a full disk becomes scarce. */
+    executionsWhenScarce: 1_000,
     /** G: executions deleted at once, each with up to `responsesPerExecution` rows. */
     deletedAtOnce: 20,
     retentionIntervalMs: 60_000,

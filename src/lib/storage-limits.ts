@@ -31,6 +31,8 @@ export const STORAGE_LIMITS = {
     freeBytes: 12 * 1_048_576,
     /** G: below this part of them they are made anew, as soon as the disk has room. */
     freePercentMin: 75,
+    /** G: below this part of them, on a disk short of room, old executions and audit entries give way early. */
+    scarcePercent: 50,
     /** G: a file that gives its room at a start on a full disk: log, its index, keys, codes. */
     startReserveBytes: 8 * 1_048_576,
     /** G: long enough for the next visit of somebody who looks once a week. */

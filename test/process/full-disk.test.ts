@@ -18,11 +18,11 @@ const DISK_MIB = 160;
 const canMount = process.getuid?.() === 0 && spawnSync('mount', ['--version']).error === undefined;
 
 /** A home whose data folder is a small disk of its own. */
-async function homeOnDisk(t: TestContext): Promise<GatewayHome> {
+async function homeOnDisk(t: TestContext, options = `size=${DISK_MIB}m`): Promise<GatewayHome> {
   const home = await createGatewayHome();
   const dataDir = join(home.folder, 'data');
   mkdirSync(dataDir);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', dataDir]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dataDir]);
   t.after(() => {
     execFileSync('umount', ['--lazy', dataDir]);
     home.remove();
@@ -104,6 +104,9 @@ async function control({ call }: Running, number: number): Promise<string[]> {
     ['POST', '/v3/auth/tokens', { name: `token ${number}`, role: 'USER' }],
     ['POST', '/v3/site/rule_engine/rules', { slug: `rule-${number}`, disable: true, script: SCRIPT }],
     ['GET', `/v3/devices/device-${number}`],
+    ['PATCH', `/v3/devices/device-${number}`, { name: `Renamed ${number}` }],
+    ['PATCH', '/v3/site', { name: `Site ${number}` }],
+    ['GET', '/v3/audit?limit=1'],
     ['DELETE', `/v3/devices/device-${number}`],
   ];
   const refused: string[] = [];
@@ -167,5 +170,24 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     const numbers = await numbersOf(second);
     for (const number of told) assert.ok(numbers.has(number), `sample ${number} was acknowledged`);
     await until(async () => !(await alertsOf(second)).includes('history_degraded'));
+  });
+
+  test('that has room but no place for another file does not stop control either', async (t) => {
+    const home = await homeOnDisk(t, `size=${DISK_MIB}m,nr_inodes=200`);
+    const dataDir = join(home.folder, 'data');
+    const first = await startHealthy(t, home, ENVIRONMENT);
+    await until(() => existsSync(join(dataDir, 'start.reserve')));
+    let files = 0;
+    try {
+      for (;;) closeSync(openSync(join(dataDir, `inode-${files++}`), 'wx'));
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+    }
+    for (let number = 1; number <= 10; number++) assert.deepEqual(await control(first, number), []);
+    await first.gateway.end('SIGKILL');
+    const second = await startHealthy(t, home, ENVIRONMENT);
+    for (let number = 11; number <= 15; number++) assert.deepEqual(await control(second, number), []);
+    for (let file = 0; file < files - 1; file++) rmSync(join(dataDir, `inode-${file}`));
+    assert.deepEqual(await control(second, 16), []);
   });
 });

@@ -3,7 +3,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import { RetentionLoop } from '../../platform/retention/index.ts';
+import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { AuditStore } from './store.ts';
 
@@ -14,13 +14,15 @@ export function createRetention(options: {
   log: Log;
   metrics: Metrics;
   limits: Limits['audit'];
+  room?: ScarceRoom | undefined;
 }): RetentionLoop {
-  const { database, store, clock, log, limits } = options;
-  const { deletedAtOnce, entries, automaticEntries, lifetimeMs } = limits;
+  const { database, store, clock, log, limits, room } = options;
+  const { deletedAtOnce, entries, entriesWhenScarce, automaticEntries, lifetimeMs } = limits;
   return new RetentionLoop({
     clock,
     log,
     limits,
+    room,
     what: 'audit trail',
     failures: options.metrics.counter(
       'audit_retention_failures_total',
@@ -28,10 +30,11 @@ export function createRetention(options: {
     ),
     bite: () => {
       const old = clock.proven.olderThan(lifetimeMs);
+      const kept = room?.isScarce ? Math.min(entries, entriesWhenScarce) : entries;
       const removed = database.transaction(() => [
         old ? store.removeOld(old, deletedAtOnce) : 0,
         store.removeAutomatic(automaticEntries, deletedAtOnce),
-        store.removeExcess(entries, deletedAtOnce),
+        store.removeExcess(kept, deletedAtOnce),
       ]);
       return removed.includes(deletedAtOnce);
     },

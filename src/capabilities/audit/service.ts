@@ -5,6 +5,7 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Answered } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import type { ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { type AuditEntry, type AuditFilter, NOBODY, type StoredEntry } from './model.ts';
 import { Refusals } from './refusals.ts';
@@ -20,6 +21,8 @@ export interface AuditOptions {
   log: Log;
   metrics: Metrics;
   limits?: Limits['audit'];
+  /** Room for state; while it is scarce, fewer entries are kept. */
+  room?: ScarceRoom | undefined;
 }
 
 /** Who did what to what, with the status that a request for the same would have got. */

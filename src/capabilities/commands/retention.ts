@@ -6,7 +6,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import { RetentionLoop } from '../../platform/retention/index.ts';
+import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { CommandStore } from './store.ts';
 
@@ -17,8 +17,9 @@ export function createRetention(options: {
   log: Log;
   metrics: Metrics;
   limits: Limits['commands'];
+  room?: ScarceRoom | undefined;
 }): RetentionLoop {
-  const { database, store, clock, log, limits } = options;
+  const { database, store, clock, log, limits, room } = options;
   const deleted = options.metrics.counter('executions_deleted_total', 'Executions deleted by retention.');
   const lifetimes = [
     { ephemeral: true, lifetimeMs: limits.ephemeralLifetimeMs },
@@ -36,6 +37,7 @@ export function createRetention(options: {
     clock,
     log,
     limits,
+    room,
     what: 'executions',
     failures: options.metrics.counter('execution_retention_failures_total', 'Retention rounds that failed.'),
     bite: () => {
@@ -44,7 +46,10 @@ export function createRetention(options: {
         const old = clock.proven.olderThan(lifetimeMs);
         if (old && removed(() => store.removeOld(ephemeral, old, limits.deletedAtOnce))) hasMore = true;
       }
-      const surplus = store.countAll() - limits.executions;
+      const kept = room?.isScarce
+        ? Math.min(limits.executions, limits.executionsWhenScarce)
+        : limits.executions;
+      const surplus = store.countAll() - kept;
       if (surplus > 0 && removed(() => store.trimAll(Math.min(surplus, limits.deletedAtOnce))))
         hasMore = true;
       return hasMore;

@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import type { ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkArguments, type CompiledCommand, maskSensitive } from '../blueprints/index.ts';
 import type { Connectivity } from '../connectivity/index.ts';
@@ -89,6 +90,8 @@ export interface CommandsOptions {
   log: Log;
   metrics: Metrics;
   limits?: Limits;
+  /** Room for state; while it is scarce, fewer executions are kept. */
+  room?: ScarceRoom | undefined;
   devices: Devices;
   connectivity: Connectivity;
   /** Silence after which an execution ends as TIMEOUT; default `limits.commands.timeoutMs`. */
@@ -128,7 +131,7 @@ export function createCommands(options: CommandsOptions): Commands {
     limits,
     timeoutMs: options.timeoutMs ?? limits.timeoutMs,
   });
-  const retention = createRetention({ database, store, clock, log, metrics, limits });
+  const retention = createRetention({ ...options, store, limits });
   const parts = { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
   const responses = new ResponseHandler({ inFlight, buffer, store, log, metrics, limits });
   connectivity.handle('command_responses', (message) => responses.handle(message));

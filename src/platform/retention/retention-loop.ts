@@ -9,6 +9,13 @@ import type { Metrics } from '../metrics/index.ts';
 
 const TOLD_INTERVAL_MS = 3_600_000;
 
+/** Room that what is kept shares with what is needed more. */
+export interface ScarceRoom {
+  readonly isScarce: boolean;
+  /** Called every few seconds while it is scarce; returns the unsubscribe. */
+  onScarce(listener: () => void): () => void;
+}
+
 export interface RetentionLoopOptions {
   clock: Clock;
   log: Log;
@@ -18,6 +25,8 @@ export interface RetentionLoopOptions {
   what: string;
   /** Between two bites while there is more to do, and between two rounds. */
   limits: { retentionPauseMs: number; retentionIntervalMs: number };
+  /** While it is scarce, the next bite comes after a pause. */
+  room?: Pick<ScarceRoom, 'onScarce'> | undefined;
   /** One bite of bounded size; true when there may be more to delete. */
   bite: () => boolean;
   /** Corrects stamps that a wrong clock gave, at the start and after each correction of the clock. */
@@ -30,6 +39,7 @@ export class RetentionLoop {
   readonly #options: RetentionLoopOptions;
   readonly #stopCorrecting: () => void;
   readonly #correction: () => StampCorrection | undefined;
+  #stopWatchingRoom: (() => void) | undefined;
   #isRunning = false;
   #timer: Timer | undefined;
 
@@ -43,6 +53,7 @@ export class RetentionLoop {
   /** The first bite comes after one pause. */
   start(): void {
     this.#isRunning = true;
+    this.#stopWatchingRoom = this.#options.room?.onScarce(() => this.expedite());
     this.#restamp();
     this.expedite();
   }
@@ -55,6 +66,7 @@ export class RetentionLoop {
   stop(): void {
     this.#isRunning = false;
     this.#timer?.cancel();
+    this.#stopWatchingRoom?.();
     this.#stopCorrecting();
   }
 

@@ -43,6 +43,7 @@ export class StateUpkeep {
   #hasRoomInLog = false;
   #copiedAtMs: number | undefined;
   #copiedChanges = -1;
+  readonly #scarceListeners = new Set<() => void>();
 
   constructor(options: StateUpkeepOptions) {
     const { database, clock, log, metrics, limits, entry } = options;
@@ -80,6 +81,18 @@ export class StateUpkeep {
     if (this.#options.space.isLow) this.#takeLogRoom();
     this.#work();
     this.#timer = this.#options.clock.setRepeating(this.#options.limits.upkeepIntervalMs, () => this.#work());
+  }
+
+  /** The disk is short of room and what was kept for state is being used up: older rows give way to newer ones. */
+  get isScarce(): boolean {
+    const { space, limits } = this.#options;
+    return space.isLow && this.roomShare() * 100 < limits.scarcePercent;
+  }
+
+  /** Called at every upkeep while room is scarce; returns the unsubscribe. */
+  onScarce(listener: () => void): () => void {
+    this.#scarceListeners.add(listener);
+    return () => void this.#scarceListeners.delete(listener);
   }
 
   /** Bytes of room for state on a full disk that are left, as a share of what should be there. */
@@ -124,6 +137,7 @@ export class StateUpkeep {
   }
 
   #work(): void {
+    if (this.isScarce) for (const listener of this.#scarceListeners) listener();
     this.#working ??= this.#tend().finally(() => (this.#working = undefined));
   }
 

@@ -4,6 +4,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { Audit, createLocalAudit } from '../../../src/capabilities/audit/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
+import type { ScarceRoom } from '../../../src/platform/retention/index.ts';
 import { createGroupCommit, type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -19,7 +20,12 @@ interface Setup {
   operations: () => string[];
 }
 
-function start(t: TestContext, more: Partial<Limits['audit']> = {}, clock = new TestClock()): Setup {
+function start(
+  t: TestContext,
+  more: Partial<Limits['audit']> = {},
+  clock = new TestClock(),
+  room?: ScarceRoom,
+): Setup {
   const { log } = recordingLog(clock);
   const metrics = createMetrics();
   const database = openDatabase({
@@ -37,6 +43,7 @@ function start(t: TestContext, more: Partial<Limits['audit']> = {}, clock = new 
     log,
     metrics,
     limits: { ...LIMITS.audit, ...more },
+    room,
   });
   audit.start();
   t.after(() => audit.stop());
@@ -201,6 +208,35 @@ describe('the audit trail', () => {
     for (let count = 1; count <= 10; count++) await record(`change_${count}`);
     await clock.advance(LIMITS.audit.retentionIntervalMs + 100);
     assert.deepEqual(operations(), ['change_10', 'change_9', 'change_8']);
+  });
+
+  test('keeps fewer while the room for state is scarce, at once, and as many as ever afterwards', async (t) => {
+    const limits = { entries: 6, entriesWhenScarce: 2, deletedAtOnce: 1, retentionPauseMs: 1 };
+    const listeners = new Set<() => void>();
+    let isScarce = false;
+    const room: ScarceRoom = {
+      get isScarce() {
+        return isScarce;
+      },
+      onScarce: (listener) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    };
+    const { audit, clock, record, operations } = start(t, limits, new TestClock(), room);
+    for (let count = 1; count <= 6; count++) await record(`change_${count}`);
+    await clock.advance(100);
+    assert.equal(operations().length, 6);
+    isScarce = true;
+    for (const listener of listeners) listener();
+    await clock.advance(100);
+    assert.deepEqual(operations(), ['change_6', 'change_5']);
+    isScarce = false;
+    for (let count = 7; count <= 10; count++) await record(`change_${count}`);
+    await clock.advance(LIMITS.audit.retentionIntervalMs + 100);
+    assert.equal(operations().length, 6);
+    audit.stop();
+    assert.equal(listeners.size, 0);
   });
 
   test('keeps so many entries of rules, and those of people however many rules make', async (t) => {

@@ -66,6 +66,26 @@ describe('a restart', () => {
 });
 
 describe('executions are deleted', () => {
+  test('early while the room for state is scarce, but never those under way', async (t) => {
+    const room = { isScarce: false, onScarce: () => () => undefined };
+    const bench = await startBench(t, {
+      limits: { executionsWhenScarce: 2, deletedAtOnce: 1, retentionIntervalMs: 1_000 },
+      room,
+    });
+    const device = bench.addDevice({ commands: { ping: {} } });
+    const underWay = await bench.run(device, 'ping');
+    const done = [
+      await finished(bench, device),
+      await finished(bench, device),
+      await finished(bench, device),
+    ];
+    await bench.clock.advance(2_000);
+    assert.equal(ids(bench).length, 4);
+    room.isScarce = true;
+    await bench.clock.advance(2_000);
+    assert.deepEqual(new Set(ids(bench)), new Set([underWay.id, done[2]]));
+  });
+
   test('when ephemeral after 24 hours, when persistent after their days', async (t) => {
     const bench = await startBench(t, { limits: { persistentLifetimeMs: 2 * DAY_MS } });
     const device = bench.addDevice({ commands: { ping: {} } });

@@ -11,6 +11,7 @@ import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import type { ScarceRoom } from '../../../src/platform/retention/index.ts';
 import {
   createGroupCommit,
   type Database,
@@ -54,7 +55,12 @@ export const ORIGIN = { kind: 'token', id: 't1', name: 'test' } as const;
 
 export async function startBench(
   test: Pick<TestContext, 'after'>,
-  options: { limits?: Partial<Limits['commands']>; wallMs?: number; timeoutMs?: number } = {},
+  options: {
+    limits?: Partial<Limits['commands']>;
+    wallMs?: number;
+    timeoutMs?: number;
+    room?: ScarceRoom;
+  } = {},
 ): Promise<Bench> {
   const clock = new TestClock(options.wallMs);
   const { log, lines } = recordingLog(clock);
@@ -80,6 +86,7 @@ export async function startBench(
       limits,
       devices: faces.devices,
       connectivity: faces.connectivity,
+      room: options.room,
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       newId: () => `10000000-0000-4000-8000-${String(++number).padStart(12, '0')}`,
     });
