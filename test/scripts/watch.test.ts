@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { lineOf } from '../../scripts/watch.ts';
+import { useTestGateway } from '../support/test-gateway.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const common = { device_id: 'd1', received_at: '2026-03-01T08:00:00.123456Z' };
 const lines: [string, Record<string, unknown>, string][] = [
@@ -29,5 +34,29 @@ describe('a line of the watch program', () => {
 
   it('shows a message of an unknown kind as it came', () => {
     assert.equal(lineOf('{"news":1}'), ' {"news":1}');
+  });
+});
+
+describe('the watch program', () => {
+  const gateway = useTestGateway();
+
+  it('ends quietly when whoever reads has enough, as head does', async () => {
+    const device = await gateway().provision();
+    await device.connect();
+    const script = join(PROJECT_ROOT, 'scripts', 'watch.ts');
+    const words = ['--gateway', gateway().origin, '--token', gateway().token('READONLY')];
+    const child = spawn(process.execPath, [script, ...words, '--json'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let complaint = '';
+    child.stderr.on('data', (text: Buffer) => (complaint += text.toString('utf8')));
+    const ended = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>;
+    child.stdout.once('data', () => child.stdout.destroy());
+    // Every message is one more line that nobody reads.
+    for (let soc = 0; child.exitCode === null && child.signalCode === null; soc = (soc + 1) % 100) {
+      await device.telemetry({ battery_soc: soc });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.deepEqual([...(await ended), complaint], [0, null, '']);
   });
 });
