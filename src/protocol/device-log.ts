@@ -5,6 +5,14 @@ import { cutToBytes } from '../lib/text.ts';
 export const LOG_SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 export type LogSeverity = (typeof LOG_SEVERITIES)[number];
 
+/** Bit n stands for severity n; all of them when none is named. */
+export function severityMask(severities: readonly LogSeverity[] | undefined): number {
+  return (severities ?? LOG_SEVERITIES).reduce(
+    (mask, severity) => mask | (1 << LOG_SEVERITIES.indexOf(severity)),
+    0,
+  );
+}
+
 export interface DeviceLogMessage {
   message: string;
   severity: LogSeverity;

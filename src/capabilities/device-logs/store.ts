@@ -1,97 +1,123 @@
-/** Rows of `device_log` and `log_device` in history.db. */
+/** Rows of the logs of devices. */
+import { and, asc, count, desc, eq, gte, lt, type SQL, sql, sum } from 'drizzle-orm';
+import { unionAll } from 'drizzle-orm/sqlite-core';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import type { SqlDatabase } from '../../platform/sqlite/index.ts';
-import { LOG_SEVERITIES, type LogSeverity } from '../../protocol/device-log.ts';
+import { correctedStamp, isWrongStamp, placeholders, type SqlDatabase } from '../../platform/sqlite/index.ts';
+import { LOG_SEVERITIES, severityMask } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
-
-interface Row {
-  received_at_ms: number;
-  device_time_s: number | null;
-  severity: number;
-  persist: number;
-  message: string;
-}
+import { deviceLog, deviceLogSize, logDevice } from './tables.ts';
 
 /** A device that has, or had, entries. */
-export interface LogDevice {
-  number: number;
-  deviceId: string;
-}
+export type LogDevice = typeof logDevice.$inferSelect;
 
 export type DeviceLogStore = ReturnType<typeof createDeviceLogStore>;
 
-export function createDeviceLogStore(database: SqlDatabase) {
-  return { ...createReader(database), ...createWriter(database), ...createCleaner(database) };
+export function createDeviceLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
+  return { ...createReader(orm), ...createWriter(orm), ...createCleaner(orm), ...createSizes(orm) };
 }
 
-/** Bit n stands for severity n. */
-function maskOf(severities: readonly LogSeverity[] | undefined): number {
-  return (severities ?? LOG_SEVERITIES).reduce(
-    (mask, severity) => mask | (1 << LOG_SEVERITIES.indexOf(severity)),
-    0,
+type Orm = SqlDatabase['orm'];
+
+const { id, deviceNumber, receivedAtMs, deviceTimeS, severity, persist, message } = deviceLog;
+
+const isOfNumber = eq(deviceNumber, sql.placeholder('number'));
+// A placeholder in a condition takes what SQLite stores: 0 or 1.
+const isKind = eq(persist, sql.placeholder('persist'));
+// Both values, so that the index serves.
+const isAnyKind = sql`${persist} IN (0, 1)`;
+
+function createReader(orm: Orm) {
+  const numberOfDevice = sql`(SELECT ${logDevice.number} FROM ${logDevice}
+    WHERE ${logDevice.deviceId} = ${sql.placeholder('deviceId')})`;
+  const inWindow = and(
+    eq(deviceNumber, numberOfDevice),
+    gte(receivedAtMs, sql.placeholder('fromMs')),
+    lt(receivedAtMs, sql.placeholder('beforeMs')),
+    sql`(${sql.placeholder('severities')} >> ${severity}) & 1`,
   );
-}
-
-function createReader(database: SqlDatabase) {
-  const inWindow = `device_number = (SELECT number FROM log_device WHERE device_id = :deviceId)
-    AND received_at_ms >= :fromMs AND received_at_ms < :beforeMs AND (:severities >> severity) & 1`;
-  const half = (persist: 0 | 1): string =>
-    `SELECT received_at_ms, id FROM device_log WHERE persist = ${persist} AND ${inWindow}`;
+  const half = (isPersistent: boolean) =>
+    orm
+      .select({ receivedAtMs, id })
+      .from(deviceLog)
+      .where(and(eq(persist, isPersistent), inWindow));
   // Both halves are walked along the index and merged; nothing is sorted but the page itself.
-  const page = (halves: string) =>
-    database.prepare<object, Row>(`
-      SELECT l.received_at_ms, l.device_time_s, l.severity, l.persist, l.message
-      FROM (${halves} ORDER BY received_at_ms DESC, id DESC LIMIT :limit OFFSET :offset) AS newest
-      JOIN device_log AS l ON l.id = newest.id
-      ORDER BY l.received_at_ms DESC, l.id DESC`);
-  const count = (persists: string) =>
-    database.prepare<object, { count: number }>(
-      `SELECT COUNT(*) AS count FROM device_log WHERE persist IN (${persists}) AND ${inWindow}`,
-    );
-  const statements = {
-    all: { page: page(`${half(0)} UNION ALL ${half(1)}`), count: count('0, 1') },
-    persistent: { page: page(half(1)), count: count('1') },
-    ephemeral: { page: page(half(0)), count: count('0') },
+  const statements = (halves: ReturnType<typeof both> | ReturnType<typeof one>, kinds: SQL) => {
+    const newest = halves
+      .orderBy(desc(receivedAtMs), desc(id))
+      .limit(sql.placeholder('limit'))
+      .offset(sql.placeholder('offset'))
+      .as('newest');
+    return {
+      page: orm
+        .select({ receivedAtMs, deviceTimeS, severity, persist, message })
+        .from(newest)
+        .innerJoin(deviceLog, eq(id, newest.id))
+        .orderBy(desc(receivedAtMs), desc(id))
+        .prepare(),
+      count: orm
+        .select({ count: count() })
+        .from(deviceLog)
+        .where(and(sql`${persist} IN ${kinds}`, inWindow))
+        .prepare(),
+    };
   };
+  const both = () => unionAll(half(false), half(true));
+  const one = (isPersistent: boolean) => half(isPersistent).$dynamic();
+  const all = statements(both(), sql`(0, 1)`);
+  const persistent = statements(one(true), sql`(1)`);
+  const ephemeral = statements(one(false), sql`(0)`);
 
   function chosen(deviceId: string, filter: LogFilter) {
     const parameters = {
       deviceId,
       fromMs: filter.receivedFromMs ?? Number.MIN_SAFE_INTEGER,
       beforeMs: filter.receivedBeforeMs ?? Number.MAX_SAFE_INTEGER,
-      severities: maskOf(filter.severities),
+      severities: severityMask(filter.severities),
     };
-    if (filter.persist === undefined) return { ...statements.all, parameters };
-    return { ...(filter.persist ? statements.persistent : statements.ephemeral), parameters };
+    if (filter.persist === undefined) return { ...all, parameters };
+    return { ...(filter.persist ? persistent : ephemeral), parameters };
   }
 
   return {
     /** Newest first; `offset` counts from the newest. */
     newest(deviceId: string, filter: LogFilter, limit: number, offset: number): LogEntry[] {
       const { page, parameters } = chosen(deviceId, filter);
-      return page.all({ ...parameters, limit, offset }).map((row) => fromRow(deviceId, row));
+      return page.all({ ...parameters, limit, offset }).map((row) => ({
+        ...row,
+        deviceId,
+        deviceTimeS: row.deviceTimeS ?? undefined,
+        severity: LOG_SEVERITIES[row.severity] ?? 'info',
+      }));
     },
     count(deviceId: string, filter: LogFilter): number {
-      const { count, parameters } = chosen(deviceId, filter);
-      return count.get(parameters)?.count ?? 0;
+      const { count: counted, parameters } = chosen(deviceId, filter);
+      return counted.get(parameters)?.count ?? 0;
     },
   };
 }
 
-function createWriter(database: SqlDatabase) {
-  const addDevice = database.prepare(
-    'INSERT INTO log_device (device_id) VALUES (?) ON CONFLICT (device_id) DO NOTHING',
-  );
-  const numberOf = database.prepare<[string], { number: number }>(
-    'SELECT number FROM log_device WHERE device_id = ?',
-  );
-  const insert = database.prepare(`
-    INSERT INTO device_log (device_number, received_at_ms, device_time_s, severity, persist, message)
-    VALUES (:deviceNumber, :receivedAtMs, :deviceTimeS, :severity, :persist, :message)`);
+function createWriter(orm: Orm) {
+  const addDevice = orm
+    .insert(logDevice)
+    .values(placeholders(logDevice, ['deviceId']))
+    .onConflictDoNothing()
+    .prepare();
+  const numberOf = orm
+    .select({ number: logDevice.number })
+    .from(logDevice)
+    .where(eq(logDevice.deviceId, sql.placeholder('deviceId')))
+    .prepare();
+  const insert = orm
+    .insert(deviceLog)
+    .values({
+      ...placeholders(deviceLog, ['deviceNumber', 'receivedAtMs', 'severity', 'persist', 'message']),
+      deviceTimeS: sql.placeholder('deviceTimeS'),
+    })
+    .prepare();
 
   function numberFor(deviceId: string): number | undefined {
-    addDevice.run(deviceId);
-    return numberOf.get(deviceId)?.number;
+    addDevice.run({ deviceId });
+    return numberOf.get({ deviceId })?.number;
   }
 
   return {
@@ -101,12 +127,11 @@ function createWriter(database: SqlDatabase) {
       for (const entry of entries) {
         if (!numbers.has(entry.deviceId)) numbers.set(entry.deviceId, numberFor(entry.deviceId));
         insert.run({
+          ...entry,
           deviceNumber: numbers.get(entry.deviceId),
           receivedAtMs: Math.floor(entry.receivedAtMs),
           deviceTimeS: entry.deviceTimeS ?? null,
           severity: LOG_SEVERITIES.indexOf(entry.severity),
-          persist: entry.persist ? 1 : 0,
-          message: entry.message,
         });
       }
     },
@@ -114,72 +139,76 @@ function createWriter(database: SqlDatabase) {
 }
 
 /** Each statement touches at most `most` rows. */
-function createCleaner(database: SqlDatabase) {
-  const devices = database.prepare<[], LogDevice>(
-    'SELECT number, device_id AS deviceId FROM log_device ORDER BY number',
+function createCleaner(orm: Orm) {
+  const devices = orm.select().from(logDevice).orderBy(logDevice.number).prepare();
+  const counted = orm.select({ count: count() }).from(deviceLog).where(and(isOfNumber, isKind)).prepare();
+  const some = (condition: SQL | undefined) => orm.select({ id }).from(deviceLog).where(condition);
+  const most = sql.placeholder('most');
+  const removeThose = (rows: SQL) =>
+    orm
+      .delete(deviceLog)
+      .where(sql`${id} IN ${rows}`)
+      .prepare();
+  const isOld = and(
+    gte(receivedAtMs, sql.placeholder('fromMs')),
+    lt(receivedAtMs, sql.placeholder('beforeMs')),
   );
-  const count = database.prepare<[number, number], { count: number }>(
-    'SELECT COUNT(*) AS count FROM device_log WHERE device_number = ? AND persist = ?',
+  const removeOld = removeThose(
+    sql`${some(and(isOfNumber, isKind, isOld))
+      .orderBy(asc(receivedAtMs), asc(id))
+      .limit(most)}`,
   );
-  const removeOld = database.prepare(`
-    DELETE FROM device_log WHERE id IN (
-      SELECT id FROM device_log
-      WHERE device_number = :number AND persist = :persist AND received_at_ms >= :fromMs
-        AND received_at_ms < :beforeMs
-      ORDER BY received_at_ms, id LIMIT :most)`);
-  const removeOldest = database.prepare(`
-    DELETE FROM device_log WHERE id IN (
-      SELECT id FROM device_log WHERE device_number = :number AND persist = :persist
-      ORDER BY received_at_ms, id LIMIT :most)`);
-  const removeAny = database.prepare(`
-    DELETE FROM device_log WHERE id IN (
-      SELECT id FROM device_log WHERE device_number = :number AND persist IN (0, 1) LIMIT :most)`);
-  const total = database.prepare<[], { bytes: number | null }>(
-    'SELECT sum(size_bytes) AS bytes FROM device_log_size',
+  const removeOldest = removeThose(
+    sql`${some(and(isOfNumber, isKind)).orderBy(asc(receivedAtMs), asc(id)).limit(most)}`,
   );
-  const largest = database.prepare<[], LogDevice>(`
-    SELECT number, device_id AS deviceId FROM device_log_size JOIN log_device ON number = device_number
-    ORDER BY size_bytes DESC LIMIT 1`);
-  const removeDevice = database.prepare('DELETE FROM log_device WHERE number = ?');
-  const restamp = database.prepare(`
-    UPDATE device_log SET received_at_ms =
-      MIN(MAX(received_at_ms + IIF(received_at_ms < :plausibleFromMs, :jumpMs, :backMs), :earliestMs), :nowMs)
-    WHERE id IN (
-      SELECT id FROM device_log
-      WHERE device_number = :number AND persist IN (0, 1)
-        AND (received_at_ms < :plausibleFromMs OR received_at_ms > :aheadFromMs)
-      LIMIT :most)`);
+  const removeAny = removeThose(sql`${some(and(isOfNumber, isAnyKind)).limit(most)}`);
+  const removeDevice = orm
+    .delete(logDevice)
+    .where(eq(logDevice.number, sql.placeholder('number')))
+    .prepare();
+  const wrong = some(and(isOfNumber, isAnyKind, isWrongStamp(receivedAtMs))).limit(most);
+  const restamp = orm
+    .update(deviceLog)
+    .set({ receivedAtMs: correctedStamp(receivedAtMs) })
+    .where(sql`${id} IN ${wrong}`)
+    .prepare();
 
   return {
     devices: (): LogDevice[] => devices.all(),
-    countOf: (number: number, persist: boolean): number => count.get(number, persist ? 1 : 0)?.count ?? 0,
-    removeOld: (number: number, persist: boolean, old: StampRange, most: number): number =>
-      removeOld.run({ number, persist: persist ? 1 : 0, ...old, most }).changes,
-    removeOldest: (number: number, persist: boolean, most: number): number =>
-      removeOldest.run({ number, persist: persist ? 1 : 0, most }).changes,
-    /** What all entries take, about. */
-    totalBytes: (): number => total.get()?.bytes ?? 0,
-    /** The device whose entries take the most. */
-    largest: (): LogDevice | undefined => largest.get(),
+    countOf: (number: number, isPersistent: boolean): number =>
+      counted.get({ number, persist: Number(isPersistent) })?.count ?? 0,
+    removeOld: (number: number, isPersistent: boolean, old: StampRange, limit: number): number =>
+      removeOld.run({ number, persist: Number(isPersistent), ...old, most: limit }).changes,
+    removeOldest: (number: number, isPersistent: boolean, limit: number): number =>
+      removeOldest.run({ number, persist: Number(isPersistent), most: limit }).changes,
     /** Entries of a device that is gone; with the last of them the device itself. */
-    purge(number: number, most: number): number {
-      const { changes } = removeAny.run({ number, most });
-      if (changes < most) removeDevice.run(number);
+    purge(number: number, limit: number): number {
+      const { changes } = removeAny.run({ number, most: limit });
+      if (changes < limit) removeDevice.run({ number });
       return changes;
     },
     /** Corrects moments that a wrong clock gave. */
-    restamp: (number: number, correction: StampCorrection, most: number): number =>
-      restamp.run({ number, ...correction, most }).changes,
+    restamp: (number: number, correction: StampCorrection, limit: number): number =>
+      restamp.run({ number, ...correction, most: limit }).changes,
   };
 }
 
-function fromRow(deviceId: string, row: Row): LogEntry {
+function createSizes(orm: Orm) {
+  const total = orm
+    .select({ sizeBytes: sum(deviceLogSize.sizeBytes).mapWith(Number) })
+    .from(deviceLogSize)
+    .prepare();
+  const largest = orm
+    .select({ number: logDevice.number, deviceId: logDevice.deviceId })
+    .from(deviceLogSize)
+    .innerJoin(logDevice, eq(logDevice.number, deviceLogSize.deviceNumber))
+    .orderBy(desc(deviceLogSize.sizeBytes))
+    .limit(1)
+    .prepare();
   return {
-    deviceId,
-    receivedAtMs: row.received_at_ms,
-    deviceTimeS: row.device_time_s ?? undefined,
-    severity: LOG_SEVERITIES[row.severity] ?? 'info',
-    persist: row.persist === 1,
-    message: row.message,
+    /** What all entries take, about. */
+    totalBytes: (): number => total.get()?.sizeBytes ?? 0,
+    /** The device whose entries take the most. */
+    largest: (): LogDevice | undefined => largest.get(),
   };
 }

@@ -45,6 +45,12 @@ export const ruleLog = sqliteTable('rule_log', {
   message: text('message').notNull(),
 });
 
+/** Bytes of the entries of each rule, kept by triggers. */
+export const ruleLogSize = sqliteTable('rule_log_size', {
+  ruleId: text('rule_id').primaryKey(),
+  sizeBytes: integer('size_bytes').notNull(),
+});
+
 /** A rule that cannot be understood does not run; it stays, to be looked at. */
 export const ruleRows = [
   rowRules({ table: ruleEngine, repairs: { isSuspended: { isSuspended: sql`1` } } }),

@@ -11,6 +11,8 @@ import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { NewerDatabaseError } from './migrations.ts';
+import { LastingStatement } from './lasting-statement.ts';
+import { createOrm, type Orm } from './orm.ts';
 import { setAside } from './set-aside.ts';
 import { Salvage } from './salvage.ts';
 
@@ -44,12 +46,12 @@ const SALVAGE_MARK = '.salvaging';
 const FOREIGN = '.of-';
 
 /** What stores of plain SQL and their group commit use of a database. */
-export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'transaction' | 'durable'>;
-
-type AnyStatement = BetterSqlite3.Statement<unknown[], unknown>;
+export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;
 
 export class DegradableDatabase implements SqlDatabase {
   readonly path: string;
+  /** Typed statements; they outlive an opening of the file as those of `prepare` do. */
+  readonly orm: Orm;
   readonly #options: DegradableOptions;
   readonly #clock: Clock;
   readonly #users = new Set<DatabaseUser>();
@@ -65,6 +67,8 @@ export class DegradableDatabase implements SqlDatabase {
 
   constructor(options: DegradableOptions) {
     this.path = options.path;
+    // Of the connection drizzle uses nothing but `prepare`.
+    this.orm = createOrm(this as never);
     this.#options = options;
     this.#clock = options.clock;
   }
@@ -332,52 +336,6 @@ export class DegradableDatabase implements SqlDatabase {
     } finally {
       if (isDone) salvage?.close();
     }
-  }
-}
-
-/** A statement that is prepared again for every opening of its database. */
-class LastingStatement {
-  readonly #use: <Result>(fn: (database: Database) => Result) => Result;
-  readonly #sql: string;
-  readonly #generation: () => number;
-  #isPlucked = false;
-  #prepared: { statement: AnyStatement; generation: number } | undefined;
-
-  constructor(
-    use: <Result>(fn: (database: Database) => Result) => Result,
-    sql: string,
-    generation: () => number,
-  ) {
-    this.#use = use;
-    this.#sql = sql;
-    this.#generation = generation;
-  }
-
-  pluck(): this {
-    this.#isPlucked = true;
-    return this;
-  }
-
-  run(...parameters: unknown[]): unknown {
-    return this.#use((database) => this.#statement(database).run(...parameters));
-  }
-
-  get(...parameters: unknown[]): unknown {
-    return this.#use((database) => this.#statement(database).get(...parameters));
-  }
-
-  all(...parameters: unknown[]): unknown {
-    return this.#use((database) => this.#statement(database).all(...parameters));
-  }
-
-  #statement(database: Database): AnyStatement {
-    const generation = this.#generation();
-    if (this.#prepared?.generation !== generation) {
-      const statement = database.prepare(this.#sql);
-      if (this.#isPlucked) statement.pluck();
-      this.#prepared = { statement, generation };
-    }
-    return this.#prepared.statement;
   }
 }
 

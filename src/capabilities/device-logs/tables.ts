@@ -1,0 +1,27 @@
+/** Tables of history.db that hold the logs of devices. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** A small number stands for a device in every entry. */
+export const logDevice = sqliteTable('log_device', {
+  number: integer('number').primaryKey(),
+  deviceId: text('device_id').notNull(),
+});
+
+export const deviceLog = sqliteTable('device_log', {
+  id: integer('id').primaryKey(),
+  deviceNumber: integer('device_number').notNull(),
+  /** Receipt at the broker. */
+  receivedAtMs: integer('received_at_ms').notNull(),
+  /** The device's own time, Unix seconds. */
+  deviceTimeS: integer('device_time_s'),
+  /** Place in the list of severities. */
+  severity: integer('severity').notNull(),
+  persist: integer('persist', { mode: 'boolean' }).notNull(),
+  message: text('message').notNull(),
+});
+
+/** Bytes of the entries of each device, kept by triggers. */
+export const deviceLogSize = sqliteTable('device_log_size', {
+  deviceNumber: integer('device_number').primaryKey(),
+  sizeBytes: integer('size_bytes').notNull(),
+});
