@@ -37,6 +37,8 @@ const SPAN_S = 4 * DAY_S;
 const values: Record<string, Arbitrary<StoredValue>> = {
   float: oneof(
     integer({ min: -5_000, max: 5_000 }).map((value) => value / 10),
+    // As a device with 32-bit numbers sends them.
+    integer({ min: -9_999, max: 9_999 }).map((value) => Math.fround(value / 10)),
     double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value)),
     constantFrom(0, 23.1, 1e15, 1e-9, Number.MAX_VALUE, 0.1 + 0.2),
   ),
