@@ -35,6 +35,9 @@ export function createQueries(options: {
     gauge.set({ state: 'running' }, active);
     gauge.set({ state: 'waiting' }, waiting.length);
   });
+  metrics
+    .gauge('telemetry_queries_waiting_limit', 'Bound of the waiting ones of telemetry_queries.')
+    .set(limits.queriesWaiting);
   const refused = metrics.counter(
     'telemetry_queries_refused_total',
     'Queries refused because too many waited.',

@@ -89,7 +89,7 @@ class BatchedCommits implements CommitGroup {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.commits;
     this.#budget = new SyncBudget(options.clock, this.#limits);
-    this.#counters = createCounters(options.name, options.metrics, () => this.#bufferedBytes);
+    this.#counters = createCounters(options, this.#limits.bufferedBytes, () => this.#bufferedBytes);
   }
 
   get failure(): Error | undefined {
@@ -247,7 +247,14 @@ function refusal(cause: Error | undefined): Error {
   );
 }
 
-function createCounters(name: string, metrics: Metrics, bufferedBytes: () => number) {
+function createCounters(
+  { name, metrics }: Pick<CommitGroupOptions, 'name' | 'metrics'>,
+  limitBytes: number,
+  bufferedBytes: () => number,
+) {
+  metrics
+    .gauge(`${name}_commit_buffer_limit_bytes`, `Bound of ${name}_commit_buffered_bytes.`)
+    .set(limitBytes);
   metrics.gauge(`${name}_commit_buffered_bytes`, 'Bytes waiting for a commit.', [], (gauge) =>
     gauge.set(bufferedBytes()),
   );
