@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { createGroupCommit, openDatabase } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -19,7 +20,8 @@ function setUp(t: TestContext) {
   const { log } = recordingLog(clock);
   const database = openDatabase({ path: join(folder, 'test.db'), migrationsDir, clock, log });
   t.after(() => database.close());
-  const commits = createGroupCommit({ database, name: 'test', clock, log, metrics: createMetrics() });
+  const metrics = createMetrics();
+  const commits = createGroupCommit({ database, name: 'test', clock, log, metrics });
   const insert = database.prepare<[string]>('INSERT INTO word (text) VALUES (?)');
   const texts = database.prepare<[], { text: string }>('SELECT text FROM word ORDER BY rowid');
   let buffered: string[] = [];
@@ -34,6 +36,7 @@ function setUp(t: TestContext) {
   return {
     clock,
     commits,
+    metrics,
     stored: () => texts.all().map((row) => row.text),
     add: (text: string) => {
       buffered.push(text);
@@ -53,6 +56,17 @@ describe('a group commit', () => {
     await clock.advance(10);
     await done;
     assert.deepEqual(stored(), ['a', 'b']);
+  });
+
+  test('shows what waits beside its limit', async (t) => {
+    const { add, clock, metrics } = setUp(t);
+    const done = add('ab');
+    const text = await metrics.text();
+    assert.match(text, /^gateway_test_commit_buffered_bytes 2$/m);
+    const limit = LIMITS.commits.bufferedBytes;
+    assert.match(text, new RegExp(`^gateway_test_commit_buffer_limit_bytes ${limit}$`, 'm'));
+    await clock.advance(10);
+    await done;
   });
 
   test('keeps everything when the transaction fails, and nothing of it is half written', async (t) => {
