@@ -5,6 +5,7 @@ import { blueprintRows } from '../capabilities/blueprints/index.ts';
 import { commandRows } from '../capabilities/commands/index.ts';
 import { configurationRows } from '../capabilities/device-configuration/index.ts';
 import { deviceRows } from '../capabilities/devices/index.ts';
+import { energyRows } from '../capabilities/energy/index.ts';
 import { moduleRows } from '../capabilities/modules/index.ts';
 import { provisioningRows } from '../capabilities/provisioning/index.ts';
 import { ruleRows } from '../capabilities/rules/index.ts';
@@ -25,4 +26,5 @@ export const STATE_ROWS: readonly RowRules[] = [
   ...moduleRows,
   ...ruleRows,
   ...serialPortRows,
+  ...energyRows,
 ];

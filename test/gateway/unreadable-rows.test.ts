@@ -39,6 +39,8 @@ const MORE_ROWS = `
     '{"kind":"user","id":"user","name":"Ida"}', 1 FROM device WHERE slug = 'battery';
   INSERT INTO execution_response VALUES (7, 1, 'SUCCEEDED', '{}', 1);
   INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true');
+  INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL FROM device WHERE slug = 'battery';
+  INSERT INTO energy_setting VALUES (1, 60);
   INSERT INTO departed_device VALUES ('gone', 1, 5);
   INSERT INTO serial_port VALUES ('rs485', '/dev/ttyS0', 9600, 8, 'N', 1, '["meter"]');
   INSERT INTO rule_storage VALUES ('rule', 'key', '1');
@@ -181,7 +183,10 @@ function allBreaks(rules: RowRules): Break[] {
       table,
       column: column.name,
       value:
-        column.name === 'number' || table === 'claim'
+        column.name === 'number' ||
+        table === 'claim' ||
+        table === 'energy_setting' ||
+        column.name === 'position'
           ? 'number_or_id'
           : column.getSQLType() === 'blob'
             ? `'text'`

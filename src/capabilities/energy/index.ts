@@ -1,2 +1,3 @@
 export { energyRoutes } from './routes.ts';
 export { Energy, type EnergyOptions } from './service.ts';
+export { energyRows } from './tables.ts';

@@ -1,5 +1,6 @@
 /** Tables of state.db with what people said of the energy of the site. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
 import { ROLES } from './model.ts';
 
 export const energySource = sqliteTable('energy_source', {
@@ -17,3 +18,5 @@ export const energySetting = sqliteTable('energy_setting', {
   id: integer('id').primaryKey(),
   gapAfterS: integer('gap_after_s').notNull(),
 });
+
+export const energyRows = [rowRules({ table: energySource }), rowRules({ table: energySetting })];
