@@ -65,7 +65,11 @@ export function createPool(stock: Stock, random: Random): Pool {
   /** The slug is the present one. */
   const device = { ...stock.device };
   const inSeries = (operation: string, values: readonly unknown[]): unknown =>
-    ['query_timeseries', 'dry_run_rule'].includes(operation) ? random.pick(values) : undefined;
+    operation === 'get_energy'
+      ? values.at(-1)
+      : ['query_timeseries', 'dry_run_rule'].includes(operation)
+        ? random.pick(values)
+        : undefined;
   /** By the name of a parameter or member. */
   const makers: Record<string, (operation: string) => unknown> = {
     ...idMakers({ ...stock, device }, random, anyOf),
@@ -92,6 +96,8 @@ export function createPool(stock: Stock, random: Random): Pool {
     from: (operation) =>
       inSeries(operation, [1_772_352_000, '2026-03-01T08:00:00Z', '2026-03-01 09:00:00+01:00']),
     to: (operation) => inSeries(operation, [1_772_355_600, '2026-03-01T09:00:00Z']),
+    // Which attributes may be named depends on the device.
+    items: (operation) => (operation === 'update_energy_sources' ? [] : undefined),
     name: (operation) => {
       if (operation === 'login') return learned.get('userName')?.at(-1);
       return operation.includes('command') ? random.pick(COMMANDS) : undefined;

@@ -31,6 +31,7 @@ export const addBody = v.pipe(
       v.regex(PATH, 'must be a device file such as /dev/ttyUSB0'),
       v.check((path) => !path.includes('..'), 'must not leave /dev'),
       v.description('Device file; names below /dev/serial/by-id stay the same when adapters change places.'),
+      v.examples([EXAMPLE.path]),
     ),
     baud_rate: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(50), v.maxValue(4_000_000)), 9_600),
     data_bits: v.nullish(v.picklist([5, 6, 7, 8]), 8),
