@@ -56,6 +56,12 @@ async function main(): Promise<number> {
   const faults = whole('faults', values.faults, 1, FAULTS_MAX) ?? (hours === undefined ? 30 : FAULTS_MAX);
   say(`seed ${seed}`);
   const clock = createSystemClock();
+  const stopping = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.once(name, () => {
+      say('ends after this fault');
+      stopping.abort();
+    });
   let head = `${line(COLUMNS.map(([title]) => title))}\n`;
   try {
     const problems = await faultCheck({
@@ -67,6 +73,7 @@ async function main(): Promise<number> {
       attributes: whole('attributes', values.attributes, 1, 1_000) ?? 10,
       program: values.bundle ? 'bundle' : 'source',
       plant: plantOf(values.plant),
+      signal: stopping.signal,
       clock,
       say,
       onFault: (report) => {

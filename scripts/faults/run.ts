@@ -19,6 +19,8 @@ export interface FaultCheckOptions {
   attributes: number;
   program: 'source' | 'bundle';
   plant: Plant | undefined;
+  /** Ends after the fault that is going on, so that no process and no mount is left. */
+  signal?: AbortSignal;
   clock: Clock;
   say: (text: string) => void;
   onFault: (report: FaultReport) => void;
@@ -47,7 +49,11 @@ export async function faultCheck(options: FaultCheckOptions): Promise<Problem[]>
   const problems: Problem[] = [];
   try {
     const order = shuffledForever(kinds, random.fork(2));
-    for (let number = 1; number <= faults && clock.monotonicMs() < endMs; number++) {
+    for (
+      let number = 1;
+      number <= faults && clock.monotonicMs() < endMs && !options.signal?.aborted;
+      number++
+    ) {
       const report = await meet(box, number, order());
       options.onFault(report);
       problems.push(...report.problems);
