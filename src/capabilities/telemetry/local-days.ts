@@ -17,7 +17,10 @@ export function localDayEdges(
   const dayOf = localDayOf(timeZone);
   const edges: number[] = [];
   for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {
-    const startS = startOfDay(day, dayOf);
+    const usualS = (edges.at(-1) ?? Number.NaN) + granularityS;
+    // Almost always as long after the one before as days are; the calendar of a zone is slow to ask.
+    const isUsual = dayOf(usualS - 1) < day && dayOf(usualS) >= day;
+    const startS = isUsual ? usualS : startOfDay(day, dayOf);
     edges.push(startS);
     if (startS >= toS) return edges;
   }
@@ -32,6 +35,7 @@ function localDayOf(timeZone: string): (atS: number) => number {
     day: 'numeric',
   });
   return (atS) => {
+    if (Number.isNaN(atS)) return Number.NaN;
     const [month, day, year] = format
       .format(atS * 1_000)
       .split('/')
