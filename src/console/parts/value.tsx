@@ -1,4 +1,6 @@
 /** Live values, never an old one in the dress of a fresh one. */
+import { computed } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { ageText, freshness, showValue } from '../format.ts';
 import { nowS, slowNowS } from '../gateway-time.ts';
 import { isAway } from '../connection.ts';
@@ -11,13 +13,22 @@ const SLOW_FROM_S = 120;
 export function Value({ live, name }: { live: LiveDevice; name: string }) {
   void live.version.value;
   const known = live.values.get(name);
+  // Drawn anew when it becomes old, not every second until then.
+  const isOldNow = useMemo(
+    () =>
+      computed(
+        () => known !== undefined && freshness(known.timestampS, known.receivedAtS, nowS.value).isStale,
+      ),
+    [known?.timestampS, known?.receivedAtS],
+  );
+  const isStale = isOldNow.value;
   if (!known) return <span class="value none">–</span>;
-  const isOld = slowNowS.peek() - known.timestampS > SLOW_FROM_S;
-  const atS = isOld ? slowNowS.value : nowS.value;
-  const { ageS, isStale } = freshness(known.timestampS, known.receivedAtS, atS);
+  const isLong = slowNowS.peek() - known.timestampS > SLOW_FROM_S;
   const isOffline = live.device.connectivity?.status !== 'ONLINE';
-  const { text, unit, color } = showValue(known.value, live.manifest?.telemetry[name], live.manifest, name);
   const isGrey = isStale || isOffline;
+  const atS = !isGrey ? nowS.peek() : isLong ? slowNowS.value : nowS.value;
+  const { ageS } = freshness(known.timestampS, known.receivedAtS, atS);
+  const { text, unit, color } = showValue(known.value, live.manifest?.telemetry[name], live.manifest, name);
   return (
     <span class={isGrey ? 'value stale' : 'value'}>
       {color !== undefined && <i class={`swatch ${color}`} aria-hidden="true" />}
