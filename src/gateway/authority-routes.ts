@@ -22,6 +22,7 @@ export function authorityRoutes(caPem: string | undefined): Route[] {
       about: `The certificate of the gateway's own authority as a file, ${extension === 'pem' ? 'PEM' : 'DER'}: trust it in a browser or a device to reach this gateway over TLS.`,
       paths: [`/ca.${extension}`],
       answer: { mediaType, about: 'The certificate, without a key.' },
+      errors: ['422 not_available_on_gateway'],
       handle: () => {
         if (caPem === undefined)
           throw gatewayError(

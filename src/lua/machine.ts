@@ -4,7 +4,7 @@
  * script never sees another one of its own tasks in the middle of a computation.
  */
 import { LuaAbort } from './wasm.ts';
-import { type LuaState, MEMORY_MESSAGE } from './state.ts';
+import { type LuaState, MEMORY_MESSAGE, TIME_MESSAGE } from './state.ts';
 import { type FailureReason, type HostResult, LuaFailure, type Task } from './task.ts';
 import { LuaError, type LuaValue } from './values.ts';
 
@@ -62,7 +62,12 @@ export class LuaMachine {
       if (timeoutMs !== undefined)
         call.timer = this.#options.clock.setTimer(timeoutMs, () =>
           this.#end(call, () =>
-            reject(new LuaFailure('time', `not finished within ${timeoutMs / 1_000} s, waiting included`)),
+            reject(
+              new LuaFailure(
+                'time',
+                `${TIME_MESSAGE}: not finished within ${timeoutMs / 1_000} s, waiting included`,
+              ),
+            ),
           ),
         );
       this.#calls.add(call);

@@ -67,8 +67,11 @@ async function read({ path, key }: List, query = ''): Promise<{ items: unknown[]
 for (const list of LISTS)
   describe(`the list ${list.path}`, () => {
     test('refuses a limit and an offset that are no whole number from 0, with the name', async () => {
+      // A limit beyond what is given at once is lowered to that, however large it is.
+      const tooFar = (name: string): string[] =>
+        name === 'offset' || list.strictLimit ? ['9'.repeat(30)] : [];
       for (const name of ['limit', 'offset'])
-        for (const value of ['-1', '1.5', 'all', '1e3', '0x1', '%2B1', '1%20', '9'.repeat(30)]) {
+        for (const value of ['-1', '1.5', 'all', '1e3', '0x1', '%2B1', '1%20', ...tooFar(name)]) {
           const { status, body } = await gateway().call('INSTALLER', 'GET', `${list.path}?${name}=${value}`);
           assert.equal(status, 400, `${name}=${value}`);
           const [{ code, details }] = (body as { errors: [{ code: string; details: unknown }] }).errors;

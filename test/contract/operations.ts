@@ -151,6 +151,7 @@ export const OPERATIONS: readonly OperationRow[] = [
 /** Operations of ours that no table of the contract has. */
 export const EXTENSIONS: readonly string[] = [
   'get_health',
+  'get_readiness',
   'get_metrics',
   'create_backup',
   'import_telemetry',

@@ -115,6 +115,7 @@ describe('a sample of the reference page works when it is pasted', () => {
     const makers: Record<string, () => Promise<string>> = {
       BLUEPRINT_ID: async () =>
         operation === 'provision_lua_device' ? luaBlueprint : served.sampleBlueprintId(),
+      DEVICE_ID: async () => idOf((await ok('OWNER', 'GET', '/v3/devices/battery-1'))['device']),
       USER_ID: async () => {
         const body = { name: `user of ${operation}`, role: 'USER', password: PASSWORD };
         return idOf((await ok('INSTALLER', 'POST', '/v3/auth/users', body))['user']);

@@ -46,7 +46,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
 
   test('filters by words of name, path, method, role and chapter', async () => {
     await page.keyboard.press('/');
-    await page.keyboard.type('patch device OWNER');
+    await page.keyboard.type('patch device_id OWNER');
     await until(async () => (await shown()).join() === 'update_device');
     assert.match((await page.textContent('#count')) ?? '', /^1 of \d+$/);
     assert.equal(await page.locator('nav li:visible').count(), 1);

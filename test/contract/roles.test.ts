@@ -13,7 +13,14 @@ import { Refusal } from '../support/serve.ts';
 import { type Caller, refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 /** Answer without a token although the box belongs to nobody. */
-const BEFORE_CLAIM = ['get_health', 'get_claim', 'claim', 'get_authority_pem', 'get_authority_crt'];
+const BEFORE_CLAIM = [
+  'get_health',
+  'get_readiness',
+  'get_claim',
+  'claim',
+  'get_authority_pem',
+  'get_authority_crt',
+];
 
 /**
  * Least role → operations and streams; `none` needs no token. For commands and configuration, the access
@@ -25,7 +32,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
     ...words('login logout validate_blueprint get_openapi get_asyncapi get_reference_page'),
   ],
   READONLY: words(`
-    get_site list_sites list_devices get_device get_device_manifest monitor_devices
+    get_site get_energy get_energy_now get_energy_sources list_sites list_devices get_device get_device_manifest monitor_devices
     list_blueprints list_serial_ports list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
     get_latest_telemetry get_device_latest_telemetry query_timeseries stream_device_telemetry
     get_command_execution list_command_executions list_site_command_executions
@@ -36,7 +43,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
     run_terminal get_cloud_resource post_cloud_resource patch_cloud_resource delete_cloud_resource`),
   USER: words('get_device_logs stream_device_logs get_rule_logs stream_rule_logs'),
   OWNER: words(`
-    create_site update_site delete_site archive_site unarchive_site
+    create_site update_site update_energy_sources delete_site archive_site unarchive_site
     update_device delete_device assign_blueprint generate_config
     provision_standalone_device provision_virtual_ucm provision_hardware_ucm provision_lua_device
     upload_blueprint upload_device_profiles remove_device_profile import_telemetry list_audit export_audit

@@ -46,9 +46,9 @@ const choice = shape.noList(
 );
 
 const EXAMPLE_SOURCE = {
-  role: 'grid' as const,
+  role: 'battery' as const,
   device_id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
-  power: 'total_power',
+  power: 'battery_power',
   is_inverted: false,
   state_of_charge: null,
   energy_forward: null,
@@ -96,7 +96,7 @@ export const updateSourcesBody = v.pipe(
 export const energyQuery = v.object({
   from: query.instant(),
   to: query.instant(),
-  granularity: query.choice(GRANULARITIES, 'day'),
+  granularity: query.choice(GRANULARITIES, 'day', 'Length of a bucket, in the time zone of the site.'),
 });
 
 const watts = () => v.pipe(v.nullable(v.number()), v.description('W; null when it is not known now.'));

@@ -74,6 +74,7 @@ describe('the built-in module without a device', () => {
       'status',
       'scripts_running',
       'scripts_failed',
+      'ports_failed',
     ]);
     await clock.advance(29_000);
     assert.equal(kinds().filter((kind) => kind === 'properties').length, 2);
