@@ -21,7 +21,7 @@ Runs the quick tests, or with --all every test, or the named files. Ends with 1 
 const ROOT = join(import.meta.dirname, '..');
 
 /** Folders of tests that start programs, browsers or clients, or share one gateway among files. */
-const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
+const LONG = /^test\/(?:flows|process|faults|package|systemd|package|scripts|browser|contract\/clients)\//;
 
 /** A test that takes longer hangs; it is named and the run goes on. */
 const TEST_TIMEOUT_MS = 120_000;
