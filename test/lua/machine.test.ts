@@ -256,7 +256,7 @@ describe('a Lua machine', () => {
     await clock.advance(10_000);
     assert.deepEqual(
       failures.map(({ reason, message }) => [reason, message]),
-      [['time', 'not finished within 10 s, waiting included']],
+      [['time', 'execution time exceeded: not finished within 10 s, waiting included']],
     );
     script.close();
   });
