@@ -7,11 +7,11 @@ import { POWERS } from './decimal.ts';
 /** A decimal of more digits than this is no shorter than the bits. */
 const SCALED_MAX = 2 ** 31;
 
-/** Whether every value is the double of a number of 32 bits. */
+/** Whether every value is the double of a finite number of 32 bits; the sum of a roll-up may be endless. */
 export function areSingle(values: Float64Array, count: number): boolean {
   for (let index = 0; index < count; index++) {
     const value = values[index] as number;
-    if (Math.fround(value) !== value) return false;
+    if (Math.fround(value) !== value || !Number.isFinite(value)) return false;
   }
   return true;
 }
