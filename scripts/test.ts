@@ -23,8 +23,9 @@ const ROOT = join(import.meta.dirname, '..');
 /** Folders of tests that start programs, browsers or clients, or share one gateway among files. */
 const LONG = /^test\/(?:flows|process|faults|package|systemd|package|scripts|browser|contract\/clients)\//;
 
-/** A test that takes longer hangs; it is named and the run goes on. */
-const TEST_TIMEOUT_MS = 120_000;
+/** A test that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
+const QUICK_TIMEOUT_MS = 120_000;
+const LONG_TIMEOUT_MS = 600_000;
 
 /** Those of the first list that fit together into `count` lists of about the same size, by bytes of source. */
 function shares(files: readonly string[], count: number): string[][] {
@@ -40,7 +41,7 @@ function shares(files: readonly string[], count: number): string[][] {
 
 /** Runs one test process; resolves with whether everything passed. */
 function run(files: readonly string[], options: readonly string[]): Promise<boolean> {
-  const args = ['--import', 'tsx', '--test', '--test-force-exit', `--test-timeout=${TEST_TIMEOUT_MS}`];
+  const args = ['--import', 'tsx', '--test', '--test-force-exit'];
   const child = spawn(process.execPath, [...args, ...options, ...files], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -70,9 +71,11 @@ await runScript(async () => {
     files.filter((file) => !LONG.test(file)),
     processes,
   );
-  const passed = await Promise.all(quick.map((share) => run(share, ['--test-isolation=none'])));
+  const passed = await Promise.all(
+    quick.map((share) => run(share, ['--test-isolation=none', `--test-timeout=${QUICK_TIMEOUT_MS}`])),
+  );
   const long = files.filter((file) => LONG.test(file));
   if (long.length > 0 && (values.all || positionals.length > 0))
-    passed.push(await run(long, [`--test-concurrency=${processes}`]));
+    passed.push(await run(long, [`--test-concurrency=${processes}`, `--test-timeout=${LONG_TIMEOUT_MS}`]));
   return passed.every(Boolean) ? 0 : 1;
 });
