@@ -17,6 +17,7 @@ const STYLE = 'manual.css';
 const CHAPTERS: readonly { name: string; holds: (path: string) => boolean }[] = [
   { name: 'The interface', holds: (path) => path.startsWith('docs/interface/') },
   { name: 'Guides', holds: (path) => /^docs\/[^/]+\.md$/.test(path) },
+  { name: 'Monitoring', holds: (path) => path.startsWith('docs/monitoring/') },
   { name: 'Samples', holds: (path) => path.startsWith('docs/samples/') },
   { name: 'Decisions', holds: (path) => path.startsWith('docs/decisions/') },
   { name: 'Beside', holds: (path) => !path.startsWith('docs/') },
