@@ -1,7 +1,9 @@
 /** `npm run build-deb`: the gateway and the stand-alone communication module as packages for Debian. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { publicKeyOf, signPackage } from '../src/platform/packages/index.ts';
 import { bundle } from './build.ts';
 import { packDeb } from './build-deb/archive.ts';
 import { stageGateway, stageModule } from './build-deb/contents.ts';
@@ -22,6 +24,11 @@ or SOURCE_DATE_EPOCH.
 
   --arch <name>     amd64 or arm64 (default: both)
   --out <folder>    where to write (default out)
+  --key <file>      signs the packages with this private key (ed25519, PEM), and
+                    the version in them trusts its public one for updates
+  --trust <file>    public keys (PEM) that the version trusts too, such as the
+                    next one
+  --new-key <file>  makes such a private key, prints the public one, and ends
   --level <0 to 9>  effort of the compression (default 6)
   --help            this text`;
 
@@ -45,18 +52,36 @@ function packageVersion(): string {
   return version.replace('-', '~');
 }
 
+/** Only its owner reads it; it belongs on no machine that can be reached from elsewhere. */
+function makeKey(file: string): void {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
+  console.log(publicKeyOf(file).trim());
+}
+
 await runScript(async () => {
   const values = parseWords({
     arch: { type: 'string' },
     out: { type: 'string', default: 'out' },
     level: { type: 'string' },
+    key: { type: 'string' },
+    trust: { type: 'string' },
+    'new-key': { type: 'string' },
     help: { type: 'boolean', default: false },
   });
   if (values.help) {
     console.log(HELP);
     return 0;
   }
+  if (values['new-key'] !== undefined) {
+    makeKey(values['new-key']);
+    return 0;
+  }
   const processors = processorsOf(values.arch);
+  const updateKeys = [
+    values.key === undefined ? '' : publicKeyOf(values.key),
+    values.trust === undefined ? '' : readFileSync(values.trust, 'utf8'),
+  ].join('');
   const level = whole('level', values.level, 0, 9) ?? LEVEL_DEFAULT;
   const out = resolve(values.out);
   const work = mkdtempSync(join(tmpdir(), 'build-deb-'));
@@ -68,10 +93,11 @@ await runScript(async () => {
       for (const { name, stage } of packages) {
         const root = join(work, `${name}-${processor}`);
         const version = packageVersion();
-        stage({ root, source: ROOT, bundles, processor, version });
+        stage({ root, source: ROOT, bundles, processor, version, updateKeys });
         const file = join(out, `${name}_${version}_${processor}.deb`);
         packDeb({ root, file, level, source: ROOT });
         rmSync(root, { recursive: true });
+        if (values.key !== undefined) await signPackage(file, readFileSync(values.key, 'utf8'));
         console.log(`${file}  ${(statSync(file).size / 1e6).toFixed(1)} MB`);
       }
   } finally {

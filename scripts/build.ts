@@ -19,7 +19,8 @@ export const PROGRAMS: readonly string[] = [
   'main',
   'admin',
   'capabilities/blueprints/worker',
-  'capabilities/telemetry/engine-thread',
+  'capabilities/telemetry/engine/thread',
+  'platform/backup/open-thread',
   'platform/backup/seal-thread',
   'platform/sqlite/upkeep-thread',
   'programs/communication-module/main',
@@ -43,16 +44,12 @@ blueprints and native packages are read from beside it.
   --quiet         say nothing when all went well
   --help          this text`;
 
-/** Bundles all programs and the console; resolves with path and size of each program, and the size of the console. Maps for readable stacks lie beside. */
-export async function bundle(folder: string): Promise<{ path: string; sizeBytes: number }[]> {
-  // A gateway that runs from there finds its worker threads' files at any moment but one.
-  const fresh = `${folder}.new`;
-  rmSync(fresh, { recursive: true, force: true });
-  const result = await build({
+/** Bundles programs, each into one file: where it goes below the folder, without ending → its entry below the project. */
+export function bundlePrograms(folder: string, entries: Readonly<Record<string, string>>) {
+  return build({
     absWorkingDir: ROOT,
-    entryPoints: PROGRAMS.map((name) => `src/${name}.ts`),
-    outbase: 'src',
-    outdir: fresh,
+    entryPoints: { ...entries },
+    outdir: folder,
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -70,6 +67,15 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
   });
+}
+
+/** Bundles all programs and the console; resolves with path and size of each program, and the size of the console. Maps for readable stacks lie beside. */
+export async function bundle(folder: string): Promise<{ path: string; sizeBytes: number }[]> {
+  // A gateway that runs from there finds its worker threads' files at any moment but one.
+  const fresh = `${folder}.new`;
+  rmSync(fresh, { recursive: true, force: true });
+  const entries = Object.fromEntries(PROGRAMS.map((name) => [name, `src/${name}.ts`]));
+  const result = await bundlePrograms(fresh, entries);
   const consoleFiles = await bundleConsole(join(fresh, 'console'));
   buildManual(join(fresh, 'console', 'docs', 'manual'));
   rmSync(folder, { recursive: true, force: true });

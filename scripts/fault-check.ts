@@ -6,7 +6,9 @@ import { type Plant, PLANTS } from './faults/control.ts';
 import type { FaultKind } from './faults/kind.ts';
 import { FAULT_KINDS } from './faults/kinds.ts';
 import { faultCheck, type FaultReport } from './faults/run.ts';
+import { PROGRAMS } from './build.ts';
 import { decimal, parseWords, runScript, UsageError, whole } from './support/arguments.ts';
+import { packPrograms } from './support/packed-programs.ts';
 
 const HELP = `Brings faults upon a gateway and reads back everything that it had acknowledged.
 
@@ -19,7 +21,7 @@ const HELP = `Brings faults upon a gateway and reads back everything that it had
   --seed N          repeat the faults and moments of a run (default: a new seed, printed)
   --devices N       devices that publish once a second with QoS 1 (default 10)
   --attributes N    telemetry attributes per message (default 10)
-  --bundle          run what npm run build has made instead of the sources
+  --source          run the sources instead of a bundle of them, which is made first
   --plant WHICH     take a protection out of the gateway, which must be found: sync, lock or byte-budget
 
 Devices send telemetry, logs and properties and answer commands; callers rename devices and run commands; owners make,
@@ -62,6 +64,10 @@ async function main(): Promise<number> {
       say('ends after this fault');
       stopping.abort();
     });
+  const plant = plantOf(values.plant);
+  // This protection is taken out of a module, which a bundle does not share.
+  const packed = values.source || plant === 'byte-budget' ? undefined : await packPrograms(PROGRAMS);
+  const estimate = new Estimate(faults);
   let head = `${line(COLUMNS.map(([title]) => title))}\n`;
   try {
     const problems = await faultCheck({
@@ -71,8 +77,8 @@ async function main(): Promise<number> {
       kinds: kindsOf(values.kinds),
       devices: whole('devices', values.devices, 1, 500) ?? 10,
       attributes: whole('attributes', values.attributes, 1, 1_000) ?? 10,
-      program: values.bundle ? 'bundle' : 'source',
-      plant: plantOf(values.plant),
+      program: packed ?? 'source',
+      plant,
       signal: stopping.signal,
       clock,
       say,
@@ -80,6 +86,8 @@ async function main(): Promise<number> {
         say(head + line(COLUMNS.map(([, cell]) => cell(report))));
         head = '';
         if (report.problems.length > 0) say(linesOf(report.problems));
+        const left = estimate.after(report);
+        if (left !== undefined && hours === undefined) say(left);
       },
     });
     say(
@@ -90,6 +98,28 @@ async function main(): Promise<number> {
     return problems.length === 0 ? 0 : 1;
   } finally {
     clock.close();
+    packed?.remove();
+  }
+}
+
+const SAID_EVERY = 10;
+const MINUTE_MS = 60_000;
+
+/** How long it will take, by what it took so far. */
+class Estimate {
+  readonly #faults: number;
+  #tookMs = 0;
+
+  constructor(faults: number) {
+    this.#faults = faults;
+  }
+
+  /** A line now and then; undefined: nothing to say. */
+  after({ number, tookMs }: FaultReport): string | undefined {
+    this.#tookMs += tookMs;
+    if (number % SAID_EVERY !== 0 || number === this.#faults) return undefined;
+    const leftMs = ((this.#faults - number) * this.#tookMs) / number;
+    return `${(this.#tookMs / number / 1_000).toFixed(1)} s each, ${Math.ceil(leftMs / MINUTE_MS)} minutes left of ${this.#faults} faults`;
   }
 }
 
@@ -125,7 +155,7 @@ function parse() {
   return parseWords({
     help: { type: 'boolean' },
     list: { type: 'boolean' },
-    bundle: { type: 'boolean' },
+    source: { type: 'boolean' },
     faults: text,
     hours: text,
     kinds: text,

@@ -9,8 +9,9 @@ import { checkRequests, type RequestCheckReport } from './request-check/run.ts';
 
 const HELP = `Usage: npm run request-check [-- --requests <n> --seed <n>]
 
-Sends generated requests (fitting, with one fault, hostile) to every operation of the
-description that a new gateway serves, and checks every answer against it.
+Sends generated requests (fitting, with one fault, hostile; whole, in pieces, cut off, in
+odd encodings) to every operation of the description that a new gateway serves, and checks
+every answer against it.
 
   --requests <n>  how many (default 10000)
   --seed <n>      where randomness begins (default: random, printed)
@@ -40,6 +41,7 @@ function print(report: RequestCheckReport, seed: number, tookS: number): void {
   console.log(`operations    ${report.operations}, on ${report.endpoints} paths`);
   const statuses = [...report.byStatus].toSorted(([a], [b]) => a - b);
   for (const [status, count] of statuses) console.log(`status ${status}    ${count}`);
+  console.log(`aborted       ${report.aborted}`);
   console.log(`never good    ${report.neverGood.join(', ') || 'none'}`);
   console.log(`failures      ${report.failures.length}`);
   for (const failure of report.failures) console.log(`  ${failure}`);

@@ -1,14 +1,19 @@
 /** `npm run simulate-year`: does a box live through its years, with something happening to it every hour? */
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { describe, simulate } from './simulate-year/run.ts';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { parseWords, runScript, whole } from './support/arguments.ts';
+import { packPrograms } from './support/packed-programs.ts';
 
-const HELP = `Lives through a year of the whole gateway in one process, on simulated time.
+const HELP = `Lives through years of the whole gateway in one process each, on simulated time.
 
   npm run simulate-year -- [options]
 
-  --days D   how many days (default 365)
-  --seed N   repeat a year (default: a new seed, printed)
+  --days D     how many days a year has (default 365)
+  --years N    how many, of seeds one after the other (default 1)
+  --seed N     repeat a year (default: a new seed, printed)
+  --at-once N  how many years at a time (default: as many as there are processors)
 
 Every simulated hour devices measure and log, owners change things, a command is run, and something happens, by chance:
 a restart, a kill without a stop, a clock that jumps, is dead or boots wrong, another time zone, a full disk, failing
@@ -17,35 +22,56 @@ do not run here: their programs keep real time. Exit code 1 when something was l
 memory, files, handles or timers grew.
 `;
 
-const PROBLEMS_SHOWN = 40;
+const YEARS_MAX = 1_000;
+const THREADS = [
+  'capabilities/blueprints/worker',
+  'capabilities/telemetry/engine/thread',
+  'platform/backup/seal-thread',
+];
 
 async function main(): Promise<number> {
   const text = { type: 'string' } as const;
-  const values = parseWords({ help: { type: 'boolean' }, days: text, seed: text });
-  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const values = parseWords({
+    help: { type: 'boolean' },
+    days: text,
+    years: text,
+    seed: text,
+    'at-once': text,
+  });
   if (values.help) {
     process.stdout.write(HELP);
     return 0;
   }
   const seed = whole('seed', values.seed, 0, 2 ** 31) ?? randomInt(2 ** 31);
   const days = whole('days', values.days, 1, 36_500) ?? 365;
-  say(`seed ${seed}, ${days} days`);
-  const startedMs = performance.now();
-  const { problems, faults, counts, resources } = await simulate({ seed, days, say });
-  say(`faults      ${[...faults].map(([name, count]) => `${name} ${count}`).join(', ')}`);
-  say(
-    `kept        ${counts.samples} samples, ${counts.logs} log entries, ${counts.commands} commands, ${counts.changes} changes, ${counts.logins} logins`,
-  );
-  say(`after a day ${describe(resources.early)}`);
-  say(`at the end  ${describe(resources.late)}`);
-  for (const { kind, item } of problems.slice(0, PROBLEMS_SHOWN)) say(`  ${kind}: ${item}`);
-  const took = `${((performance.now() - startedMs) / 1_000).toFixed(0)} s`;
-  say(
-    problems.length === 0
-      ? `nothing acknowledged was lost, doubled or forgotten (${took})`
-      : `${problems.length} problems, seed ${seed} (${took})`,
-  );
-  return problems.length === 0 ? 0 : 1;
+  const years = whole('years', values.years, 1, YEARS_MAX) ?? 1;
+  const atOnce = whole('at-once', values['at-once'], 1, YEARS_MAX) ?? availableParallelism();
+  process.stdout.write(`seed ${seed}, ${years === 1 ? '1 year' : `${years} years`} of ${days} days\n`);
+  const { folder, remove } = await packPrograms(THREADS, { year: 'scripts/simulate-year/year.ts' });
+  const entry = join(folder, 'dist', 'year.js');
+  try {
+    const left = Array.from({ length: years }, (_, index) => seed + index);
+    const codes: number[] = [];
+    const lanes = Array.from({ length: Math.min(atOnce, years) }, async () => {
+      for (let next = left.shift(); next !== undefined; next = left.shift())
+        codes.push(await liveYear(entry, next, days));
+    });
+    await Promise.all(lanes);
+    return Math.max(...codes);
+  } finally {
+    remove();
+  }
+}
+
+/** Resolves with the exit code. */
+function liveYear(entry: string, seed: number, days: number): Promise<number> {
+  const child = spawn(process.execPath, [...process.execArgv, entry, `${seed}`, `${days}`], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
 }
 
 await runScript(main);

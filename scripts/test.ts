@@ -1,31 +1,38 @@
 /**
  * Runs the tests: `node --import tsx --test` of the pinned runtime, in two processes beside each other.
  *
- *   quick   what needs no program, browser or device of its own: many files share one process
+ *   quick   unit and contract, what needs no program, browser or device of its own: many files share one process
  *   long    flows, whole programs, browsers, other programs' clients: a process for each file
+ *
+ * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
 import { spawn } from 'node:child_process';
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { runScript, UsageError } from './support/arguments.ts';
+import { bundle } from './build.ts';
+import { decimal, parseArguments, runScript, UsageError } from './support/arguments.ts';
 
 const HELP = `Usage: npm test [-- FILE... | -- --all]
 
 Runs the quick tests, or with --all every test, or the named files. Ends with 1 when one failed.
 
-  --all      flows, programs and browsers too
-  --help     this text`;
+  --all           flows, programs and browsers too
+  --runs FACTOR   property tests and repetitions by chance: so many times the usual number (default 1)
+  --help          this text`;
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Folders of tests that start programs, browsers or clients, or share one gateway among files. */
-const LONG = /^test\/(?:flows|process|faults|package|systemd|package|scripts|browser|contract\/clients)\//;
+/** Folders of tests that start programs, browsers or clients. */
+const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
+/** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
+const QUICK_TIMEOUT_MS = 300_000;
+const LONG_TIMEOUT_MS = 900_000;
 
-/** A test that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
-const QUICK_TIMEOUT_MS = 120_000;
-const LONG_TIMEOUT_MS = 600_000;
+interface TestRun {
+  files: readonly string[];
+  timeoutMs: number;
+}
 
 /** Those of the first list that fit together into `count` lists of about the same size, by bytes of source. */
 function shares(files: readonly string[], count: number): string[][] {
@@ -39,11 +46,22 @@ function shares(files: readonly string[], count: number): string[][] {
   return lists.map(({ files: share }) => share.sort()).filter((share) => share.length > 0);
 }
 
+function runsOf(files: readonly string[], processes: number): TestRun[] {
+  const quick = files.filter((file) => !LONG.test(file));
+  const long = files.filter((file) => LONG.test(file));
+  return [
+    ...shares(quick, processes).map((share) => ({ files: share, timeoutMs: QUICK_TIMEOUT_MS })),
+    ...long.map((file) => ({ files: [file], timeoutMs: LONG_TIMEOUT_MS })),
+  ];
+}
+
 /** Runs one test process; resolves with whether everything passed. */
-function run(files: readonly string[], options: readonly string[]): Promise<boolean> {
-  const args = ['--import', 'tsx', '--test', '--test-force-exit'];
-  const child = spawn(process.execPath, [...args, ...options, ...files], {
+function run({ files, timeoutMs }: TestRun, factor: number): Promise<boolean> {
+  const args = ['--import', 'tsx', '--conditions=bundled', '--test', '--test-force-exit'];
+  const options = ['--test-isolation=none', `--test-timeout=${timeoutMs}`];
+  const child = spawn(process.execPath, [...args, ...options, 'scripts/support/test-suites.ts'], {
     cwd: ROOT,
+    env: { ...process.env, TEST_FILES: files.join('\n'), TEST_RUNS_FACTOR: String(factor) },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   return new Promise((resolve, reject) => {
@@ -53,29 +71,28 @@ function run(files: readonly string[], options: readonly string[]): Promise<bool
 }
 
 await runScript(async () => {
-  const { values, positionals } = parseArgs({
-    options: {
-      all: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-    allowPositionals: true,
+  const { values, positionals } = parseArguments({
+    all: { type: 'boolean', default: false },
+    runs: { type: 'string' },
+    help: { type: 'boolean', default: false },
   });
   if (values.help) {
     console.log(HELP);
     return 0;
   }
-  const files = positionals.length > 0 ? positionals : globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? 1;
+  const named = positionals.length > 0 ? positionals : globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+  const files = positionals.length > 0 || values.all ? named : named.filter((file) => !LONG.test(file));
   if (files.length === 0) throw new UsageError('no test file');
+  await bundle(join(ROOT, 'dist'));
   const processes = Math.max(2, availableParallelism());
-  const quick = shares(
-    files.filter((file) => !LONG.test(file)),
-    processes,
+  const waiting = runsOf(files, processes);
+  let passed = true;
+  await Promise.all(
+    Array.from({ length: processes }, async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift())
+        passed = (await run(next, factor)) && passed;
+    }),
   );
-  const passed = await Promise.all(
-    quick.map((share) => run(share, ['--test-isolation=none', `--test-timeout=${QUICK_TIMEOUT_MS}`])),
-  );
-  const long = files.filter((file) => LONG.test(file));
-  if (long.length > 0 && (values.all || positionals.length > 0))
-    passed.push(await run(long, [`--test-concurrency=${processes}`, `--test-timeout=${LONG_TIMEOUT_MS}`]));
-  return passed.every(Boolean) ? 0 : 1;
+  return passed ? 0 : 1;
 });

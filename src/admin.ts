@@ -7,7 +7,11 @@ import { Writable } from 'node:stream';
 import { ACCESS_COMMANDS } from './admin/access-commands.ts';
 import { BACKUP_COMMANDS } from './admin/backup-commands.ts';
 import { type Command, readArguments, runLocally, type Terminal, UsageError } from './admin/command.ts';
+import { BOX_COMMANDS } from './admin/box-commands.ts';
 import { READY_COMMANDS } from './admin/ready-command.ts';
+import { REPORT_COMMANDS } from './admin/report-command.ts';
+import { SET_ASIDE_COMMANDS } from './admin/set-aside-commands.ts';
+import { UPDATE_COMMANDS } from './admin/update-command.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { ConfigError, loadConfig } from './platform/config/index.ts';
@@ -37,8 +41,27 @@ or stopped; a running gateway follows at once, without a restart.
     --password-file <f>  for both: the password is the first line of this file
                          (default: asked for)
 
+  list-set-aside         show what was damaged, missing or of another site: files
+                         that the gateway went on without, rows of state.db that
+                         it could not read
+  remove-set-aside <what>
+                         remove a file of that list by its name, "rows" for all
+                         rows, or "all"; ends the alert about it
+
   ready                  whether everything of the running gateway works; ends with
                          1 and says what does not
+  problem-report <file>  what somebody far away needs to find a fault: versions,
+                         options, log, metrics; without secrets
+
+  update <package>       install a newer version from a file, if it is signed by
+                         a key that the installed version knows (as root)
+    --yes                without being asked
+  move <file>            this box ends and another goes on: a backup with history
+                         into the file, and the service is off (as root)
+  factory-reset          delete all data, keys and history, and start anew (as root)
+  uninstall              remove the gateway; its data stays (as root)
+    --delete-data        remove its data too
+    --confirm <name>     instead of being asked twice: the name of this machine
 
   --help                 this text`;
 
@@ -46,17 +69,27 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 64;
 const EXIT_UNRECOVERABLE = 78;
 
-const COMMANDS: Record<string, Command> = { ...ACCESS_COMMANDS, ...BACKUP_COMMANDS, ...READY_COMMANDS };
+const COMMANDS: Record<string, Command> = {
+  ...ACCESS_COMMANDS,
+  ...BACKUP_COMMANDS,
+  ...BOX_COMMANDS,
+  ...SET_ASIDE_COMMANDS,
+  ...READY_COMMANDS,
+  ...REPORT_COMMANDS,
+  ...UPDATE_COMMANDS,
+};
 
 const TERMINAL: Terminal = {
   complain: (text) => void process.stderr.write(text),
-  askSecret: process.stdin.isTTY ? askSecret : undefined,
+  askSecret: process.stdin.isTTY ? (question) => ask(question, false) : undefined,
+  ask: process.stdin.isTTY ? (question) => ask(question, true) : undefined,
 };
 
-async function askSecret(question: string): Promise<string> {
+async function ask(question: string, isShown: boolean): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const line = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  const output = isShown ? process.stderr : nowhere;
+  const line = createInterface({ input: process.stdin, output, terminal: true });
   try {
     return await line.question('');
   } finally {
@@ -74,7 +107,7 @@ async function run(): Promise<string[]> {
   if (given.length !== command.takes.length)
     throw new UsageError(`usage: ${[name, ...command.takes.map((one) => `<${one}>`)].join(' ')}`);
   const config = loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'] });
-  return runLocally(await command.prepare(values, given, TERMINAL), config, TERMINAL);
+  return runLocally(await command.prepare(values, given, TERMINAL, config), config, TERMINAL);
 }
 
 // Whatever is made here is for the user of the gateway alone.

@@ -6,13 +6,13 @@ import type { Appliance } from './capabilities/appliance/index.ts';
 import { announce, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
-import { type GatewayOptions, openGround, type StartedHook } from './gateway/ground.ts';
+import { type GatewayOptions, openInfrastructure, type StartedHook } from './gateway/infrastructure.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 import { LIMITS } from './lib/limits.ts';
+import type { Clock } from './platform/clock/index.ts';
+import type { Log } from './platform/log/index.ts';
 import { type FolderLock, lockFolder } from './platform/sqlite/index.ts';
-
-export type { GatewayOptions } from './gateway/ground.ts';
 
 /** What a person wants to know once everything serves. */
 export interface Started {
@@ -26,122 +26,139 @@ export interface Started {
   claim: { code: string; file: string } | undefined;
 }
 
-export interface Gateway {
-  /** Everything serves when it resolves; when it rejects, what was started has been stopped. */
-  start(): Promise<Started>;
-  /** Ends every started part, the last one first. */
-  stop(): Promise<void>;
-  /** True while everything serves; the history may be degraded. */
-  isHealthy(): boolean;
-  /** Answers one request without a socket. */
-  fetch(request: Request): Promise<Response>;
-  /** All operations, as data; empty before the start. */
-  operations(): Pick<Servers, 'routes' | 'streams'>;
-}
-
 /** Part of the total stop time that running requests get. */
 const HTTP_STOP_MS = 2_000;
 
-export function createGateway(options: GatewayOptions): Gateway {
-  const { clock } = options;
-  const log = options.log.child({ component: 'gateway' });
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
   /** In the order of starting. */
-  const running: { name: string; stop: () => Promise<void> | void }[] = [];
-  let appliance: Appliance | undefined;
-  let servers: Servers | undefined;
-  let lock: FolderLock | undefined;
+  readonly #running: { name: string; stop: () => Promise<void> | void }[] = [];
+  readonly #started: StartedHook = (name, stop) => void this.#running.push({ name, stop });
+  #appliance: Appliance | undefined;
+  #servers: Servers | undefined;
+  #lock: FolderLock | undefined;
 
-  const started: StartedHook = (name, stop): void => void running.push({ name, stop });
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#log = options.log.child({ component: 'gateway' });
+  }
 
-  async function timed<Result>(step: string, run: () => Promise<Result> | Result): Promise<Result> {
-    const startedMs = clock.monotonicMs();
+  /** Everything serves when it resolves; when it rejects, what was started has been stopped. */
+  async start(): Promise<Started> {
+    const { dataDir } = this.#options.config;
+    this.#lock = await lockFolder({
+      dataDir,
+      clock: this.#clock,
+      log: this.#log,
+      waitMs: LIMITS.start.lockWaitMs,
+    });
+    try {
+      const result = await this.#startOrStop();
+      this.#lock.tell(`HTTP on port ${result.httpPort}`);
+      return result;
+    } catch (error) {
+      this.#releaseFolder();
+      throw error;
+    }
+  }
+
+  /** Ends every started part, the last one first. */
+  async stop(): Promise<void> {
+    await this.#stopAll();
+    this.#releaseFolder();
+  }
+
+  /** True while everything serves; the history may be degraded. */
+  isHealthy(): boolean {
+    return this.#appliance?.isServing() ?? false;
+  }
+
+  /** Answers one request without a socket. */
+  async fetch(request: Request): Promise<Response> {
+    if (!this.#servers) throw new Error('the gateway has not been started');
+    return this.#servers.http.fetch(request);
+  }
+
+  /** All operations, as data; empty before the start. */
+  operations(): Pick<Servers, 'routes' | 'streams'> {
+    return { routes: this.#servers?.routes ?? [], streams: this.#servers?.streams ?? [] };
+  }
+
+  async #timed<Result>(step: string, run: () => Promise<Result> | Result): Promise<Result> {
+    const startedMs = this.#clock.monotonicMs();
     const result = await run();
-    log.info('started', { step, duration_ms: Math.round(clock.monotonicMs() - startedMs) });
+    this.#log.info('started', { step, duration_ms: Math.round(this.#clock.monotonicMs() - startedMs) });
     return result;
   }
 
-  async function startAll(): Promise<Started> {
-    const data = await timed('databases', () => openGround(options, started));
+  async #startAll(): Promise<Started> {
+    const options = this.#options;
+    const data = await this.#timed('databases', () => openInfrastructure(options, this.#started));
     const mdns = createAnnouncement(options);
-    const tls = await timed('certificates', () => openCertificates(options, mdns, started));
-    const ground = { ...data, mdns, tls };
+    const tls = await this.#timed('certificates', () => openCertificates(options, mdns, this.#started));
+    const infrastructure = { ...data, mdns, tls };
     const listening: Listening = {
       httpPort: options.config.httpPort,
+      httpsPort: undefined,
       mqttPort: undefined,
       mqttsPort: undefined,
       broker: undefined,
       restarts: 0,
       missingPrograms: () => [],
     };
-    const parts = await timed('capabilities', () => buildCapabilities(ground, listening, started));
-    appliance = parts.appliance;
-    servers = await timed('servers', () => buildServers(ground, parts));
-    const { http, broker } = servers;
+    const parts = await this.#timed('capabilities', () =>
+      buildCapabilities(infrastructure, listening, this.#started),
+    );
+    this.#appliance = parts.appliance;
+    this.#servers = await this.#timed('servers', () => buildServers(infrastructure, parts));
+    const { http, broker } = this.#servers;
     listening.broker = broker;
-    started('http', () => http.stop(HTTP_STOP_MS));
-    const { port: httpPort, httpsPort } = await timed('http', () => http.start());
+    this.#started('http', () => http.stop(HTTP_STOP_MS));
+    const { port: httpPort, httpsPort } = await this.#timed('http', () => http.start());
     listening.httpPort = httpPort;
-    started('mqtt', () => broker.stop());
-    const { port: mqttPort, tlsPort: mqttsPort } = await timed('mqtt', () => broker.start());
+    listening.httpsPort = httpsPort;
+    this.#started('mqtt', () => broker.stop());
+    const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () => broker.start());
     listening.mqttPort = mqttPort;
     listening.mqttsPort = mqttsPort;
-    if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, started);
-    await timed('programs', () => startPrograms(ground, parts, listening, started));
+    if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, this.#started);
+    await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
     parts.appliance.start();
-    started('appliance', () => parts.appliance.stop());
+    this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claimCode();
     const claim = code === undefined ? undefined : { code, file: parts.auth.claimCodeFile };
     return { httpPort, httpsPort, mqttPort, mqttsPort, claim };
   }
 
-  async function stopAll(): Promise<void> {
-    for (let part = running.pop(); part; part = running.pop()) {
-      const startedMs = clock.monotonicMs();
+  async #stopAll(): Promise<void> {
+    for (let part = this.#running.pop(); part; part = this.#running.pop()) {
+      const startedMs = this.#clock.monotonicMs();
       try {
         await part.stop();
-        log.info('stopped', { step: part.name, duration_ms: Math.round(clock.monotonicMs() - startedMs) });
+        this.#log.info('stopped', {
+          step: part.name,
+          duration_ms: Math.round(this.#clock.monotonicMs() - startedMs),
+        });
       } catch (error) {
-        log.error('part failed to stop', { step: part.name, error });
+        this.#log.error('part failed to stop', { step: part.name, error });
       }
     }
   }
 
-  async function startOrStop(): Promise<Started> {
+  async #startOrStop(): Promise<Started> {
     try {
-      return await startAll();
+      return await this.#startAll();
     } catch (error) {
-      await stopAll();
+      await this.#stopAll();
       throw error;
     }
   }
 
-  function releaseFolder(): void {
-    lock?.release();
-    lock = undefined;
+  #releaseFolder(): void {
+    this.#lock?.release();
+    this.#lock = undefined;
   }
-
-  return {
-    start: async () => {
-      const { dataDir } = options.config;
-      lock = await lockFolder({ dataDir, clock, log, waitMs: LIMITS.start.lockWaitMs });
-      try {
-        const result = await startOrStop();
-        lock.tell(`HTTP on port ${result.httpPort}`);
-        return result;
-      } catch (error) {
-        releaseFolder();
-        throw error;
-      }
-    },
-    stop: async () => {
-      await stopAll();
-      releaseFolder();
-    },
-    isHealthy: () => appliance?.isServing() ?? false,
-    fetch: async (request) => {
-      if (!servers) throw new Error('the gateway has not been started');
-      return servers.http.fetch(request);
-    },
-    operations: () => ({ routes: servers?.routes ?? [], streams: servers?.streams ?? [] }),
-  };
 }

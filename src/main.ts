@@ -1,12 +1,12 @@
 /** The gateway as a process: configuration, start, signals, exit code. */
 import { resolve } from 'node:path';
-import { createGateway, type Started } from './gateway.ts';
+import { Gateway, type Started } from './gateway.ts';
 import { UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
-import { createLog, type Log, type LogFormat } from './platform/log/index.ts';
+import { createLog, type Log, type LogFormat, RecentLines } from './platform/log/index.ts';
 import { createServiceNotices } from './platform/systemd/index.ts';
 
 /** A person must act; the service manager does not try again (EX_CONFIG of sysexits.h). */
@@ -70,18 +70,23 @@ async function run(): Promise<void> {
   const config = readConfiguration();
   const clock = createSystemClock();
   const format = formatOf(config);
+  const recent = new RecentLines(LIMITS.report);
   const log = createLog({
     level: config.logLevel,
     format,
     clock,
-    write: (text) => void process.stdout.write(text),
+    write: (text) => {
+      recent.add(text);
+      process.stdout.write(text);
+    },
   });
-  const gateway = createGateway({
+  const gateway = new Gateway({
     config,
     clock,
     log,
     version: packageVersion(),
     requestRestart: (reason) => stop(reason, EXIT_FAILURE),
+    recentLog: () => recent.all(),
   });
   const notices = createServiceNotices({
     ...readServiceManager(process.env, process.pid),

@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
+  folderFaults,
+  folderRings,
   importFaults,
   importRings,
   type ImportTable,
@@ -32,8 +34,22 @@ describe('the import table', () => {
     assert.deepEqual(tableFaults(TABLE, places), []);
   });
 
+  test('lists every folder inside a place whose folders it orders', () => {
+    assert.deepEqual(
+      folderFaults(
+        TABLE,
+        sources.map(({ path }) => path),
+      ),
+      [],
+    );
+  });
+
   test('leaves no ring of imports, not even inside a folder', () => {
     assert.deepEqual(importRings(sources), []);
+  });
+
+  test('leaves no ring of folders inside a capability, a program or a part of the platform', () => {
+    assert.deepEqual(folderRings(sources), []);
   });
 
   test('has no ring itself', () => {
@@ -101,6 +117,20 @@ describe('the check of imports', () => {
       "export * from '../../capabilities/auth/index.ts';",
       'src/platform/http/app.ts:1 imports src/capabilities/auth/index.ts: ' +
         'platform/http may import lib, platform/clock, platform/log, platform/metrics, platform/config',
+    ],
+    [
+      'refuses a higher folder inside a capability',
+      'src/capabilities/telemetry/codec/block.ts',
+      "import { Engine } from '../engine/engine.ts';\nimport './samples.ts';",
+      'src/capabilities/telemetry/codec/block.ts:1 imports src/capabilities/telemetry/engine/engine.ts: ' +
+        'capabilities/telemetry/codec may import what is beside it',
+    ],
+    [
+      'refuses what is beside the folders of a capability in one of them',
+      'src/capabilities/telemetry/query/csv-rows.ts',
+      "import type { TimeSeriesQuery } from '../schema.ts';\nimport '../codec/samples.ts';",
+      'src/capabilities/telemetry/query/csv-rows.ts:1 imports src/capabilities/telemetry/schema.ts: ' +
+        'capabilities/telemetry/query may import codec, what is beside it',
     ],
     [
       'refuses a file module in a capability',
@@ -175,6 +205,27 @@ describe('the check of imports', () => {
       parseSource('src/lib/c.ts', "import { a } from './a.ts';"),
     ];
     assert.deepEqual(importRings(ring), ['src/lib/a.ts → src/lib/b.ts → src/lib/a.ts']);
+  });
+
+  test('refuses a folder inside a place that its row does not order, and one that is gone', () => {
+    const table: ImportTable = {
+      ...TABLE,
+      rows: [{ place: 'lib', mayImport: [], folders: ['text', 'time'] }],
+    };
+    assert.deepEqual(folderFaults(table, ['src/lib/a.ts', 'src/lib/text/b.ts', 'src/lib/crypto/c.ts']), [
+      'lib/crypto is not in the list of its row',
+      'lib/time does not exist',
+    ]);
+  });
+
+  test('finds a ring of folders whose files make none, but not one with the folder above', () => {
+    const parts = [
+      parseSource('src/lua/read/a.ts', "import type { B } from '../write/b.ts';"),
+      parseSource('src/lua/write/c.ts', "import { d } from '../read/d.ts';\nimport { e } from '../e.ts';"),
+      parseSource('src/lua/e.ts', "import { c } from './write/f.ts';"),
+    ];
+    assert.deepEqual(importRings(parts), []);
+    assert.deepEqual(folderRings(parts), ['src/lua/read → src/lua/write → src/lua/read']);
   });
 
   test('refuses a row without a folder, and a folder that is listed as still to come', () => {

@@ -3,13 +3,15 @@
  * what to do instead. What needs more than one file is below the table.
  */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { PROGRAMS } from '../scripts/build.ts';
 import { optionTable } from '../src/platform/config/index.ts';
 import { errorCodeFaults, type ListedCode, listedCodes, usedCodes } from './support/error-codes.ts';
+import { CAPABILITY_ORDER } from './support/import-table.ts';
 import { promiseFaults } from './support/promises.ts';
+import { deadExports, undocumented } from './support/exports.ts';
 import { parseSource, projectFiles, readSource } from './support/source-files.ts';
 import { offences, TIDY_RULES } from './support/tidy-rules.ts';
 import { entryNames, orphans } from './support/orphans.ts';
@@ -25,11 +27,25 @@ const sources = files.filter(
   ({ path }) => path.startsWith('src/') && path.endsWith('.ts') && !path.endsWith('.d.ts'),
 );
 
+interface Lock {
+  packages: Record<string, { engines?: { node?: string } }>;
+}
+
 describe('the house', () => {
   for (const rule of TIDY_RULES) test(rule.name, () => assert.deepEqual(offences([rule], files), []));
 
   test('every source file is used by another one', () => {
     assert.deepEqual(orphans(sources, existsSync(join(PROJECT_ROOT, 'src/gateway.ts'))), []);
+  });
+
+  test('what is exported is imported by somebody', () => {
+    const code = files.filter(({ path }) => /^(?:src|test|scripts)\/.*\.tsx?$/.test(path));
+    // Types of the console are made of declarations, which need a name for what a function infers.
+    assert.deepEqual(deadExports(code, ['CommandEvents', 'NewStandalone']), []);
+  });
+
+  test('what an index.ts offers has a docstring', () => {
+    assert.deepEqual(undocumented(sources), []);
   });
 
   test('every program and worker thread is built, and nothing else', () => {
@@ -43,6 +59,26 @@ describe('the house', () => {
     const document = files.find(({ path }) => path === 'docs/errors.md');
     assert.ok(document, 'docs/errors.md is missing');
     assert.deepEqual(errorCodeFaults(usedCodes(sources), listedCodes(document.text)), []);
+  });
+
+  // The pinned runtime runs the packages; npm would warn by its own Node.js. `npm install PACKAGE` brings such a line
+  // back: take `engines` of that package out of package-lock.json.
+  test('npm warns of no package on the oldest Node.js that README allows', () => {
+    const lock = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    const tooNew = Object.entries(lock.packages).filter(([, { engines }]) =>
+      /^>=? ?(?:2[1-9]|[3-9]\d)\b/.test(engines?.node ?? ''),
+    );
+    assert.deepEqual(
+      tooNew.map(([name]) => name),
+      [],
+    );
+  });
+
+  test('the picture in README names every capability, lowest first', () => {
+    const readme = files.find(({ path }) => path === 'README.md')?.text ?? '';
+    const picture = [...readme.matchAll(/^  │ (.*?) +│$/gm)].map((match) => match[1]).join(' ');
+    const order = CAPABILITY_ORDER.map((level) => level.join(' · ')).join(' → ');
+    assert.ok(picture.includes(order), `${order}\nis not in\n${picture}`);
   });
 
   test('README shows the option table', () => {
@@ -120,6 +156,27 @@ describe('the check of the house', () => {
       'src/platform/tls/unused.ts: used by nobody, remove it',
       'src/platform/tls/index.ts: used by nobody, remove it',
     ]);
+  });
+
+  test('sees an export that nobody imports, and what is offered without a word', () => {
+    const planted = [
+      parseSource('src/lib/a.ts', 'export const used = 1;\nexport class Dead {}\nexport type Seen = 1;'),
+      parseSource('src/lib/index.ts', "export { used as shown, type Seen } from './a.ts';"),
+      parseSource('test/a.test.ts', "import { shown } from '../src/lib/index.ts';"),
+    ];
+    assert.deepEqual(deadExports(planted), [
+      'src/lib/a.ts: nobody imports Dead, do not export it',
+      'src/lib/index.ts: nobody imports Seen, do not export it',
+    ]);
+    assert.deepEqual(deadExports(planted, ['Dead', 'Seen']), []);
+    assert.deepEqual(undocumented(planted), [
+      'src/lib/a.ts: used has no docstring, an index.ts offers it',
+      'src/lib/a.ts: Seen has no docstring, an index.ts offers it',
+    ]);
+    const said = '/** One. */\nexport const used = 1;\n/** Two. */\nexport type Seen = 1;';
+    assert.deepEqual(undocumented([parseSource('src/lib/a.ts', said), ...planted.slice(1)]), []);
+    const oneLeft = said.replace('/** Two. */\n', '');
+    assert.deepEqual(undocumented([parseSource('src/lib/a.ts', oneLeft), ...planted.slice(1)]), []);
   });
 
   test('compares error codes and kinds both ways', () => {

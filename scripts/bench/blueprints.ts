@@ -10,6 +10,7 @@ import { compiledFiles } from '../../src/capabilities/blueprints/compiler/zip.ts
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { createMetrics } from '../../src/platform/metrics/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 
 interface BlueprintParameters {
@@ -79,7 +80,7 @@ async function runHostile(bytes: number, report: Report): Promise<void> {
     clock,
     write: (text) => process.stderr.write(text),
   });
-  const compiler = createWorkerCompiler({ clock, log });
+  const compiler = createWorkerCompiler({ clock, log, metrics: createMetrics() });
   let peakBytes = 0;
   const sampling = clock.setRepeating(20, () => (peakBytes = Math.max(peakBytes, process.memoryUsage().rss)));
   try {

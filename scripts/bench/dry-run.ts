@@ -4,7 +4,7 @@ import { LIMITS } from '../../src/lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
 import { dryRun } from '../../src/programs/rule-sandbox/dry-run/dry-run.ts';
 import type { DryRunEntry, RecordedSample } from '../../src/protocol/dry-run.ts';
-import type { DryRunQuestion, RuleAnswer, RuleScript } from '../../src/protocol/rule-sandbox.ts';
+import type { RecordedRequest, RuleAnswer, RuleScript } from '../../src/protocol/rule-sandbox.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 
 interface DryRunParameters {
@@ -60,7 +60,7 @@ async function run({ hours }: DryRunParameters, report: Report): Promise<string>
         limits: LIMITS,
         clock,
         nextTurn,
-        ask: async (question) => answerTo(question),
+        ask: async (request) => answerTo(request),
         tell: (entry) => entries.push(entry),
         onSlice: () => undefined,
         onFault: (text) => {
@@ -79,12 +79,12 @@ async function run({ hours }: DryRunParameters, report: Report): Promise<string>
 /** A value each second that goes up and down within some hours. */
 const valueAt = (atMs: number): number => 50 + 50 * Math.sin(atMs / 3_600_000);
 
-function answerTo(question: DryRunQuestion): RuleAnswer {
-  switch (question.method) {
+function answerTo(request: RecordedRequest): RuleAnswer {
+  switch (request.method) {
     case 'find_device':
       return { ok: true, result: DEVICE };
     case 'samples': {
-      const { afterMs, toMs } = question.parameters;
+      const { afterMs, toMs } = request.parameters;
       const samples: RecordedSample[] = [];
       for (
         let atMs = afterMs + 1_000;
@@ -100,6 +100,6 @@ function answerTo(question: DryRunQuestion): RuleAnswer {
     case 'check_command':
       return { ok: true, result: null };
     default:
-      throw new Error(`the scripts of this benchmark do not ask for ${question.method}`);
+      throw new Error(`the scripts of this benchmark do not ask for ${request.method}`);
   }
 }

@@ -1,7 +1,8 @@
 /**
- * One device that sends what is costliest to read, on all connections it may have and as fast as it is read, beside
- * devices that speak once a second: how long these wait for their acknowledgements, and a session for its pings. One
- * kind of message after the other, on the whole gateway. Runs the bundle when `npm run build` has made one.
+ * One device that sends what is costliest to read, on all connections it may have and as fast as it is read, and callers
+ * without a token who ask for what is costliest, beside devices that speak once a second and a person: how long these wait
+ * for acknowledgements, pings and answers, and what memory the gateway takes. One kind of attack after the other, on the
+ * whole gateway. Runs the bundle when `npm run build` has made one.
  */
 import { connect, type Socket } from 'node:net';
 import { relative } from 'node:path';
@@ -9,12 +10,18 @@ import { generate } from 'mqtt-packet';
 import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import { populate } from '../clients/world.ts';
 import { COSTLY_PAYLOADS, type CostlyPayload } from '../hostile/costly-payloads.ts';
+import { COSTLY_REQUESTS, type CostlyRequests } from '../hostile/costly-requests.ts';
 import { createLatencies, type Latencies } from '../support/latencies.ts';
 import type { Insider } from '../hostile/mqtt-garbage.ts';
 import { keepPinging } from '../support/ping.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
-import { assignBlueprint, batteryInverterBlueprint, provisionDevice } from '../support/gateway-client.ts';
-import { createGatewayHome, type GatewayHome, hasBundle, startGateway } from '../support/gateway-process.ts';
+import {
+  assignBlueprint,
+  batteryInverterBlueprint,
+  type GatewayClient,
+  provisionDevice,
+} from '../support/gateway-client.ts';
+import { type GatewayHome, residentBytes, withGateway } from '../support/gateway-process.ts';
 import { createRandom } from '../support/random.ts';
 
 const SEED = 1;
@@ -24,6 +31,8 @@ const CONNECTIONS = 8;
 const CONNACK_BYTES = 4;
 /** Whoever is not read looks so often whether it is over. */
 const OVER_CHECK_MS = 250;
+const ASK_PAUSE_MS = 50;
+const MEMORY_CHECK_MS = 200;
 
 interface Parameters {
   devices: number;
@@ -36,21 +45,18 @@ interface Parameters {
 
 export const benchmark: Benchmark<Parameters> = {
   name: 'fairness',
-  describe: 'Acknowledgements and pings of honest devices beside one that sends the costliest messages.',
+  describe: 'Acknowledgements, pings and answers of honest clients beside those who send what costs most.',
   small: { devices: 2, quietSeconds: 2, seconds: 1, kinds: 2 },
   large: { devices: 10, quietSeconds: 20, seconds: 8, kinds: COSTLY_PAYLOADS.length },
   seed: SEED,
   run: async (parameters, report) => {
     const clock = createSystemClock();
-    const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
-    const gateway = startGateway(home, clock);
     try {
-      report('program', relative('.', home.entries.main));
-      await gateway.healthy();
-      await measure(parameters, home, clock, report);
+      await withGateway({ clock }, async (home, { pid }) => {
+        report('program', relative('.', home.entries.main));
+        await measure(parameters, home, pid, clock, report);
+      });
     } finally {
-      await gateway.end('SIGTERM');
-      home.remove();
       clock.close();
     }
     return undefined;
@@ -60,6 +66,7 @@ export const benchmark: Benchmark<Parameters> = {
 async function measure(
   parameters: Parameters,
   home: GatewayHome,
+  pid: number,
   clock: Clock,
   report: Report,
 ): Promise<void> {
@@ -89,11 +96,20 @@ async function measure(
     const { signal } = stopping;
     const note = (problem: string): void => report(title, problem);
     const done = keepPinging({ port: home.mqttPort, login, clock, latencies, signal, note });
+    const answers = createLatencies();
+    const asked = keepAsking(client, clock, answers, signal);
+    let largestBytes = 0;
+    const watching = clock.setRepeating(MEMORY_CHECK_MS, () => {
+      largestBytes = Math.max(largestBytes, residentBytes(pid));
+    });
     await clock.sleep(seconds * 1_000);
     stopping.abort();
-    await done;
+    await Promise.all([done, asked]);
+    watching.cancel();
     tell(report, `${title}: acknowledgements`, acknowledged);
     tell(report, `${title}: pings`, latencies);
+    tell(report, `${title}: answers over HTTP`, answers);
+    report(`${title}: memory, at most`, largestBytes / 1e6, 'MB');
   };
   await clock.sleep(2_000);
   await watch('quiet', parameters.quietSeconds);
@@ -102,7 +118,39 @@ async function measure(
     await watch(payload.name, parameters.seconds);
     await stop();
   }
+  for (const requests of COSTLY_REQUESTS.slice(0, parameters.kinds)) {
+    const stop = besiege(home.baseUrl, requests);
+    await watch(requests.name, parameters.seconds);
+    await stop();
+  }
   await Promise.all(world.actors.map((actor) => actor.stop()));
+}
+
+/** A person who looks at the devices, until the signal. */
+async function keepAsking(
+  client: GatewayClient,
+  clock: Clock,
+  latencies: Latencies,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const askedMs = clock.monotonicMs();
+    await client.json({ path: '/devices?limit=20' });
+    latencies.add(clock.monotonicMs() - askedMs);
+    await clock.sleep(ASK_PAUSE_MS);
+  }
+}
+
+/** Asks until told to stop. */
+function besiege(baseUrl: string, { lanes, run }: CostlyRequests): () => Promise<void> {
+  const over = new AbortController();
+  const all = Array.from({ length: lanes }, async () => {
+    while (!over.signal.aborted) await run(baseUrl, over.signal);
+  });
+  return async () => {
+    over.abort();
+    await Promise.all(all);
+  };
 }
 
 function tell(report: Report, label: string, latencies: Latencies): void {

@@ -9,7 +9,7 @@ import { Aedes } from 'aedes';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { createMqttBroker, type MqttHooks } from '../../src/platform/mqtt/index.ts';
+import { MqttBroker, type MqttHooks } from '../../src/platform/mqtt/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import type { MqttLoad } from '../support/mqtt-load-parameters.ts';
 
@@ -81,7 +81,7 @@ async function measureBroker(
   commit: () => void = () => undefined,
 ): Promise<Figures> {
   const clock = createSystemClock();
-  const broker = await createMqttBroker({
+  const broker = await MqttBroker.create({
     clock,
     log: createLog({ level: 'error', format: 'text', clock, write: (text) => process.stderr.write(text) }),
     metrics: createMetrics(),

@@ -8,12 +8,11 @@ import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { createGatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
 import {
-  createGatewayHome,
   createTokens,
   type GatewayHome,
-  hasBundle,
+  type GatewayProcess,
   residentBytes,
-  startGateway,
+  withGateway,
 } from '../support/gateway-process.ts';
 import { publish } from '../support/telemetry-end-to-end.ts';
 import type { DeviceLogin } from '../support/telemetry-load-parameters.ts';
@@ -48,13 +47,11 @@ export const benchmark: Benchmark<Parameters> = {
   seed: SEED,
   run: async (parameters, report) => {
     const clock = createSystemClock();
-    const made = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
-    const home = { ...made, environment: { ...made.environment, ...NO_RATE_LIMIT } };
-    const watchFile = join(home.folder, 'figures.jsonl');
-    const gateway = startGateway(home, clock, watchFlags(watchFile));
-    try {
+    const figuresOf = ({ folder }: GatewayHome): string => join(folder, 'figures.jsonl');
+    const flags = (home: GatewayHome): readonly string[] => watchFlags(figuresOf(home));
+    const work = async (home: GatewayHome, gateway: GatewayProcess): Promise<void> => {
       report('program', relative('.', home.entries.main));
-      await gateway.healthy();
+      const watchFile = figuresOf(home);
       const load = await prepare(home, clock, parameters);
       report('resident when the devices are made', residentBytes(gateway.pid) / MEGABYTE, 'MB');
       await clock.sleep(parameters.restSeconds * 1_000);
@@ -64,9 +61,10 @@ export const benchmark: Benchmark<Parameters> = {
       const fast = { title: 'as fast as possible', seconds, paceMs: 0, lateS: 86_400 };
       for (const phase of [paced, fast])
         await measure({ ...load, pid: gateway.pid, watchFile, devices, ...phase }, report);
+    };
+    try {
+      await withGateway({ clock, environment: NO_RATE_LIMIT, flags }, work);
     } finally {
-      await gateway.end('SIGTERM');
-      home.remove();
       clock.close();
     }
     return undefined;

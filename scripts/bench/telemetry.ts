@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import type { Benchmark, Report } from '../support/benchmark.ts';
-import { openBenchStore } from '../support/telemetry-store.ts';
+import { type BenchStore, openBenchStore } from '../support/telemetry-store.ts';
 import { createWorkload, type NumberForm } from '../support/workload.ts';
 
 const SEED = 1;
@@ -35,6 +35,7 @@ export const benchmark: Benchmark<Parameters> = {
     for (const numbers of ['decimal', 'single', 'noisy'] as const)
       await inFolder(async (folder) => hash.update(await measureIntake(folder, parameters, numbers, report)));
     await inFolder(async (folder) => hash.update(await measureQueries(folder, parameters, report)));
+    await inFolder(async (folder) => hash.update(await measureToday(folder, parameters, report)));
     return hash.digest('hex').slice(0, 16);
   },
 };
@@ -83,34 +84,62 @@ async function measureQueries(folder: string, parameters: Parameters, report: Re
   const fromS = workload.nowS + 1;
   const seconds = Math.round(parameters.queryDays * DAY_S);
   await store.replay(workload, seconds, 60);
-  const toS = fromS + seconds;
-  const numbers = numberSeries(workload);
-  const lengths: number[] = [];
-  const ask = (
-    label: string,
-    series: (round: number) => number[],
-    spanS: number,
-    granularityS: number,
-  ): void => {
-    const answers = Array.from({ length: parameters.repeats }, (_, round) =>
-      store.query(series(round), Math.max(fromS, toS - spanS), toS, granularityS),
-    );
-    lengths.push(answers[0]?.length ?? 0);
+  const ask = asker(
+    { store, numbers: numberSeries(workload), fromS, toS: fromS + seconds },
+    parameters,
+    report,
+  );
+  const lengths = [
+    ask('one series, 24 h by 1 min', 1, DAY_S, 60),
+    ask('one series, 30 days by 1 h', 1, 30 * DAY_S, 3_600),
+    ask('ten series, 30 days by 1 h', 10, 30 * DAY_S, 3_600),
+    ask('one series, 30 days by 1 min', 1, 30 * DAY_S, 60),
+    ask('ten series, 1 h by 1 s', 10, 3_600, 1),
+  ];
+  await store.close();
+  return lengths.join(' ');
+}
+
+/** The day that is not over: parts and open samples, no block yet. */
+async function measureToday(folder: string, parameters: Parameters, report: Report): Promise<string> {
+  const store = await openBenchStore(folder);
+  const workload = createWorkload({ seed: SEED, devices: 5 });
+  const fromS = workload.nowS + 1;
+  const seconds = Math.round(Math.min(parameters.queryDays, 0.95) * DAY_S);
+  await store.replay(workload, seconds, 60, false);
+  const ask = asker(
+    { store, numbers: numberSeries(workload), fromS, toS: fromS + seconds },
+    parameters,
+    report,
+  );
+  const lengths = [
+    ask('today, one series, 24 h by 1 min', 1, DAY_S, 60),
+    ask('today, ten series, 24 h by 1 min', 10, DAY_S, 60),
+    ask('today, one series, 24 h by 1 s', 1, DAY_S, 1),
+  ];
+  await store.close();
+  return lengths.join(' ');
+}
+
+/** Asks for another series each time, so that nothing but the program is warm; returns the length of the first answer. */
+function asker(
+  { store, numbers, fromS, toS }: { store: BenchStore; numbers: number[]; fromS: number; toS: number },
+  { repeats }: Parameters,
+  report: Report,
+): (label: string, series: number, spanS: number, granularityS: number) => number {
+  return (label, series, spanS, granularityS) => {
+    const answers = Array.from({ length: repeats }, (_, round) => {
+      const ids = Array.from(
+        { length: series },
+        (__, index) => numbers[(round * series + index) % numbers.length] ?? 1,
+      );
+      return store.query(ids, Math.max(fromS, toS - spanS), toS, granularityS);
+    });
     report(`${label}, first time`, answers[0]?.totalMs ?? 0, 'ms');
     report(`${label}, median`, median(answers.map((answer) => answer.totalMs)), 'ms');
     report(`${label}, slowest first piece`, Math.max(...answers.map((answer) => answer.firstMs)), 'ms');
+    return answers[0]?.length ?? 0;
   };
-  // Another series each time, so that nothing but the program is warm.
-  const one = (round: number): number[] => [numbers[round % numbers.length] ?? 1];
-  const ten = (round: number): number[] =>
-    Array.from({ length: 10 }, (_, index) => numbers[(round * 10 + index) % numbers.length] ?? 1);
-  ask('one series, 24 h by 1 min', one, DAY_S, 60);
-  ask('one series, 30 days by 1 h', one, 30 * DAY_S, 3_600);
-  ask('ten series, 30 days by 1 h', ten, 30 * DAY_S, 3_600);
-  ask('one series, 30 days by 1 min', one, 30 * DAY_S, 60);
-  ask('ten series, 1 h by 1 s', ten, 3_600, 1);
-  await store.close();
-  return lengths.join(' ');
 }
 
 function numberSeries(workload: ReturnType<typeof createWorkload>): number[] {

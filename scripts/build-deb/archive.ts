@@ -57,7 +57,13 @@ function timeOf(source: string): number {
 }
 
 /** Gives everything fixed rights and times, and packs it with one thread, as more would change the bytes. */
-export function packDeb(options: { root: string; file: string; level: number; source: string }): void {
+export function packDeb(options: {
+  root: string;
+  file: string;
+  /** Effort of the compression; undefined: none. */
+  level: number | undefined;
+  source: string;
+}): void {
   const { root } = options;
   writeSums(root);
   const timeS = timeOf(options.source);
@@ -69,9 +75,10 @@ export function packDeb(options: { root: string; file: string; level: number; so
   }
   chmodSync(root, 0o755);
   lutimesSync(root, timeS, timeS);
+  const compression = options.level === undefined ? ['-Znone'] : ['-Zxz', `-z${options.level}`];
   execFileSync(
     'dpkg-deb',
-    ['--root-owner-group', '--threads-max=1', '-Zxz', `-z${options.level}`, '--build', root, options.file],
+    ['--root-owner-group', '--threads-max=1', ...compression, '--build', root, options.file],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, SOURCE_DATE_EPOCH: String(timeS) } },
   );
 }

@@ -21,6 +21,8 @@ export interface Staging {
   bundles: string;
   processor: Processor;
   version: string;
+  /** Public keys (PEM) of whoever may sign an update of this version; empty: nobody. */
+  updateKeys?: string;
 }
 
 const MAINTAINER = 'Energy gateway <gateway@localhost>';
@@ -110,7 +112,7 @@ class Tree {
     this.write(`${UNITS}/${name}`, moved);
   }
 
-  control(name: string, words: { about: string; depends: string; recommends?: string }): void {
+  control(name: string, words: { about: string; depends: string; suggests?: string }): void {
     const { root, source, processor, version } = this.#staging;
     const fields = {
       Package: name,
@@ -119,7 +121,8 @@ class Tree {
       Maintainer: MAINTAINER,
       'Installed-Size': String(Math.ceil(sizeOf(root) / 1_024)),
       Depends: words.depends,
-      ...(words.recommends !== undefined && { Recommends: words.recommends }),
+      // A recommendation that cannot be fetched refuses the whole installation of a board without a network.
+      ...(words.suggests !== undefined && { Suggests: words.suggests }),
       Section: 'net',
       Priority: 'optional',
       Description: words.about,
@@ -150,6 +153,7 @@ export function stageGateway(staging: Staging): void {
   tree.copy(builtIn, `${release}/${builtIn}`);
   tree.program('scripts/energy-gateway', `${release}/scripts/energy-gateway`);
   tree.copy('systemd/energy-gateway.env', `${release}/systemd/energy-gateway.env`);
+  tree.write(`${release}/update-keys.pem`, staging.updateKeys ?? '');
   const digest = digestOf(join(staging.root, release)).slice(0, 12);
   tree.write(`${release}/release`, `${staging.version}-${digest}\n`);
   tree.program('scripts/build-deb/gateway/guard', `${LIBRARY}/guard`);
@@ -158,6 +162,9 @@ export function stageGateway(staging: Staging): void {
   tree.unit('energy-gateway.service', CURRENT, 'energy-gateway');
   tree.copy('scripts/build-deb/gateway/versions.conf', `${UNITS}/energy-gateway.service.d/versions.conf`);
   tree.copy('scripts/build-deb/gateway/trial.service', `${UNITS}/energy-gateway-trial.service`);
+  tree.program('scripts/build-deb/gateway/take-update', `${LIBRARY}/take-update`);
+  for (const kind of ['path', 'service'])
+    tree.copy(`scripts/build-deb/gateway/update.${kind}`, `${UNITS}/energy-gateway-update.${kind}`);
   tree.copy('systemd/energy-gateway.sysusers', 'usr/lib/sysusers.d/energy-gateway.conf');
   tree.copy('scripts/build-deb/gateway/options.env', 'etc/energy-gateway/energy-gateway.env');
   tree.write('DEBIAN/conffiles', '/etc/energy-gateway/energy-gateway.env\n');
@@ -168,7 +175,7 @@ export function stageGateway(staging: Staging): void {
     about:
       'single-site energy gateway\n HTTP API, console, MQTT broker, rules and history of one site in one service.',
     depends: RUNTIME_DEPENDS,
-    recommends: 'chrony | systemd-timesyncd',
+    suggests: 'chrony | systemd-timesyncd',
   });
 }
 
@@ -185,11 +192,15 @@ export function stageModule(staging: Staging): void {
   tree.unit('energy-gateway-module.service', `/${library}`, 'energy-gateway-module');
   tree.copy('systemd/energy-gateway-module.sysusers', 'usr/lib/sysusers.d/energy-gateway-module.conf');
   tree.copy('docs/communication-module.md', 'usr/share/doc/energy-gateway-module/communication-module.md');
+  tree.copy(
+    'scripts/build-deb/gateway/examples/can.conf',
+    'usr/share/doc/energy-gateway-module/examples/can.conf',
+  );
   tree.write('etc/energy-gateway-module/.keep', '');
   tree.control('energy-gateway-module', {
     about:
       'communication module of an energy gateway\n Runs the Lua scripts of devices on a board of their own; the gateway is elsewhere.',
     depends: RUNTIME_DEPENDS,
-    recommends: 'chrony | systemd-timesyncd',
+    suggests: 'chrony | systemd-timesyncd',
   });
 }

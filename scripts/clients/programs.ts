@@ -15,7 +15,13 @@ import {
   provisionDevice,
   uploadBlueprint,
 } from '../support/gateway-client.ts';
-import { createGatewayHome, createTokens, programOf, startGateway } from '../support/gateway-process.ts';
+import {
+  createGatewayHome,
+  createTokens,
+  type Program,
+  programOf,
+  startGateway,
+} from '../support/gateway-process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { createRule, waitForRule, waitUntil } from '../support/rule-calls.ts';
 import { FINAL_STATES } from './execution-journal.ts';
@@ -24,7 +30,7 @@ import type { Problem } from './journal.ts';
 export interface ProgramsCheckOptions {
   kills: number;
   seed: number;
-  program: 'source' | 'bundle';
+  program: Program;
   clock: Clock;
   say: (text: string) => void;
   /** Shortest and longest time from a program's return to its next kill. */
@@ -38,6 +44,8 @@ type ProgramName = (typeof PROGRAMS)[number];
 const BACK_MS_MAX = 3_000;
 const COMMAND_PAUSE_MS = 200;
 const ANSWER_MS_MAX = 300;
+/** A command whose device was killed ends then; the default would be a minute that nobody needs. */
+const COMMAND_TIMEOUT_S = 20;
 /** All executions have ended after it; longer than the longest wait for an answer. */
 const SETTLE_MS_MAX = 90_000;
 const PAGE = 500;
@@ -119,7 +127,8 @@ interface World {
 export async function programsCheck(options: ProgramsCheckOptions): Promise<Problem[]> {
   const { clock, kills, say, seed } = options;
   const home = await createGatewayHome(options.program);
-  const gateway = startGateway(home, clock);
+  const environment = { ...home.environment, GATEWAY_COMMAND_TIMEOUT_S: String(COMMAND_TIMEOUT_S) };
+  const gateway = startGateway({ ...home, environment }, clock);
   const random = createRandom(seed);
   const closing: (() => Promise<void>)[] = [];
   try {

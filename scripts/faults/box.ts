@@ -22,6 +22,7 @@ import {
   type GatewayExit,
   type GatewayHome,
   type GatewayProcess,
+  type Program,
   startGateway,
 } from '../support/gateway-process.ts';
 import type { Random } from '../support/random.ts';
@@ -31,7 +32,7 @@ import { createDataDisk, type DataDisk, missingForDisks } from './disk.ts';
 export interface BoxOptions {
   devices: number;
   attributes: number;
-  program: 'source' | 'bundle';
+  program: Program;
   plant: Plant | undefined;
   clock: Clock;
   random: Random;
@@ -65,6 +66,7 @@ export class Box {
   #control: FaultControl;
   #gateway: GatewayProcess | undefined;
   #run = 1;
+  #isLost = false;
   #world: PopulatedWorld | undefined;
   #people: People | undefined;
   #historian: Historian | undefined;
@@ -113,6 +115,11 @@ export class Box {
     });
     await this.allConnected();
     this.resume();
+  }
+
+  /** What is run. */
+  get program(): Program {
+    return this.#options.program;
   }
 
   /** A client with rights of its own, of this gateway or of another one. */
@@ -172,6 +179,8 @@ export class Box {
   /** The next run, which may not come to serve. */
   begin(flags: readonly string[] = [], environment: Record<string, string> = {}): void {
     this.#run += 1;
+    // A fault changes files and syncs nothing; what a gateway finds at its start is no longer on its way.
+    this.#disk?.settle();
     this.#start(flags, environment);
   }
 
@@ -184,14 +193,21 @@ export class Box {
     return this.gateway.end('SIGKILL');
   }
 
+  /** Nothing makes its gateway serve any more. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
   /** After a fault that could not be brought to its end: everything as usual, and a gateway that serves. */
   async recover(): Promise<void> {
+    this.#isLost = true;
     await this.kill();
     this.mute(false);
     await this.clock.sleep(RELEASE_MS);
     this.#disk?.restore();
     await this.set({ clockOffsetMs: 0, syncDelayMs: 0 });
     await this.restart();
+    this.#isLost = false;
   }
 
   /** Another clock, a slow disk; within a moment. */
@@ -282,6 +298,7 @@ export class Box {
     await this.#gateway?.end('SIGKILL');
     await stopped;
     this.#disk?.remove();
+    this.#disk = undefined;
     this.home.remove();
   }
 }

@@ -167,12 +167,14 @@ async function judgeCopy(box: Box, home: GatewayHome, { names, mayLose }: DataFa
     const client = await box.installer(home);
     const isTold = async (): Promise<boolean> => isLogged() || (await showsAlert(box, client, names));
     // Where state.db was replaced everything of it is another one.
-    if (mayLose === 'state' && (await isTold())) return [];
+    if (mayLose === 'state' && isLogged()) return [];
     const control = await tried(() => box.verifyControlOf(home, client));
     const history = await tried(() => verifyHistory({ ...box.world, client }));
     const lost = [...control, ...history];
     if (lost.length === 0) return [];
+    // An alert is waited for only where something is missing.
     const told = await isTold();
+    if (told && mayLose === 'state') return [];
     const unexpected = told && mayLose === 'history' ? control : lost;
     return unexpected.map(({ kind, item }) => ({
       kind,
@@ -228,7 +230,7 @@ async function serves(healthy: Promise<number>): Promise<boolean> {
 
 /** The state of a gateway that was started once. */
 async function foreignState(box: Box): Promise<GatewayHome> {
-  const home = await createGatewayHome();
+  const home = await createGatewayHome(box.program);
   const gateway = startGateway(home, box.clock);
   await gateway.healthy();
   await gateway.end('SIGTERM');

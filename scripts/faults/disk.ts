@@ -45,6 +45,8 @@ export interface DataDisk {
   /** The medium works again; the file system is mounted anew. Nobody may use it. */
   mendMedium(): void;
   setReadOnly(isReadOnly: boolean): void;
+  /** What others than the gateway wrote into the folder is on the medium too. */
+  settle(): void;
   /** Room, and a medium that takes data. Nobody may use it. */
   restore(): void;
   /**
@@ -94,6 +96,7 @@ export function createDataDisk(base: string, folder: string): DataDisk {
       mountImage(image, folder);
     },
     setReadOnly: (isReadOnly) => run('mount', '-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, folder),
+    settle: () => run('sync', '-f', folder),
     restore: () => {
       disk.mendMedium();
       disk.empty();

@@ -154,8 +154,7 @@ function childrenOf(pid: number): number[] {
 }
 
 /** On a gateway of its own. */
-function killedChildren({ clock, random, home }: Box): Promise<Problem[]> {
-  const program = home.entries.main.endsWith('.js') ? 'bundle' : 'source';
+function killedChildren({ clock, random, program }: Box): Promise<Problem[]> {
   const seed = random.integer(0, 2 ** 31);
   return programsCheck({
     kills: 1,

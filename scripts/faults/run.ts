@@ -3,6 +3,7 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { Problem } from '../clients/journal.ts';
 import type { Verdict } from '../clients/verify.ts';
+import type { Program } from '../support/gateway-process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { Box } from './box.ts';
 import type { Plant } from './control.ts';
@@ -17,7 +18,7 @@ export interface FaultCheckOptions {
   kinds: readonly FaultKind[];
   devices: number;
   attributes: number;
-  program: 'source' | 'bundle';
+  program: Program;
   plant: Plant | undefined;
   /** Ends after the fault that is going on, so that no process and no mount is left. */
   signal?: AbortSignal;
@@ -35,8 +36,10 @@ export interface FaultReport extends Omit<Verdict, 'problems'> {
   problems: Problem[];
 }
 
-/** Work between two faults. */
+/** Faults that one box lives through: all that it acknowledged is read back after each, which takes ever longer. */
+const BOX_FAULTS = 60;
 const LOG_LINES = 3;
+/** Work between two faults. */
 const WORK_MS = { least: 300, most: 1_500 };
 
 /** @returns every problem found, empty when nothing acknowledged was lost, doubled or forgotten */
@@ -44,7 +47,8 @@ export async function faultCheck(options: FaultCheckOptions): Promise<Problem[]>
   const { clock, durationMs, faults, say } = options;
   const random = createRandom(options.seed);
   const kinds = possibleKinds(options.kinds, say);
-  const box = await Box.open({ ...options, random: random.fork(1) });
+  const openBox = (number: number): Promise<Box> => Box.open({ ...options, random: random.fork(number) });
+  let box = await openBox(1);
   const endMs = clock.monotonicMs() + durationMs;
   const problems: Problem[] = [];
   try {
@@ -54,6 +58,10 @@ export async function faultCheck(options: FaultCheckOptions): Promise<Problem[]>
       number <= faults && clock.monotonicMs() < endMs && !options.signal?.aborted;
       number++
     ) {
+      if (box.isLost || (number % BOX_FAULTS === 1 && number > 1)) {
+        await box.close();
+        box = await openBox(number);
+      }
       const report = await meet(box, number, order());
       options.onFault(report);
       problems.push(...report.problems);
@@ -124,16 +132,12 @@ function errorsOf(box: Box, logOffset: number): Problem[] {
 }
 
 /** A gateway that does not serve any more, or answers nonsense, is a problem like others. */
-async function tried(
-  work: () => Promise<Problem[]>,
-  mend = async (): Promise<void> => undefined,
-): Promise<Problem[]> {
+async function tried(work: () => Promise<Problem[]>, mend?: () => Promise<void>): Promise<Problem[]> {
   try {
     return await work();
   } catch (error) {
-    await mend();
-    return [
-      { kind: 'stop', item: error instanceof Error ? (error.stack ?? error.message) : messageOf(error) },
-    ];
+    const item = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+    const mended = mend ? await tried(() => mend().then(() => [])) : [];
+    return [{ kind: 'stop', item }, ...mended];
   }
 }

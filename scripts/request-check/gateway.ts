@@ -10,11 +10,10 @@ import {
   provisionDevice,
 } from '../support/gateway-client.ts';
 import {
-  createGatewayHome,
   createTokens,
   type GatewayHome,
   type GatewayProcess,
-  startGateway,
+  withGateway,
 } from '../support/gateway-process.ts';
 import { createRandom } from '../support/random.ts';
 import type { Stock } from './pool.ts';
@@ -37,18 +36,12 @@ const ENVIRONMENT = {
 
 /** Starts one, with its device, and ends both after `work`. */
 export async function withStockedGateway<Result>(
-  { clock, seed, program }: { clock: Clock; seed: number; program?: 'source' | 'bundle' },
+  { clock, seed, program = 'source' }: { clock: Clock; seed: number; program?: 'source' | 'bundle' },
   work: (stocked: StockedGateway) => Promise<Result>,
 ): Promise<Result> {
-  const home = await createGatewayHome(program);
-  const gateway = startGateway({ ...home, environment: { ...home.environment, ...ENVIRONMENT } }, clock);
-  try {
-    await gateway.healthy();
-    return await withDevice(home, gateway, clock, seed, work);
-  } finally {
-    await gateway.end('SIGTERM');
-    home.remove();
-  }
+  return withGateway({ clock, program, environment: ENVIRONMENT }, (home, gateway) =>
+    withDevice(home, gateway, clock, seed, work),
+  );
 }
 
 async function withDevice<Result>(
@@ -77,7 +70,8 @@ async function withDevice<Result>(
     phaseMs: 0,
     timeScale: 1,
     hourOfDay: 12,
-    socPercent: 50,
+    // Below its reserve, so that an alert is raised.
+    socPercent: 5,
     mishapsPerDay: 0,
     statistics: createStatistics(),
     say: () => undefined,

@@ -16,6 +16,10 @@ export interface Stock {
   luaBlueprintId: string;
   blueprintZip: Buffer;
   profilesZip: Buffer;
+  /** A profile that does not come with the gateway. */
+  ownProfileZip: Buffer;
+  /** Of an alert that was raised. */
+  alertId: string;
   /** Names of its telemetry. */
   attributes: readonly string[];
   configuration: { group: string; parameters: readonly string[] };
@@ -41,7 +45,7 @@ const NAMED = ['enapter', 'battery-inverter', 'latest'] as const;
 const PASSWORD = 'generated requests';
 const COMMANDS = ['start', 'stop', 'read_settings', 'set_charge_limit', 'no_such_command'];
 
-/** Where an answer tells the id of something new, by operation. */
+/** Where an answer tells the id of something new, by operation; items of lists by their position. */
 const TOLD: Record<string, { kind: string; path: readonly string[] }> = {
   provision_standalone_device: { kind: 'device', path: ['device_id'] },
   provision_virtual_ucm: { kind: 'device', path: ['device_id'] },
@@ -49,9 +53,12 @@ const TOLD: Record<string, { kind: string; path: readonly string[] }> = {
   provision_lua_device: { kind: 'device', path: ['device_id'] },
   create_command_execution: { kind: 'execution', path: ['execution_id'] },
   upload_blueprint: { kind: 'blueprint', path: ['id'] },
+  upload_device_profiles: { kind: 'profile', path: ['files', '0', 'profile_id'] },
   create_user: { kind: 'user', path: ['user', 'id'] },
   create_token: { kind: 'token', path: ['access_token', 'id'] },
   create_rule: { kind: 'rule', path: ['rule', 'id'] },
+  add_serial_port: { kind: 'serialPort', path: ['serial_port', 'name'] },
+  add_io_port: { kind: 'ioPort', path: ['io_port', 'name'] },
 };
 
 export function createPool(stock: Stock, random: Random): Pool {
@@ -98,6 +105,10 @@ export function createPool(stock: Stock, random: Random): Pool {
     to: (operation) => inSeries(operation, [1_772_355_600, '2026-03-01T09:00:00Z']),
     // Which attributes may be named depends on the device.
     items: (operation) => (operation === 'update_energy_sources' ? [] : undefined),
+    port_name: (operation) => anyOf(operation.includes('io_port') ? 'ioPort' : 'serialPort'),
+    // What the path of a port may be depends on its kind.
+    kind: (operation) => (operation === 'add_io_port' ? 'CAN' : undefined),
+    path: (operation) => (operation === 'add_io_port' ? 'can0' : undefined),
     name: (operation) => {
       if (operation === 'login') return learned.get('userName')?.at(-1);
       return operation.includes('command') ? random.pick(COMMANDS) : undefined;
@@ -114,7 +125,9 @@ export function createPool(stock: Stock, random: Random): Pool {
     stock,
     session: () => session,
     archiveFor: (operation) =>
-      operation === 'upload_device_profiles' ? stock.profilesZip : stock.blueprintZip,
+      operation === 'upload_device_profiles'
+        ? random.pick([stock.profilesZip, stock.ownProfileZip])
+        : stock.blueprintZip,
     learn: (operation, answer) => {
       // Its user is not in the pool, so nobody deletes it.
       if (operation === 'claim') session = String(membersOf(answer)['token']);
@@ -150,6 +163,8 @@ function idMakers(
     execution_id: () => anyOf('execution'),
     user_id: () => anyOf('user'),
     token_id: () => anyOf('token'),
+    profile_id: () => anyOf('profile'),
+    alert_id: () => anyOf('alert', [stock.alertId]),
     rule_id: () => anyOf('rule'),
     rule_ids: () => [anyOf('rule')],
   };

@@ -8,11 +8,16 @@ import type { Stock } from './pool.ts';
 
 const LUA_SAMPLE = join(import.meta.dirname, '..', '..', 'docs', 'samples', 'blueprints', 'relay');
 
+const OWN_PROFILE = `blueprint_spec: profile/1.0
+display_name: Flywheel
+telemetry: { spin: { display_name: Spin, type: float, unit: rpm } }
+`;
+
 /** The bytes of a good answer. */
 export type Fetch = (path: string, body?: Uint8Array<ArrayBuffer>) => Promise<Buffer>;
 
 /**
- * @param device exists already, with the sample blueprint
+ * @param device exists already, with the sample blueprint and an alert
  * @param dataDir of the gateway, which nobody has claimed yet
  */
 export async function prepareStock(
@@ -24,6 +29,7 @@ export async function prepareStock(
   const { site } = await client.json({ path: '/site' });
   const { device: record } = await client.json({ path: `/devices/${device.id}?expand=manifest` });
   const { devices } = await client.json({ path: '/devices?type.in=VIRTUAL_UCM,GATEWAY' });
+  const { alerts } = await client.json({ path: `/alerts?device_id.in=${device.id}` });
   const { blueprint_id: blueprintId, manifest } = membersOf(record) as Record<string, unknown>;
   const groups = membersOf(membersOf(manifest)['configuration']);
   const [group = '', declared] = Object.entries(groups)[0] ?? [];
@@ -35,6 +41,8 @@ export async function prepareStock(
     blueprintId: String(blueprintId),
     luaBlueprintId: await uploadSample(bytes),
     profilesZip: await bytes('/v3/blueprints/device_profiles/download'),
+    ownProfileZip: await writeArchive(new Map([['energy/flywheel.yml', Buffer.from(OWN_PROFILE)]])),
+    alertId: String(membersOf((alerts as unknown[])[0])['id']),
     blueprintZip: await bytes(`/v3/blueprints/${String(blueprintId)}/zip?view=ORIGINAL`),
     attributes: Object.keys(membersOf(membersOf(manifest)['telemetry'])),
     configuration: { group, parameters: Object.keys(membersOf(membersOf(declared)['parameters'])) },

@@ -3,6 +3,7 @@
  * good for is known, so that its answer can be judged.
  */
 import { Buffer } from 'node:buffer';
+import { gzipSync } from 'node:zlib';
 import type { Random } from '../support/random.ts';
 import { membersOf, type Operation, type Parameter, type Schema } from './description.ts';
 import type { Pool } from './pool.ts';
@@ -11,6 +12,12 @@ import { createValues, HOSTILE_TEXTS, type Values } from './values.ts';
 export type Kind = 'fitting' | 'faulty' | 'hostile';
 export type Caller = 'INSTALLER' | 'OWNER' | 'USER' | 'READONLY' | 'session' | 'nobody' | 'stranger';
 
+/**
+ * How a request goes out. `pieces`: in chunks without a length; `cut`: the connection ends in the middle of it; `left`:
+ * the caller goes away before the answer.
+ */
+export type Delivery = 'whole' | 'pieces' | 'cut' | 'left';
+
 export interface GeneratedRequest {
   operation: Operation;
   kind: Kind;
@@ -18,6 +25,7 @@ export interface GeneratedRequest {
   target: string;
   headers: Record<string, string>;
   body: Buffer | undefined;
+  delivery: Delivery;
 }
 
 const RAW_PATHS = [
@@ -51,6 +59,16 @@ const RAW_BODIES = [
   '\ufeff{}',
   '{}}',
 ];
+/** JSON in other encodings than its own, each with what its content type says of it. */
+const ENCODINGS: readonly [contentType: string, encode: (text: string) => Buffer][] = [
+  ['application/json; charset=utf-16', (text) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ['application/json; charset=utf-16le', (text) => Buffer.from(text, 'utf16le')],
+  ['application/json; charset=iso-8859-1', (text) => Buffer.from(text, 'latin1')],
+  ['application/json; charset=no-such', (text) => Buffer.from(text)],
+  ['application/json; charset="utf-8"; charset=utf-16', (text) => Buffer.from(text)],
+  ['application/json', (text) => gzipSync(text)],
+];
+const CONTENT_ENCODINGS = ['gzip', 'identity', 'br', 'x-no-such', 'gzip, gzip', ''];
 const NOT_UTF8 = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]);
 
 const CONTENT_TYPES = [
@@ -77,10 +95,35 @@ export function createRequests(
     current = operation.operation;
     const kind = random.pick<Kind>(['fitting', 'fitting', 'faulty', 'hostile']);
     if (kind === 'hostile') return hostileRequest(operation, values, pool, random);
-    const request = fittingRequest(operation, values, pool, random);
+    const request = oddlyWritten(fittingRequest(operation, values, pool, random), random);
     return kind === 'fitting' ? request : (withFault(request, operation, values, random) ?? request);
   };
 }
+
+/** The same request as another client writes it: letters as percent codes, a body in pieces. */
+function oddlyWritten(request: GeneratedRequest, random: Random): GeneratedRequest {
+  const [path = '', ...search] = request.target.split('?');
+  const target = random.chance(0.2)
+    ? [
+        path.replace(/[a-z](?=[a-z_]*$)/g, (letter) => (random.chance(0.5) ? percentCode(letter) : letter)),
+        ...search,
+      ].join('?')
+    : request.target;
+  return { ...request, target, delivery: random.chance(0.1) ? 'pieces' : 'whole' };
+}
+
+function percentCode(letter: string): string {
+  return `%${letter.charCodeAt(0).toString(16)}`;
+}
+
+/** Their members depend on each other, which a schema cannot say: the kind of a target or channel, the plan's target. */
+const BY_EXAMPLE = new Set([
+  'create_target',
+  'update_target',
+  'create_notification_channel',
+  'update_notification_channel',
+  'update_backup_plan',
+]);
 
 interface Draft {
   operation: Operation;
@@ -103,13 +146,16 @@ function draftOf(operation: Operation, values: Values, pool: Pool, random: Rando
   };
   for (const parameter of operation.parameters) {
     const value = (): unknown => values.fitting(parameter.schema, parameter.name);
-    if (parameter.in === 'path') draft.path[parameter.name] = encodeURIComponent(String(value()));
+    if (parameter.in === 'path') draft.path[parameter.name] = encodeURIComponent(String(value()) || 'x');
     else if (parameter.required || random.chance(0.4)) draft.query.push(...written(parameter, value()));
   }
   const [json] = operation.bodies.filter(({ mediaType }) => mediaType === 'application/json');
   if (json?.schema) {
-    // Put together from its members: its example is one body only.
-    draft.members = membersOf(values.fitting({ ...json.schema, examples: undefined }));
+    const examples = BY_EXAMPLE.has(operation.operation) ? (json.schema['examples'] as unknown[]) : [];
+    // Put together from its members where these fit in any combination: an example is one body only.
+    draft.members = membersOf(
+      examples.length > 0 ? random.pick(examples) : values.fitting({ ...json.schema, examples: undefined }),
+    );
     draft.body = Buffer.from(JSON.stringify(draft.members));
     draft.mediaType = random.pick(['application/json', '', 'application/x-www-form-urlencoded']);
   } else if (operation.bodies.length > 0) {
@@ -144,6 +190,7 @@ function finished(draft: Draft, kind: Kind, caller: Caller): GeneratedRequest {
       ...(operation.answers.get(200)?.has('text/csv') && { Accept: 'text/csv' }),
     },
     body,
+    delivery: 'whole',
   };
 }
 
@@ -222,6 +269,13 @@ function hostileRequest(operation: Operation, values: Values, pool: Pool, random
   const request = finished(draft, 'hostile', random.chance(0.002) ? 'stranger' : caller);
   if (random.chance(0.3)) request.headers['Content-Type'] = random.pick(CONTENT_TYPES);
   if (random.chance(0.3)) request.headers['Accept'] = random.pick(ACCEPTS);
+  if (request.body && random.chance(0.1)) {
+    const [contentType, encode] = random.pick(ENCODINGS);
+    request.headers['Content-Type'] = contentType;
+    request.body = encode(request.body.toString('utf8'));
+  }
+  if (random.chance(0.05)) request.headers['Content-Encoding'] = random.pick(CONTENT_ENCODINGS);
+  if (random.chance(0.15)) request.delivery = random.pick(['pieces', 'cut', 'left']);
   if (random.chance(0.2)) request.headers['X-Request-Id'] = 'x'.repeat(random.integer(0, 300));
   return request;
 }

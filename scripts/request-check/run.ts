@@ -4,7 +4,7 @@ import { inParallel } from '../support/gateway-client.ts';
 import { createRandom } from '../support/random.ts';
 import { readDescription, type Schema } from './description.ts';
 import { createPool, type Pool, type Stock } from './pool.ts';
-import { type Caller, createRequests, type GeneratedRequest } from './requests.ts';
+import { type Caller, createRequests, type Delivery, type GeneratedRequest } from './requests.ts';
 import { createJudge, type ReceivedAnswer } from './verdict.ts';
 
 export interface RequestCheck {
@@ -25,6 +25,8 @@ export interface RequestCheckReport {
   /** Paths times methods. */
   endpoints: number;
   byStatus: ReadonlyMap<number, number>;
+  /** Whose connection was ended before an answer, by us or, in the middle of a body, by the gateway. */
+  aborted: number;
   /** Operations whose good answer was never seen. */
   neverGood: readonly string[];
   failures: readonly string[];
@@ -46,7 +48,14 @@ export async function checkRequests(check: RequestCheck): Promise<RequestCheckRe
 
 async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckReport> {
   const token = tokenOf(check, 'READONLY');
-  const document = await send(check.origin, agent, 'GET', '/v3/openapi.json', token, undefined);
+  const document = await send(check.origin, agent, {
+    method: 'GET',
+    path: '/v3/openapi.json',
+    headers: token,
+    body: undefined,
+    delivery: 'whole',
+  });
+  if (document === undefined) throw new Error('the description was not sent');
   const description = readDescription(JSON.parse(document.text) as Schema);
   const random = createRandom(check.seed);
   const pool = createPool(check.stock, random.fork(1));
@@ -55,6 +64,7 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
   const byStatus = new Map<number, number>();
   const good = new Set<string>();
   const failures: string[] = [];
+  let aborted = 0;
   const { operations } = description;
   const paths = [...Map.groupBy(operations, ({ operation }) => operation).values()];
   await inParallel(Array.from({ length: check.requests }), check.width, async (_, index) => {
@@ -62,14 +72,17 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
     // Every operation has its turn, on any of its paths.
     const operation = random.pick(paths[index % paths.length] ?? operations);
     const request = next(operation);
-    const answer = await send(
-      check.origin,
-      agent,
-      operation.method,
-      request.target,
-      { ...request.headers, ...tokenOf(check, request.caller, pool) },
-      request.body,
-    );
+    const answer = await send(check.origin, agent, {
+      method: operation.method,
+      path: request.target,
+      headers: { ...request.headers, ...tokenOf(check, request.caller, pool) },
+      body: request.body,
+      delivery: request.delivery,
+    });
+    if (answer === undefined) {
+      aborted += 1;
+      return;
+    }
     byStatus.set(answer.status, (byStatus.get(answer.status) ?? 0) + 1);
     if (answer.status === 200) good.add(operation.operation);
     const fault = faultOf(() => judge(request, answer));
@@ -84,6 +97,7 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
     operations: new Set(operations.map(({ operation }) => operation)).size,
     endpoints: operations.length,
     byStatus,
+    aborted,
     neverGood: [...new Set(answering)].filter((operation) => !good.has(operation)),
     failures,
   };
@@ -108,23 +122,27 @@ function tokenOf(
   return { 'X-Service-Auth-Token': caller === 'session' ? (pool?.session() ?? '') : tokens[caller] };
 }
 
-function shown({ kind, caller, operation, target, body }: GeneratedRequest): string {
+function shown({ kind, caller, operation, target, body, delivery, headers }: GeneratedRequest): string {
   const text = body === undefined ? '' : ` ${JSON.stringify(body.toString('latin1').slice(0, 300))}`;
-  return `${kind} ${operation.method} ${target.slice(0, 300)}${text} as ${caller} (${operation.operation})`;
+  const written = `${delivery} ${JSON.stringify(headers).slice(0, 300)}`;
+  return `${kind} ${operation.method} ${target.slice(0, 300)}${text} as ${caller}, ${written} (${operation.operation})`;
 }
 
-/** A request exactly as given: a client made for people would correct it. */
-function send(
-  origin: string,
-  agent: Agent,
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body: Buffer | undefined,
-): Promise<ReceivedAnswer> {
+interface Outgoing {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer | undefined;
+  delivery: Delivery;
+}
+
+/** A request exactly as given: a client made for people would correct it. Undefined: we went away before an answer. */
+function send(origin: string, agent: Agent, outgoing: Outgoing): Promise<ReceivedAnswer | undefined> {
+  const { method, path, headers, body, delivery } = outgoing;
   const { hostname, port } = new URL(origin);
+  const isLeaving = delivery === 'cut' || delivery === 'left';
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(
+    const request = httpRequest(
       {
         hostname,
         port,
@@ -133,14 +151,37 @@ function send(
         agent,
         timeout: TIMEOUT_MS,
         maxHeaderSize: ANSWER_HEADER_BYTES,
-        headers: { ...headers, ...(body && { 'Content-Length': String(body.length) }) },
+        headers: {
+          ...headers,
+          ...(body && delivery !== 'pieces' && { 'Content-Length': String(body.length) }),
+          ...(body && delivery === 'pieces' && { 'Transfer-Encoding': 'chunked' }),
+        },
       },
-      (incoming) => void read(incoming).then(resolve, reject),
+      (incoming) =>
+        void read(incoming).then(resolve, (error) => (isLeaving ? resolve(undefined) : reject(error))),
     );
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path} was not answered in time`)));
-    outgoing.on('error', (cause) => reject(new Error(`${method} ${path} was not answered`, { cause })));
-    outgoing.end(body);
+    request.on('timeout', () => request.destroy(new Error(`${method} ${path} was not answered in time`)));
+    request.on('error', (cause) =>
+      isLeaving ? resolve(undefined) : reject(new Error(`${method} ${path} was not answered`, { cause })),
+    );
+    if (delivery === 'pieces' && body) for (const piece of piecesOf(body)) request.write(piece);
+    if (delivery === 'cut') {
+      request.write(body?.subarray(0, body.length >> 1) ?? '', () => request.destroy());
+      return;
+    }
+    request.end(delivery === 'pieces' ? undefined : body, () => {
+      if (delivery === 'left') request.destroy();
+    });
   });
+}
+
+const PIECES = 5;
+
+function piecesOf(body: Buffer): Buffer[] {
+  const size = Math.max(1, Math.ceil(body.length / PIECES));
+  return Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
+    body.subarray(index * size, (index + 1) * size),
+  );
 }
 
 async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {

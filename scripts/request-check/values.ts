@@ -131,6 +131,8 @@ export function createValues(
     if (typeof schema['pattern'] === 'string') return `x${random.integer(10_000_000, 99_999_999)}`;
     const least = (schema['minLength'] as number | undefined) ?? 0;
     const most = (schema['maxLength'] as number | undefined) ?? 255;
+    // Whoever says nothing of the least length takes nothing at all.
+    if (random.chance(0.05)) return 'x'.repeat(least);
     const text = random.chance(0.05) ? 'x'.repeat(most) : random.pick(TEXTS);
     return text.padEnd(least, 'x').slice(0, most);
   }
@@ -162,6 +164,8 @@ export function createValues(
     if (!/"type":"array"|^\{\}$/.test(words)) candidates.push([5]);
     if (Array.isArray(schema['enum'])) candidates.push('NO_SUCH_WORD');
     if (typeof schema['maxLength'] === 'number') candidates.push('x'.repeat(schema['maxLength'] + 1));
+    const least = schema['minLength'];
+    if (typeof least === 'number' && least > 0) candidates.push('x'.repeat(least - 1));
     if (typeof schema['minimum'] === 'number') candidates.push(schema['minimum'] - 1);
     if (typeof schema['maximum'] === 'number') candidates.push(schema['maximum'] + 1);
     return candidates.length === 0 ? undefined : random.pick(candidates);

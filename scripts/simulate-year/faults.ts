@@ -18,7 +18,7 @@ const PAGE_BYTES = 4_096;
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'UTC'];
 
 export const HOURLY_FAULTS: readonly HourlyFault[] = [
-  { name: 'network-loss', weight: 30, run: async (house) => house.cutDevices() },
+  { name: 'network-loss', weight: 60, run: async (house) => house.cutDevices() },
   {
     name: 'caller-leaves',
     weight: 15,
@@ -32,15 +32,15 @@ export const HOURLY_FAULTS: readonly HourlyFault[] = [
   { name: 'kill', weight: 3, run: (house) => house.kill() },
   {
     name: 'clock-ahead',
-    weight: 6,
+    weight: 8,
     run: async (house) => house.setClock(house.random.pick([90_000, 2 * HOUR_MS, 3 * DAY_MS, 400 * DAY_MS])),
   },
   {
     name: 'clock-behind',
-    weight: 6,
+    weight: 8,
     run: async (house) => house.setClock(-house.random.pick([5_000, 90_000, 2 * HOUR_MS, 26 * HOUR_MS])),
   },
-  { name: 'clock-set-right', weight: 20, run: async (house) => house.setClock(0) },
+  { name: 'clock-set-right', weight: 30, run: async (house) => house.setClock(0) },
   {
     name: 'boot-ahead',
     weight: 0.7,

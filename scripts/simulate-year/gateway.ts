@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createGateway, type Gateway, type Started } from '../../src/gateway.ts';
+import { Gateway, type Started } from '../../src/gateway.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { copyData } from '../faults/disk.ts';
@@ -19,7 +19,7 @@ export interface LogLine {
 
 /** In memory where there is such a folder: a year is written to it. */
 const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-const STEP_MS = 5;
+const STEP_MS = 20;
 const TURNS_PER_STEP = 4;
 /** What takes longer waits for a thread or the disk: real time has to pass then. */
 const TURNS_AT_ONCE = 200;
@@ -70,7 +70,7 @@ export class SimulatedGateway {
     const clock = this.#clock;
     const log = createLog({ level: 'warn', format: 'json', clock, write: (text) => this.#note(text) });
     const config = loadConfig({ environment: environmentOf(this.#dataDir) });
-    this.#gateway = createGateway({
+    this.#gateway = new Gateway({
       config,
       clock,
       log,

@@ -9,6 +9,7 @@ import { SimulationClock } from './clock.ts';
 import { takeOverDisk } from './disk.ts';
 import { faultByChance } from './faults.ts';
 import { SimulatedHouse } from './house.ts';
+import { takeOverThreads } from './threads.ts';
 
 export interface SimulationOptions {
   seed: number;
@@ -36,7 +37,8 @@ export interface SimulationReport {
 /** Before both changes of the clocks of a year, and so late that a box hours behind knows that it has the time. */
 const FROM_MS = Date.UTC(2026, 2, 1, 5, 17);
 const HOUR_MS = 3_600_000;
-const STRIDES = 6;
+const STRIDES = 2;
+const DAYS_BETWEEN_LOGINS = 7;
 const HOURS_A_DAY = 24;
 /** An answer has so many buckets of a second at most. */
 const DAYS_BETWEEN_HISTORY = 2;
@@ -54,6 +56,7 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
   const random = createRandom(seed);
   const clock = new SimulationClock(FROM_MS);
   const disk = await takeOverDisk();
+  const giveThreadsBack = takeOverThreads();
   const house = await SimulatedHouse.open(clock, random.fork(1), disk);
   const faults = new Map<string, number>();
   const problems: Problem[] = [];
@@ -71,7 +74,7 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
           })),
         );
       }
-      await house.login();
+      if (day % DAYS_BETWEEN_LOGINS === 0) await house.login();
       if (day % DAYS_BETWEEN_HISTORY === DAYS_BETWEEN_HISTORY - 1 || day === days - 1)
         problems.push(
           ...(await judged(() => house.verifyHistory())).map(({ kind, item }) => ({
@@ -89,6 +92,7 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
   } finally {
     await house.close();
     disk.restore();
+    giveThreadsBack();
   }
 }
 

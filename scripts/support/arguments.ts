@@ -1,5 +1,5 @@
 /** The command line of a program in scripts/, and how it ends. */
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import { parseArgs, type ParseArgsConfig, type ParseArgsOptionsConfig } from 'node:util';
 import { messageOf } from '../../src/lib/errors.ts';
 
 /** The arguments make no sense; the message is for the person at the terminal. */
@@ -15,8 +15,17 @@ export function parseWords<const Options extends ParseArgsOptionsConfig>(
   options: Options,
   args: readonly string[] = process.argv.slice(2),
 ) {
+  return parsed({ args: [...args], options }).values;
+}
+
+/** The options of the command line, and its other words. @throws UsageError */
+export function parseArguments<const Options extends ParseArgsOptionsConfig>(options: Options) {
+  return parsed({ options, allowPositionals: true });
+}
+
+function parsed<const Config extends ParseArgsConfig>(config: Config) {
   try {
-    return parseArgs({ args: [...args], options }).values;
+    return parseArgs(config);
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;

@@ -1,11 +1,15 @@
 /** Bundles the web console: hashed names for everything but the page itself, and a compressed form of each file. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'src', 'console');
+/** Of the application on a home screen. */
+const ICONS = ['icon-192.png', 'icon-512.png'];
+const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
 
@@ -49,6 +53,13 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   }));
   let page = readFileSync(join(SOURCE, 'index.html'), 'utf8');
   const first = new Set(['index.html']);
+  /** What is loaded with it is loaded at first, too. */
+  const addWithImports = (name: string): void => {
+    if (first.has(name)) return;
+    first.add(name);
+    for (const { path, kind } of outputs.find((output) => output.name === name)?.imports ?? [])
+      if (kind === 'import-statement') addWithImports(relative(folder, join(ROOT, path)));
+  };
   for (const [role, source] of Object.entries(NAMED)) {
     const path = `src/console/${source}`;
     const found = outputs.find(
@@ -56,12 +67,44 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     );
     if (!found) throw new Error(`the bundle has no ${source}`);
     page = page.replaceAll(`%${role}%`, `/${found.name}`);
-    first.add(found.name);
-    for (const { path, kind } of found.imports)
-      if (kind === 'import-statement') first.add(relative(folder, join(ROOT, path)));
+    addWithImports(found.name);
   }
   writeFileSync(join(folder, 'index.html'), page);
+  const icon = outputs.find(({ inputs }) => `src/console/${NAMED.icon}` in inputs)?.name ?? '';
+  const manifest = readFileSync(join(SOURCE, 'manifest.json'), 'utf8');
+  writeFileSync(join(folder, 'manifest.json'), manifest.replaceAll('%icon%', `/${icon}`));
+  for (const name of ICONS) copyFileSync(join(SOURCE, name), join(folder, name));
+  await bundleWorker(folder, first);
+  writeFileSync(join(folder, 'rule-samples.json'), JSON.stringify(samples()));
   return compressed(folder, first);
+}
+
+/** The worker that keeps the shell; its name is the same for ever, because browsers ask for it by that. */
+async function bundleWorker(folder: string, first: ReadonlySet<string>): Promise<void> {
+  const shell = [...first].map((name) => (name === 'index.html' ? '/' : `/${name}`));
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['src/console/service-worker.ts'],
+    outdir: folder,
+    bundle: true,
+    format: 'iife',
+    platform: 'browser',
+    minify: true,
+    tsconfig: join(SOURCE, 'tsconfig.json'),
+    define: {
+      SHELL: JSON.stringify(shell),
+      SHELL_VERSION: JSON.stringify(createHash('sha256').update(shell.join()).digest('hex').slice(0, 12)),
+    },
+    logLevel: 'warning',
+  });
+}
+
+/** Templates of rules: text by name. */
+function samples(): Record<string, string> {
+  const names = readdirSync(SAMPLES).filter((name) => name.endsWith('.lua'));
+  return Object.fromEntries(
+    names.map((name) => [name.replace(/\.lua$/, ''), readFileSync(join(SAMPLES, name), 'utf8')]),
+  );
 }
 
 function compressed(folder: string, first: ReadonlySet<string>): BuiltFile[] {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { createGateway } from '../../src/gateway.ts';
+import { Gateway } from '../../src/gateway.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
@@ -42,7 +42,7 @@ async function startGateway(): Promise<number> {
   const clock = createSystemClock();
   const log = createLog({ level: 'info', format: 'json', clock, write: () => undefined });
   const config = loadConfig({ environment: process.env, file: undefined });
-  const gateway = createGateway({ config, clock, log, version: 'bench' });
+  const gateway = new Gateway({ config, clock, log, version: 'bench' });
   process.on('SIGTERM', () => {
     gateway.stop().then(
       () => process.exit(0),

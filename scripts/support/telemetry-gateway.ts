@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { packagePath } from '../../src/platform/files/index.ts';
 import type { CompiledManifest } from '../../src/capabilities/blueprints/index.ts';
 import type { Device, DeviceEvents, Devices } from '../../src/capabilities/devices/index.ts';
-import { createTelemetry, createThreadedHistory } from '../../src/capabilities/telemetry/index.ts';
+import { Telemetry, ThreadedHistory } from '../../src/capabilities/telemetry/index.ts';
 import { Emitter } from '../../src/lib/emitter.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { createMqttBroker } from '../../src/platform/mqtt/index.ts';
+import { MqttBroker } from '../../src/platform/mqtt/index.ts';
 import { programEntry } from '../../src/platform/processes/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
 import { parseExactJson } from '../../src/protocol/telemetry.ts';
@@ -80,7 +80,7 @@ function createDevices(): { devices: Devices; byHardwareId: Map<string, Device> 
     throw new Error('not part of this benchmark');
   };
   const devices: Devices = {
-    events: new Emitter<DeviceEvents>(refuse),
+    events: new Emitter<DeviceEvents>({ error: refuse }),
     get: find,
     find,
     require: (id) => find(id) ?? refuse(),
@@ -102,9 +102,9 @@ const { devices, byHardwareId } = createDevices();
 const databasePath = join(folder, 'history.db');
 const journalFolder = join(folder, 'journal');
 openDatabase({ path: databasePath, migrationsDir: MIGRATIONS_DIR, clock, log }).close();
-const telemetry = createTelemetry({
-  history: createThreadedHistory({
-    entry: programEntry('capabilities/telemetry/engine-thread'),
+const telemetry = new Telemetry({
+  history: new ThreadedHistory({
+    entry: programEntry('capabilities/telemetry/engine/thread'),
     databasePath,
     migrationsDir: MIGRATIONS_DIR,
     journalFolder,
@@ -130,7 +130,7 @@ telemetry.events.on('telemetry_received', 'benchmark', ({ values }) => {
 });
 await telemetry.start();
 
-const broker = await createMqttBroker({
+const broker = await MqttBroker.create({
   clock,
   log,
   metrics,

@@ -1,17 +1,11 @@
 /** The telemetry store without its thread and without devices, for the benchmark: journal, engine, queries. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type BatchWriter,
-  createBatchWriter,
-  createCoding,
-  type Shape,
-} from '../../src/capabilities/telemetry/batch.ts';
-import { createBlockStore } from '../../src/capabilities/telemetry/block-store.ts';
-import { csvRows } from '../../src/capabilities/telemetry/csv.ts';
-import { createEngine, type Engine } from '../../src/capabilities/telemetry/engine.ts';
-import { kindOf, type StoredValue } from '../../src/capabilities/telemetry/model.ts';
-import type { PlannedColumn } from '../../src/capabilities/telemetry/query-plan.ts';
+import { BatchWriter, createCoding, type Shape } from '../../src/capabilities/telemetry/codec/batch.ts';
+import { createBlockStore } from '../../src/capabilities/telemetry/engine/block-store.ts';
+import { csvRows } from '../../src/capabilities/telemetry/query/csv-rows.ts';
+import { Engine } from '../../src/capabilities/telemetry/engine/engine.ts';
+import type { PlannedColumn } from '../../src/capabilities/telemetry/query/query-plan.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { type Clock, ProvenTime } from '../../src/platform/clock/index.ts';
 import { Journal } from '../../src/platform/journal/index.ts';
@@ -19,6 +13,7 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
 import { attributeTypeOf, type Workload } from './workload.ts';
+import { kindOf, type StoredValue } from '../../src/capabilities/telemetry/codec/series.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations', 'history');
 const DAY_S = 86_400;
@@ -37,8 +32,11 @@ export interface StoreRun {
 }
 
 export interface BenchStore {
-  /** Replays `seconds` of the workload, with one synced journal record every `syncEveryS`. */
-  replay(workload: Workload, seconds: number, syncEveryS: number): Promise<StoreRun>;
+  /**
+   * Replays `seconds` of the workload, with one synced journal record every `syncEveryS`; then the day is over, unless
+   * it is to stay that of today.
+   */
+  replay(workload: Workload, seconds: number, syncEveryS: number, isDayOver?: boolean): Promise<StoreRun>;
   /** Milliseconds to the first piece and to the end of an answer, and its length. */
   query(
     seriesIds: readonly number[],
@@ -76,8 +74,8 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
   const store = createBlockStore(database);
   const turns = createTurns();
   const pendingReleases: Promise<void>[] = [];
-  const writer = createBatchWriter({ recordsPerKey: LIMITS.telemetry.recordsPerKey });
-  const engine = createEngine({
+  const writer = new BatchWriter({ recordsPerKey: LIMITS.telemetry.recordsPerKey });
+  const engine = new Engine({
     store,
     readJournal: () => [],
     onSealed: (fromSequence, nextSeriesId) => {
@@ -108,9 +106,10 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
   });
   engine.load();
   return {
-    replay: async (workload, seconds, syncEveryS) => {
+    replay: async (workload, seconds, syncEveryS, isDayOver = true) => {
       const before = writtenBytes();
-      const values = await replay({ workload, seconds, syncEveryS, writer, journal, engine, turns, time });
+      const given = { workload, seconds, syncEveryS, isDayOver };
+      const values = await replay({ ...given, writer, journal, engine, turns, time });
       store.checkpoint();
       const { usedBytes, fileBytes } = engine.status();
       return {
@@ -129,8 +128,8 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
       let firstMs = 0;
       let length = 0;
       for (const piece of csvRows({ fromS, toS, granularityS, columns }, engine.source)) {
-        if (firstMs === 0 && piece !== '') firstMs = performance.now() - startedMs;
-        length += piece.length;
+        if (firstMs === 0 && piece !== undefined) firstMs = performance.now() - startedMs;
+        length += piece?.length ?? 0;
       }
       return { firstMs, totalMs: performance.now() - startedMs, length };
     },
@@ -186,6 +185,7 @@ async function replay(parts: {
   workload: Workload;
   seconds: number;
   syncEveryS: number;
+  isDayOver: boolean;
   writer: BatchWriter;
   journal: Journal;
   engine: Engine;
@@ -215,14 +215,15 @@ async function replay(parts: {
     await synced;
     if (second % 60 !== 0) continue;
     turns.begin();
-    await engine.keepHouse();
+    await engine.maintain();
     turns.end();
   }
+  if (!parts.isDayOver) return values;
   // The day is over: everything is sealed and compacted, as it is a little after midnight.
   time.wallMs = (Math.ceil(workload.nowS / DAY_S) * DAY_S + 3_600) * 1_000;
   turns.begin();
   await engine.seal();
-  await engine.keepHouse();
+  await engine.maintain();
   turns.end();
   return values;
 }

@@ -9,7 +9,7 @@ const PROVISIONED_AT_ONCE = 4;
 /** Uploads the blueprints and provisions the devices; resolves with the logins in the order of the workload. */
 export async function provisionWorkload(
   client: GatewayClient,
-  workload: Workload,
+  workload: Pick<Workload, 'devices'>,
   upload: (zip: Uint8Array<ArrayBuffer>) => Promise<string>,
 ): Promise<DeviceLogin[]> {
   const blueprintIds = new Map<string, string>();

@@ -4,7 +4,7 @@ import { type Auth, type IssuableRole, ISSUABLE_ROLES } from '../capabilities/au
 import { parseDurationMs } from '../lib/duration.ts';
 import { nameProblem, normalizedName } from '../lib/text.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
-import { type Command, type Local, type RecordAudit, UsageError, type Values } from './command.ts';
+import { type Command, type Local, type RecordAudit, table, UsageError, type Values } from './command.ts';
 
 const TOKENS_AT_ONCE = 1_000;
 
@@ -111,17 +111,4 @@ function countOf(text: string): number {
   if (count < 1 || count > TOKENS_AT_ONCE)
     throw new UsageError(`--count must be a number from 1 to ${TOKENS_AT_ONCE}`);
   return count;
-}
-
-/** Columns as wide as their longest text; the last one is free. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...rows].map((row) => (row[column] ?? '').length)),
-  );
-  return [head, ...rows].map((row) =>
-    row
-      .map((text, column) => text.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { isPlainCopy, openBackup, prepareCopyRestore, prepareRestore } from '../platform/backup/index.ts';
+import { isPlainCopy, prepareCopyRestore, prepareRestore, saveBackup } from '../platform/backup/index.ts';
 import { packageVersion } from '../platform/files/index.ts';
 import { type Command, type Run, type Terminal, UsageError, type Values } from './command.ts';
 
@@ -18,9 +18,7 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
         withState(async ({ database, record }) => {
           const { dataDir } = config;
           const options = { database, dataDir, clock, version: packageVersion() };
-          const { stream, ended } = await openBackup(options, password);
-          await writeWhole(file, stream);
-          await ended;
+          await saveBackup(options, password, () => file);
           record('admin_backup', {});
           return [`The backup stands in ${path}. Nobody can open it without its password.`];
         });
@@ -71,20 +69,7 @@ async function openFile(path: string, flags: string): Promise<FileHandle> {
   }
 }
 
-/** Synced; empty when it could not be written. */
-async function writeWhole(file: FileHandle, stream: ReadableStream<Uint8Array>): Promise<void> {
-  try {
-    for await (const chunk of stream) await file.writeFile(chunk);
-    await file.sync();
-  } catch (error) {
-    await file.truncate();
-    throw error;
-  } finally {
-    await file.close();
-  }
-}
-
-async function passwordOf(
+export async function passwordOf(
   { 'password-file': path }: Values,
   { askSecret: ask }: Terminal,
   { isNew }: { isNew: boolean },

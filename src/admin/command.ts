@@ -26,6 +26,9 @@ const OPTIONS = {
   count: { type: 'string', default: '1' },
   'password-file': { type: 'string' },
   'revoke-tokens': { type: 'boolean', default: false },
+  confirm: { type: 'string' },
+  'delete-data': { type: 'boolean', default: false },
+  yes: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -55,18 +58,20 @@ export interface Command {
    * Judges the options, and opens the files that they name, as who called it; what it returns runs as the user
    * of the gateway.
    */
-  prepare(values: Values, given: readonly string[], terminal: Terminal): Run | Promise<Run>;
+  prepare(values: Values, given: readonly string[], terminal: Terminal, config: Config): Run | Promise<Run>;
 }
 
 /** What commands have of the terminal. */
 export interface Terminal {
   /** Asks without showing what is typed; undefined when nobody is there to answer. */
   askSecret: ((question: string) => Promise<string>) | undefined;
+  /** The same, and what is typed is shown. */
+  ask: ((question: string) => Promise<string>) | undefined;
   /** Lines beside the output. */
   complain: (text: string) => void;
 }
 
-export interface LocalState {
+interface LocalState {
   database: Database;
   auth: Auth;
   record: RecordAudit;
@@ -146,4 +151,24 @@ function becomeOwnerOf(dataDir: string): void {
   process.setgroups?.([owner.gid]);
   process.setgid?.(owner.gid);
   process.setuid?.(owner.uid);
+}
+
+/** Columns as wide as their longest text; the last one is free. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...rows].map((row) => (row[column] ?? '').length)),
+  );
+  return [head, ...rows].map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Where the gateway of this configuration answers on this machine. */
+export function localUrl({ httpHost, httpPort }: Config, path: string): string {
+  // An address that reaches a listener on all addresses too.
+  const host = httpHost === '0.0.0.0' || httpHost === '::' ? '127.0.0.1' : httpHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${httpPort}${path}`;
 }

@@ -2,7 +2,7 @@
 import { messageOf } from '../lib/errors.ts';
 import type { Clock } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import type { Command } from './command.ts';
+import { type Command, localUrl } from './command.ts';
 
 /** A gateway that does not answer within this time is not ready. */
 const ANSWER_MS = 5_000;
@@ -17,9 +17,8 @@ export const READY_COMMANDS: Record<string, Command> = {
 };
 
 /** @throws Error that says what does not work */
-async function askReady({ httpHost, httpPort }: Config, clock: Clock): Promise<string> {
-  const url = `http://${localHost(httpHost)}:${httpPort}/readyz`;
-  const { ok, text } = await ask(url, clock);
+async function askReady(config: Config, clock: Clock): Promise<string> {
+  const { ok, text } = await ask(localUrl(config, '/readyz'), clock);
   if (ok) return 'The gateway is ready.';
   const { errors = [] } = JSON.parse(text) as { errors?: { message: string }[] };
   throw new Error(errors.map(({ message }) => message).join(' ') || text);
@@ -36,10 +35,4 @@ async function ask(url: string, clock: Clock): Promise<{ ok: boolean; text: stri
   } finally {
     timer.cancel();
   }
-}
-
-/** An address that reaches a listener on all addresses too. */
-function localHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
 }

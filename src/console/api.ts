@@ -1,8 +1,9 @@
 /** Calls of the HTTP API, as any client makes them; the login is in a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
+import { Faults } from './faults.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 
-export interface Problem {
+interface Problem {
   code: string;
   message: string;
   details?: Record<string, unknown>;
@@ -39,22 +40,30 @@ export function whenLoggedOut(listener: () => void): void {
   onLoggedOut = listener;
 }
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Whether what is asked changes something that lists of changes tell. */
+type Effect = 'changes' | 'reads';
 
 /** The answer as JSON. @throws ApiError, NoAnswer */
-export async function call<Answer>(method: Method, path: string, body?: unknown): Promise<Answer> {
-  const response = await send(method, path, body);
+export async function call<Answer>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  effect: Effect = 'changes',
+): Promise<Answer> {
+  const response = await send(method, path, { body, effect });
   return (await response.json()) as Answer;
 }
 
-/** The answer as text. @throws ApiError, NoAnswer */
+/** The answer as text; nothing is changed by it. @throws ApiError, NoAnswer */
 export async function callForText(
   method: Method,
   path: string,
   body: unknown,
   accept: string,
 ): Promise<string> {
-  return (await send(method, path, body, accept)).text();
+  return (await send(method, path, { body, accept, effect: 'reads' })).text();
 }
 
 /** The answer as a file, with the name that the gateway gives it. @throws ApiError, NoAnswer */
@@ -63,7 +72,7 @@ export async function callForFile(
   path: string,
   body: unknown,
 ): Promise<{ name: string; content: Blob }> {
-  const response = await send(method, path, body);
+  const response = await send(method, path, { body, effect: 'changes' });
   const [, name = 'file'] =
     /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
   try {
@@ -73,7 +82,11 @@ export async function callForFile(
   }
 }
 
-async function send(method: Method, path: string, body?: unknown, accept?: string): Promise<Response> {
+async function send(
+  method: Method,
+  path: string,
+  { body, accept, effect }: { body: unknown; accept?: string; effect: Effect },
+): Promise<Response> {
   const headers: Record<string, string> = {
     // No other site's page can send it, so the cookie counts with it.
     'X-Requested-With': 'console',
@@ -93,7 +106,7 @@ async function send(method: Method, path: string, body?: unknown, accept?: strin
   }
   noteGatewayTime(response.headers.get('date'));
   if (response.ok) {
-    if (method !== 'GET') changeCount.value += 1;
+    if (method !== 'GET' && effect === 'changes') changeCount.value += 1;
     return response;
   }
   const problems = await problemsOf(response);
@@ -120,7 +133,8 @@ export function path(texts: TemplateStringsArray, ...parts: readonly string[]): 
 }
 
 /** The sentences of whatever went wrong. */
-export function sentencesOf(error: unknown): string[] {
+export function sentencesOf(error: unknown): readonly string[] {
+  if (error instanceof Faults) return error.sentences;
   if (error instanceof ApiError) return error.problems.map(({ message }) => message);
   return [error instanceof Error ? error.message : String(error)];
 }

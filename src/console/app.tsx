@@ -1,50 +1,61 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { HistoryPage } from './history/page.tsx';
 import { isConnected } from './connection.ts';
+import { OverviewPage } from './devices/overview.tsx';
 import { loadError, startLive } from './live.ts';
-import { AccessPage } from './pages/access.tsx';
-import { AddDevicePage } from './pages/add-device.tsx';
-import { BlueprintsPage } from './pages/blueprints.tsx';
-import { DevicePage } from './pages/device.tsx';
-import { OverviewPage } from './pages/overview.tsx';
-import { RulePage, RulesPage } from './pages/rules.tsx';
 import { ClaimPage, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
-import { SitePage } from './pages/site.tsx';
-import { SystemPage } from './pages/system.tsx';
 import { route } from './route.ts';
 import { logOut, look, may, me, state } from './session.ts';
-import { Button, Empty, ErrorNotice, Loading, useAction } from './ui.tsx';
+import { loadSite, siteName } from './site-name.ts';
+import { isOtherZone, zone } from './zone.ts';
+import { Button, Empty, ErrorNotice, lazy, Loading, useAction, useAnswer } from './ui.tsx';
 
-const PAGES: readonly [name: string, text: string, icon: string][] = [
-  ['', 'Overview', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
-  ['history', 'History', 'M4 4v16h16M7 15l4-5 3 3 5-7'],
-  ['rules', 'Rules', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
-  ['blueprints', 'Blueprints', 'M6 2h8l5 5v15H6zM14 2v6h5'],
-  ['site', 'Site', 'M3 11 12 3l9 8M6 9v11h12V9'],
-  ['access', 'Access', 'M12 3l8 4v5c0 5-4 8-8 9-4-1-8-4-8-9V7z'],
-  ['system', 'System', 'M3 5h18v11H3zM8 21h8M12 16v5'],
+/** Pages of the menu: their text, icon, and the role for which they are of use. */
+const PAGES: readonly [name: string, text: string, role: string, icon: string][] = [
+  ['', 'Overview', 'READONLY', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
+  ['history', 'History', 'READONLY', 'M4 4v16h16M7 15l4-5 3 3 5-7'],
+  ['alerts', 'Alerts', 'READONLY', 'M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4'],
+  ['rules', 'Rules', 'OWNER', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
+  ['blueprints', 'Blueprints', 'OWNER', 'M6 2h8l5 5v15H6zM14 2v6h5'],
+  ['site', 'Site', 'OWNER', 'M3 11 12 3l9 8M6 9v11h12V9'],
+  ['access', 'Access', 'READONLY', 'M12 3l8 4v5c0 5-4 8-8 9-4-1-8-4-8-9V7z'],
+  ['system', 'Box', 'OWNER', 'M3 5h18v11H3zM8 21h8M12 16v5'],
 ];
 
 /** Pages that belong to another one. */
 const PAGE_OF: Readonly<Record<string, string>> = { devices: '', add: '', 'new-rule': 'rules' };
 
+const AccessPage = lazy(() => import('./pages/access.tsx').then((part) => part.AccessPage));
+const AddDevicePage = lazy(() => import('./provision/page.tsx').then((part) => part.AddDevicePage));
+const AlertsPage = lazy(() => import('./alerts/page.tsx').then((part) => part.AlertsPage));
+const BlueprintsPage = lazy(() => import('./pages/blueprints.tsx').then((part) => part.BlueprintsPage));
+const DevicePage = lazy(() => import('./pages/device.tsx').then((part) => part.DevicePage));
+const EnergyHistory = lazy(() => import('./site/energy-history.tsx').then((part) => part.EnergyHistory));
+const HistoryPage = lazy(() => import('./history/page.tsx').then((part) => part.HistoryPage));
+const NewRulePage = lazy(() => import('./rules/new-page.tsx').then((part) => part.NewRulePage));
+const RulePage = lazy(() => import('./rules/page.tsx').then((part) => part.RulePage));
+const RulesPage = lazy(() => import('./rules/list.tsx').then((part) => part.RulesPage));
+const SitePage = lazy(() => import('./pages/site.tsx').then((part) => part.SitePage));
+const SystemPage = lazy(() => import('./box/page.tsx').then((part) => part.SystemPage));
+
 function Page() {
   const [first = '', second, third] = route.value;
   if (first === '') return <OverviewPage />;
-  if (first === 'add') return <AddDevicePage />;
+  if (first === 'add') return <AddDevicePage key={second} kind={second} />;
   if (first === 'devices' && second !== undefined)
     return <DevicePage key={second} name={second} tab={third ?? 'values'} />;
+  if (first === 'history' && second === 'energy') return <EnergyHistory period={third} />;
   if (first === 'history') return <HistoryPage window={second} chosen={third} />;
+  if (first === 'alerts') return <AlertsPage tab={second} />;
   if (first === 'rules')
     return second === undefined ? <RulesPage /> : <RulePage key={second} name={second} />;
   // No name of a rule stands here, so that a rule may have any.
-  if (first === 'new-rule') return <RulePage key="new" name={undefined} />;
+  if (first === 'new-rule') return <NewRulePage key={`${second} ${third}`} way={second} name={third} />;
   if (first === 'blueprints') return <BlueprintsPage />;
   if (first === 'site') return <SitePage />;
   if (first === 'access') return <AccessPage />;
-  if (first === 'system') return <SystemPage />;
+  if (first === 'system') return <SystemPage tab={second} />;
   return (
     <Empty title="There is no such page">
       <a class="button" href="#/">
@@ -62,10 +73,10 @@ function Navigation() {
     <nav class="nav" aria-label="Pages">
       <p class="brand">
         <span class="logo" aria-hidden="true" />
-        Energy gateway
+        {siteName()}
       </p>
       <ul>
-        {PAGES.map(([name, text, icon]) => (
+        {PAGES.filter(([, , role]) => may(role)).map(([name, text, , icon]) => (
           <li key={name}>
             <a href={`#/${name}`} aria-current={current === name ? 'page' : undefined}>
               <svg viewBox="0 0 24 24" aria-hidden="true">
@@ -80,6 +91,7 @@ function Navigation() {
         <span>
           <b>{me.value?.name}</b>
           <small>{me.value?.role.toLowerCase()}</small>
+          {isOtherZone() && <small>Times of {zone.value}</small>}
         </span>
         <Button onClick={() => void leaving.start()}>Log out</Button>
       </div>
@@ -89,6 +101,8 @@ function Navigation() {
 
 function Console() {
   useEffect(() => startLive(), []);
+  // Without its name the site is called as the product.
+  useAnswer(loadSite, []);
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={skipToContent}>
@@ -136,3 +150,10 @@ function App() {
 const place = document.getElementById('app');
 if (place) render(<App />, place);
 void look();
+
+/** Browsers refuse it on a page whose certificate they do not know; then the console is what it is without. */
+function keepShell(): void {
+  if (!window.isSecureContext || !('serviceWorker' in navigator)) return;
+  navigator.serviceWorker.register('/service-worker.js').catch(() => undefined);
+}
+keepShell();

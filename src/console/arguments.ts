@@ -1,4 +1,5 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
+import { Faults } from './faults.ts';
 import type { Argument } from './shapes.ts';
 
 /** Text of each control; the empty text means "not given". */
@@ -35,7 +36,7 @@ export function initialTexts(declared: Declared, values: Readonly<Record<string,
   );
 }
 
-export interface Typed {
+interface Typed {
   values: Record<string, unknown>;
   /** Sentences about what cannot be sent. */
   faults: string[];
@@ -56,6 +57,12 @@ export function typedValues(declared: Declared, texts: Texts): Typed {
     else values[name] = value;
   }
   return { values, faults };
+}
+
+/** @throws Faults for what cannot be sent */
+export function judge(declared: Declared, texts: Texts): void {
+  const { faults } = typedValues(declared, texts);
+  if (faults.length > 0) throw new Faults(faults);
 }
 
 function valueOf(argument: Argument, text: string): unknown {

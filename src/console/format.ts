@@ -1,4 +1,5 @@
 /** Values, ages and moments as people read them. */
+import { zone } from './zone.ts';
 import type { Attribute, EnumItem, Manifest } from './shapes.ts';
 
 /** From this age on a value is shown as old. */
@@ -18,7 +19,7 @@ export function scaleFactor(unit: string, scaled: string): number | undefined {
   return of !== undefined && to !== undefined && unit.slice(1) === scaled.slice(1) ? to / of : undefined;
 }
 
-export interface Shown {
+interface Shown {
   text: string;
   unit: string;
   /** Colour of an enum value, as its manifest names it. */
@@ -70,12 +71,20 @@ const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 /** Shorter times are read as seconds. */
 const SPELLED_FROM_S = 120;
 
+/** `1.2 MB` */
+export function bytesText(bytes: number): string {
+  const { text, unit } = showBytes(bytes);
+  return `${text} ${unit}`;
+}
+
+function showBytes(bytes: number): Shown {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), BYTE_UNITS.length - 1);
+  return { text: numberText(bytes / 1_000 ** step), unit: BYTE_UNITS[step] ?? '' };
+}
+
 /** Sizes and long times in units that a person reads. */
 function showSpecial(value: number, name: string | undefined, unit: string): Shown | undefined {
-  if (unit === '' && name?.endsWith('_bytes') === true) {
-    const step = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), BYTE_UNITS.length - 1);
-    return { text: numberText(value / 1_000 ** step), unit: BYTE_UNITS[step] ?? '' };
-  }
+  if (unit === '' && name?.endsWith('_bytes') === true) return showBytes(value);
   if (unit !== 's' || value < SPELLED_FROM_S) return undefined;
   const days = Math.floor(value / 86_400);
   const hours = Math.floor((value % 86_400) / 3_600);
@@ -127,15 +136,15 @@ export function freshness(
   return { ageS, isStale: ageS > STALE_AFTER_S };
 }
 
-/** Day, month and time of an instant, in the browser's zone. */
+/** Day, month and time of an instant where the site is. */
 export function momentText(instant: string | number): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return '–';
-  return date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+  return date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone.value });
 }
 
 export function clockText(instant: string | number): string {
-  return new Date(instant).toLocaleTimeString('en-GB');
+  return new Date(instant).toLocaleTimeString('en-GB', { timeZone: zone.value });
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

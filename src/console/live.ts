@@ -10,7 +10,7 @@ import { confirm } from './session.ts';
 import { openStream } from './stream.ts';
 import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
 
-export interface KnownValue {
+interface KnownValue {
   value: unknown;
   timestampS: number;
   /** Undefined for a value that was read, not heard. */
@@ -42,6 +42,8 @@ const ANY_AGE = '1y';
 
 /** Order of the list; undefined until it was loaded once. */
 export const deviceIds = signal<readonly string[] | undefined>(undefined);
+/** Changes when a device comes or goes, is connected or not, or has other alerts: not with every value. */
+export const statusVersion = signal(0);
 /** Why the devices could not be read anew; undefined when all is well. */
 export const loadError = signal<unknown>(undefined);
 
@@ -53,6 +55,7 @@ const logListeners = new Map<string, Set<LogListener>>();
 const watched = new Map<string, Set<string>>();
 /** Devices to read anew; `all` for the list. */
 const outdated = new Set<string>();
+let isStatusChanged = false;
 let reloading: ReturnType<typeof setTimeout> | undefined;
 
 export function liveDevice(idOrSlug: string): LiveDevice | undefined {
@@ -101,6 +104,8 @@ export function startLive(): () => void {
 function draw(): void {
   for (const live of changed) live.version.value++;
   changed.clear();
+  if (isStatusChanged) statusVersion.value++;
+  isStatusChanged = false;
 }
 
 let loading: Promise<void> | undefined;
@@ -158,6 +163,7 @@ async function note(device: Device): Promise<LiveDevice> {
   known.set(device.id, live);
   if (isOther || !live.manifest) live.manifest = await manifestOf(device);
   changed.add(live);
+  isStatusChanged = true;
   return live;
 }
 
@@ -173,8 +179,15 @@ function manifestOf(device: Device): Promise<Manifest> {
   return asked;
 }
 
-/** Reads the latest values of attributes, however old, and keeps them up to date. */
-export async function watchValues(wanted: ReadonlyMap<string, readonly string[]>): Promise<void> {
+/**
+ * Reads the latest values of attributes, however old, and keeps them up to date: beside those that are watched already,
+ * or `these` alone.
+ */
+export async function watchValues(
+  wanted: ReadonlyMap<string, readonly string[]>,
+  others: 'beside' | 'these' = 'beside',
+): Promise<void> {
+  if (others === 'these') watched.clear();
   let question = new URLSearchParams();
   let names = 0;
   const questions = [question];
@@ -232,7 +245,8 @@ function setValue(
 function take(message: MonitorMessage): void {
   const live = known.get(message.device_id);
   if (!live) {
-    reloadSoon('all');
+    // Before the list is there, nothing is missing in it.
+    if (deviceIds.value !== undefined) reloadSoon('all');
     return;
   }
   const receivedAtMs = Date.parse(message.received_at);
@@ -245,8 +259,10 @@ function take(message: MonitorMessage): void {
     }
   } else if ('properties' in message)
     live.device = { ...live.device, properties: { ...live.device.properties, ...message.properties } };
-  else if ('connectivity' in message) live.device = { ...live.device, connectivity: message.connectivity };
-  else
+  else if ('connectivity' in message) {
+    live.device = { ...live.device, connectivity: message.connectivity };
+    isStatusChanged = true;
+  } else
     for (const listener of logListeners.get(message.device_id) ?? [])
       listener({ ...message.log, received_at: message.received_at });
   changed.add(live);

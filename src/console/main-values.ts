@@ -18,7 +18,7 @@ const TELLING = [
 const ABOUT_STATE = /^(status|state|mode)$/;
 const COUNT = 4;
 
-export interface MainValues {
+interface MainValues {
   /** Attribute that tells the device's state in a word. */
   state: string | undefined;
   numbers: string[];
@@ -41,7 +41,7 @@ export function isBlank(manifest: Manifest): boolean {
   return groupValues(manifest).length + Object.keys({ ...properties, ...commands }).length === 0;
 }
 
-export interface ValueGroup {
+interface ValueGroup {
   title: string;
   names: string[];
 }

@@ -2,10 +2,56 @@
 import { computed, signal } from '@preact/signals';
 
 const hash = signal(location.hash);
+/** How far pages were scrolled, by address, for who comes back to them. */
+const positions = new Map<string, number>();
+
+history.scrollRestoration = 'manual';
+// Who comes back finds this, who follows a link does not.
+history.replaceState('seen', '');
 addEventListener('hashchange', () => {
+  const before = hash.value;
+  positions.set(before, scrollY);
+  const isBack = history.state !== null;
+  history.replaceState('seen', '');
   hash.value = location.hash;
-  scrollTo(0, 0);
+  const isOtherPage = pageOf(before) !== pageOf(location.hash);
+  const topPx = isBack ? (positions.get(location.hash) ?? 0) : isOtherPage ? 0 : scrollY;
+  // What is new is read first, by those who do not see it appear; a field that wants the focus takes it after.
+  if (isOtherPage) document.getElementById('content')?.focus({ preventScroll: true });
+  scrollSoon(topPx);
 });
+
+/**
+ * A page grows while what it shows arrives, as late as that may be, above what one sees too: it is held there
+ * until somebody does something.
+ */
+function scrollSoon(topPx: number): void {
+  const left = new AbortController();
+  for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown', 'hashchange'])
+    addEventListener(event, () => left.abort(), { once: true, passive: true, signal: left.signal });
+  const grown = new ResizeObserver(() => scrollTo(0, topPx));
+  const page = document.documentElement;
+  left.signal.addEventListener('abort', () => {
+    grown.disconnect();
+    page.style.overflowAnchor = '';
+  });
+  // The page before stands for two frames more.
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      if (left.signal.aborted) return;
+      scrollTo(0, topPx);
+      if (topPx === 0) return left.abort();
+      page.style.overflowAnchor = 'none';
+      grown.observe(document.body);
+    }),
+  );
+}
+
+/** Parts of one device, and stretches of one history, are the same page. */
+function pageOf(address: string): string {
+  const [first = '', second = ''] = address.replace(/^#\/?/, '').split('/');
+  return first === 'history' ? first : `${first}/${second}`;
+}
 
 /** Parts of the address after `#/`. */
 export const route = computed(() =>

@@ -4,7 +4,7 @@ import { ApiError, call, NoAnswer, whenLoggedOut } from './api.ts';
 import type { Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
 
-export type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
+type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
 
 export const state = signal<SessionState>('unknown');
 export const me = signal<Me | undefined>(undefined);

@@ -21,15 +21,25 @@ export type {
   EnumItem,
 } from '../capabilities/blueprints/manifest.ts';
 export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
+export type { BackupPlanOnWire as BackupPlan } from '../capabilities/backups/schema.ts';
 export type { MonitorMessage } from '../capabilities/monitor/schema.ts';
 export type {
   ConnectionConfigurationOnWire as ConnectionConfiguration,
   ProvisionedOnWire as Provisioned,
 } from '../capabilities/provisioning/schema.ts';
 export type { EngineOnWire as Engine } from '../capabilities/rules/schema.ts';
+export type { IoPortOnWire as IoPort } from '../capabilities/module-ports/io-schema.ts';
+export type { SerialPortOnWire as SerialPort } from '../capabilities/module-ports/serial-schema.ts';
 export type { SiteOnWire as Site } from '../capabilities/site/schema.ts';
+export type { TargetOnWire as Target } from '../capabilities/targets/schema.ts';
 export type { LatestOnWire as LatestValue } from '../capabilities/telemetry/schema.ts';
 
+/** Answer of /healthz. */
+export interface Health {
+  status: string;
+  version: string;
+  https_port?: number;
+}
 export type Attribute = CompiledAttribute;
 /** Its manifest is asked for apart. */
 export type Device = Omit<DeviceOnWire, 'manifest'>;

@@ -1,6 +1,6 @@
 /** A WebSocket on which the gateway tells what happens; it reconnects by itself. */
 
-export interface StreamOptions<Message> {
+interface StreamOptions<Message> {
   onOpen?(): void;
   onClose?(): void;
   onMessage(message: Message): void;

@@ -1,11 +1,11 @@
 /** What the gateway says about itself on the local network. */
 import type { Config } from '../platform/config/index.ts';
-import { type AnnouncedService, createMdns, type Mdns } from '../platform/mdns/index.ts';
-import type { GatewayOptions, StartedHook } from './ground.ts';
+import { type AnnouncedService, Mdns } from '../platform/mdns/index.ts';
+import type { GatewayOptions, StartedHook } from './infrastructure.ts';
 
 /** Undefined when it shall not be found. */
 export function createAnnouncement({ config, clock, log }: GatewayOptions): Mdns | undefined {
-  return config.mdns ? createMdns({ name: config.mdnsName, clock, log }) : undefined;
+  return config.mdns ? new Mdns({ name: config.mdnsName, clock, log }) : undefined;
 }
 
 /** Ports that listen; undefined: that one does not. */
@@ -17,7 +17,12 @@ export interface AnnouncedPorts {
 }
 
 /** Announces every listener on the networks that reach it. */
-export function announce(mdns: Mdns, config: Config, ports: AnnouncedPorts, started: StartedHook): void {
+export function announce(
+  mdns: Pick<Mdns, 'start' | 'stop'>,
+  config: Config,
+  ports: AnnouncedPorts,
+  started: StartedHook,
+): void {
   const httpHost = config.http ? config.httpHost : undefined;
   const all = [
     { type: '_http._tcp', host: httpHost, port: ports.httpPort, texts: ['path=/'] },

@@ -8,7 +8,7 @@ import type { Commands } from '../capabilities/commands/index.ts';
 import type { Devices } from '../capabilities/devices/index.ts';
 import type { Rules } from '../capabilities/rules/index.ts';
 import { addressKey } from '../lib/address.ts';
-import { createComplaints } from '../lib/complaints.ts';
+import { ReportThrottle } from '../lib/report-throttle.ts';
 import { GatewayError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Clock } from '../platform/clock/index.ts';
@@ -81,9 +81,10 @@ export function refusalRecorder(
   devices: Pick<Devices, 'atHardware'>,
   clock: Clock,
 ): (refusal: MqttRefusal) => void {
-  const told = createComplaints({
+  const told = new ReportThrottle({
     intervalMs: LIMITS.audit.repeatedRefusalMs,
     perOwner: LIMITS.audit.refusalsPerHour,
+    owners: LIMITS.audit.refusalSubjects,
   });
   return ({ what, reason, claimed, topic, remoteAddress }) => {
     // Each device and each strange address by itself, so that one does not hide another.

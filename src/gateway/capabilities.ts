@@ -1,41 +1,49 @@
 /** The capabilities, built in the order in which they stand on each other. */
-import { Appliance, createBackups } from '../capabilities/appliance/index.ts';
+import { join } from 'node:path';
+import { Alerts } from '../capabilities/alerts/index.ts';
+import { Appliance, problemReport, type ReportOptions } from '../capabilities/appliance/index.ts';
 import { Audit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
-import { createBlueprints } from '../capabilities/blueprints/index.ts';
+import { Backups } from '../capabilities/backups/index.ts';
+import { Updates } from '../capabilities/updates/index.ts';
+import { Blueprints } from '../capabilities/blueprints/index.ts';
 import { createCommands } from '../capabilities/commands/index.ts';
-import { createConnectivity } from '../capabilities/connectivity/index.ts';
-import {
-  connectConfiguration,
-  createDeviceConfiguration,
-} from '../capabilities/device-configuration/index.ts';
-import { createDeviceLogs } from '../capabilities/device-logs/index.ts';
+import { Connectivity } from '../capabilities/connectivity/index.ts';
+import { connectConfiguration, DeviceConfiguration } from '../capabilities/device-configuration/index.ts';
+import { DeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
-import { createModules } from '../capabilities/modules/index.ts';
-import { SerialPorts } from '../capabilities/serial-ports/index.ts';
-import { serialLineProblem } from '../platform/host/index.ts';
+import { Modules } from '../capabilities/modules/index.ts';
+import { type IoPortRecord, ModulePorts } from '../capabilities/module-ports/index.ts';
+import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
 import { portsOfOption } from './serial-port-option.ts';
+import { Notifications } from '../capabilities/notifications/index.ts';
 import { createProvisioning } from '../capabilities/provisioning/index.ts';
-import { createRules } from '../capabilities/rules/index.ts';
+import { Rules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
 import {
-  createTelemetry,
-  createThreadedHistory,
+  Telemetry,
+  ThreadedHistory,
   historyOwner,
   retentionPolicy,
 } from '../capabilities/telemetry/index.ts';
+import { Targets } from '../capabilities/targets/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { nextTurn } from '../platform/clock/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
+import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
-import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
+import { lastRecovery, localCopies, quarantinedSince } from '../platform/sqlite/index.ts';
 import { auditedCommands } from './audit-trail.ts';
-import type { Ground, StartedHook } from './ground.ts';
+import type { Infrastructure, StartedHook } from './infrastructure.ts';
+import { missingHistory, noteMissingHistory } from './missing-history.ts';
+import { targetRecordSources, targetsStatus } from './targets.ts';
 
 /** What exists only once the servers listen. */
 export interface Listening {
   httpPort: number;
+  httpsPort: number | undefined;
   mqttPort: number | undefined;
   mqttsPort: number | undefined;
   broker: MqttBroker | undefined;
@@ -48,53 +56,147 @@ export interface Listening {
 export type Capabilities = Awaited<ReturnType<typeof buildCapabilities>>;
 
 /** Builds and starts them all; they serve once the servers are there. */
-export async function buildCapabilities(ground: Ground, listening: Listening, started: StartedHook) {
-  const records = buildRecords(ground, listening, started);
-  ground.history.open(historyOwner(records.site.get().id));
-  const flows = buildFlows(ground, records, started);
+export async function buildCapabilities(
+  infrastructure: Infrastructure,
+  listening: Listening,
+  started: StartedHook,
+) {
+  const records = buildRecords(infrastructure, listening, started);
+  const { id: siteId } = records.site.get();
+  if (infrastructure.hadState && !records.site.isNew) noteMissingHistory(infrastructure, siteId);
+  infrastructure.history.open(historyOwner(siteId));
+  const flows = buildFlows(infrastructure, records, started);
   await flows.telemetry.start();
   await flows.commands.start();
   flows.deviceLogs.start();
-  const { options, metrics, state: database, history, historyCommits } = ground;
-  const { clock, log, version, config } = options;
-  const rules = createRules({
-    clock,
-    log,
-    metrics,
-    database,
+  const { options, metrics, state: database, history, historyCommits } = infrastructure;
+  const { clock, log, config } = options;
+  const base = { clock, log, metrics, database };
+  const rules = new Rules({
+    ...base,
     history,
     historyCommits,
-    logSizeMaxBytes: () => ground.historyRoom.budget.ruleLogMaxBytes,
-    onLogsRemovedEarly: (count) => ground.historyRoom.noteRemoved(count),
+    logSizeMaxBytes: () => infrastructure.historyRoom.budget.ruleLogMaxBytes,
+    onLogsRemovedEarly: (count) => infrastructure.historyRoom.noteRemoved(count),
   });
   started('rules', () => rules.stop());
-  const serialPorts = new SerialPorts({
+  const modulePorts = new ModulePorts({
     database,
-    log: log.child({ component: 'serial-ports' }),
+    log: log.child({ component: 'module-ports' }),
     fixed: portsOfOption(config.serialPorts),
-    probe: serialLineProblem,
+    probeSerial: serialLineProblem,
+    probeIo: ioPortProblem,
   });
-  const modules = createModules({ clock, log, database, ...records, ...flows });
+  const modules = new Modules({ clock, log, database, ...records, ...flows });
   started('modules', () => modules.stop());
+  const alerts = new Alerts({ ...base, room: infrastructure.stateUpkeep, ...records, ...flows });
+  const notifications = new Notifications({ ...base, alerts, ...records });
+  notifications.start();
+  started('notifications', () => notifications.stop());
+  alerts.start();
+  started('alerts', () => alerts.stop());
+  const targets = startTargets(infrastructure, { ...records, ...flows, alerts, rules }, started);
   records.blueprints.start();
   started('blueprints', () => records.blueprints.stop());
+  const backups = buildBackups(infrastructure, records);
+  backups.start();
+  const appliance = buildAppliance(infrastructure, listening, records, { ...flows, targets }, backups);
+  started('backups', () => backups.stop());
+  const secrets = (): string[] => [...backups.secrets(), ...targets.secrets()];
   return {
     ...records,
     ...flows,
     rules,
     modules,
-    serialPorts,
+    alerts,
+    notifications,
+    modulePorts,
+    targets,
     energy: new Energy({ clock, database, ...records, ...flows }),
-    appliance: buildAppliance(ground, listening, records, flows),
-    backups: createBackups({ clock, version, database, dataDir: config.dataDir, site: records.site }),
+    appliance,
+    backups,
+    updates: buildUpdates(infrastructure),
+    report: () => problemReport(reportParts(infrastructure, appliance, secrets, records)),
   };
+}
+
+/** Claim code, passwords of backups and secrets of targets are those that lie here as they were typed. */
+function reportParts(
+  { options, metrics, host }: Infrastructure,
+  appliance: Appliance,
+  secrets: () => string[],
+  { auth }: Records,
+): ReportOptions {
+  const { clock, config, version, recentLog } = options;
+  return {
+    appliance,
+    clock,
+    host,
+    metrics,
+    version,
+    options: config,
+    copies: () => localCopies(join(config.dataDir, 'backups')),
+    recentLog: recentLog ?? (() => []),
+    secrets: () => [...secrets(), auth.claimCode() ?? ''],
+  };
+}
+
+function buildBackups(infrastructure: Infrastructure, { site }: Records): Backups {
+  const { options, metrics, state: database, history, historyRoom, space } = infrastructure;
+  const { clock, log, version, config } = options;
+  return new Backups({
+    clock,
+    log,
+    metrics,
+    version,
+    database,
+    site,
+    dataDir: config.dataDir,
+    history: { path: history.path, usedBytes: () => historyRoom.usedBytes() },
+    freeBytes: () => space.room.freeBytes,
+    requestRestart: (reason) => options.requestRestart?.(reason),
+  });
+}
+
+function buildUpdates({ options, space }: Infrastructure): Updates {
+  return new Updates({
+    ...options,
+    folder: new UpdateFolder(options.config.dataDir),
+    installed: { version: options.version, keyFiles: updateKeyFiles() },
+    freeBytes: () => space.room.freeBytes,
+  });
+}
+
+/** Everything is carried on from here: the devices and their telemetry are known. */
+function startTargets(
+  { options: { clock, log, config }, metrics, state, stateCommits }: Infrastructure,
+  parts: Records & Flows & { alerts: Alerts; rules: Rules },
+  started: StartedHook,
+): Targets {
+  const targets = new Targets({
+    database: state,
+    clock,
+    log: log.child({ component: 'targets' }),
+    metrics,
+    commits: stateCommits,
+    telemetry: parts.telemetry,
+    sources: targetRecordSources({ clock, ...parts }),
+    devices: parts.devices,
+    site: () => parts.site.get(),
+    dataDir: config.dataDir,
+    limits: LIMITS.targets,
+    pause: nextTurn,
+  });
+  targets.start();
+  started('targets', () => targets.stop());
+  return targets;
 }
 
 type Records = ReturnType<typeof buildRecords>;
 
 /** Site, tokens, blueprints, devices: what is there, and who may reach it. */
 function buildRecords(
-  { options, metrics, host, state, stateUpkeep, stateCommits, tls }: Ground,
+  { options, metrics, host, state, stateUpkeep, stateCommits, tls }: Infrastructure,
   listening: Listening,
   started: StartedHook,
 ) {
@@ -112,7 +214,7 @@ function buildRecords(
   const audit = new Audit({ ...base, commits: stateCommits, room: stateUpkeep });
   audit.start();
   started('audit', () => audit.stop());
-  const blueprints = createBlueprints({ ...base, checks: config.blueprintChecks, version: options.version });
+  const blueprints = new Blueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
   const devices = new DeviceService({ ...base, commits: stateCommits, blueprints });
   const provisioning = createProvisioning({
@@ -128,10 +230,10 @@ function buildRecords(
     },
     certificates: tls,
   });
-  const connectivity = createConnectivity({ ...base, devices, provisioning, durable: () => state.durable() });
+  const connectivity = new Connectivity({ ...base, devices, provisioning, durable: () => state.durable() });
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
-  const deviceConfiguration = createDeviceConfiguration({ ...base, devices });
+  const deviceConfiguration = new DeviceConfiguration({ ...base, devices });
   devices.setBeforeHandover((handed, role) => {
     for (const device of handed) deviceConfiguration.dropSecretsAbove(role, device);
   });
@@ -145,9 +247,13 @@ function buildRecords(
 type Flows = ReturnType<typeof buildFlows>;
 
 /** Commands, logs, telemetry: what flows between devices and people. */
-function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Records, started: StartedHook) {
-  const { options, metrics, state, history, journalFolder, stateCommits, historyCommits } = ground;
-  const { historyRoom: room } = ground;
+function buildFlows(
+  infrastructure: Infrastructure,
+  { audit, devices, connectivity, site }: Records,
+  started: StartedHook,
+) {
+  const { options, metrics, state, history, journalFolder, stateCommits, historyCommits } = infrastructure;
+  const { historyRoom: room } = infrastructure;
   const { config, clock, log } = options;
   const base = { clock, log, metrics, devices, connectivity };
   const commands = auditedCommands(
@@ -155,26 +261,26 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
       ...base,
       database: state,
       commits: stateCommits,
-      room: ground.stateUpkeep,
+      room: infrastructure.stateUpkeep,
       timeoutMs: config.commandTimeoutS * 1_000,
     }),
     audit,
   );
   started('commands', () => commands.stop());
-  const deviceLogs = createDeviceLogs({
+  const deviceLogs = new DeviceLogs({
     ...base,
     history,
     commits: historyCommits,
     sizeMaxBytes: () => room.budget.deviceLogMaxBytes,
   });
   started('device logs', () => deviceLogs.stop());
-  const telemetry = createTelemetry({
+  const telemetry = new Telemetry({
     ...base,
-    history: createThreadedHistory({
+    history: new ThreadedHistory({
       clock,
       log,
       metrics,
-      entry: programEntry('capabilities/telemetry/engine-thread'),
+      entry: programEntry('capabilities/telemetry/engine/thread'),
       file: history,
       databasePath: history.path,
       migrationsDir: packagePath('migrations', 'history'),
@@ -189,33 +295,35 @@ function buildFlows(ground: Ground, { audit, devices, connectivity, site }: Reco
     site: () => site.get(),
   });
   started('telemetry', () => telemetry.stop());
-  connectComplaints({ connectivity, devices, telemetry, deviceLogs });
+  connectReports({ connectivity, devices, telemetry, deviceLogs });
   return { commands, deviceLogs, telemetry };
 }
 
 /** The gateway's own device. */
 function buildAppliance(
-  { options, metrics, host, space, state, history, historyRoom, historyCommits }: Ground,
+  infrastructure: Infrastructure,
   listening: Listening,
   { devices, provisioning }: Records,
-  { telemetry, deviceLogs }: Flows,
+  { telemetry, deviceLogs, targets }: Flows & { targets: Targets },
+  backups: Backups,
 ) {
+  const { options, metrics, host, space, state, history, historyRoom, historyCommits } = infrastructure;
   const { clock, config, log, version } = options;
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
-  const recovery = lastRecovery(config.dataDir);
-  const isStateRecovered =
-    recovery !== undefined && clock.wallMs() - recovery.recoveredAtMs < LIMITS.state.recoveryShownMs;
-  const quarantined = quarantinedSince(state, clock.wallMs() - LIMITS.state.recoveryShownMs);
+  const shownFromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
+  const missing = missingHistory(infrastructure);
   return new Appliance({
     clock,
     log,
     metrics,
     host,
     version,
+    httpsPort: () => listening.httpsPort,
     status: () => ({
       historyDegraded: telemetry.failure() ?? (history.failure ?? historyCommits.failure)?.message,
       historySetAside: history.setAsideNames(),
+      historyMissing: missing(),
       unknownDevices: telemetry.unknownDeviceIds(),
       journalSetAside: telemetry.damagedSegments(),
       historySizeBytes: historyRoom.usedBytes(),
@@ -225,13 +333,16 @@ function buildAppliance(
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       stateSizeBytes: state.sizeBytes(),
       isDiskFull: space.isFull,
-      isStateRecovered,
-      stateRowsQuarantined: quarantined,
+      isStateRecovered: (lastRecovery(config.dataDir)?.recoveredAtMs ?? -Infinity) > shownFromMs,
+      stateRowsQuarantined: quarantinedSince(state, shownFromMs),
+      isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,
       restarts: listening.restarts,
+      ...targetsStatus(targets),
       missingPrograms: listening.missingPrograms(),
+      backup: { ...backups.lastOutcome(), isOverdue: backups.isOverdue() },
     }),
     settings: {
       telemetry_sample_days: config.telemetrySampleDays,
@@ -248,14 +359,14 @@ function buildAppliance(
 }
 
 /** What devices send wrongly stands in their own logs, where the person who can correct it looks. */
-function connectComplaints({
+function connectReports({
   connectivity,
   devices,
   telemetry,
   deviceLogs,
 }: Pick<Records, 'connectivity' | 'devices'> & {
-  telemetry: ReturnType<typeof createTelemetry>;
-  deviceLogs: ReturnType<typeof createDeviceLogs>;
+  telemetry: Telemetry;
+  deviceLogs: DeviceLogs;
 }): void {
   const owner = 'device logs';
   connectivity.events.on('message_rejected', owner, ({ device, message }) =>
@@ -271,4 +382,9 @@ function connectComplaints({
       persist: false,
     }),
   );
+}
+
+function ioPortProblem({ kind, path }: Pick<IoPortRecord, 'kind' | 'path'>): Promise<string | undefined> {
+  if (kind === 'CAN') return canProblem(path);
+  return kind === 'ANALOG_INPUT' ? analogProblem(path) : gpioProblem(path);
 }

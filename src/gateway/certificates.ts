@@ -4,8 +4,8 @@ import { messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
-import { createTls, type Tls, type TlsOptions } from '../platform/tls/index.ts';
-import type { GatewayOptions, StartedHook } from './ground.ts';
+import { Tls, type TlsOptions } from '../platform/tls/index.ts';
+import type { GatewayOptions, StartedHook } from './infrastructure.ts';
 
 /** Undefined when neither HTTPS nor MQTT over TLS is wanted. */
 export async function openCertificates(
@@ -43,7 +43,7 @@ async function openOrGoWithout(
   options: TlsOptions,
 ): Promise<Tls | undefined> {
   try {
-    return await createTls(options);
+    return await Tls.open(options);
   } catch (error) {
     log.error(
       'TLS is off: its keys cannot be used; restore a backup, or mend the file that the error names',

@@ -30,9 +30,12 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   namespace: { about: 'First part of the name of a blueprint.', schema: word('enapter') },
   blueprint_name: { about: 'Second part of the name of a blueprint.', schema: word('battery-inverter') },
   tag: { about: 'Version of a named blueprint.', schema: word('latest') },
+  alert_id: { about: 'The id of an alert.', schema: UUID },
+  notification_channel_id: { about: 'The id of a notification channel.', schema: UUID },
   execution_id: { about: 'The id of an execution.', schema: UUID },
   group_name: { about: 'Name of a configuration group in the manifest.', schema: word('limits') },
   user_id: { about: 'The id of a user.', schema: UUID },
+  target_id: { about: 'The id of a target.', schema: UUID },
   token_id: { about: 'The id of an access token.', schema: UUID },
   cloud_id: { about: 'Anything.', schema: word('anything') },
 };

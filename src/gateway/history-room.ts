@@ -2,22 +2,23 @@
  * The room that history may take: never more than configured, and less where the disk is almost full. Looks at the
  * files every few seconds and tells who writes them.
  */
-import { readdirSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type HistoryBudget, historyBudget } from '../lib/history-budget.ts';
 import type { Limits } from '../lib/limits.ts';
 import type { Clock, Timer } from '../platform/clock/index.ts';
 import type { DiskSpace } from '../platform/host/index.ts';
 import type { Log } from '../platform/log/index.ts';
+import { foreignPath, removeSetAside, setAsideOf, type SetAside } from '../platform/sqlite/index.ts';
 
-export interface HistoryRoomOptions {
+interface HistoryRoomOptions {
   /** history.db; what belongs to it has names that begin with its name. */
   path: string;
   journalFolder: string;
   maxBytes: number;
   space: Pick<DiskSpace, 'room' | 'isLow' | 'onChange'>;
-  /** False while what can be read of a damaged copy is still taken over. */
-  mayRemoveDamaged: () => boolean;
+  /** May what was set aside be removed? Not while what can be read of a damaged copy is still taken over. */
+  mayRemove: () => boolean;
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'history' | 'state'>;
@@ -27,8 +28,8 @@ export interface HistoryRoomOptions {
 interface Sizes {
   usedBytes: number;
   setAsideBytes: number;
-  /** Damaged copies, the oldest first. */
-  damaged: { path: string; sizeBytes: number }[];
+  /** Whole files and folders of it that may give way, in this order. */
+  surplus: SetAside[];
 }
 
 export class HistoryRoom {
@@ -90,7 +91,7 @@ export class HistoryRoom {
     const { history } = this.#options.limits;
     const before = this.#budget.fileMaxBytes;
     const sizes = this.#sizes();
-    this.#removeDamaged(sizes);
+    this.#removeSurplus(sizes);
     const budget = this.#judge(sizes);
     const isChanged =
       Math.abs(budget.fileMaxBytes - before) > (this.#options.maxBytes * history.stepPercent) / 100;
@@ -105,43 +106,53 @@ export class HistoryRoom {
     return historyBudget(use, limits.history);
   }
 
-  /** Damaged copies are for a person to look at; where they leave no room for what is used, the oldest go. */
-  #removeDamaged(sizes: Sizes): void {
-    const { log, limits, mayRemoveDamaged } = this.#options;
-    if (!mayRemoveDamaged()) return;
+  /** What was set aside is for a person to look at; where it leaves no room for what is used, the oldest goes. */
+  #removeSurplus(sizes: Sizes): void {
+    const { log, limits, mayRemove } = this.#options;
+    if (!mayRemove()) return;
     const mostBytes = (this.#budget.totalBytes * limits.history.setAsidePercentMax) / 100;
-    for (const { path, sizeBytes } of sizes.damaged) {
+    for (const surplus of sizes.surplus) {
       if (sizes.setAsideBytes <= mostBytes) return;
-      rmSync(path, { force: true });
+      const sizeBytes = removeSetAside(surplus);
       sizes.setAsideBytes -= sizeBytes;
       sizes.usedBytes -= sizeBytes;
-      log.warn('a damaged copy of the history was removed to make room', { path, size_bytes: sizeBytes });
+      log.warn(
+        surplus.kind === 'damaged'
+          ? 'a damaged copy of the history was removed to make room'
+          : 'a history of another site was removed to make room',
+        { path: surplus.path, size_bytes: sizeBytes },
+      );
     }
   }
 
   #sizes(): Sizes {
     const { path, journalFolder } = this.#options;
-    const sizes: Sizes = { usedBytes: 0, setAsideBytes: 0, damaged: [] };
-    const [name, journal] = [basename(path), basename(journalFolder)];
-    const folder = dirname(path);
-    const add = (file: string, isSetAside: boolean): number => {
-      const sizeBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    const aside = [path, journalFolder].flatMap(setAsideOf);
+    const sizes: Sizes = { usedBytes: 0, setAsideBytes: 0, surplus: surplusOf(aside, path) };
+    const add = (sizeBytes: number, isSetAside: boolean): void => {
       sizes.usedBytes += sizeBytes;
       if (isSetAside) sizes.setAsideBytes += sizeBytes;
-      return sizeBytes;
     };
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const found = join(folder, entry.name);
-      if (entry.name.startsWith(name) && entry.isFile()) {
-        const isDamaged = entry.name.startsWith(`${name}.damaged-`);
-        const sizeBytes = add(found, isDamaged || entry.name.startsWith(`${name}.of-`));
-        if (isDamaged) sizes.damaged.push({ path: found, sizeBytes });
-      } else if (entry.name.startsWith(journal) && entry.isDirectory())
-        for (const segment of readdirSync(found))
-          add(join(found, segment), entry.name !== journal || segment.endsWith('.damaged'));
-    }
-    // The moment stands in the name.
-    sizes.damaged.sort((a, b) => a.path.localeCompare(b.path));
+    for (const { sizeBytes } of aside) add(sizeBytes, true);
+    for (const suffix of ['', '-wal', '-shm']) add(sizeOf(path + suffix), false);
+    for (const segment of namesIn(journalFolder))
+      add(sizeOf(join(journalFolder, segment)), segment.endsWith('.damaged'));
     return sizes;
   }
 }
+
+/**
+ * Damaged copies first, of histories of other sites those that were written longest ago. The newest of these stays
+ * whatever it takes: it is that of a state that was lost, perhaps, and comes back with it.
+ */
+function surplusOf(aside: readonly SetAside[], path: string): SetAside[] {
+  const damaged = aside.filter(({ kind }) => kind === 'damaged');
+  const foreign = aside.filter(({ kind }) => kind === 'foreign');
+  const newest = foreign.findLast((found) => found.path.startsWith(foreignPath(path, '')));
+  const site = newest?.path.slice(path.length);
+  return [...damaged, ...foreign.filter((found) => site === undefined || !found.path.endsWith(site))];
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);

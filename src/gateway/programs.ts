@@ -1,27 +1,23 @@
 /** The programs that the gateway starts beside itself and keeps running. */
+import { dirname } from 'node:path';
 import { BuiltInModule } from '../capabilities/modules/index.ts';
-import type { SerialPortRecord } from '../capabilities/serial-ports/index.ts';
+import type { IoPortRecord, ModulePorts, SerialPortRecord } from '../capabilities/module-ports/index.ts';
 import { configurationToWire } from '../capabilities/provisioning/index.ts';
-import {
-  createQuestions,
-  createRecordedQuestions,
-  createRuleSandbox,
-  type RuleSandbox,
-} from '../capabilities/rules/index.ts';
+import { createRuleMethods, createRecordedMethods, RuleSandbox } from '../capabilities/rules/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { Processes, programEntry, type ProgramRights } from '../platform/processes/index.ts';
-import { MODULE_NODE_OPTIONS, MODULE_PROTOCOL } from '../protocol/module.ts';
+import { type IoPortKind, MODULE_NODE_OPTIONS, MODULE_PROTOCOL, moduleOffers } from '../protocol/module.ts';
 import type { Capabilities, Listening } from './capabilities.ts';
-import type { Ground, StartedHook } from './ground.ts';
+import type { Infrastructure, StartedHook } from './infrastructure.ts';
 
 /** Starts them; none is waited for, because the gateway lives without each of them. */
 export async function startPrograms(
-  ground: Ground,
+  infrastructure: Infrastructure,
   parts: Capabilities,
   listening: Listening,
   started: StartedHook,
 ): Promise<void> {
-  const { options, metrics } = ground;
+  const { options, metrics } = infrastructure;
   const { config, clock, log } = options;
   const processes = new Processes({ clock, log, metrics });
   listening.missingPrograms = () => processes.missing();
@@ -31,25 +27,26 @@ export async function startPrograms(
     await Promise.all([...owners.map((owner) => owner.stop()), processes.stop()]);
   });
   const onEnded = (): void => void listening.restarts++;
-  if (config.ruleSandbox) owners.push(startRules(ground, processes, parts, onEnded));
-  if (config.builtInModule) owners.push(await startModule(ground, processes, parts, onEnded));
+  if (config.ruleSandbox) owners.push(startRules(infrastructure, processes, parts, onEnded));
+  if (config.builtInModule) owners.push(await startModule(infrastructure, processes, parts, onEnded));
 }
 
 async function startModule(
-  { options }: Ground,
+  { options }: Infrastructure,
   processes: Processes,
-  { provisioning, devices, connectivity, serialPorts }: Capabilities,
+  { provisioning, devices, connectivity, modulePorts }: Capabilities,
   onEnded: () => void,
 ): Promise<BuiltInModule> {
   const { config, clock } = options;
-  const ports = () => settingsOf(serialPorts.list());
+  const ports = () => settingsOf(modulePorts.serial());
+  const ioPorts = () => ioSettingsOf(modulePorts.io());
   const connection = await provisioning.configureOwnModule(localHost(config.mqttHost));
   const module = new BuiltInModule({
     clock,
     devices,
     connectivity,
     module: () => provisioning.own.module,
-    portNames: () => Object.keys(ports()),
+    offers: () => moduleOffers(Object.keys(ports()), kindsOf(modulePorts.io())),
     onEnded,
     program: (on) =>
       processes.program({
@@ -57,23 +54,23 @@ async function startModule(
         entry: programEntry('programs/communication-module/main'),
         protocolVersion: MODULE_PROTOCOL.version,
         nodeOptions: MODULE_NODE_OPTIONS,
-        rights: () => moduleRights(serialPorts.list().map(({ path }) => path)),
+        rights: () => moduleRights(modulePorts),
         settings: () => ({
           config: configurationToWire(connection),
-          ports: ports(),
+          ports: { ...ports(), ...ioPorts() },
           log_level: config.logLevel,
         }),
         onPayload: () => undefined,
         ...on,
       }),
   });
-  serialPorts.events.on('serial_ports_changed', 'built-in module', () => module.portsChanged());
+  modulePorts.events.on('ports_changed', 'built-in module', () => module.portsChanged());
   module.start();
   return module;
 }
 
 function startRules(
-  { options, state, metrics }: Ground,
+  { options, state, metrics }: Infrastructure,
   processes: Processes,
   parts: Capabilities,
   onEnded: () => void,
@@ -89,8 +86,8 @@ function startRules(
     telemetry,
     commands,
   };
-  const ask = createQuestions(asked);
-  const sandbox = createRuleSandbox({
+  const callMethod = createRuleMethods(asked);
+  const sandbox = new RuleSandbox({
     processes,
     entry: programEntry('programs/rule-sandbox/main'),
     log,
@@ -100,8 +97,8 @@ function startRules(
     site,
     devices,
     telemetry,
-    ask,
-    askRecorded: createRecordedQuestions(asked, ask),
+    callMethod,
+    callRecordedMethod: createRecordedMethods(asked, callMethod),
     clock,
     appendLog: (ruleId, severity, message) => rules.logs.append(ruleId, severity, message),
     onEnded,
@@ -110,9 +107,45 @@ function startRules(
   return sandbox;
 }
 
-/** The line of a serial port is set by `stty` of the system: the runtime has no call for it. */
-function moduleRights(deviceFiles: string[]): ProgramRights {
-  return { network: true, deviceFiles, systemPrograms: deviceFiles.length > 0 };
+/**
+ * The line of a serial port is set by `stty` of the system, CAN and contacts are its programs' altogether: the runtime
+ * has no call for them. Analogue channels are files of a folder.
+ */
+function moduleRights(ports: ModulePorts): ProgramRights {
+  const [serial, io] = [ports.serial(), ports.io()];
+  const channels = io.filter(({ kind }) => kind === 'ANALOG_INPUT');
+  return {
+    network: true,
+    deviceFiles: serial.map(({ path }) => path),
+    readFolders: [...new Set(channels.map(({ path }) => dirname(path)))],
+    systemPrograms: serial.length > 0 || io.length > channels.length,
+  };
+}
+
+function kindsOf(ports: readonly IoPortRecord[]): Record<string, IoPortKind> {
+  return Object.fromEntries(ports.map(({ name, kind }) => [name, KINDS[kind]]));
+}
+
+/** The same words on the way to a module, in its spelling. */
+const KINDS = {
+  CAN: 'can',
+  DIGITAL_INPUT: 'digital_input',
+  DIGITAL_OUTPUT: 'digital_output',
+  ANALOG_INPUT: 'analog_input',
+} as const;
+
+function ioSettingsOf(ports: readonly IoPortRecord[]): Record<string, object> {
+  return Object.fromEntries(
+    ports.map(({ name, kind, path, line, isActiveLow, bias, debounceMs }) => [
+      name,
+      {
+        kind: KINDS[kind],
+        path,
+        ...(line !== null && { line, active_low: isActiveLow }),
+        ...(bias !== null && { bias: bias.toLowerCase(), debounce_ms: debounceMs }),
+      },
+    ]),
+  );
 }
 
 /** An address that a program on the same box reaches, for a listener on all of them too. */

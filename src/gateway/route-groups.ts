@@ -1,7 +1,9 @@
 /** Every operation and stream, by chapter as the API description shows them. */
+import { alertRoutes, alertStreams } from '../capabilities/alerts/index.ts';
 import { applianceRoutes } from '../capabilities/appliance/index.ts';
 import { auditRoutes } from '../capabilities/audit/index.ts';
 import { authRoutes } from '../capabilities/auth/index.ts';
+import { backupRoutes } from '../capabilities/backups/index.ts';
 import { blueprintRoutes } from '../capabilities/blueprints/index.ts';
 import { commandRoutes } from '../capabilities/commands/index.ts';
 import { deviceConfigurationRoutes } from '../capabilities/device-configuration/index.ts';
@@ -9,19 +11,22 @@ import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/i
 import { deviceRoutes } from '../capabilities/devices/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { energyRoutes } from '../capabilities/energy/index.ts';
+import { notificationRoutes } from '../capabilities/notifications/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
-import { serialPortRoutes } from '../capabilities/serial-ports/index.ts';
+import { modulePortRoutes } from '../capabilities/module-ports/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
+import { targetRoutes } from '../capabilities/targets/index.ts';
+import { updateRoutes } from '../capabilities/updates/index.ts';
 import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import type { RouteGroup } from '../platform/http/index.ts';
+import type { Route, RouteGroup } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import type { Tls } from '../platform/tls/index.ts';
 import type { Capabilities } from './capabilities.ts';
 import { authorityRoutes } from './authority-routes.ts';
 import { descriptionRoutes } from './description-routes.ts';
-import type { GatewayOptions } from './ground.ts';
+import type { GatewayOptions } from './infrastructure.ts';
 
 export function routeGroups(
   parts: Capabilities,
@@ -29,8 +34,7 @@ export function routeGroups(
   metrics: Metrics,
   tls: Tls | undefined,
 ): RouteGroup[] {
-  const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry, appliance, backups } =
-    parts;
+  const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry } = parts;
   const groups: RouteGroup[] = [
     { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
     {
@@ -42,7 +46,7 @@ export function routeGroups(
     {
       name: 'Provisioning',
       about: 'New devices, and what they need to connect.',
-      routes: [...provisioningRoutes(parts), ...serialPortRoutes(parts.serialPorts)],
+      routes: [...provisioningRoutes(parts), ...modulePortRoutes(parts.modulePorts)],
     },
     {
       name: 'Blueprints',
@@ -71,18 +75,20 @@ export function routeGroups(
       routes: deviceLogRoutes(parts),
       streams: deviceLogStreams(parts),
     },
+    alertGroup(parts),
     {
       name: 'Rules',
       about: 'Automation of the site: Lua rules and their engine.',
       routes: ruleRoutes(parts),
       streams: ruleStreams(parts),
     },
+    { name: 'Targets', about: 'Engines that get the telemetry.', routes: targetRoutes(parts.targets) },
     { name: 'Access', about: 'Logins, users and access tokens.', routes: authRoutes(auth) },
     { name: 'Audit', about: 'Who changed or commanded what.', routes: auditRoutes(audit) },
     {
       name: 'Appliance',
       about: 'The gateway itself.',
-      routes: [...applianceRoutes({ appliance, backups, metrics, version }), ...authorityRoutes(tls?.caPem)],
+      routes: [...ownRoutes(parts, version, metrics), ...authorityRoutes(tls?.caPem)],
     },
   ];
   groups.push({
@@ -91,4 +97,21 @@ export function routeGroups(
     routes: descriptionRoutes(() => groups, version),
   });
   return groups;
+}
+
+function alertGroup(parts: Capabilities): RouteGroup {
+  return {
+    name: 'Alerts',
+    about: 'What devices warn of, who has seen it, and who is told.',
+    routes: [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
+    streams: alertStreams(parts),
+  };
+}
+
+function ownRoutes(parts: Capabilities, version: string, metrics: Metrics): Route[] {
+  return [
+    ...applianceRoutes({ ...parts, metrics, version }),
+    ...backupRoutes(parts.backups),
+    ...updateRoutes(parts.updates),
+  ];
 }

@@ -1,5 +1,5 @@
 /** The serial ports of the option. */
-import type { SerialPortRecord } from '../capabilities/serial-ports/index.ts';
+import type { SerialPortRecord } from '../capabilities/module-ports/index.ts';
 import type { Config } from '../platform/config/index.ts';
 
 /** `rs485=/dev/ttyUSB0:9600:8N1` and so on, as the option's check has let it pass. */

@@ -4,10 +4,10 @@ import { resolveSiteId } from '../capabilities/site/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
 import { Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
-import { createMqttBroker, type MqttBroker } from '../platform/mqtt/index.ts';
+import { MqttBroker } from '../platform/mqtt/index.ts';
 import { namedTargets, refusalRecorder } from './audit-trail.ts';
 import type { Capabilities } from './capabilities.ts';
-import type { Ground } from './ground.ts';
+import type { Infrastructure } from './infrastructure.ts';
 import { routeGroups } from './route-groups.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -21,10 +21,10 @@ export interface Servers {
 }
 
 /** Builds the broker and the HTTP server; neither listens yet. */
-export async function buildServers(ground: Ground, parts: Capabilities): Promise<Servers> {
-  const { options, metrics, tls, mdns } = ground;
+export async function buildServers(infrastructure: Infrastructure, parts: Capabilities): Promise<Servers> {
+  const { options, metrics, tls, mdns } = infrastructure;
   const { config, clock, log } = options;
-  const broker = await createMqttBroker({
+  const broker = await MqttBroker.create({
     clock,
     log: log.child({ component: 'mqtt' }),
     metrics,
@@ -33,7 +33,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
     hooks: {
       ...parts.connectivity.hooks,
       onAwaited: () => {
-        for (const commits of [ground.stateCommits, ground.historyCommits, parts.telemetry])
+        for (const commits of [infrastructure.stateCommits, infrastructure.historyCommits, parts.telemetry])
           commits.expedite();
       },
       onRefused: refusalRecorder(parts.audit, parts.devices, clock),
@@ -69,7 +69,7 @@ export async function buildServers(ground: Ground, parts: Capabilities): Promise
       site_id: resolveSiteId(parts.site),
       device_id: (value) => parts.devices.require(value).id,
     },
-    durable: () => ground.state.durable(),
+    durable: () => infrastructure.state.durable(),
     onAnswered: (answered) => parts.audit.record({ ...answered, params: named(answered.params) }),
     routes,
     streams,

@@ -1,16 +1,20 @@
 /** What makes a row of state.db readable: the rules of every capability. */
+import { alertRows } from '../capabilities/alerts/index.ts';
 import { auditRows } from '../capabilities/audit/index.ts';
 import { authRows } from '../capabilities/auth/index.ts';
+import { backupRows } from '../capabilities/backups/index.ts';
 import { blueprintRows } from '../capabilities/blueprints/index.ts';
 import { commandRows } from '../capabilities/commands/index.ts';
 import { configurationRows } from '../capabilities/device-configuration/index.ts';
 import { deviceRows } from '../capabilities/devices/index.ts';
 import { energyRows } from '../capabilities/energy/index.ts';
+import { modulePortRows } from '../capabilities/module-ports/index.ts';
 import { moduleRows } from '../capabilities/modules/index.ts';
+import { notificationRows } from '../capabilities/notifications/index.ts';
 import { provisioningRows } from '../capabilities/provisioning/index.ts';
 import { ruleRows } from '../capabilities/rules/index.ts';
-import { serialPortRows } from '../capabilities/serial-ports/index.ts';
 import { siteRows } from '../capabilities/site/index.ts';
+import { targetRows } from '../capabilities/targets/index.ts';
 import type { RowRules } from '../platform/sqlite/index.ts';
 
 /** Of all tables, those that others refer to first. */
@@ -25,6 +29,10 @@ export const STATE_ROWS: readonly RowRules[] = [
   ...commandRows,
   ...moduleRows,
   ...ruleRows,
-  ...serialPortRows,
+  ...modulePortRows,
   ...energyRows,
+  ...alertRows,
+  ...backupRows,
+  ...notificationRows,
+  ...targetRows,
 ];

@@ -7,7 +7,7 @@ import { addressKey } from './address.ts';
 /** Label of the metric for what was full. */
 export type Full = 'connections' | 'address_connections';
 
-export interface AdmissionLimits {
+interface AdmissionLimits {
   connections: number;
   connectionsPerAddress: number;
   /** Of one identity; more of it count as unauthenticated ones. Default: any number. */

@@ -17,6 +17,12 @@ export class DoublingPause {
     return pauseMs;
   }
 
+  /** The pause after something that ran for so long: the shortest again once that was `stableMs`. */
+  nextAfter(ranMs: number, stableMs: number): number {
+    if (ranMs >= stableMs) this.reset();
+    return this.next();
+  }
+
   /** It worked: the next failure is followed by the shortest pause again. */
   reset(): void {
     this.#nextMs = this.#firstMs;

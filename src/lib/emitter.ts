@@ -4,6 +4,10 @@ interface Listener {
   order: number;
 }
 
+interface FailureLog {
+  error: (message: string, failure: { owner: string; event: string; error: unknown }) => void;
+}
+
 /**
  * Events of one capability. Listeners run in the order they subscribed, synchronously, after the fact is
  * stored. A listener that throws is reported with its owner's name and the others still run. An event
@@ -11,12 +15,11 @@ interface Listener {
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener>>();
-  readonly #onFailure: (owner: string, event: string, error: unknown) => void;
-
+  readonly #log: FailureLog;
   #subscriptions = 0;
 
-  constructor(onFailure: (owner: string, event: string, error: unknown) => void) {
-    this.#onFailure = onFailure;
+  constructor(log: FailureLog) {
+    this.#log = log;
   }
 
   /** Subscribes; the returned function ends the subscription. */
@@ -47,7 +50,7 @@ export class Emitter<Events extends object> {
       try {
         (handle as (event: Events[Name]) => void)(event);
       } catch (error) {
-        this.#onFailure(owner, String(name), error);
+        this.#log.error('listener failed', { owner, event: String(name), error });
       }
     }
   }

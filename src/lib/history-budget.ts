@@ -1,7 +1,7 @@
 /** How the room of the history is divided. Pure: sizes in, limits out. */
 import type { Limits } from './limits.ts';
 
-export interface HistoryUse {
+interface HistoryUse {
   /** As configured, for everything that belongs to the history. */
   maxBytes: number;
   /** What all of it takes on the disk now. */

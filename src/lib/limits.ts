@@ -1,4 +1,5 @@
 import { AUDIT_LIMITS, AUTH_LIMITS } from './access-limits.ts';
+import { ALERT_LIMITS, NOTIFICATION_LIMITS } from './alert-limits.ts';
 import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
 import { NETWORK_LIMITS } from './network-limits.ts';
 import { SCRIPT_LIMITS } from './script-limits.ts';
@@ -14,19 +15,8 @@ export const LIMITS = {
   ...STORAGE_LIMITS,
   auth: AUTH_LIMITS,
   audit: AUDIT_LIMITS,
-  backup: {
-    /** G: a state.db of thousands of devices has some hundred MiB. */
-    unpackedBytes: 4 * 1_024 ** 3,
-    /** M: 2^16 KiB of memory for scrypt, for a fraction of a second; it was 32 MiB of argon2id before. */
-    workFactor: 16,
-    /** C: what the command `age -p` makes, 256 MiB; a hostile file may ask for any number. */
-    workFactorMax: 18,
-    /** G: JavaScript memory of the thread that seals. */
-    threadHeapMib: 64,
-    /** C as for users. */
-    passwordLengthMin: AUTH_LIMITS.passwordLengthMin,
-    passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
-  },
+  alerts: ALERT_LIMITS,
+  notifications: NOTIFICATION_LIMITS,
   telemetry: {
     /** C docs/interface/mqtt-devices.md#telemetry and docs/interface/mqtt-devices.md#messages. */
     attributesPerMessage: 1_000,
@@ -66,6 +56,8 @@ export const LIMITS = {
     openSamples: 2_000_000,
     /** M: of these, how many stay uncompressed per series; larger ones are barely shorter, reads decode all. */
     openChunkSamples: 256,
+    /** G: minute cells of today's parts kept for charts, of 48 bytes: some 40 series of a day. */
+    minuteCells: 131_072,
     /** G: further samples wait until the store has caught up. */
     openSamplesMax: 8_000_000,
     /** G: pauses before the thread of the store starts again; the first and the longest. */
@@ -79,6 +71,10 @@ export const LIMITS = {
     storeYoungHeapMib: 6,
     /** G: a quiet site seals this often. */
     sealIntervalMs: 2 * 3_600_000,
+    /** G: sealings that readers of changes have not passed, a week of a large site; beyond, each two become one. */
+    changeEntries: 512,
+    /** G: journal records that are sealed and still at hand for readers that follow closely. */
+    changeRecentBytes: 2 * 1_048_576,
     /** G: messages without a time of their own that wait for a clock that was never set. */
     messagesBeforeClock: 10_000,
     /** G: messages that wait unacknowledged while the history cannot be opened; further ones are refused. */
@@ -98,8 +94,8 @@ export const LIMITS = {
     /** G: at most one summary of dropped entries per device in this time. */
     summaryIntervalMs: 10_000,
     retentionIntervalMs: 600_000,
-    /** G: time one bite of a deletion may keep the event loop. */
-    retentionBiteMs: 20,
+    /** G: time one batch of a deletion may keep the event loop. */
+    retentionBatchMs: 20,
     /** G: rows deleted in one transaction. */
     deletedAtOnce: 500,
     retentionPauseMs: 50,
@@ -133,7 +129,7 @@ export const LIMITS = {
     /** G: executions deleted at once, each with up to `responsesPerExecution` rows. */
     deletedAtOnce: 20,
     retentionIntervalMs: 60_000,
-    /** G: pause between two bites of a larger deletion. */
+    /** G: pause between two batches of a larger deletion. */
     retentionPauseMs: 50,
   },
   connectivity: {
@@ -155,9 +151,11 @@ export const LIMITS = {
     /** G: deletions remembered, so that the history follows them. */
     deletionsKept: 10_000,
     /** C docs/interface/mqtt-devices.md#telemetry: a fault of a value is told once an hour. */
-    complaintIntervalMs: 3_600_000,
+    reportIntervalMs: 3_600_000,
     /** G: faults of one device told in that time; one that invents names would fill its log. */
-    complaintsPerDevice: 100,
+    reportsPerDevice: 100,
+    /** G: devices whose faults are told apart, 10 KB each at most. */
+    reportedDevices: 2_000,
   },
   blueprints: {
     /** C docs/interface/blueprints.md#archive. */

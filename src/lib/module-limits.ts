@@ -26,7 +26,7 @@ export const FIELD_LIMITS = {
   /** G: a serial unit that was silent `silentRequests` times is asked this often, so that others are not held up. */
   serialUnitRestMs: 5_000,
   /** M: least time for an answer on a line where others answer; devices take 5 to 60 ms. */
-  serialPatienceMs: 100,
+  serialAnswerMinMs: 100,
   /** G: of the line's time for units that stay silent; the others keep their pace within as much. */
   serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
@@ -37,6 +37,15 @@ export const FIELD_LIMITS = {
   serialBufferBytes: 4_096,
   /** G: one raw write. */
   serialWriteBytes: 4_096,
+  /** G: a program of the system that reads or writes a port once; it ends within milliseconds. */
+  programMs: 5_000,
+  /** G: an hour; what is longer belongs to the script. */
+  impulseMsMax: 3_600_000,
+  /** G: monitors and queues of one script, and the frames that they can hold together: 2 MiB. */
+  canMailboxes: 64,
+  canFramesKept: 16_384,
+  /** G: of the older generation, which takes everything that comes: 4 s of a full bus at 125 kbit/s. */
+  canRowFrames: 4_096,
 } as const;
 
 /** What a communication module runs, and its conversation with the gateway. */
@@ -79,6 +88,8 @@ export const MODULE_LIMITS = {
   messageBytes: 131_072,
   /** G: more than a board with two adapters of eight lines has. */
   serialPorts: 32,
+  /** G: two boards of ten inputs, eight relays and four channels. */
+  ioPorts: 64,
   /** C docs/interface/mqtt-devices.md#logs, as the gateway counts. */
   logsPerSecond: 20,
   logBurst: 200,

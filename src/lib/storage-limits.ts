@@ -1,5 +1,32 @@
 /** Bounds of what lies on the disk, as far as control needs it. As in `limits.ts`: C contract, M measured, G guess. */
+import { AUTH_LIMITS } from './access-limits.ts';
+
 export const STORAGE_LIMITS = {
+  backup: {
+    /** G: a state.db of thousands of devices has some hundred MiB. */
+    unpackedBytes: 4 * 1_024 ** 3,
+    /** M: 2^16 KiB of memory for scrypt, for a fraction of a second; it was 32 MiB of argon2id before. */
+    workFactor: 16,
+    /** C: what the command `age -p` makes, 256 MiB; a hostile file may ask for any number. */
+    workFactorMax: 18,
+    /** G: JavaScript memory of the thread that seals. */
+    threadHeapMib: 64,
+    /** G: a backup with years of history that is uploaded for a restore; the disk bounds it before. */
+    uploadBytes: 64 * 1_024 ** 3,
+    /** G: backups that a plan leaves at its target: a year of days. */
+    keepMax: 366,
+    alertAfterDaysMax: 366,
+    checkIntervalMs: 60_000,
+    /** G: pause before a backup by plan that failed is tried again. */
+    retryMs: 3_600_000,
+    /** G: the answer of a restore is out before the gateway starts again. */
+    restartPauseMs: 1_000,
+    /** G: opening the backup of a year of history on a slow card. */
+    openTimeoutMs: 3 * 3_600_000,
+    /** C as for users. */
+    passwordLengthMin: AUTH_LIMITS.passwordLengthMin,
+    passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
+  },
   energy: {
     /** G: a year and a day of days, two years of months; a day costs the thread of the store some 50 ms. */
     daysMax: 732,
@@ -20,6 +47,50 @@ export const STORAGE_LIMITS = {
     keptTodayMs: 20_000,
     keptLateMs: 300_000,
     keptMs: 3_600_000,
+  },
+  targets: {
+    /** G: some engines, some brokers, one of each for a trial. */
+    targetsMax: 16,
+    urlLength: 2_000,
+    secretLength: 4_096,
+    pemLength: 65_536,
+    patternLength: 128,
+    patternsMax: 200,
+    /** G: how often a target that has everything looks for more. */
+    intervalMs: 1_000,
+    /** M: samples read and sent together; writing them as lines takes some 5 ms on x64. */
+    samplesAtOnce: 8_192,
+    /** G: records of all contents that are read and sent together. */
+    recordsAtOnce: 500,
+    /** G: changed rows that wait for targets, of each content; beyond, the oldest are given up. */
+    recordsKept: 50_000,
+    /** G: lines of one request, before they are compressed. */
+    bodyBytes: 1_048_576,
+    /** G: what a server may say of a request. */
+    answerBytes: 65_536,
+    timeoutMs: 30_000,
+    /** G: messages to a broker that wait for their acknowledgement. */
+    messagesInFlight: 100,
+    topicLength: 512,
+    payloadLength: 2_048,
+    /** G: pauses after a failure, each twice the last. */
+    retryFirstMs: 1_000,
+    retryMaxMs: 60_000,
+    /** G: cursors are written that often; so much is sent again after a power cut. */
+    cursorIntervalMs: 10_000,
+    /** G: what a target acknowledged in this time before its connection ended is sent again; VictoriaMetrics keeps 5 s of it in memory. */
+    resendMs: 20_000,
+    bytesPerSecondDefault: 10 * 1_048_576,
+    bytesPerSecondLeast: 1_024,
+    bytesPerSecondMost: 1_073_741_824,
+    processorPercentDefault: 50,
+    /** G: of a folder, what came in so much time is one file of each day. */
+    pieceMinutesDefault: 60,
+    pieceMinutesMax: 1_440,
+    /** G: a file of more has its name before its time. */
+    pieceBytes: 64 * 1_048_576,
+    /** G: late samples of so many days at once. */
+    openFilesMax: 64,
   },
   state: {
     /** G: kept allocated on the disk, so that changes go on when it is full; one transaction fits. */
@@ -42,7 +113,12 @@ export const STORAGE_LIMITS = {
       rowsLogged: 100,
       /** A row leaves at most one row that refers to nothing per generation; there are four. */
       rounds: 12,
+      /** G: more than a person reads; a damaged disk must not fill state.db with what it spoils. */
+      rowsKept: 10_000,
+      bytesKept: 16 * 1_048_576,
     },
+    /** G: damaged copies of state.db that are kept, as large as it is each. */
+    damagedKept: 3,
     upkeepIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
@@ -63,7 +139,10 @@ export const STORAGE_LIMITS = {
     journalPercent: 12,
     deviceLogPercent: 20,
     ruleLogPercent: 5,
-    /** G: what was set aside leaves this part to what is used; beyond, damaged copies that gave all they had go. */
+    /**
+     * G: what was set aside leaves this part to what is used; beyond, damaged copies that gave all they had go, and then
+     * histories of other sites but the newest.
+     */
     setAsidePercentMax: 50,
     /** G: changes below this part of the limit are not worth telling. */
     stepPercent: 1,
@@ -72,6 +151,8 @@ export const STORAGE_LIMITS = {
     logStepPercent: 5,
     /** G: early removal is shown for a day. */
     removalShownMs: 86_400_000,
+    /** G: so is a part that could not be read; files that were set aside are named as long as they are there. */
+    damageShownMs: 86_400_000,
   },
   disk: {
     /** G: less free room than this, or than this part of a small disk, is for state alone. */
@@ -81,6 +162,18 @@ export const STORAGE_LIMITS = {
     /** G: less than one page of a large file system with its bookkeeping. */
     fullBytes: 131_072,
     checkIntervalMs: 2_000,
+  },
+  report: {
+    /** G: some thousand lines of the service log, kept in memory for a report. */
+    recentBytes: 524_288,
+  },
+  update: {
+    /** G: our packages have 40 MB. */
+    packageBytes: 200_000_000,
+    /** The upload, and what the data needs meanwhile. */
+    roomBytes: 250_000_000,
+    /** C energy-gateway-update.service: after that an update was given up. */
+    installMs: 3_600_000,
   },
   start: {
     /** G: a local command or a gateway that is stopping holds the data folder so long at most. */

@@ -1,3 +1,6 @@
+/** What fractions of tokens and milliseconds are off by after adding them up. */
+const ROUNDING = 1e-6;
+
 /**
  * The one rate limit of the house: a token bucket. It gives `burst` at once and `perSecond` in the long run,
  * exactly: within any stretch of `s` seconds at most `burst + s * perSecond` tokens, never twice the burst, as
@@ -27,7 +30,7 @@ export class TokenBucket {
   /** Takes so many tokens; false, and nothing taken, when there are not so many. */
   take(nowMs: number, tokens = 1): boolean {
     this.#refill(nowMs);
-    if (this.#tokens < tokens) return false;
+    if (this.#tokens < tokens - ROUNDING) return false;
     this.#tokens -= tokens;
     return true;
   }
@@ -53,7 +56,7 @@ export class TokenBucket {
   }
 
   #msUntil(tokens: number): number {
-    return Math.max(0, Math.ceil(((tokens - this.#tokens) * 1_000) / this.#perSecond));
+    return Math.max(0, Math.ceil(((tokens - this.#tokens) * 1_000) / this.#perSecond - ROUNDING));
   }
 
   #refill(nowMs: number): void {

@@ -5,7 +5,7 @@
 import { LuaError } from './values.ts';
 
 /** As in the table of `os.date('*t')`: months and weekdays from 1, Sunday first. */
-export interface CalendarFields {
+interface CalendarFields {
   year: number;
   month: number;
   day: number;

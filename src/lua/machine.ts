@@ -15,7 +15,7 @@ export interface ScriptClock {
   setTimer(durationMs: number, fn: () => void): { cancel(): void };
 }
 
-export interface MachineOptions {
+interface MachineOptions {
   state: LuaState;
   clock: Pick<ScriptClock, 'setTimer'>;
   /** False: a task that waits keeps all others waiting. */

@@ -22,7 +22,7 @@ export interface ScheduledTask {
   readonly processorMs: number;
 }
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   clock: Pick<ScriptClock, 'monotonicMs' | 'setTimer'>;
   /** Lets the event loop have its turn. */
   nextTurn: () => Promise<void>;

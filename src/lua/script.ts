@@ -18,7 +18,7 @@ export interface ScriptModule {
   file: string;
 }
 
-export interface ScriptOptions {
+interface ScriptOptions {
   /** Scripts of one kind have the same libraries and functions; the first one's beginning serves all others. */
   kind: string;
   memoryBytes: number;
@@ -41,7 +41,7 @@ export interface ScriptOptions {
   onFault: (name: string, error: unknown) => void;
 }
 
-export interface ScriptsOptions {
+interface ScriptsOptions {
   /** The script's time; may be simulated. */
   clock: ScriptClock;
   /** Real time, for slices. */

@@ -16,7 +16,7 @@ import { Traceback } from './traceback.ts';
 import { LuaError, textOf } from './values.ts';
 import { LONGJMP, LuaAbort, LuaInstance, type Pointer } from './wasm.ts';
 
-export interface StateOptions {
+interface StateOptions {
   /** Hard bound on all that the state occupies. */
   memoryBytes: number;
   functions: Readonly<Record<string, HostFunction>>;

@@ -1,16 +1,15 @@
 /** Syntax of Lua files, judged by the virtual machine that will run them. */
 import { LuaInstance } from './wasm.ts';
 
+/** Where a script does not compile, and why. */
 export interface SyntaxFault {
   /** 1-based; undefined when the fault belongs to no line (a binary chunk). */
   line: number | undefined;
   message: string;
 }
 
-export interface SyntaxChecker {
-  /** The first fault of a Lua source text, or undefined. Nothing of it is run. */
-  check(source: Uint8Array): SyntaxFault | undefined;
-}
+/** Compiles scripts without running them. */
+export type SyntaxChecker = ReturnType<typeof createSyntaxChecker>;
 
 /** Far above what the parser takes for the largest file that a blueprint may hold (2 MiB). */
 const MEMORY_BYTES = 192 * 1_048_576;
@@ -20,7 +19,7 @@ const CHUNK_NAME = '\u0001';
 const FAULT = new RegExp(`^${CHUNK_NAME}:(\\d+): ([^]*)$`);
 
 /** One checker per task: its memory is freed with it. */
-export function createSyntaxChecker(): SyntaxChecker {
+export function createSyntaxChecker() {
   const instance = new LuaInstance({ memoryBytes: MEMORY_BYTES });
   const { exports } = instance;
   const state = exports.luaL_newstate();
@@ -28,7 +27,8 @@ export function createSyntaxChecker(): SyntaxChecker {
   const mode = instance.allocate(Buffer.from('t'));
 
   return {
-    check(source) {
+    /** The first fault of a Lua source text, or undefined. Nothing of it is run. */
+    check(source: Uint8Array) {
       const text = luaSource(source);
       const buffer = instance.allocate(text);
       const status = exports.luaL_loadbufferx(state, buffer, text.length, name, mode);

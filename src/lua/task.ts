@@ -2,6 +2,7 @@
 import type { LuaError, LuaResult, LuaValue } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
+/** What a function of the host returns to the script, in order. */
 export type HostResult = readonly LuaResult[];
 
 /** A function of the host that prelude code calls as `host.<name>(…)`. @throws LuaError */

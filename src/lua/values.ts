@@ -45,6 +45,7 @@ class LuaJsonBytes extends LuaJson {
   }
 }
 
+/** A value as it comes from a script: integers as bigint, texts as bytes, tables as JSON. */
 export type LuaValue = undefined | boolean | bigint | number | Buffer | LuaJson;
 export type LuaResult = undefined | boolean | bigint | number | string | Uint8Array | LuaJson;
 
@@ -73,16 +74,26 @@ export function numberOf(value: LuaValue): number | undefined {
 export function formatFloat(value: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
-  const [mantissa = '', exponent = '0'] = value.toExponential(DIGITS - 1).split('e');
+  const rounded = roundHalfToEven(value);
+  const [mantissa = '', exponent = '0'] = rounded.split('e');
   if (value !== 0 && (Number(exponent) >= DIGITS || Number(exponent) < -4))
     return `${mantissa.replace(/\.?0+$/, '')}e${exponent.replace(/^([+-])(\d)$/, '$10$2')}`;
-  const exact = Number(value.toPrecision(DIGITS));
+  const exact = Number(rounded);
   const text = Object.is(value, -0) ? '-0' : String(exact);
   return Number.isInteger(exact) ? `${text}.0` : text;
 }
 
 /** Of Lua's LUAI_NUMFFORMAT. */
 const DIGITS = 14;
+
+/** An exact half after the last digit: `toExponential` takes the larger number, C's `printf` the even one. */
+const EVEN_AND_HALF = new RegExp(`^(-?\\d\\.\\d{${DIGITS - 2}}[02468])50*(e.*)$`);
+
+function roundHalfToEven(value: number): string {
+  const isNearHalf = value.toExponential(DIGITS).includes('5e');
+  const half = isNearHalf ? EVEN_AND_HALF.exec(value.toExponential(100)) : null;
+  return half === null ? value.toExponential(DIGITS - 1) : `${half[1]}${half[2]}`;
+}
 
 /** JSON text of any value that crossed. @throws LuaError for a number that is not finite */
 export function jsonOf(value: LuaValue): string {

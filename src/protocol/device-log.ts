@@ -13,7 +13,7 @@ export function severityMask(severities: readonly LogSeverity[] | undefined): nu
   );
 }
 
-export interface DeviceLogMessage {
+interface DeviceLogMessage {
   message: string;
   severity: LogSeverity;
   persist: boolean;

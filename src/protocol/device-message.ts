@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonExcess, type JsonLimits, readJson } from './json-reader.ts';
 
-export type DecodedMessage =
+type DecodedMessage =
   | { body: Record<string, unknown>; problem?: undefined }
   | { body?: undefined; problem: string };
 

@@ -6,7 +6,7 @@ export interface DeviceAddress {
   channelId: string;
 }
 
-export interface DeviceTopic extends DeviceAddress {
+interface DeviceTopic extends DeviceAddress {
   /** What follows the address: `v1/telemetry`. */
   subject: string;
 }

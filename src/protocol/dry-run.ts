@@ -12,7 +12,7 @@ export interface DryRunPeriod {
 }
 
 /** What was recorded, and what can be judged without doing it; errors are texts as for rules. */
-export interface RecordedQuestions {
+export interface RecordedMethods {
   /**
    * Samples of an attribute by name or alias, later than `afterMs` and up to `toMs`, in order of time and as many
    * as fit one answer. Who goes on asks again after the last.
@@ -69,11 +69,11 @@ export type DryRunKind = (typeof DRY_RUN_KINDS)[number];
 export const DRY_RUN_ENDS = ['period_ended', 'finished', 'failed', 'limit_reached'] as const;
 
 /** `failed`: it does not compile, or had to be ended with its thread. */
-export type DryRunEnd = (typeof DRY_RUN_ENDS)[number];
+type DryRunEnd = (typeof DRY_RUN_ENDS)[number];
 
 /** What was used up: steps of virtual time, or time of the machine. */
 export const DRY_RUN_LIMITS = ['steps', 'time'] as const;
-export type DryRunLimit = (typeof DRY_RUN_LIMITS)[number];
+type DryRunLimit = (typeof DRY_RUN_LIMITS)[number];
 
 export interface DryRunReport {
   end: DryRunEnd;

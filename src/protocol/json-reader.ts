@@ -13,7 +13,7 @@ export interface JsonLimits {
   values: number;
 }
 
-export interface JsonReading {
+interface JsonReading {
   limits: JsonLimits;
   /** Integers beyond 2^53 come as `bigint` instead of rounded. */
   exact: boolean;

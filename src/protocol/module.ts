@@ -67,7 +67,7 @@ export function isStorageKey(key: string): boolean {
   return key.length > 0 && Buffer.byteLength(key) <= LIMITS.module.storageKeyBytes;
 }
 
-/** Something that is fetched in pieces and kept by its SHA-256, in lower-case hexadecimal. */
+/** Something that is fetched in chunks and kept by its SHA-256, in lower-case hexadecimal. */
 const content = v.object({ hash, size: sizeBytes });
 
 const assignment = v.object({
@@ -141,8 +141,8 @@ const FROM_MODULE = v.variant('type', [
     version: v.pipe(v.number(), v.integer()),
     /** Another text after each start of the module. */
     run: identifier,
-    /** Requirements of blueprints that it meets, such as `modbus`, and the names of its serial ports. */
-    offers: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(64)),
+    /** Requirements of blueprints that it meets, such as `modbus`, and its ports, as `moduleOffers` writes them. */
+    offers: v.pipe(v.array(v.pipe(v.string(), v.maxLength(96))), v.maxLength(512)),
   }),
   v.object({ type: v.literal('get'), hash, offset: sizeBytes }),
   v.object({
@@ -190,7 +190,7 @@ export type FromModule = v.InferOutput<typeof FROM_MODULE>;
 export type Assignment = v.InferOutput<typeof assignment>;
 export type ScriptState = (FromModule & { type: 'status' })['state'];
 
-export type Decoded<Message> = { message: Message; problem?: undefined } | { problem: string };
+type Decoded<Message> = { message: Message; problem?: undefined } | { problem: string };
 
 /** What the module reads. */
 export function decodeToModule(payload: Uint8Array): Decoded<ToModule> {
@@ -253,8 +253,8 @@ export function decodeFacts(content: Uint8Array): BlueprintFacts | undefined {
   return 'message' in decoded ? decoded.message : undefined;
 }
 
-/** The piece of some content that answers a `get`; undefined when the offset lies beyond its end. */
-export function contentPiece(
+/** The chunk of some content that answers a `get`; undefined when the offset lies beyond its end. */
+export function contentChunk(
   contentHash: string,
   whole: Uint8Array,
   offset: number,
@@ -290,11 +290,23 @@ export function moduleProperties(timestamp: number) {
   return { timestamp, virtual: true, lua_api_ver: 3 };
 }
 
-/** Member `offers` of its hello. */
-export function moduleOffers(portNames: readonly string[]): string[] {
+/** Kinds of ports that are no serial lines, as `hello` and the settings of a module call them. */
+export const IO_PORT_KINDS = ['can', 'digital_input', 'digital_output', 'analog_input'] as const;
+export type IoPortKind = (typeof IO_PORT_KINDS)[number];
+
+/** Member `offers` of its hello: `port:rs485` for a serial line, `can:can` and so on for everything else. */
+export function moduleOffers(
+  serialNames: readonly string[],
+  io: Readonly<Record<string, IoPortKind>>,
+): string[] {
   // Device files are second names, which no blueprint asks for.
-  const ports = portNames.filter((name) => !name.startsWith('/'));
-  return ['modbus', 'http', ...ports.map((name) => `port:${name}`)];
+  const ports = serialNames.filter((name) => !name.startsWith('/'));
+  return [
+    'modbus',
+    'http',
+    ...ports.map((name) => `port:${name}`),
+    ...Object.entries(io).map(([name, kind]) => `${kind}:${name}`),
+  ];
 }
 
 /** What it answers to a command for itself, which has been carried out. */

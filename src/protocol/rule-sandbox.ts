@@ -8,10 +8,10 @@
  * does is told by `state`, what it says by `log`. `generation` is a number of the gateway's choice that grows
  * with every `start` of a rule; it comes back with `state` and `log`, so that late messages can be told apart.
  *
- * Questions. A rule that needs the gateway asks with `request`; the gateway answers each one, in any order, with
- * `answer`: a result of the shape that `RuleResults` gives for the method, or an error, which is a text for the
- * script. `run` numbers the lives of scripts: when one ends, for whatever reason, `run_ended` is sent, its
- * watches end, its open questions need no answer. A command that was already sent goes on.
+ * Requests. A rule that needs the gateway asks with `request`; the gateway answers each one, in any order, with
+ * `answer`: what stands above the method in `RuleMethods` (null where nothing does), or an error, which is a text
+ * for the script. `run` numbers the lives of scripts: when one ends, for whatever reason, `run_ended` is sent, its
+ * watches end, its open requests need no answer. A command that was already sent goes on.
  *
  * Dry runs. With `dry_run` the gateway has one script go through a past period in virtual time, on a thread of its
  * own beside the rules; one at a time. It asks with `dry_run_request` and ends with `dry_run_over`, unless
@@ -20,7 +20,7 @@
  * Nothing here is trusted to be fast: the sandbox bounds what a rule may ask per second, and the gateway may
  * answer late; a rule only waits.
  */
-import type { DryRunPeriod, DryRunReport, RecordedQuestions } from './dry-run.ts';
+import type { DryRunPeriod, DryRunReport, RecordedMethods } from './dry-run.ts';
 import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
 
 /** How the gateway starts the sandbox: fields of `ProgramOptions`. */
@@ -59,7 +59,7 @@ export interface SandboxSettings {
   log: { level: 'debug' | 'info' | 'warn' | 'error'; format: 'json' | 'journal' | 'text' };
 }
 
-export type RuleRuntimeVersion = 'V1' | 'V3';
+type RuleRuntimeVersion = 'V1' | 'V3';
 export type RuleState = 'STARTED' | 'STOPPED';
 export type RuleSeverity = 'debug' | 'info' | 'warning' | 'error';
 
@@ -92,27 +92,28 @@ export interface RuleDevice {
 export type RuleStore = 'rule' | 'shared' | 'public';
 
 /**
- * Questions by method. Errors are texts as docs/interface/lua-rules.md#devices has them: `device "x" not found`,
+ * Requests by method. Errors are texts as docs/interface/lua-rules.md#devices has them: `device "x" not found`,
  * `device not found` (deleted meanwhile), `unknown telemetry attribute "x"`, `device is offline`, `timeout`.
  */
-export interface RuleQuestions {
-  /** By id, else by slug. */
+export interface RuleMethods {
+  /** By id, else by slug: RuleDevice. */
   find_device: { idOrSlug: string };
-  /** All devices of the site, modules included, by id ascending. */
+  /** All devices of the site, modules included, by id ascending: RuleDevice[]. */
   list_devices: Record<string, never>;
+  /** Boolean. */
   device_online: { deviceId: string };
-  /** Profiles of the compiled blueprint, inherited ones included. */
+  /** Names of the profiles of the compiled blueprint, inherited ones included. */
   device_profiles: { deviceId: string };
-  /** One property by name or alias. */
+  /** One property by name or alias; null: declared, but without a value. */
   property: { deviceId: string; name: string };
-  /** All properties that have a value. */
+  /** All properties that have a value, by name. */
   properties: { deviceId: string };
-  /** Newest value not older than `relevanceMs`; an error when the device is offline or there is none. */
+  /** `{ value, timestampMs }`: the newest value not older than `relevanceMs`; an error when the device is offline or there is none. */
   latest: { deviceId: string; name: string; relevanceMs: number };
-  /** Over stored values in the window that ends now; numeric attributes only; an error when there is none. */
+  /** A number, over stored values in the window that ends now; numeric attributes only; an error when there is none. */
   aggregate: { deviceId: string; name: string; kind: 'avg' | 'min' | 'max'; windowMs: number };
   /**
-   * Waits for the final answer of the device, `timeoutMs` at most. Device error: its message is the error. The
+   * Waits for the final answer of the device, its results by name, `timeoutMs` at most. Device error: its message is the error. The
    * execution is recorded with the rule as its origin.
    */
   execute: {
@@ -122,7 +123,7 @@ export interface RuleQuestions {
     timeoutMs: number;
     ephemeral: boolean;
   };
-  /** `value` is JSON text. A write or removal is answered once it is on disk; over the store's limit: an error. */
+  /** `value`, and what is read, is JSON text; null: no such key. A write or removal is answered once it is on disk; over the store's limit: an error. */
   storage_read: { store: RuleStore; key: string };
   storage_write: { store: RuleStore; key: string; value: string };
   storage_remove: { store: RuleStore; key: string };
@@ -140,37 +141,18 @@ export interface RuleQuestions {
   unwatch: { watchId: number };
 }
 
-export interface RuleResults {
-  find_device: RuleDevice;
-  list_devices: RuleDevice[];
-  device_online: boolean;
-  device_profiles: string[];
-  /** Null: declared, but without a value. */
-  property: JsonValue;
-  properties: Record<string, JsonValue>;
-  latest: { value: JsonValue; timestampMs: number };
-  aggregate: number;
-  execute: Record<string, JsonValue>;
-  /** Null: no such key. */
-  storage_read: string | null;
-  storage_write: null;
-  storage_remove: null;
-  watch: null;
-  unwatch: null;
-}
+export type RuleMethod = keyof RuleMethods;
 
-export type RuleMethod = keyof RuleQuestions;
-
-export type RuleQuestion = {
-  [Method in RuleMethod]: { method: Method; parameters: RuleQuestions[Method] };
+export type RuleRequest = {
+  [Method in RuleMethod]: { method: Method; parameters: RuleMethods[Method] };
 }[RuleMethod];
 
 /** What a dry run asks: facts as rules do, and what was recorded. */
-export type DryRunQuestion =
-  | Extract<RuleQuestion, { method: (typeof DRY_RUN_FACTS)[number] }>
+export type RecordedRequest =
+  | Extract<RuleRequest, { method: (typeof DRY_RUN_FACTS)[number] }>
   | {
-      [Method in keyof RecordedQuestions]: { method: Method; parameters: RecordedQuestions[Method] };
-    }[keyof RecordedQuestions];
+      [Method in keyof RecordedMethods]: { method: Method; parameters: RecordedMethods[Method] };
+    }[keyof RecordedMethods];
 
 /** Methods of rules that a dry run passes on: they change nothing, and are answered as of now. */
 export const DRY_RUN_FACTS = [
@@ -199,11 +181,12 @@ export type ToSandbox =
   | ({ type: 'dry_run_answer'; dryRun: number; id: number } & RuleAnswer);
 
 export type FromSandbox =
-  | { type: 'state'; ruleId: string; generation: number; state: RuleState }
+  /** `restartsInMs`: it failed, and is started again after this pause. */
+  | { type: 'state'; ruleId: string; generation: number; state: RuleState; restartsInMs?: number }
   | { type: 'log'; ruleId: string; generation: number; entries: RuleLogEntry[] }
-  | ({ type: 'request'; id: number; ruleId: string; run: number } & RuleQuestion)
+  | ({ type: 'request'; id: number; ruleId: string; run: number } & RuleRequest)
   | { type: 'run_ended'; ruleId: string; run: number }
-  | ({ type: 'dry_run_request'; dryRun: number; id: number } & DryRunQuestion)
+  | ({ type: 'dry_run_request'; dryRun: number; id: number } & RecordedRequest)
   | { type: 'dry_run_over'; dryRun: number; report: DryRunReport }
   /** Every minute, for metrics. */
   | { type: 'status'; rules: RuleUsage[]; threads: number; threadsEnded: number };

@@ -31,7 +31,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-export type TimestampProblem = 'future' | 'late';
+type TimestampProblem = 'future' | 'late';
 
 /** 2020-01-01: a device that says an earlier time has no clock. */
 const CLOCK_FROM_S = 1_577_836_800;

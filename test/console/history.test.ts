@@ -1,15 +1,34 @@
 /** What a chart shows: its stretch of time, and which points belong together. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { connected, linesOf } from '../../src/console/history/series.ts';
-import { RANGES, shifted, stepOf, textOfWindow, windowOf } from '../../src/console/history/window.ts';
+import { connected, linesOf, withLinesBefore } from '../../src/console/history/series.ts';
+import {
+  RANGES,
+  shifted,
+  stepOf,
+  stretchOf,
+  textOfWindow,
+  windowOf,
+  withBefore,
+} from '../../src/console/history/window.ts';
+import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../../src/console/site/period.ts';
 
 const NOW_S = 1_772_400_000;
 
 describe('the stretch of time', () => {
   test('of a range ends now and is live; a stretch of its own stays', () => {
-    assert.deepEqual(windowOf('day', NOW_S), { fromS: NOW_S - 86_400, toS: NOW_S, isLive: true });
-    assert.deepEqual(windowOf('1000-5000', NOW_S), { fromS: 1_000, toS: 5_000, isLive: false });
+    assert.deepEqual(windowOf('day', NOW_S), {
+      fromS: NOW_S - 86_400,
+      toS: NOW_S,
+      isLive: true,
+      isCompared: false,
+    });
+    assert.deepEqual(windowOf('1000-5000+before', NOW_S), {
+      fromS: 1_000,
+      toS: 5_000,
+      isLive: false,
+      isCompared: true,
+    });
   });
 
   test('is the last hour for what is none', () => {
@@ -34,11 +53,71 @@ describe('the stretch of time', () => {
       const points = (window.toS - window.fromS) / stepOf(window);
       assert.ok(points <= 500 && points > 100, `${name}: ${points}`);
     }
-    assert.ok((NOW_S - 0) / stepOf({ fromS: 0, toS: NOW_S, isLive: false }) <= 500);
+    assert.ok((NOW_S - 0) / stepOf(windowOf(`0-${NOW_S}`, NOW_S)) <= 500);
+  });
+});
+
+describe('a day, a month or a year', () => {
+  test('is none for what only looks like one', () => {
+    for (const text of [undefined, '', '20', '2026-13', '2026-1', '2026-11-99', 'hour'])
+      assert.equal(unitOf(text), undefined, String(text));
+    assert.deepEqual(['2026-11-22', '2026-11', '2026'].map(unitOf), ['day', 'month', 'year']);
+  });
+
+  test('follows another over the ends of months and years', () => {
+    assert.equal(periodLater('2026-03-01', -1), '2026-02-28');
+    assert.equal(periodLater('2026-01', -1), '2025-12');
+    assert.equal(periodLater('2026', 1), '2027');
+  });
+
+  test('is that of the zone, and begins and ends with its days, whatever its clocks do', () => {
+    const atMs = Date.parse('2026-03-28T23:30:00Z');
+    assert.equal(periodAt('day', atMs, 'Europe/Berlin'), '2026-03-29');
+    assert.equal(periodAt('month', atMs, 'UTC'), '2026-03');
+    assert.equal(periodText('2026-03'), 'March 2026');
+    for (const zone of ['UTC', 'Europe/Berlin', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Africa/Cairo'])
+      for (const [period, first, next] of [
+        ['2026-03-29', '2026-03-29', '2026-03-30'],
+        ['2026-04-24', '2026-04-24', '2026-04-25'],
+        ['2026-02', '2026-02-01', '2026-03-01'],
+        ['2024', '2024-01-01', '2025-01-01'],
+      ] as const) {
+        const edges = edgesOf(period, zone);
+        assert.deepEqual(
+          edges.map((edgeMs) => periodAt('day', edgeMs, zone)),
+          [first, next],
+          zone,
+        );
+        assert.ok(periodAt('day', edges[0] - 1, zone) < first, zone);
+        assert.ok(periodAt('day', edges[1] - 1, zone) < next, zone);
+      }
+    const [fromMs, toMs] = edgesOf('2026-03-29', 'Europe/Berlin');
+    assert.equal(toMs - fromMs, 23 * 3_600_000);
   });
 });
 
 describe('points', () => {
+  test('of the time before are drawn at the times of what follows it, without a band', () => {
+    const lines = { timesS: [10, 20], mean: [[1, 2]], least: [[0, 1]], most: [[2, 3]] };
+    const before = { timesS: [-10, 0, 10], mean: [[7, undefined, 9]], least: [[6, 6, 6]], most: [[8, 8, 8]] };
+    assert.deepEqual(withLinesBefore(lines, before), {
+      timesS: [10, 20],
+      mean: [
+        [1, 2],
+        [7, undefined],
+      ],
+      least: [
+        [0, 1],
+        [null, null],
+      ],
+      most: [
+        [2, 3],
+        [null, null],
+      ],
+    });
+    assert.equal(withBefore(stretchOf('day+before'), true), 'day+before');
+  });
+
   test('of a slow device belong together as far as its rhythm reaches, and its real gaps stay gaps', () => {
     const [a, b, c] = [1, 2, 3];
     assert.deepEqual(

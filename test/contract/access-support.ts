@@ -55,7 +55,7 @@ export interface ApiOptions {
   clock?: TestClock;
   /** Calls without a token are READONLY. */
   anonymous?: boolean;
-  audit?: { limits?: Limits['audit']; settleMs?: number };
+  audit?: { limits?: Limits['audit'] };
 }
 
 export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions = {}): Api {

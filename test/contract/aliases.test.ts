@@ -159,6 +159,7 @@ const SAMPLES: Record<string, () => Sample> = {
   batch_delete_rules: () => ({ body: { rule_ids: [] } }),
   // No rules run here: it is refused in the same way.
   dry_run_rule: () => ({ body: { from: 0, to: 60, rule_id: 'watch' }, status: 422 }),
+  check_rule: () => ({ body: { script: { code: btoa('x ='), runtime_version: 'V3' } } }),
   get_rule_logs: () => ({ query: 'limit=1' }),
   get_device_logs: () => ({ query: 'limit=1&show=ALL&order=RECEIVED_AT_ASC' }),
   get_latest_telemetry: () => ({ query: 'devices[battery]=battery_soc&relevance_interval=1h' }),

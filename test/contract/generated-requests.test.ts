@@ -14,6 +14,7 @@ test('every operation answers fitting, faulty and hostile requests as described'
   const device = await served.provision();
   await device.connect();
   device.obey();
+  await device.telemetry({ alerts: ['battery_low'] });
   const stock = await prepareStock(
     { json: ({ path, method = 'GET', body }) => served.ok('INSTALLER', method, `/v3${path}`, body) },
     device,

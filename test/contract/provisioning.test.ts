@@ -89,7 +89,10 @@ describe('provisioning is refused', () => {
       name: 'L',
     });
     assert.equal(refusal(answer), '422 invalid_blueprint');
-    assert.match(JSON.stringify(answer.body), /"runtime device does not provide: can, relay"/);
+    assert.match(
+      JSON.stringify(answer.body),
+      /runtime device does not provide: can, relay; a module provides it with a port of the kind CAN and/,
+    );
   });
 
   test('422 invalid_blueprint: a blueprint of a serial line says how a module gets one', async () => {

@@ -33,26 +33,34 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
   ],
   READONLY: words(`
     get_site get_energy get_energy_now get_energy_sources list_sites list_devices get_device get_device_manifest monitor_devices
-    list_blueprints list_serial_ports list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
+    list_blueprints list_serial_ports list_io_ports list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
     get_latest_telemetry get_device_latest_telemetry query_timeseries stream_device_telemetry
     get_command_execution list_command_executions list_site_command_executions
     execute_command create_command_execution
     get_device_configuration update_device_configuration reset_device_configuration
     get_me change_own_password list_tokens create_token revoke_token get_metrics
     get_rule_engine list_rules get_rule
+    list_alerts stream_alerts
     run_terminal get_cloud_resource post_cloud_resource patch_cloud_resource delete_cloud_resource`),
-  USER: words('get_device_logs stream_device_logs get_rule_logs stream_rule_logs'),
+  USER: words(
+    'get_device_logs stream_device_logs get_rule_logs stream_rule_logs acknowledge_alert acknowledge_alerts',
+  ),
   OWNER: words(`
     create_site update_site update_energy_sources delete_site archive_site unarchive_site
     update_device delete_device assign_blueprint generate_config
     provision_standalone_device provision_virtual_ucm provision_hardware_ucm provision_lua_device
-    upload_blueprint upload_device_profiles remove_device_profile import_telemetry list_audit export_audit
+    upload_blueprint upload_device_profiles remove_device_profile import_telemetry list_audit export_audit get_backup_plan get_problem_report get_update
     create_rule_engine suspend_rule_engine resume_rule_engine
     create_rule update_rule update_rule_script delete_rule disable_rule enable_rule
-    batch_disable_rules batch_enable_rules batch_delete_rules dry_run_rule`),
+    batch_disable_rules batch_enable_rules batch_delete_rules dry_run_rule check_rule
+    list_notification_channels create_notification_channel update_notification_channel delete_notification_channel
+    test_notification_channel list_notification_deliveries
+    list_targets create_target get_target update_target test_target delete_target`),
   INSTALLER: words(`
     list_users create_user update_user delete_user create_backup
-    add_serial_port test_serial_port remove_serial_port`),
+    update_backup_plan run_backup_plan upload_backup restore_backup upload_update install_update discard_update
+    add_serial_port test_serial_port remove_serial_port
+    add_io_port test_io_port remove_io_port`),
 };
 
 function words(text: string): string[] {

@@ -10,6 +10,7 @@ import type { Plant } from '../../scripts/faults/control.ts';
 import { missingForDisks } from '../../scripts/faults/disk.ts';
 import { FAULT_KINDS } from '../../scripts/faults/kinds.ts';
 import { faultCheck, type FaultReport } from '../../scripts/faults/run.ts';
+import { hasBundle } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 
 const SEED = 20_261_121;
@@ -31,7 +32,8 @@ async function check(
     kinds: FAULT_KINDS.filter(({ name }) => names.includes(name)),
     devices: 2,
     attributes: 6,
-    program: 'source',
+    // This protection is taken out of a module, which a bundle does not share.
+    program: hasBundle() && options.plant !== 'byte-budget' ? 'bundle' : 'source',
     plant: options.plant,
     clock,
     say: (text) => t.diagnostic(text),
@@ -47,6 +49,8 @@ const FAMILIES = [
   'second-start',
   'power-cut',
   'full-disk',
+  'failing-disk',
+  'read-only-disk',
   'damaged-history',
   'damaged-journal',
   'clock-ahead',

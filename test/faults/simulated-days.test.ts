@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
+import { SimulationClock } from '../../scripts/simulate-year/clock.ts';
+import { takeOverDisk } from '../../scripts/simulate-year/disk.ts';
+import { SimulatedHouse } from '../../scripts/simulate-year/house.ts';
 import { simulate } from '../../scripts/simulate-year/run.ts';
+import { createRandom } from '../../scripts/support/random.ts';
 
 const SEED = 7;
 
@@ -16,3 +20,30 @@ for (const [title, seed] of [
     assert.deepEqual(problems, [], `seed ${seed}`);
     assert.ok(counts.samples > 0 && counts.commands > 0 && counts.changes > 0, JSON.stringify(counts));
   });
+
+test('within 10 s of room on a disk that was full telemetry is acknowledged again', async (t) => {
+  const [clock, disk] = [new SimulationClock(Date.UTC(2026, 2, 1)), await takeOverDisk()];
+  t.after(() => disk.restore());
+  const house = await SimulatedHouse.open(clock, createRandom(SEED), disk);
+  t.after(() => house.close());
+  await house.live();
+  const [device] = house.devices;
+  assert.ok(device);
+  const measured = async (): Promise<boolean> => {
+    await clock.advance(1_000);
+    return device.measure(Math.floor(clock.trueMs / 1_000), true);
+  };
+  assert.equal(await measured(), true);
+  disk.isFull = true;
+  await clock.advance(5_000);
+  let isAcknowledged = false;
+  const waiting = measured().then((taken) => (isAcknowledged = taken));
+  await house.people.act();
+  assert.deepEqual(house.people.refusals, []);
+  assert.equal(isAcknowledged, false);
+  disk.isFull = false;
+  const roomAtMs = clock.monotonicMs();
+  assert.equal(await waiting, true);
+  assert.ok(clock.monotonicMs() - roomAtMs <= 10_000, `${clock.monotonicMs() - roomAtMs} ms`);
+  assert.equal(await measured(), true);
+});

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { startTestGateway } from '../support/test-gateway.ts';
+import { runs } from '../support/runs.ts';
 
 const SUBJECTS = [
   'v1/telemetry',
@@ -74,7 +75,7 @@ test('whatever a device sends is acknowledged, and nothing fails', async (t) => 
         await gateway.ok('INSTALLER', 'GET', '/v3/devices/hostile/logs?limit=50');
       },
     ),
-    { numRuns: 4 },
+    { numRuns: runs(4) },
   );
   await good.telemetry({ battery_soc: 7 });
   const { telemetry } = await gateway.ok(

@@ -1,9 +1,10 @@
 /** Files of the history that somebody removed: the gateway goes on without them, and says so. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startTestGateway } from '../support/test-gateway.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { temporaryFolder } from '../support/workspace.ts';
 
 const SENTENCE = 'history is missing beside state.db, a new one is begun';
 
@@ -16,7 +17,27 @@ test('a new box has no history to miss, nor has one that starts again', async (t
   );
 });
 
-test('history.db and the journal that are gone are named at the next start', async (t) => {
+async function alerts(gateway: TestGateway): Promise<string[]> {
+  const { devices } = await gateway.ok(
+    'OWNER',
+    'GET',
+    '/v3/devices?type.in=GATEWAY&expand=raised_alert_names',
+  );
+  return (devices as { raised_alert_names: string[] }[]).flatMap(({ raised_alert_names: names }) => names);
+}
+
+test('a new box that gets the state of an old one misses no history', async (t) => {
+  const [old, dataDir] = [await startTestGateway(t), temporaryFolder(t)];
+  await old.stop();
+  mkdirSync(join(dataDir, 'restore'));
+  cpSync(join(old.dataDir, 'state.db'), join(dataDir, 'restore', 'state.db'));
+  writeFileSync(join(dataDir, 'restore', 'ready'), 'before-restore-1');
+  const gateway = await startTestGateway(t, { dataDir });
+  assert.ok(gateway.lines.some(({ message }) => message.startsWith('backup restored')));
+  assert.equal((await alerts(gateway)).includes('history_missing'), false);
+});
+
+test('history.db and the journal that are gone are named by an alert, until a person removes the note of it', async (t) => {
   const gateway = await startTestGateway(t);
   const before = await gateway.provision('Battery');
   await gateway.stop();
@@ -24,7 +45,12 @@ test('history.db and the journal that are gone are named at the next start', asy
     rmSync(join(gateway.dataDir, name), { recursive: true, force: true });
   await gateway.restart();
   const [line] = gateway.lines.filter(({ message }) => message === SENTENCE);
-  assert.equal(line?.level, 'warn');
+  assert.equal(line?.level, 'error');
   assert.deepEqual(line?.['missing'], ['history.db', 'telemetry-journal']);
   await gateway.ok('OWNER', 'GET', `/v3/devices/${before.slug}`);
+  await gateway.restart();
+  assert.ok((await alerts(gateway)).includes('history_missing'));
+  rmSync(join(gateway.dataDir, 'history-missing.json'));
+  await gateway.restart();
+  assert.equal((await alerts(gateway)).includes('history_missing'), false);
 });

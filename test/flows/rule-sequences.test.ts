@@ -14,6 +14,7 @@ import {
   record,
 } from 'fast-check';
 import { until } from '../support/until.ts';
+import { runs } from '../support/runs.ts';
 import { RULES, startRuleGateway, type RuleGateway } from './rule-support.ts';
 
 const ENGINE = '/v3/site/rule_engine';
@@ -132,6 +133,6 @@ test('after any sequence of changes and kills each rule runs once with its newes
       for (const step of sequence) await world.take(step);
       await world.judge();
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: runs(4), endOnFailure: true },
   );
 });

@@ -102,6 +102,8 @@ describe('a rule whose script does not compile', () => {
       await gateway().ok('OWNER', 'POST', '/v3/site/rule_engine/resume');
       await gateway().restart();
       assert.equal(await rules.state(slug), 'STOPPED');
+      const { rule } = await gateway().ok('OWNER', 'GET', `${RULES}/${slug}`);
+      assert.equal((rule as { broken?: true }).broken, true);
       const [said = '', ...more] = await rules.messages(slug);
       assert.match(said, new RegExp(`^${slug}\\.lua:1: unexpected symbol near <eof>$`));
       assert.deepEqual(more, []);
@@ -116,6 +118,28 @@ describe('a rule whose script does not compile', () => {
 
 describe('a rule that runs', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
+
+  test('tells when it starts again after a failure', async () => {
+    const rules = withRules(gateway());
+    await rules.create('failing', `error('oops')`);
+    await rules.heard('failing', /^rule restarts in 10 s$/);
+    await rules.becomes('failing', 'STOPPED');
+    const { rule } = await gateway().ok('OWNER', 'GET', `${RULES}/failing`);
+    const leftMs = Date.parse((rule as { restarts_at: string }).restarts_at) - Date.now();
+    assert.ok(leftMs <= 10_000, String(leftMs));
+    await gateway().ok('OWNER', 'DELETE', `${RULES}/failing`);
+  });
+
+  test('is checked without being stored or run: the first fault, with its line', async () => {
+    const check = (text: string): Promise<Record<string, unknown>> =>
+      gateway().ok('OWNER', 'POST', `${RULES}/check`, {
+        script: { code: Buffer.from(text).toString('base64'), runtime_version: 'V3' },
+      });
+    assert.deepEqual(await check('enapter.log(1)'), {});
+    assert.deepEqual(await check('local a = 1\nlocal b ='), {
+      fault: { message: 'unexpected symbol near <eof>', line: 2 },
+    });
+  });
   const starting = async (slug: string, runtime: 'V1' | 'V3' = 'V3'): Promise<RuleGateway> => {
     const rules = withRules(gateway());
     await rules.create(slug, runtime === 'V3' ? TICKING : '', { runtime });

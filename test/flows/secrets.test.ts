@@ -89,6 +89,67 @@ test('secrets of devices go to their devices and nowhere else', async (t) => {
   await assertNowhere(gateway, { 'the code of a command': code ?? '' }, { 'a file': filesOf(dataDir) });
 });
 
+test('secrets of notification channels go to their servers and nowhere else', async (t) => {
+  const gateway = await startTestGateway(t);
+  const secrets = {
+    'the password of a mail server': 'a password of a mail server',
+    'the path of a webhook': 'path-that-nobody-else-knows',
+    'the key of a signature': 'a key of a signature of mine',
+    'the token of a topic': 'tk_that-nobody-else-knows',
+  };
+  const [password, path, signing_secret, token] = Object.values(secrets);
+  // Nobody listens there, so that errors are told.
+  const server = { host: '127.0.0.1', port: 1, encryption: 'NONE', username: 'gw' };
+  const bodies = [
+    { type: 'EMAIL', email: { ...server, password, from: 'gw@example.org', to: ['anna@example.org'] } },
+    { type: 'WEBHOOK', webhook: { url: `http://127.0.0.1:1/${path}`, signing_secret } },
+    { type: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token } },
+  ];
+  const answers: unknown[] = [];
+  const channels = '/v3/notification_channels';
+  for (const body of bodies) {
+    const made = await gateway.ok('OWNER', 'POST', channels, { name: body.type, ...body });
+    const { id } = made['notification_channel'] as { id: string };
+    answers.push(made, await gateway.ok('OWNER', 'POST', `${channels}/${id}/test`));
+    answers.push(await gateway.call('OWNER', 'PATCH', `${channels}/${id}`, { ntfy: { token: [token] } }));
+  }
+  answers.push(await gateway.ok('INSTALLER', 'GET', channels));
+  answers.push(await gateway.ok('INSTALLER', 'GET', '/v3/notification_deliveries'));
+  await assertNowhere(gateway, secrets, {
+    'an answer': JSON.stringify(answers),
+    'a backup': await backupOf(gateway),
+  });
+});
+
+test('secrets of targets go to their servers and nowhere else', async (t) => {
+  const gateway = await startTestGateway(t);
+  const secrets = {
+    'the token of an engine': 'a token of an engine',
+    'the password of a broker': 'a password of a broker',
+    'the key of a client': 'a key of a client of a broker',
+    'a token that is refused': 'a token in a list',
+  };
+  const [secret, password, private_key_pem, refused] = Object.values(secrets);
+  // Nobody listens there, so that errors are told.
+  const bodies = [
+    { name: 'engine', kind: 'INFLUXDB', influxdb: { url: 'http://127.0.0.1:1/write', secret } },
+    { name: 'broker', kind: 'MQTT', mqtt: { url: 'mqtt://127.0.0.1:1', secret: password, private_key_pem } },
+  ];
+  const answers: unknown[] = [];
+  for (const body of bodies) {
+    const made = await gateway.ok('OWNER', 'POST', '/v3/targets', body);
+    const path = `/v3/targets/${(made['target'] as { id: string }).id}`;
+    answers.push(made, await gateway.ok('OWNER', 'POST', `${path}/test`));
+    answers.push(await gateway.call('OWNER', 'PATCH', path, { influxdb: { secret: [refused] } }));
+  }
+  answers.push(await gateway.ok('INSTALLER', 'GET', '/v3/targets'));
+  await assertNowhere(gateway, secrets, {
+    'an answer': JSON.stringify(answers),
+    'the report of a problem': JSON.stringify(await gateway.ok('OWNER', 'GET', '/v3/problem_report')),
+    'a backup': await backupOf(gateway),
+  });
+});
+
 test('the private key of a device is shown to who made it and kept nowhere', async (t) => {
   const environment = { GATEWAY_HTTPS: 'true', GATEWAY_MQTTS: 'true' };
   const gateway = await startTestGateway(t, { environment });

@@ -15,8 +15,7 @@ function announcedAt(
   ports: AnnouncedPorts = PORTS,
 ): string[] {
   let servicesAt: (address: string) => readonly AnnouncedService[] = () => [];
-  const mdns: Mdns = {
-    hostName: 'energy-gateway.local',
+  const mdns: Pick<Mdns, 'start' | 'stop'> = {
     start: (services) => (servicesAt = services),
     stop: () => undefined,
   };

@@ -28,4 +28,28 @@ describe('the files for monitoring', () => {
         [],
       );
     });
+
+  test('README.md lists the queues that there are, each with depth, limit and what was dropped', async (t) => {
+    const gateway = await startTestGateway(t);
+    const page = await (await gateway.request('OWNER', 'GET', '/metrics')).text();
+    const queuesOf = (name: string): string[] =>
+      [...page.matchAll(new RegExp(`^gateway_${name}\\{queue="([^"]+)"\\} \\d+$`, 'gm'))]
+        .map(([, queue = '']) => queue)
+        .sort();
+    const queues = queuesOf('queue_depth');
+    assert.deepEqual(queuesOf('queue_limit'), queues);
+    assert.deepEqual(queuesOf('queue_dropped_total'), queues);
+    const [, table = ''] = readFileSync(join(PROJECT_ROOT, 'docs/monitoring/README.md'), 'utf8').split(
+      '| `queue` |',
+    );
+    const rows = [...table.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(
+      ([, cell = '']) => cell.match(/[a-z_-]{4,}/g) ?? [],
+    );
+    // Child programs are off here.
+    const listed = rows.filter((name) => !name.startsWith('program_'));
+    assert.deepEqual(
+      queues.filter((name) => !name.startsWith('program_')),
+      listed.sort(),
+    );
+  });
 });

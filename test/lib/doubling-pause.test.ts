@@ -18,4 +18,12 @@ describe('a doubling pause', () => {
     pause.reset();
     assert.equal(pause.next(), 500);
   });
+
+  test('begins again with the shortest after something that ran long enough', () => {
+    const pause = new DoublingPause({ firstMs: 500, maxMs: 3_000 });
+    assert.deepEqual(
+      [0, 9_999, 10_000, 0].map((ranMs) => pause.nextAfter(ranMs, 10_000)),
+      [500, 1_000, 500, 1_000],
+    );
+  });
 });

@@ -9,7 +9,9 @@ interface Events {
 
 function recordingEmitter(): { emitter: Emitter<Events>; failures: unknown[]; seen: string[] } {
   const failures: unknown[] = [];
-  const emitter = new Emitter<Events>((...failure) => failures.push(failure));
+  const emitter = new Emitter<Events>({
+    error: (_message, { owner, event, error }) => void failures.push([owner, event, error]),
+  });
   return { emitter, failures, seen: [] };
 }
 

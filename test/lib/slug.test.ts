@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { isSlug, isUuid, slugFromName } from '../../src/lib/slug.ts';
+import { runs } from '../support/runs.ts';
 
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -67,7 +68,7 @@ describe('a slug made from a name', () => {
           taken.add(slug);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { calendarFields, epochOf } from '../../src/lua/index.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { testScript, type TestScriptOptions } from '../support/lua.ts';
+import { runs } from '../support/runs.ts';
 
 async function prints(source: string, options: TestScriptOptions = {}): Promise<string[]> {
   const { run, printed, script } = testScript(options);
@@ -72,7 +73,7 @@ describe('os', () => {
         const candidates = [true, false].map((isSummerTime) => epochOf(fields, isSummerTime, zone));
         assert.ok(candidates.includes(epochS), `${zone} ${epochS} ${String(candidates)}`);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

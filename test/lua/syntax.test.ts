@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import { assert as assertProperty, property, uint8Array } from 'fast-check';
 import { createSyntaxChecker } from '../../src/lua/index.ts';
+import { runs } from '../support/runs.ts';
 
 const check = (text: string | Uint8Array) => createSyntaxChecker().check(Buffer.from(text));
 
@@ -69,7 +70,7 @@ describe('Lua syntax', () => {
         const fault = checker.check(bytes);
         assert.ok(fault === undefined || typeof fault.message === 'string');
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

@@ -17,18 +17,22 @@ import {
 import { basename, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createRandom } from '../../scripts/support/random.ts';
+import { runs } from '../support/runs.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
 
 const GUARD = join(PROJECT_ROOT, 'scripts/build-deb/gateway/guard');
 const STARTS_MAX = 5;
 /** Some thousand programs are started. */
 const HANGS_MS = 900_000;
-/** Programs with which the script changes files. */
-const CHANGING = ['mv', 'cp', 'rm', 'ln', 'mkdir', 'touch'];
+/** Programs with which the script changes files, and where they are. */
+const CHANGING = ['mv', 'cp', 'rm', 'ln', 'mkdir', 'touch'].map(
+  (name) => [name, execFileSync('which', [name], { encoding: 'utf8' }).trim()] as const,
+);
 
 /** Counts the calls; at the one that shall be cut it does half of a copy, and kills the script and itself. */
 const COUNTED = (real: string): string => `#!/bin/sh
-count=$(($(cat "$CUT_COUNT") + 1))
+read -r count <"$CUT_COUNT"
+count=$((count + 1))
 echo $count >"$CUT_COUNT"
 if [ $count = "\${CUT_AT:-0}" ]; then
   case $0 in */cp) eval "from=\\\${$(($# - 1))} to=\\\${$#}"; [ -d "$from" ] || head -c 3 "$from" >"$to/\${from##*/}" ;; esac
@@ -46,10 +50,7 @@ class Box {
     const bin = join(this.#folder, 'bin');
     for (const name of ['bin', 'data', 'library/versions', 'state'])
       mkdirSync(join(this.#folder, name), { recursive: true });
-    for (const name of CHANGING) {
-      const real = execFileSync('which', [name], { encoding: 'utf8' }).trim();
-      writeFileSync(join(bin, name), COUNTED(real), { mode: 0o755 });
-    }
+    for (const [name, real] of CHANGING) writeFileSync(join(bin, name), COUNTED(real), { mode: 0o755 });
     // The disk of the test machine is not asked to write everything out at each step.
     writeFileSync(join(bin, 'sync'), '#!/bin/sh\n', { mode: 0o755 });
     writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\necho "$@" >>"$SYSTEMCTL_LOG"\n', { mode: 0o755 });
@@ -72,7 +73,7 @@ class Box {
 
   /** Runs the script; killed before its `cutAt`-th change. Resolves with the changes that were begun. */
   guard(words: string[], cutAt?: number): { changes: number; status: number | null; output: string } {
-    writeFileSync(this.#environment['CUT_COUNT'] ?? '', '0');
+    writeFileSync(this.#environment['CUT_COUNT'] ?? '', '0\n');
     const { status, stdout, stderr } = spawnSync('setsid', ['-w', 'sh', GUARD, ...words], {
       encoding: 'utf8',
       env: { ...this.#environment, ...(cutAt !== undefined && { CUT_AT: String(cutAt) }) },
@@ -277,7 +278,7 @@ describe('a cut of power', { timeout: HANGS_MS }, () => {
     assert.ok(cutAt > 15);
   });
 
-  for (let tens = 0; tens < 5; tens += 1)
+  for (let tens = 0; tens < runs(1); tens += 1)
     test(`again and again, seeds ${tens * 10} to ${tens * 10 + 9}: always one version, with its own state`, (t) => {
       for (let seed = tens * 10; seed < tens * 10 + 10; seed += 1) {
         const random = createRandom(seed);

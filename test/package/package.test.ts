@@ -1,22 +1,30 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { bundle } from '../../scripts/build.ts';
 import { runtimePackage, withoutSymbols } from '../../scripts/build-deb/runtime.ts';
+import { type Built, buildGateway } from '../../scripts/support/built-package.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
-import { buildGateway, listOf, processorOf } from './support.ts';
+import { listOf, processorOf } from './support.ts';
 
 const RELEASE = '/usr/lib/energy-gateway/package';
 const noDpkg = spawnSync('dpkg-deb', ['--version']).status !== 0 && 'no dpkg-deb';
 
-async function built(t: TestContext) {
-  return buildGateway(temporaryFolder(t));
-}
-
 describe('the package of the gateway', { skip: noDpkg }, () => {
-  test('holds one processor, one driver and no sources, and is small enough', async (t) => {
-    const { file, root } = await built(t);
+  let folder: string;
+  let built: Built;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'packages-'));
+    built = buildGateway(folder, { level: 0 });
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('holds one processor, one driver and no sources, and is small enough', () => {
+    const { file, root } = built;
     const list = listOf(file);
     const paths = list.map(({ path }) => path);
     assert.deepEqual(
@@ -41,23 +49,25 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
     assert.ok(statSync(file).size < 60e6, `${statSync(file).size} bytes, packed with the least effort`);
   });
 
-  test('names what it needs, and its options as a file of the owner', async (t) => {
-    const { file } = await built(t);
+  test('names what it needs, and its options as a file of the owner', (t) => {
+    const { file } = built;
     const field = (name: string) => execFileSync('dpkg-deb', ['--field', file, name], { encoding: 'utf8' });
     for (const name of ['libatomic1', 'libstdc++6', 'libc6 (>= 2.34)', 'systemd'])
       assert.ok(field('Depends').includes(name), name);
-    const folder = temporaryFolder(t);
-    execFileSync('dpkg-deb', ['--control', file, folder]);
-    assert.equal(readFileSync(join(folder, 'conffiles'), 'utf8'), '/etc/energy-gateway/energy-gateway.env\n');
+    const control = temporaryFolder(t);
+    execFileSync('dpkg-deb', ['--control', file, control]);
+    assert.equal(
+      readFileSync(join(control, 'conffiles'), 'utf8'),
+      '/etc/energy-gateway/energy-gateway.env\n',
+    );
   });
 
   test('has the same bytes when it is built again', async (t) => {
-    const folder = temporaryFolder(t);
-    const [one, other] = [join(folder, 'one'), join(folder, 'other')];
-    mkdirSync(one);
-    mkdirSync(other);
-    const [first, second] = [await buildGateway(one), await buildGateway(other)];
-    assert.ok(readFileSync(first.file).equals(readFileSync(second.file)));
+    const other = temporaryFolder(t);
+    const bundles = join(other, 'dist');
+    await bundle(bundles);
+    const again = buildGateway(other, { bundles, level: 0 });
+    assert.ok(readFileSync(built.file).equals(readFileSync(again.file)));
   });
 });
 

@@ -10,7 +10,7 @@ test('callers that go away at any moment of any operation leave nothing behind, 
   const report = await abortCheck({
     count: 60,
     seed: 20_261_121,
-    program: 'source',
+    program: 'bundle',
     clock,
     say: (text) => t.diagnostic(text),
   });

@@ -23,6 +23,7 @@ import {
   type GatewayProcess,
   startGateway,
 } from '../../scripts/support/gateway-process.ts';
+import BetterSqlite3 from 'better-sqlite3';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
@@ -42,7 +43,7 @@ function admin(
 describe('a local command is refused', () => {
   let home: GatewayHome;
   before(async () => {
-    home = await createGatewayHome();
+    home = await createGatewayHome('bundle');
   });
   after(() => home.remove());
 
@@ -78,7 +79,7 @@ describe('a local command is refused', () => {
 
 describe('local commands before the first start', () => {
   test('make the database, for the user of the gateway alone, and its first tokens', async () => {
-    const home = await createGatewayHome();
+    const home = await createGatewayHome('bundle');
     try {
       const { status, stdout, stderr } = admin(home, 'create-token', '--count', '3', '--role', 'readonly');
       assert.deepEqual([status, stderr], [0, '']);
@@ -92,7 +93,7 @@ describe('local commands before the first start', () => {
   });
 
   test('do not get into each other’s way', async () => {
-    const home = await createGatewayHome();
+    const home = await createGatewayHome('bundle');
     try {
       const ends = await Promise.all(
         Array.from({ length: 3 }, () => {
@@ -111,7 +112,7 @@ describe('local commands before the first start', () => {
   });
 
   test('save a backup and put it in the place of what is on another box', async () => {
-    const [home, other] = [await createGatewayHome(), await createGatewayHome()];
+    const [home, other] = [await createGatewayHome('bundle'), await createGatewayHome('bundle')];
     const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
     const words = [file, '--password-file', passwordFile];
     const clock = createSystemClock();
@@ -152,8 +153,43 @@ describe('local commands before the first start', () => {
     }
   });
 
+  test('show what was set aside, remove it and its rows, and refuse what is not there', async () => {
+    const home = await createGatewayHome('bundle');
+    try {
+      const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
+      assert.equal(
+        admin(home, 'list-set-aside').stdout,
+        'No file was set aside.\nNo row of state.db is in quarantine.\n',
+      );
+      mkdirSync(join(dataDir, 'telemetry-journal'));
+      const names = ['history.db.damaged-1', 'history.db.of-a', 'history-missing.json'];
+      for (const name of [...names, 'telemetry-journal/1.journal.damaged', 'history.db.salvaging'])
+        writeFileSync(join(dataDir, name), 'x');
+      const handle = new BetterSqlite3(join(dataDir, 'state.db'));
+      handle.exec(`INSERT INTO quarantine VALUES (1, 1, 'device', '{"id":"ab"}', 'name is no text', 0)`);
+      handle.close();
+      const { stdout } = admin(home, 'list-set-aside');
+      for (const text of [...names, 'telemetry-journal/1.journal.damaged', 'name is no text', '{"id":"ab"}'])
+        assert.ok(stdout.includes(text), text);
+      const remove = (what: string): string => {
+        const { stdout: said, stderr } = admin(home, 'remove-set-aside', what);
+        return said + stderr;
+      };
+      assert.match(remove('../state.db'), /there is no "\.\.\/state\.db"/);
+      assert.match(remove('history.db.damaged-1'), /still reads what it can/);
+      rmSync(join(dataDir, 'history.db.salvaging'));
+      assert.equal(remove('history.db.of-a'), 'removed history.db.of-a\n');
+      assert.equal(remove('rows'), 'removed 1 rows\n');
+      assert.equal(remove('all').split('\n').length, 4);
+      assert.match(admin(home, 'list-set-aside').stdout, /^No file.*\nNo row/);
+      assert.ok(existsSync(join(dataDir, 'state.db')));
+    } finally {
+      home.remove();
+    }
+  });
+
   test('explain themselves with --help', async () => {
-    const home = await createGatewayHome();
+    const home = await createGatewayHome('bundle');
     try {
       for (const words of [[], ['--help'], ['create-token', '--help']]) {
         const { status, stdout } = admin(home, ...words);
@@ -179,7 +215,7 @@ const canRunAsNobody =
 
 describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that all can read' }, () => {
   test('a local command leaves nothing that the user of the gateway cannot read', async () => {
-    const home = await createGatewayHome();
+    const home = await createGatewayHome('bundle');
     try {
       const folder = home.environment['GATEWAY_DATA_DIR'] ?? '';
       mkdirSync(folder);
@@ -212,7 +248,7 @@ describe('a running gateway', () => {
   let home: GatewayHome;
   let gateway: GatewayProcess;
   before(async () => {
-    home = await createGatewayHome();
+    home = await createGatewayHome('bundle');
     gateway = startGateway(home, clock);
     await gateway.healthy();
   });

@@ -21,7 +21,7 @@ describe('the production bundle', () => {
   let written: { path: string; sizeBytes: number }[];
 
   before(async () => {
-    const fresh = await createGatewayHome();
+    const fresh = await createGatewayHome('bundle');
     const root = join(fresh.folder, 'installed');
     mkdirSync(root);
     for (const path of INSTALLED) cpSync(join(PROJECT_ROOT, path), join(root, path), { recursive: true });

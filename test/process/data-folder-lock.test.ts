@@ -25,11 +25,16 @@ describe('a second gateway on a data folder', () => {
     assert.equal(made.status, 200);
     const link = join(home.folder, 'link');
     symlinkSync(dataDir, link);
-    const other = await createGatewayHome();
+    const other = await createGatewayHome('bundle');
     t.after(() => other.remove());
     const before = filesOf(dataDir);
-    for (const spelling of [dataDir, link, join(dataDir, '..', 'data', '.')]) {
-      const { code, stdout } = await runToEnd(other, { GATEWAY_DATA_DIR: spelling });
+    // Each waits for a while, for the first one may be about to end.
+    const ends = await Promise.all(
+      [dataDir, link, join(dataDir, '..', 'data', '.')].map((spelling) =>
+        runToEnd(other, { GATEWAY_DATA_DIR: spelling }),
+      ),
+    );
+    for (const { code, stdout } of ends) {
       assert.equal(code, 78);
       const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '{}') as Record<string, string>;
       assert.equal(last['level'], 'fatal');

@@ -19,7 +19,7 @@ const canMount = process.getuid?.() === 0 && spawnSync('mount', ['--version']).e
 
 /** A home whose data folder is a small disk of its own. */
 async function homeOnDisk(t: TestContext, options = `size=${DISK_MIB}m`): Promise<GatewayHome> {
-  const home = await createGatewayHome();
+  const home = await createGatewayHome('bundle');
   const dataDir = join(home.folder, 'data');
   mkdirSync(dataDir);
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dataDir]);
@@ -38,6 +38,14 @@ async function meter({ call }: Running, home: GatewayHome): Promise<MockDevice> 
     blueprint_spec: 'device/3.0',
     display_name: 'Meter',
     runtime: { type: 'embedded' },
+    command_groups: { all: { display_name: 'All' } },
+    commands: {
+      ping: {
+        display_name: 'Ping',
+        group: 'all',
+        arguments: { number: { display_name: 'Number', type: 'integer' } },
+      },
+    },
     telemetry: {
       number: { display_name: 'Number', type: 'integer' },
       text: { display_name: 'Text', type: 'string' },
@@ -97,6 +105,47 @@ function fill(home: GatewayHome): void {
   assert.equal(statfsSync(join(home.folder, 'data')).bavail, 0);
 }
 
+const PASSWORD = 'a password of the full disk';
+
+/** Commands the meter twice a second. */
+const TICKER = `
+local meter = enapter.device('meter')
+scheduler.add(500, function() meter.execute_command('ping', { number = 1 }) end)`;
+
+/** A person who can log in, and a rule that runs. */
+async function inhabitants(home: GatewayHome, { call }: Running): Promise<void> {
+  const [token = ''] = await createTokens(home, 'INSTALLER', 1);
+  const made = await fetch(`${home.baseUrl}/v3/auth/users`, {
+    method: 'POST',
+    headers: { 'X-Service-Auth-Token': token },
+    body: JSON.stringify({ name: 'ida', role: 'USER', password: PASSWORD }),
+  });
+  assert.equal(made.status, 200, await made.text());
+  const script = { code: Buffer.from(TICKER).toString('base64'), runtime_version: 'V3' };
+  const rule = await call('POST', '/v3/site/rule_engine/rules', { slug: 'ticker', script });
+  assert.equal(rule.status, 200, JSON.stringify(rule.body));
+}
+
+/** The meter is there, is commanded by the rule, and by a person who logs in. */
+async function life({ call }: Running, device: MockDevice): Promise<void> {
+  await device.connect(clientOptions(device.config, device.config.mqttHost));
+  device.obey();
+  const ofRule = (): number => device.requests.filter(({ arguments: { number } }) => number === 1).length;
+  const before = ofRule();
+  await until(() => ofRule() >= before + 3);
+  for (let number = 2; number <= 4; number++) {
+    const login = await call('POST', '/v3/auth/login', { name: 'ida', password: PASSWORD });
+    assert.equal(login.status, 200, JSON.stringify(login.body));
+    const body = { name: 'ping', arguments: { number } };
+    const { body: answer } = await call('POST', '/v3/devices/meter/execute_command', body);
+    assert.equal(
+      (answer as { execution?: { state: string } }).execution?.state,
+      'SUCCESS',
+      JSON.stringify(answer),
+    );
+  }
+}
+
 /** Everything that control is made of, once; the statuses that were not 200. */
 async function control({ call }: Running, number: number): Promise<string[]> {
   const calls: [string, string, unknown?][] = [
@@ -119,15 +168,19 @@ async function control({ call }: Running, number: number): Promise<string[]> {
 }
 
 describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
-  test('does not stop control, not even after a kill and a start on it, and heals', async (t) => {
+  test('does not stop control, commands, logins and rules, not even after a kill and a start on it, and heals', async (t) => {
     const home = await homeOnDisk(t);
     const first = await startHealthy(t, home, ENVIRONMENT);
     await until(() => existsSync(join(home.folder, 'data', 'start.reserve')));
+    const device = await meter(first, home);
+    await inhabitants(home, first);
     assert.deepEqual(await control(first, 0), []);
     fill(home);
+    await life(first, device);
     for (let number = 1; number <= 60; number++) assert.deepEqual(await control(first, number), []);
     await first.gateway.end('SIGKILL');
     const second = await startHealthy(t, home, ENVIRONMENT);
+    await life(second, device);
     for (let number = 61; number <= 100; number++) assert.deepEqual(await control(second, number), []);
     assert.equal((await second.gateway.end('SIGTERM')).code, 0);
     const third = await startHealthy(t, home, ENVIRONMENT);

@@ -8,7 +8,7 @@ import { programOf } from '../../scripts/support/gateway-process.ts';
 import { until } from '../support/until.ts';
 import { startHealthy, temporaryHome } from './support.ts';
 
-test('the rule sandbox runs with an option for every right, and with these options nobody reads state.db', async (t) => {
+test('the rule sandbox runs with an option for every right, and with these options nobody reads state.db or keys', async (t) => {
   const home = await temporaryHome(t);
   const { gateway, call } = await startHealthy(t, home);
   const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
@@ -30,12 +30,16 @@ test('the rule sandbox runs with an option for every right, and with these optio
     ['MALLOC_ARENA_MAX=1'],
   );
 
-  const state = join(home.environment['GATEWAY_DATA_DIR'] ?? '', 'state.db');
+  const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
   const attempt = `try { fs.readFileSync(process.argv[1]); console.log('read') } catch (error) { console.log(error.code) }`;
-  const read = (given: string[]): string =>
-    execFileSync(process.execPath, [...given, '-e', attempt, state], { encoding: 'utf8' }).trim();
-  assert.equal(read([]), 'read');
-  assert.equal(read(options), 'ERR_ACCESS_DENIED');
+  for (const file of ['state.db', join('tls', 'authority.pem')]) {
+    const read = (given: string[]): string =>
+      execFileSync(process.execPath, [...given, '-e', attempt, join(dataDir, file)], {
+        encoding: 'utf8',
+      }).trim();
+    assert.equal(read([]), 'read');
+    assert.equal(read(options), 'ERR_ACCESS_DENIED');
+  }
 });
 
 function sandboxOf(gatewayPid: number): number | undefined {

@@ -19,7 +19,7 @@ export interface Ended {
 
 /** A data folder with addresses of its own, removed after the test. */
 export async function temporaryHome(test: Pick<TestContext, 'after'>): Promise<GatewayHome> {
-  const home = await createGatewayHome();
+  const home = await createGatewayHome('bundle');
   test.after(() => home.remove());
   return home;
 }

@@ -12,6 +12,7 @@ import {
 } from 'fast-check';
 import { decodeMessage } from '../../src/protocol/device-message.ts';
 import { readJson } from '../../src/protocol/json-reader.ts';
+import { runs } from '../support/runs.ts';
 
 const LIMITS = { keyLength: 9, depth: 3, values: 1_000 };
 const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
@@ -107,7 +108,7 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
         }
         assert.deepEqual(readJson(given, READING), expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

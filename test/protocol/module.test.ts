@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { LIMITS } from '../../src/lib/limits.ts';
 import {
-  contentPiece,
+  contentChunk,
   decodeFacts,
   decodeFromModule,
   decodeToModule,
@@ -68,7 +68,7 @@ const REFUSED_TO_MODULE: [what: string, message: unknown][] = [
   ],
   ['a hash that is none', { ...TO_MODULE[1], hash: 'a'.repeat(63) }],
   ['a script larger than any', { ...TO_MODULE[1], size: LIMITS.module.contentBytes + 1 }],
-  ['a piece larger than any', { ...TO_MODULE[1], data: Buffer.alloc(131_073).toString('base64') }],
+  ['a chunk larger than any', { ...TO_MODULE[1], data: Buffer.alloc(131_073).toString('base64') }],
   ['bytes that are no base64', { ...TO_MODULE[1], data: '%' }],
   ['a channel that would leave its topic', { type: 'restart', channel_id: 'a/b' }],
   ['a group that is no table', { ...TO_MODULE[2], groups: { connection: 1 } }],
@@ -126,36 +126,36 @@ describe('the conversation with a module', () => {
     assert.deepEqual(decoded, { message: { type: 'restart', channel_id: 'c1' } });
   });
 
-  test('fits the largest document and the largest piece into one publication', () => {
+  test('fits the largest document and the largest chunk into one publication', () => {
     const long = (letter: string): string => letter.repeat(64);
     const device = { ...DEVICE, device_id: long('d'), channel_id: long('c') };
     const devices = Array.from({ length: LIMITS.module.scripts }, () => device);
     const document = encodeModuleMessage({ type: 'assignments', revision: 1, time_zone: 'UTC', devices });
     assert.ok(Buffer.byteLength(document) < LIMITS.mqtt.payloadBytes);
-    const piece = contentPiece(HASH, Buffer.alloc(LIMITS.module.contentBytes), 0) ?? assert.fail();
-    assert.ok(Buffer.byteLength(encodeModuleMessage(piece)) < LIMITS.mqtt.payloadBytes);
-    assert.equal(decodeToModule(Buffer.from(encodeModuleMessage(piece))).problem, undefined);
+    const chunk = contentChunk(HASH, Buffer.alloc(LIMITS.module.contentBytes), 0) ?? assert.fail();
+    assert.ok(Buffer.byteLength(encodeModuleMessage(chunk)) < LIMITS.mqtt.payloadBytes);
+    assert.equal(decodeToModule(Buffer.from(encodeModuleMessage(chunk))).problem, undefined);
   });
 
   test('is held on a topic below the address of the module', () =>
     assert.equal(moduleTopic('H'), 'v1/to/H/ucm/v1/module'));
 });
 
-describe('content in pieces', () => {
+describe('content in chunks', () => {
   test('has none beyond its end', () => {
-    assert.equal(contentPiece(HASH, Buffer.from('abc'), 4), undefined);
-    assert.equal(contentPiece(HASH, Buffer.from('abc'), 3)?.data.length, 0);
+    assert.equal(contentChunk(HASH, Buffer.from('abc'), 4), undefined);
+    assert.equal(contentChunk(HASH, Buffer.from('abc'), 3)?.data.length, 0);
   });
 
-  test('is whole again when its pieces are joined', () => {
+  test('is whole again when its chunks are joined', () => {
     const whole = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index & 0xff));
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     for (let offset = 0; offset < whole.length;) {
-      const { data } = contentPiece(HASH, whole, offset) ?? assert.fail();
-      pieces.push(data);
+      const { data } = contentChunk(HASH, whole, offset) ?? assert.fail();
+      chunks.push(data);
       offset += data.length;
     }
-    assert.deepEqual(Buffer.concat(pieces), whole);
+    assert.deepEqual(Buffer.concat(chunks), whole);
   });
 
   test('of a blueprint gives its facts back, and refuses other documents', () => {

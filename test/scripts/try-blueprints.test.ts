@@ -1,14 +1,16 @@
 /** Blueprints of both generations, each for one thing that published ones do, as the program tries them on a real gateway. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { findBlueprints } from '../../scripts/try-blueprints/find.ts';
 import type { Trial } from '../../scripts/try-blueprints/trial.ts';
 import { tableOf } from '../../scripts/try-blueprints.ts';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
+import { startTestGateway } from '../support/test-gateway.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const SCRIPT = join(PROJECT_ROOT, 'scripts', 'try-blueprints.ts');
@@ -45,6 +47,23 @@ commands:
   read_configuration: { display_name: Read, group: connection }
 `;
 
+/** As power meters were written before the profiles of meters were renamed. */
+const EARLIER_METER = `implements: [energy.power_meter.ac.1_phase]
+properties:
+${['vendor', 'model', 'serial_number']
+  .map((name) => `  ${name}: { display_name: N, type: string }\n`)
+  .join('')}`;
+const EARLIER_TELEMETRY = [
+  ['total_power', 'W'],
+  ['energy_total', 'Wh'],
+  ['ac_frequency', 'Hz'],
+  ['ac_l1_power', 'W'],
+  ['ac_l1_voltage', 'V'],
+  ['ac_l1_current', 'A'],
+]
+  .map(([name, unit]) => `  ${name}: { display_name: N, type: float, unit: ${unit} }\n`)
+  .join('');
+
 interface Row {
   manifest: string;
   main: string;
@@ -60,6 +79,11 @@ const FIXTURES: Record<string, Row> = {
     ),
     main: 'function enapter.main() enapter.send_telemetry({ status = "ok", ambient_temperature = 21.5 }) end',
     expected: { loaded: 'yes', firstValue: 'ambient_temperature=21.5' },
+  },
+  'newer/earlier_profile': {
+    manifest: newer(EARLIER_METER).replace('telemetry:\n', `telemetry:\n${EARLIER_TELEMETRY}`),
+    main: 'enapter.send_telemetry({ total_power = 230.5 })',
+    expected: { loaded: 'yes', firstValue: 'total_power=230.5', firstError: '' },
   },
   'older/configured_by_commands': {
     manifest: older('ENP-VIRTUAL', COMMANDS),
@@ -89,10 +113,33 @@ end`,
 enapter.send_telemetry({ flow = bits.band(7, 13) })`,
     expected: { loaded: 'yes', firstValue: 'flow=5' },
   },
+  'older/module_that_nobody_has': {
+    manifest: older('ENP-VIRTUAL'),
+    main: "local hashes = require('hashes-of-ours')",
+    expected: { isAccepted: false, loaded: '' },
+  },
   'older/serial_line': {
     manifest: older('ENP-RS485'),
-    main: "rs485.init(9600, 8, 'N', 1)",
+    main: "enapter.send_telemetry({ flow = rs485.init(9600, 8, 'N', 1) == 0 and 1 or 2 })",
     expected: { loaded: 'not carried', firstValue: '' },
+  },
+  'older/frames': {
+    manifest: older('ENP-CAN'),
+    main: "enapter.send_telemetry({ flow = type(can.init) == 'function' and 6 or 0 })",
+    expected: { loaded: 'not carried', firstValue: '' },
+  },
+  'newer/frames_and_relay': {
+    manifest: newer('', 'can, relay'),
+    main: `local bus, pump = can.new('port://can'), relay.new('port://rl-1')
+enapter.send_telemetry({ flow = (bus and 1 or 0) + (pump and 2 or 0) })`,
+    expected: { loaded: 'not carried', firstValue: '' },
+  },
+  'newer/port_by_its_second_name': {
+    manifest: newer(),
+    main: `local port, problem = serial.new('port://ttyS0')
+if port then enapter.send_telemetry({ flow = 9 })
+elseif problem:find('not available') then enapter.send_telemetry({ flow = 8 }) end`,
+    expected: { loaded: 'yes', firstValue: 'flow=8' },
   },
   'older/one_text_as_alerts': {
     manifest: older('ENP-VIRTUAL'),
@@ -173,16 +220,47 @@ describe('trying blueprints', () => {
       '10',
     );
     const trials = JSON.parse(stdout || assert.fail(stderr)) as Trial[];
-    for (const [name, { expected }] of Object.entries(FIXTURES)) {
-      const trial = trials.find((each) => each.name === name) ?? assert.fail(name);
-      assert.deepEqual({ ...trial, ...expected }, trial, name);
-    }
-    const errorOf = (name: string): string => trials.find((each) => each.name === name)?.firstError ?? '';
-    assert.match(errorOf('newer/fails_at_once'), /no such device/);
-    assert.match(errorOf('newer/not_a_blueprint'), /blueprint_spec/);
-    assert.match(errorOf('older/serial_line'), /ENP-RS485/);
-    assert.equal(status, 1, 'one was refused');
-    assert.match(stderr, /10 of 10: /);
+    for (const [name, { expected }] of Object.entries(FIXTURES))
+      assert.deepEqual({ ...trialOf(trials, name), ...expected }, trialOf(trials, name), name);
+    for (const [name, error] of [
+      ['newer/fails_at_once', /no such device/],
+      ['newer/not_a_blueprint', /blueprint_spec/],
+      ['older/module_that_nobody_has', /hashes-of-ours|blueprint_checks/],
+      ['older/serial_line', /ENP-RS485; a module provides it with a serial port named "rs485"/],
+      ['older/frames', /ENP-CAN; a module provides it with a port named "can"/],
+      ['newer/frames_and_relay', /does not provide: can, relay/],
+    ] as const)
+      assert.match(trialOf(trials, name).firstError, error);
+    assert.equal(status, 1, 'two were refused');
+    assert.match(stderr, new RegExp(`${Object.keys(FIXTURES).length} of ${Object.keys(FIXTURES).length}: `));
     assert.match(tableOf(trials), /^blueprint +accepted +loaded +first value +first error\n/);
   });
+
+  test('has what asks for hardware carried by a gateway that was given such ports meanwhile', async (t) => {
+    const gateway = await startTestGateway(t, { environment: { GATEWAY_BUILT_IN_MODULE: 'true' } });
+    const add = (path: string, port: object) => gateway.ok('INSTALLER', 'POST', path, port);
+    await add('/v3/serial_ports', { name: 'rs485', path: '/dev/null', aliases: ['/dev/ttyS0', 'ttyS0'] });
+    await add('/v3/io_ports', { name: 'can', kind: 'CAN', path: 'can0' });
+    await add('/v3/io_ports', { name: 'rl-1', kind: 'DIGITAL_OUTPUT', path: '/dev/gpiochip0', line: 4 });
+    const expected = {
+      'older/serial_line': 'flow=1',
+      'older/frames': 'flow=6',
+      'newer/frames_and_relay': 'flow=3',
+      'newer/port_by_its_second_name': 'flow=9',
+    };
+    const folder = folderWith(
+      t,
+      ALL.filter(([path]) => Object.keys(expected).includes(dirname(path))),
+    );
+    const words = ['--gateway', gateway.origin, '--token', gateway.token('INSTALLER'), '--json'];
+    const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, folder, ...words]);
+    const trials = JSON.parse(stdout) as Trial[];
+    for (const [name, firstValue] of Object.entries(expected))
+      assert.equal(trialOf(trials, name).firstValue, firstValue, JSON.stringify(trialOf(trials, name)));
+    assert.equal((await gateway.ok('OWNER', 'GET', '/v3/devices?type.in=LUA'))['total_count'], 0);
+  });
 });
+
+function trialOf(trials: readonly Trial[], name: string): Trial {
+  return trials.find((each) => each.name === name) ?? assert.fail(name);
+}

@@ -32,7 +32,10 @@ export interface SentRequest {
 
 export interface DeviceFaces {
   devices: Devices;
-  connectivity: Connectivity;
+  connectivity: Pick<
+    Connectivity,
+    'handle' | 'observe' | 'canReceiveCommands' | 'sendCommandRequest' | 'send' | 'noteScript'
+  >;
   /** Adds a device that is connected and listens for commands. */
   addDevice(fields?: NewDevice): Device;
   deleteDevice(device: Device): void;
@@ -74,7 +77,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
   const handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   const observers = new Map<DeviceMessageKind, (device: Device) => void>();
   const failures: unknown[] = [];
-  const events = new Emitter<DeviceEvents>((_owner, _event, error) => void failures.push(error));
+  const events = new Emitter<DeviceEvents>({ error: (_message, { error }) => void failures.push(error) });
   const find = (idOrSlug: string): Device | undefined =>
     records.get(idOrSlug) ?? [...records.values()].find(({ slug }) => slug === idOrSlug);
 

@@ -3,7 +3,12 @@ import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import { nextTurn } from '../../src/platform/clock/index.ts';
 import { dryRun } from '../../src/programs/rule-sandbox/dry-run/dry-run.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport, RecordedSample } from '../../src/protocol/dry-run.ts';
-import type { DryRunQuestion, RuleAnswer, RuleScript, SandboxSite } from '../../src/protocol/rule-sandbox.ts';
+import type {
+  RecordedRequest,
+  RuleAnswer,
+  RuleScript,
+  SandboxSite,
+} from '../../src/protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../src/protocol/telemetry.ts';
 import { system } from './lua.ts';
 import { BATTERY, ok, refused } from './rule-run.ts';
@@ -14,7 +19,7 @@ export const HOUR_MS = 3_600_000;
 export interface DryRunTrial {
   report: Omit<DryRunReport, 'entries'>;
   entries: DryRunEntry[];
-  asked: DryRunQuestion[];
+  asked: RecordedRequest[];
   faults: string[];
   /** Minutes since the beginning, kind, and what says most about the entry. */
   story: () => string[];
@@ -29,13 +34,13 @@ export interface DryRunTrialOptions {
   /** How many samples one answer has. */
   pieceSamples?: number;
   answers?: Partial<
-    Record<DryRunQuestion['method'], (parameters: never) => RuleAnswer | Promise<RuleAnswer>>
+    Record<RecordedRequest['method'], (parameters: never) => RuleAnswer | Promise<RuleAnswer>>
   >;
   limits?: Partial<Limits['rules']['dryRun']>;
 }
 
 export async function tryDry(code: string, options: DryRunTrialOptions = {}): Promise<DryRunTrial> {
-  const asked: DryRunQuestion[] = [];
+  const asked: RecordedRequest[] = [];
   const entries: DryRunEntry[] = [];
   const faults: string[] = [];
   const answers = { ...gatewayOf(options), ...options.answers };
@@ -49,9 +54,9 @@ export async function tryDry(code: string, options: DryRunTrialOptions = {}): Pr
     },
     clock: system,
     nextTurn,
-    ask: async (question) => {
-      asked.push(question);
-      return answers[question.method](question.parameters as never);
+    ask: async (request) => {
+      asked.push(request);
+      return answers[request.method](request.parameters as never);
     },
     tell: (entry) => entries.push(entry),
     onSlice: () => undefined,
@@ -106,5 +111,5 @@ function gatewayOf({ recorded = {}, pieceSamples = 1_000 }: DryRunTrialOptions) 
         isComplete: later.length <= pieceSamples,
       });
     },
-  } satisfies Record<DryRunQuestion['method'], (parameters: never) => RuleAnswer>;
+  } satisfies Record<RecordedRequest['method'], (parameters: never) => RuleAnswer>;
 }

@@ -11,6 +11,8 @@ export interface Row {
   node?: 'all' | readonly string[];
   /** Only `import type`, except from lib. */
   typesOnly?: boolean;
+  /** Folders inside it, lowest first: a file imports from its own and those before; beside them, from all. */
+  folders?: readonly string[];
 }
 
 export interface ImportTable {
@@ -63,7 +65,7 @@ function judge(file: SourceFile, row: Row, item: Import, table: ImportTable): st
   const target = targetOf(file, item);
   if (!target.startsWith('src/')) return 'it is not below src/';
   const place = placeOf(target);
-  if (place === row.place) return undefined;
+  if (place === row.place) return judgeFolder(file, row, target);
   if (row.typesOnly === true && !item.typeOnly && place !== 'lib')
     return `${row.place} may import types only`;
   if (place !== 'lib' && !allows(row.mayImport, place, target))
@@ -71,6 +73,17 @@ function judge(file: SourceFile, row: Row, item: Import, table: ImportTable): st
   if (isFolderOfGroup(place) && row.typesOnly !== true && target !== `src/${place}/index.ts`)
     return `from outside, ${place} is entered through its index.ts`;
   return undefined;
+}
+
+function judgeFolder(file: SourceFile, { place, folders }: Row, target: string): string | undefined {
+  if (folders === undefined) return undefined;
+  const levelOf = (path: string): number => {
+    const [folder = '', ...rest] = path.replace(`src/${place}/`, '').split('/');
+    return rest.length === 0 ? folders.length : folders.indexOf(folder);
+  };
+  const level = levelOf(file.path);
+  if (levelOf(target) <= level) return undefined;
+  return `${place}/${folders[level]} may import ${[...folders.slice(0, level), 'what is beside it'].join(', ')}`;
 }
 
 /** An entry is a place, `platform`, or a file whose path has a star for any folder. */
@@ -104,6 +117,22 @@ function judgePackage(row: Row, specifier: string, table: ImportTable): string |
   return `package ${name} belongs to ${places.join(', ')}`;
 }
 
+/** Folders inside a place that its list leaves out, or that it lists although they are not there. */
+export function folderFaults({ rows }: ImportTable, paths: readonly string[]): string[] {
+  return rows.flatMap(({ place, folders }) => {
+    if (folders === undefined) return [];
+    const below = paths.filter((path) => path.startsWith(`src/${place}/`)).map((path) => path.split('/'));
+    const depth = place.split('/').length + 1;
+    const present = new Set(below.filter((path) => path.length > depth + 1).map((path) => path[depth]));
+    return [
+      ...[...present]
+        .filter((name) => !folders.includes(name ?? ''))
+        .map((name) => `${place}/${name} is not in the list of its row`),
+      ...folders.filter((name) => !present.has(name)).map((name) => `${place}/${name} does not exist`),
+    ];
+  });
+}
+
 /** Rows without a folder, folders that are there although listed as missing. */
 export function tableFaults(table: ImportTable, places: ReadonlySet<string>): string[] {
   const faults: string[] = [];
@@ -132,6 +161,26 @@ export function importRings(files: readonly SourceFile[]): string[] {
     ]),
   );
   return rings(targets);
+}
+
+/**
+ * Rings of folders below one place: parts that need each other are one part. What stands above a folder wires it, and
+ * may know it and be known.
+ */
+export function folderRings(files: readonly SourceFile[]): string[] {
+  const graph = new Map<string, Set<string>>();
+  for (const file of files) {
+    const folder = posix.dirname(file.path);
+    const others = graph.get(folder) ?? new Set<string>();
+    graph.set(folder, others);
+    for (const item of file.imports.filter(({ specifier }) => specifier.startsWith('.'))) {
+      const target = targetOf(file, item);
+      const other = posix.dirname(target);
+      const isApart = !`${other}/`.startsWith(`${folder}/`) && !`${folder}/`.startsWith(`${other}/`);
+      if (isApart && placeOf(target) === placeOf(file.path)) others.add(other);
+    }
+  }
+  return rings(new Map([...graph].map(([folder, others]) => [folder, [...others]])));
 }
 
 /** Rings of a graph, each found once, starting at its first name. */

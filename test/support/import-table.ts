@@ -11,9 +11,9 @@ export const CAPABILITY_ORDER = [
   ['provisioning'],
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs'],
-  ['monitor', 'modules', 'energy'],
-  ['rules'],
-  ['serial-ports'],
+  ['monitor', 'modules', 'energy', 'alerts'],
+  ['rules', 'notifications', 'targets'],
+  ['module-ports', 'backups', 'updates'],
   ['appliance'],
 ];
 
@@ -103,6 +103,7 @@ export const TABLE: ImportTable = {
         'capabilities/devices',
         'capabilities/connectivity',
       ],
+      folders: ['codec', 'query', 'engine', 'intake'],
     },
     {
       place: 'capabilities/device-logs',
@@ -130,6 +131,16 @@ export const TABLE: ImportTable = {
         'capabilities/devices',
         'capabilities/telemetry',
       ],
+    },
+    // What devices warn of, from their telemetry.
+    {
+      place: 'capabilities/alerts',
+      mayImport: ['platform', 'capabilities/blueprints', 'capabilities/devices', 'capabilities/telemetry'],
+    },
+    // Who outside is told of alerts.
+    {
+      place: 'capabilities/notifications',
+      mayImport: ['platform', 'capabilities/site', 'capabilities/devices', 'capabilities/alerts'],
     },
     // The gateway's side of the conversation with communication modules.
     {
@@ -159,8 +170,22 @@ export const TABLE: ImportTable = {
         'capabilities/device-logs',
       ],
     },
-    // Serial lines of the built-in module.
-    { place: 'capabilities/serial-ports', mayImport: ['platform'] },
+    // Telemetry goes on to engines elsewhere.
+    {
+      place: 'capabilities/targets',
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/site',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/telemetry',
+      ],
+    },
+    // Serial lines, CAN and contacts of the built-in module.
+    { place: 'capabilities/module-ports', mayImport: ['platform'] },
+    { place: 'capabilities/backups', mayImport: ['platform', 'capabilities/site'] },
+    { place: 'capabilities/updates', mayImport: ['platform'] },
     { place: 'capabilities/appliance', mayImport: ['platform', 'capabilities/site'] },
 
     { place: 'platform/clock', mayImport: [], node: 'all' },
@@ -170,7 +195,7 @@ export const TABLE: ImportTable = {
     // The box itself: memory, disk, load.
     { place: 'platform/host', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/log', mayImport: ['platform/clock'], node: 'all' },
-    { place: 'platform/metrics', mayImport: [], node: 'all' },
+    { place: 'platform/metrics', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
     // When to sync, whatever is synced: shared by SQLite transactions and journal records.
     { place: 'platform/commit', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },
     {
@@ -203,6 +228,7 @@ export const TABLE: ImportTable = {
         'platform/processes',
         'platform/sqlite',
         'platform/threads',
+        'platform/workers',
       ],
       node: 'all',
     },
@@ -221,12 +247,20 @@ export const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/tls'],
       node: 'all',
     },
+    // Requests to servers that people name.
+    { place: 'platform/http-client', mayImport: ['platform/clock'], node: 'all' },
+    // Messages to brokers that people name.
+    { place: 'platform/mqtt-client', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/tls', mayImport: ['platform/clock', 'platform/files', 'platform/log'], node: 'all' },
     {
       place: 'platform/processes',
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/files'],
       node: 'all',
     },
+    // Packages of newer versions: whose they are, and whether they fit.
+    { place: 'platform/packages', mayImport: ['platform/files'], node: 'all' },
+    // Mail and HTTP requests to servers that people name.
+    { place: 'platform/outbound', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/upload', mayImport: [], node: 'all' },
     {
       place: 'platform/workers',
@@ -258,6 +292,8 @@ export const TABLE: ImportTable = {
       mayImport: [
         'capabilities/*/schema.ts',
         'capabilities/*/dry-run-schema.ts',
+        'capabilities/*/serial-schema.ts',
+        'capabilities/*/io-schema.ts',
         'capabilities/*/manifest.ts',
       ],
       typesOnly: true,
@@ -270,6 +306,14 @@ export const TABLE: ImportTable = {
     '@cfworker/json-schema': ['capabilities/blueprints'],
     // The console's own are put into its bundle.
     '@preact/signals': ['console'],
+    '@codemirror/autocomplete': ['console'],
+    '@codemirror/commands': ['console'],
+    '@codemirror/language': ['console'],
+    '@codemirror/legacy-modes': ['console'],
+    '@codemirror/lint': ['console'],
+    '@codemirror/state': ['console'],
+    '@codemirror/view': ['console'],
+    '@lezer/highlight': ['console'],
     preact: ['console'],
     uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
@@ -281,11 +325,11 @@ export const TABLE: ImportTable = {
     croner: ['programs/rule-sandbox'],
     'drizzle-orm': ['platform/sqlite', ...CAPABILITIES],
     hono: ['platform/http'],
-    mqtt: ['programs/communication-module'],
+    mqtt: ['programs/communication-module', 'platform/mqtt-client'],
     'mqtt-packet': ['platform/mqtt'],
+    nodemailer: ['platform/outbound'],
     pino: ['platform/log'],
     'prom-client': ['platform/metrics'],
-    'rate-limiter-flexible': ['platform/mqtt'],
     'reflect-metadata': ['platform/tls'],
     suncalc: ['programs/rule-sandbox'],
     valibot: ['platform/http', 'platform/http-description', 'protocol', ...CAPABILITIES],

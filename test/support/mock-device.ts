@@ -105,8 +105,8 @@ export class MockDevice {
   }
 
   /** Connects and listens for commands. */
-  async connect(): Promise<Session> {
-    const session = await this.open();
+  async connect(options: IClientOptions = {}): Promise<Session> {
+    const session = await this.open(options);
     session.client.on('message', (topic, payload) => {
       if (topic !== this.requestTopic) return;
       const request = JSON.parse(payload.toString('utf8')) as CommandRequest;

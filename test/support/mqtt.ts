@@ -4,8 +4,7 @@ import type { TestContext } from 'node:test';
 import { type IClientOptions, MqttClient } from 'mqtt';
 import { createMetrics, type Metrics } from '../../src/platform/metrics/index.ts';
 import {
-  createMqttBroker,
-  type MqttBroker,
+  MqttBroker,
   type MqttBrokerOptions,
   type MqttHooks,
   type MqttMessage,
@@ -45,7 +44,7 @@ export async function startTestBroker(
   const opened: MqttSession[] = [];
   const closed: MqttSession[] = [];
   const { hook, ...rest } = options;
-  const broker = await createMqttBroker({
+  const broker = await MqttBroker.create({
     clock,
     log,
     metrics,

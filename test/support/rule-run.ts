@@ -9,7 +9,7 @@ import type {
   RuleDevice,
   RuleLogEntry,
   RuleMethod,
-  RuleQuestion,
+  RuleRequest,
   RuleScript,
   SandboxSite,
 } from '../../src/protocol/rule-sandbox.ts';
@@ -55,7 +55,7 @@ export function answers(
 export interface RunningRule {
   clock: TestClock;
   run: Run;
-  asked: RuleQuestion[];
+  asked: RuleRequest[];
   entries: RuleLogEntry[];
   /** Texts of the entries. */
   said: () => string[];
@@ -81,7 +81,7 @@ export function startRule(
     rules: { ...LIMITS.rules, ...options.limits?.rules },
   };
   const responders = options.answers ?? answers();
-  const asked: RuleQuestion[] = [];
+  const asked: RuleRequest[] = [];
   const entries: RuleLogEntry[] = [];
   const faults: string[] = [];
   let ended: RunEnd | undefined;
@@ -99,11 +99,11 @@ export function startRule(
     site: () => options.site ?? { timeZone: 'UTC' },
     limits,
     log,
-    send: (question, answered) => {
-      asked.push(question);
-      const respond = responders[question.method];
+    send: (request, answered) => {
+      asked.push(request);
+      const respond = responders[request.method];
       if (!respond) return;
-      void Promise.resolve(respond(question.parameters as never)).then((answer) => {
+      void Promise.resolve(respond(request.parameters as never)).then((answer) => {
         answered(answer);
       });
     },

@@ -183,7 +183,7 @@ export interface FunctionSpan {
 
 const NO_FUNCTION = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'await', 'return']);
 
-/** Every function with a body in braces; the length of a factory does not count the functions it makes. */
+/** Every function with a body in braces. */
 export function functionsOf(file: Pick<SourceFile, 'code'>): FunctionSpan[] {
   const { code } = file;
   const closing = pairs(code);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import { Auth, ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
-import { createGateway, type Gateway, type Started } from '../../src/gateway.ts';
+import { Gateway, type Started } from '../../src/gateway.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { type Config, loadConfig } from '../../src/platform/config/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
@@ -39,6 +39,8 @@ export interface TestGatewayOptions {
   consoleDir?: string;
   /** Syncs a file of state.db in place of the system. */
   syncFile?: SyncFile;
+  /** What a problem report finds as the newest lines of the log. */
+  recentLog?: () => readonly string[];
 }
 
 export interface TestGateway {
@@ -138,13 +140,14 @@ export async function startTestGateway(
   }
 
   async function start(): Promise<void> {
-    gateway = createGateway({
+    gateway = new Gateway({
       config,
       clock,
       log,
       version: '0.0.0-test',
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
       ...(options.syncFile && { syncFile: options.syncFile }),
+      ...(options.recentLog && { recentLog: options.recentLog }),
     });
     ports = await settled(gateway.start());
   }

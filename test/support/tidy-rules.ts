@@ -2,30 +2,16 @@
  * Rules of the house that a program can judge, one entry each: where it holds, what it refuses, what to do
  * instead, and an offence planted to prove that it sees. `test/tidy.test.ts` runs both.
  */
-import { functionsOf, lineAt, type SourceFile } from './source-files.ts';
-
-export interface TidyRule {
-  name: string;
-  /** Files the rule is about. */
-  holdsIn: (path: string) => boolean;
-  /** Index and message of each offence. */
-  check: (file: SourceFile) => Iterable<{ index: number; message: string }>;
-  /** An offence: where it stands, its text, the message expected; and the same made right (at its own path). */
-  planted: { path: string; text: string; message: string; right: string; rightPath?: string };
-}
+import { FUNCTION_RULES } from './function-rules.ts';
+import { lineAt, type SourceFile } from './source-files.ts';
+import { except, inCode, type TidyRule } from './tidy-rule.ts';
 
 const FILE_LINES_MAX = 400;
-const FUNCTION_LINES_MAX = 70;
 
 /** Splits words that this file must not contain itself. */
 const word = (...parts: string[]): string => parts.join('');
 
 const inSource = (path: string): boolean => path.startsWith('src/') && path.endsWith('.ts');
-const inCode = (path: string): boolean => path.endsWith('.ts');
-const except =
-  (holds: (path: string) => boolean, ...places: readonly RegExp[]) =>
-  (path: string): boolean =>
-    holds(path) && !places.some((place) => place.test(path));
 
 const ENTRY = /^src\/(main|admin)\.ts$|^src\/programs\/[^/]+\/main\.ts$/;
 const CLOCK = /^src\/platform\/clock\//;
@@ -286,24 +272,7 @@ const FILES: TidyRule[] = [
       right: 'run();\n'.repeat(400),
     },
   },
-  {
-    name: 'functions fit a screen',
-    holdsIn: except(inCode, /\.test\.ts$/),
-    *check(file) {
-      for (const { firstLine, ownLines } of functionsOf(file))
-        if (ownLines > FUNCTION_LINES_MAX)
-          yield {
-            index: file.text.split('\n', firstLine - 1).join('\n').length + (firstLine > 1 ? 1 : 0),
-            message: `a function of ${ownLines} own lines, at most ${FUNCTION_LINES_MAX}: split it`,
-          };
-    },
-    planted: {
-      path: 'src/lib/planted.ts',
-      text: `function long(a: number): { b: string } {\n${'run();\n'.repeat(69)}}`,
-      message: 'a function of 71 own lines, at most 70: split it',
-      right: `function create() {\n  return {\n    a: (): void => {\n${'run();\n'.repeat(60)}},\n    b() {\n${'run();\n'.repeat(60)}},\n  };\n}`,
-    },
-  },
+  ...FUNCTION_RULES,
   {
     name: 'file and folder names are kebab-case and say what they are',
     // Paths of device profiles are their ids, which are given.

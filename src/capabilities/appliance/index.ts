@@ -1,3 +1,3 @@
-export { type Backups, createBackups } from './backup.ts';
 export { applianceRoutes } from './routes.ts';
-export { Appliance, type ApplianceOptions, type PartsStatus } from './service.ts';
+export { problemReport, type ReportOptions } from './report.ts';
+export { Appliance, type PartsStatus } from './service.ts';

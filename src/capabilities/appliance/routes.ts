@@ -1,16 +1,20 @@
-/** Health and metrics, for service managers and monitoring; backups. */
+/** Health and metrics, for service managers and monitoring. */
 import * as v from 'valibot';
 import { errorOfProblems, gatewayError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Backups } from './backup.ts';
 import type { Appliance } from './service.ts';
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const healthShape = v.pipe(
-  v.object({ status: v.literal('ok'), version: v.string() }),
+  v.object({
+    status: v.literal('ok'),
+    version: v.string(),
+    https_port: v.optional(
+      v.pipe(v.number(), v.integer(), v.description('Where it answers over TLS; absent when it does not.')),
+    ),
+  }),
   v.examples([{ status: 'ok', version: '0.1.0' }]),
 );
 
@@ -19,34 +23,22 @@ const readyShape = v.pipe(
   v.examples([{ status: 'ready', version: '0.1.0' }]),
 );
 
+const REPORT: MediaAnswer = {
+  mediaType: 'application/json',
+  about: 'Versions, options, faults, metrics and the newest lines of the log; without secrets.',
+  headers: { 'Content-Disposition': 'Name for the file.' },
+};
+
 const METRICS: MediaAnswer = {
   mediaType: 'text/plain',
   about: 'Metrics in the text format of Prometheus.',
 };
 
-const BACKUP: MediaAnswer = {
-  mediaType: 'application/octet-stream',
-  about: 'The backup, for `restore` of the local commands.',
-  headers: { 'Content-Disposition': 'Name for the file: site and day.' },
-};
-
-const { passwordLengthMin, passwordLengthMax } = LIMITS.backup;
-
-const backupBody = v.object({
-  password: v.pipe(
-    v.string(),
-    v.minLength(passwordLengthMin, `must have at least ${passwordLengthMin} characters`),
-    v.maxLength(passwordLengthMax, `must have at most ${passwordLengthMax} characters`),
-    v.description('Opens the backup; nobody can open it without.'),
-    v.examples(['a long sentence']),
-  ),
-});
-
 export function applianceRoutes(options: {
   appliance: Appliance;
-  backups: Backups;
   metrics: Metrics;
   version: string;
+  report: () => Promise<string>;
 }): Route[] {
   return [
     route({
@@ -60,7 +52,9 @@ export function applianceRoutes(options: {
       handle: () => {
         if (!options.appliance.isServing())
           throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
-        return { status: 'ok' as const, version: options.version };
+        const { httpsPort } = options.appliance;
+        const secure = httpsPort === undefined ? {} : { https_port: httpsPort };
+        return { status: 'ok' as const, version: options.version, ...secure };
       },
     }),
     route({
@@ -93,26 +87,20 @@ export function applianceRoutes(options: {
         }),
     }),
     route({
-      operation: 'create_backup',
-      about:
-        'Everything that a new box needs to go on as this one: site, devices with their credentials, blueprints, ' +
-        'rules, users, tokens, keys. Without telemetry and logs. Sealed by the password.',
-      answer: BACKUP,
-      errors: ['409 backup_in_progress'],
-      method: 'POST',
-      paths: ['/v3/backup'],
-      role: 'INSTALLER',
-      body: backupBody,
-      handle: async ({ body }) => {
-        const { fileName, stream } = await options.backups.open(body.password);
-        return new Response(stream, {
+      operation: 'get_problem_report',
+      about: 'What somebody far away needs to find a fault. What looks like a secret is removed.',
+      answer: REPORT,
+      method: 'GET',
+      paths: ['/v3/problem_report'],
+      role: 'OWNER',
+      handle: async () =>
+        new Response(await options.report(), {
           headers: {
-            'Content-Type': BACKUP.mediaType,
-            'Content-Disposition': `attachment; filename="${fileName}"`,
+            'Content-Type': REPORT.mediaType,
+            'Content-Disposition': 'attachment; filename="problem-report.json"',
             'Cache-Control': 'no-store',
           },
-        });
-      },
+        }),
     }),
   ];
 }

@@ -7,7 +7,8 @@ import type { Problem } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
+import { WritingRate } from './writing-rate.ts';
 
 /** State of the parts that the gateway's own telemetry tells about. */
 export interface PartsStatus {
@@ -22,6 +23,8 @@ export interface PartsStatus {
   historyRemovedEarly: number;
   /** Files that were set aside for a person to look at: damaged ones, and histories of other sites. */
   historySetAside: { damaged: readonly string[]; foreign: readonly string[] };
+  /** What of the history was gone at a start, not long ago. */
+  historyMissing: readonly string[];
   /** Devices that are not known and whose history is kept. */
   unknownDevices: readonly string[];
   /** Segments of the telemetry journal that were set aside. */
@@ -33,22 +36,35 @@ export interface PartsStatus {
   isStateRecovered: boolean;
   /** Rows of state.db that a start could not read, not long ago, by table. */
   stateRowsQuarantined: readonly { table: string; count: number }[];
+  /** Nothing is served over TLS although it should be: the keys cannot be used. */
+  isTlsOff: boolean;
   brokerSessions: number;
   devicesOnline: number;
   /** Telemetry values taken in since the start. */
   telemetryValues: number;
   /** Starts of child programs and threads beyond the first. */
   restarts: number;
+  /** Targets that take no telemetry now, and why in a sentence. */
+  targetsFailing: readonly { name: string; reason: string }[];
+  /** Of the target that is furthest behind. */
+  targetsLagS: number;
+  /** Of all targets. */
+  targetsLagSamples: number;
   /** Child programs that should run and do not. */
   missingPrograms: readonly string[];
+  /** Of backups by plan: the last good one, why the last try failed, and whether there was none for too long. */
+  backup: {
+    goodAtMs?: number | null;
+    fault?: string | null;
+    isOverdue: boolean;
+  };
 }
 
-export interface ApplianceOptions {
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+interface ApplianceOptions extends Instruments {
   host: Host;
   version: string;
+  /** Where people and programs reach it encrypted; undefined when they cannot. */
+  httpsPort: () => number | undefined;
   status: () => PartsStatus;
   /** What does not change while it runs and is known from elsewhere, as properties of its device. */
   settings: Readonly<Record<string, number>>;
@@ -68,12 +84,12 @@ export class Appliance {
   readonly #memory;
   readonly #delay;
   readonly #startedMs: number;
+  readonly #writing: WritingRate;
   #timer: Timer | undefined;
   #previous: { values: number; atMs: number };
-  #restarts = 0;
-  #restartedMs: number | undefined;
-  #removedEarly = 0;
-  #removedEarlyMs: number | undefined;
+  readonly #restarts = new Rise(RESTART_SHOWN_MS);
+  readonly #removals = new Rise(LIMITS.history.removalShownMs);
+  readonly #damages = new Rise(LIMITS.history.damageShownMs);
 
   constructor(options: ApplianceOptions) {
     this.#options = options;
@@ -85,7 +101,12 @@ export class Appliance {
       'Event-loop delay, 99th percentile of the last 10 s.',
     );
     this.#startedMs = clock.monotonicMs();
+    this.#writing = new WritingRate(metrics);
     this.#previous = { values: 0, atMs: this.#startedMs };
+  }
+
+  get httpsPort(): number | undefined {
+    return this.#options.httpsPort();
   }
 
   /** Tells the properties and begins to measure. */
@@ -116,6 +137,10 @@ export class Appliance {
   /** True while everything serves. */
   isServing(): boolean {
     return this.#timer !== undefined;
+  }
+
+  status(): PartsStatus {
+    return this.#options.status();
   }
 
   /** What keeps the gateway from its whole work now; empty: everything serves. */
@@ -157,7 +182,11 @@ export class Appliance {
       broker_sessions: status.brokerSessions,
       devices_online: status.devicesOnline,
       telemetry_values_per_second: rounded(rate),
+      targets_lag_s: status.targetsLagS,
+      targets_lag_samples: status.targetsLagSamples,
       cpu_temperature: load.cpuTemperatureCelsius ?? null,
+      flash_written_bytes_per_day: this.#writing.perDay(load.writtenBytes, nowMs) ?? null,
+      last_backup_age_h: ageHours(status.backup.goodAtMs, clock) ?? null,
       alerts,
       ...(alerts.length > 0 && { alert_details: detailsOf(status) }),
     });
@@ -174,26 +203,44 @@ export class Appliance {
   #alertsOf(status: PartsStatus, diskFreeShare: number): string[] {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (status.restarts > this.#restarts) this.#restartedMs = nowMs;
-    this.#restarts = status.restarts;
-    if (status.historyRemovedEarly > this.#removedEarly) this.#removedEarlyMs = nowMs;
-    this.#removedEarly = status.historyRemovedEarly;
-    const isHistoryShort =
-      this.#removedEarlyMs !== undefined && nowMs - this.#removedEarlyMs < LIMITS.history.removalShownMs;
-    const wasRestarted = this.#restartedMs !== undefined && nowMs - this.#restartedMs < RESTART_SHOWN_MS;
+    const wasRestarted = this.#restarts.isRecent(status.restarts, nowMs);
+    const isHistoryShort = this.#removals.isRecent(status.historyRemovedEarly, nowMs);
+    const isHistoryDamaged =
+      this.#damages.isRecent(status.historyDamagedParts, nowMs) && status.historyDamagedParts > 0;
     return [
       ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
       ...(status.isDiskFull ? ['disk_full'] : []),
       ...(status.isStateRecovered ? ['state_recovered'] : []),
       ...(status.stateRowsQuarantined.length > 0 ? ['state_rows_quarantined'] : []),
       ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
-      ...(status.historyDamagedParts > 0 || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
+      ...(isHistoryDamaged || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
+      ...(status.historyMissing.length > 0 ? ['history_missing'] : []),
       ...(isHistoryShort ? ['history_shortened'] : []),
       ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
       ...(status.unknownDevices.length > 0 ? ['history_of_unknown_devices'] : []),
+      ...(status.isTlsOff ? ['tls_off'] : []),
+      ...(status.backup.isOverdue ? ['backup_overdue'] : []),
+      ...(status.targetsFailing.length > 0 ? ['target_failing'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
+  }
+}
+
+/** Whether a count since the start has grown not long ago. */
+class Rise {
+  readonly #shownMs: number;
+  #count = 0;
+  #lastMs = -Infinity;
+
+  constructor(shownMs: number) {
+    this.#shownMs = shownMs;
+  }
+
+  isRecent(count: number, nowMs: number): boolean {
+    if (count > this.#count) this.#lastMs = nowMs;
+    this.#count = count;
+    return nowMs - this.#lastMs < this.#shownMs;
   }
 }
 
@@ -227,16 +274,30 @@ const UNKNOWN_NAMED = 10;
 function detailsOf(status: PartsStatus): Record<string, string> {
   const damaged = damagedFilesOf(status);
   const { foreign } = status.historySetAside;
+  const failing = status.targetsFailing.map(({ name, reason }) => `${name}: ${reason}`);
   const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
   return {
     ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
+    ...(failing.length > 0 && { target_failing: failing.join(' ') }),
     ...(quarantined.length > 0 && { state_rows_quarantined: `Rows by table: ${quarantined.join(', ')}.` }),
     ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
+    ...(status.historyMissing.length > 0 && {
+      history_missing: `Begun anew: ${status.historyMissing.join(', ')}.`,
+    }),
     ...(status.unknownDevices.length > 0 && {
       history_of_unknown_devices: `${status.unknownDevices.length}: ${status.unknownDevices.slice(0, UNKNOWN_NAMED).join(', ')}.`,
     }),
+    ...(status.backup.isOverdue && {
+      backup_overdue: status.backup.fault ?? 'No backup was made by plan for longer than the plan allows.',
+    }),
     ...(foreign.length > 0 && { history_of_other_site: `Set aside: ${foreign.join(', ')}.` }),
   };
+}
+
+function ageHours(goodAtMs: number | null | undefined, clock: Clock): number | undefined {
+  return goodAtMs === null || goodAtMs === undefined
+    ? undefined
+    : Math.max(0, Math.floor((clock.wallMs() - goodAtMs) / 3_600_000));
 }
 
 /** One digit after the point: more would be noise that takes room. */

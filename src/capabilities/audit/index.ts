@@ -1,4 +1,5 @@
-export type { AuditEntry, AuditOrigin } from './model.ts';
+export type { AuditOrigin } from './model.ts';
 export { auditRoutes } from './routes.ts';
-export { type Action, Audit, type AuditOptions, createLocalAudit } from './service.ts';
+export { toWire as auditToWire } from './schema.ts';
+export { Audit, createLocalAudit } from './service.ts';
 export { auditRows } from './tables.ts';

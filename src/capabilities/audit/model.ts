@@ -2,6 +2,7 @@
 
 export const ORIGIN_KINDS = ['token', 'user', 'rule', 'device', 'anonymous', 'local'] as const;
 
+/** Who did it. */
 export interface AuditOrigin {
   /** `local`: a command run on the box itself; `device`: a device or its script. */
   readonly kind: (typeof ORIGIN_KINDS)[number];

@@ -11,7 +11,7 @@ import { type AuditEntry, NOBODY, OMITTED_REFUSALS } from './model.ts';
 
 interface Subject {
   readonly bucket: TokenBucket;
-  readonly isStranger: boolean;
+  readonly isUnauthenticated: boolean;
   omitted: number;
   /** The last one that was not kept. */
   last: AuditEntry | undefined;
@@ -23,28 +23,29 @@ export class Refusals {
   /** The one that was refused longest ago is first. */
   readonly #subjects = new Map<string, Subject>();
   /** What all strange addresses share beside their own. */
-  readonly #strangers: TokenBucket;
-  /** Of strangers that are not told one by one, since the last time. */
+  readonly #unauthenticated: TokenBucket;
+  /** Of unauthenticated callers that are not told one by one, since the last time. */
   #others = 0;
 
   constructor(clock: Clock, limits: Limits['audit']) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#strangers = new TokenBucket(
+    this.#unauthenticated = new TokenBucket(
       limits.refusalsPerHour / 3_600,
       limits.refusalBurst,
       clock.monotonicMs(),
     );
   }
 
-  /** True when the entry is to be kept; else it is counted. `person` says who was refused, unless a stranger. */
+  /** True when the entry is to be kept; else it is counted. `person` says who was refused, unless nobody authenticated. */
   keep(entry: AuditEntry, person: string | undefined): boolean {
     const nowMs = this.#clock.monotonicMs();
     const subject = this.#subjectOf(
       person ?? `address ${addressKey(entry.remoteAddress)}`,
       person === undefined,
     );
-    if (subject.bucket.take(nowMs) && (!subject.isStranger || this.#strangers.take(nowMs))) return true;
+    if (subject.bucket.take(nowMs) && (!subject.isUnauthenticated || this.#unauthenticated.take(nowMs)))
+      return true;
     subject.omitted++;
     subject.last = entry;
     return false;
@@ -56,11 +57,11 @@ export class Refusals {
     const atMs = this.#clock.wallMs();
     const summaries: AuditEntry[] = [];
     for (const subject of this.#subjects.values()) {
-      const { last, omitted, isStranger } = subject;
+      const { last, omitted, isUnauthenticated } = subject;
       if (!last) continue;
       subject.omitted = 0;
       subject.last = undefined;
-      if (isStranger && !this.#strangers.take(nowMs)) this.#others += omitted;
+      if (isUnauthenticated && !this.#unauthenticated.take(nowMs)) this.#others += omitted;
       else
         summaries.push({
           ...last,
@@ -77,12 +78,12 @@ export class Refusals {
     return summaries;
   }
 
-  #subjectOf(key: string, isStranger: boolean): Subject {
+  #subjectOf(key: string, isUnauthenticated: boolean): Subject {
     const { refusalsOfOne, refusalsOfOnePerHour, refusalSubjects } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
     const subject: Subject = this.#subjects.get(key) ?? {
       bucket: new TokenBucket(refusalsOfOnePerHour / 3_600, refusalsOfOne, nowMs),
-      isStranger,
+      isUnauthenticated,
       omitted: 0,
       last: undefined,
     };

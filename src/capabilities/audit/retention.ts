@@ -1,21 +1,18 @@
-/** Deletes entries of the audit trail that are too old or too many, in small bites. */
+/** Deletes entries of the audit trail that are too old or too many, in small batches. */
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { AuditStore } from './store.ts';
 
-export function createRetention(options: {
-  database: Database;
-  store: AuditStore;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
-  limits: Limits['audit'];
-  room?: ScarceRoom | undefined;
-}): RetentionLoop {
+export function createRetention(
+  options: Instruments & {
+    database: Database;
+    store: AuditStore;
+    limits: Limits['audit'];
+    room?: ScarceRoom | undefined;
+  },
+): RetentionLoop {
   const { database, store, clock, log, limits, room } = options;
   const { deletedAtOnce, entries, entriesWhenScarce, automaticEntries, lifetimeMs } = limits;
   return new RetentionLoop({
@@ -28,7 +25,7 @@ export function createRetention(options: {
       'audit_retention_failures_total',
       'Rounds of deleting old audit entries that failed.',
     ),
-    bite: () => {
+    deleteBatch: () => {
       const old = clock.proven.olderThan(lifetimeMs);
       const kept = room?.isScarce ? Math.min(entries, entriesWhenScarce) : entries;
       const removed = database.transaction(() => [

@@ -3,8 +3,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Answered } from '../../platform/http/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { type AuditEntry, type AuditFilter, NOBODY, type StoredEntry } from './model.ts';
@@ -12,21 +11,18 @@ import { Refusals } from './refusals.ts';
 import { createRetention } from './retention.ts';
 import { type AuditStore, createAuditStore } from './store.ts';
 
-export interface AuditOptions {
+interface AuditOptions extends Instruments {
   /** state.db */
   database: Database;
   /** Of state.db. */
   commits: GroupCommit;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits?: Limits['audit'];
   /** Room for state; while it is scarce, fewer entries are kept. */
   room?: ScarceRoom | undefined;
 }
 
 /** Who did what to what, with the status that a request for the same would have got. */
-export type Action = Omit<AuditEntry, 'atMs'>;
+type Action = Omit<AuditEntry, 'atMs'>;
 
 const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
 /** Of an entry, for the account of the group commit. */
@@ -39,6 +35,7 @@ export class Audit {
   readonly #retention: ReturnType<typeof createRetention>;
   readonly #refusals: Refusals;
   readonly #dropped: { inc: (labels: { reason: string }) => void };
+  readonly #queue: { dropped: () => void };
   #waiting: AuditEntry[] = [];
   #summing: Timer | undefined;
 
@@ -52,6 +49,10 @@ export class Audit {
     this.#dropped = options.metrics.counter('audit_dropped_total', 'Audit entries not kept one by one.', [
       'reason',
     ]);
+    this.#queue = options.metrics.queue('audit_entries', {
+      limit: limits.waiting,
+      depth: () => this.#waiting.length,
+    });
     commits.join({
       write: () => {
         for (const entry of this.#waiting) this.#store.insert(entry);
@@ -69,8 +70,8 @@ export class Audit {
     const { clock, commits, log } = this.#options;
     const { principal } = answered;
     const entry = entryOf(answered, clock.wallMs(), this.#limits);
-    const isStranger = entry.origin.kind === 'anonymous';
-    if (!this.#put(entry, isStranger ? undefined : principal?.rateKey) || isRefusal(entry)) return;
+    const isUnauthenticated = entry.origin.kind === 'anonymous';
+    if (!this.#put(entry, isUnauthenticated ? undefined : principal?.rateKey) || isRefusal(entry)) return;
     try {
       await commits.flush();
     } catch (error) {
@@ -102,6 +103,7 @@ export class Audit {
     const { commits, log } = this.#options;
     if (this.#waiting.length >= this.#limits.waiting) {
       this.#dropped.inc({ reason: 'disk' });
+      this.#queue.dropped();
       return false;
     }
     this.#waiting.push(entry);
@@ -113,6 +115,10 @@ export class Audit {
   /** Newest first, and how many match in all. */
   list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number } {
     return { entries: this.#store.page(filter, limit, offset), totalCount: this.#store.count(filter) };
+  }
+
+  ofNumber(number: number): StoredEntry | undefined {
+    return this.#store.below({}, number + 1, 1).find((entry) => entry.number === number);
   }
 
   /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */

@@ -1,13 +1,7 @@
 /** Rows of the audit trail. */
 import { and, asc, count, desc, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import {
-  correctedStamp,
-  type Database,
-  isWrongStamp,
-  placeholders,
-  present,
-} from '../../platform/sqlite/index.ts';
+import { type Database, placeholdersBut, present, restampOf } from '../../platform/sqlite/index.ts';
 import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
 import { audit } from './tables.ts';
 
@@ -17,13 +11,7 @@ const { number, atMs, originKind, originId, originName, operation } = audit;
 const { target, status, remoteAddress } = audit;
 
 export function createAuditStore({ orm }: Database) {
-  const insert = orm
-    .insert(audit)
-    .values({
-      ...placeholders(audit, ['atMs', 'originKind', 'originId', 'originName']),
-      ...placeholders(audit, ['operation', 'target', 'status', 'remoteAddress']),
-    })
-    .prepare();
+  const insert = orm.insert(audit).values(placeholdersBut(audit, 'number')).prepare();
   const matches = matching();
   const origin = { kind: originKind, id: originId, name: originName };
   const entries = (condition: SQL | undefined) =>
@@ -95,11 +83,7 @@ function cleaningStatements(orm: Database['orm']) {
   const removeExcess = removeThose(excess());
   // As the index of migration 0004 has it.
   const removeAutomatic = removeThose(excess(sql`${originKind} IN ('rule', 'device')`));
-  const restamp = orm
-    .update(audit)
-    .set({ atMs: correctedStamp(atMs) })
-    .where(isWrongStamp(atMs))
-    .prepare();
+  const restamp = restampOf({ orm }, atMs);
 
   return {
     /** Returns how many were removed. */

@@ -10,7 +10,7 @@ import type { Database } from '../../platform/sqlite/index.ts';
 import { hashOf, newClaimCode, normalizeClaimCode } from './secrets.ts';
 import type { AuthStore } from './store.ts';
 
-export interface ClaimOptions {
+interface ClaimOptions {
   database: Database;
   store: AuthStore;
   clock: Clock;

@@ -7,6 +7,7 @@ import { type Role, roleIncludes } from '../../lib/role.ts';
 
 /** VENDOR and SYSTEM are never given to anybody. */
 export const ISSUABLE_ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER'] as const satisfies readonly Role[];
+/** A role that somebody can have. */
 export type IssuableRole = (typeof ISSUABLE_ROLES)[number];
 
 export interface User {
@@ -23,6 +24,7 @@ export interface User {
 export const TOKEN_KINDS = ['TOKEN', 'SESSION'] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
+/** An access token or session, without its text. */
 export interface TokenRecord {
   readonly id: string;
   readonly kind: TokenKind;
@@ -48,10 +50,6 @@ export interface NewToken {
 export interface AuthEvents {
   /** What is open with this token must end: it was revoked, has expired, or has a lower role now. */
   token_revoked: { tokenId: string };
-}
-
-export function isIssuable(role: Role): role is IssuableRole {
-  return roleIncludes('INSTALLER', role);
 }
 
 /** The role of a token is bounded by that of its user, at any time. */

@@ -5,6 +5,7 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -20,10 +21,16 @@ export class Passwords {
   readonly #limits: Limits['auth'];
   readonly #random: (sizeBytes: number) => Buffer;
   readonly #cost: Cost;
+  readonly #queue: { dropped: () => void };
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ limits, random }: { limits: Limits['auth']; random: (sizeBytes: number) => Buffer }) {
+  constructor(options: { limits: Limits['auth']; metrics: Metrics; random: (sizeBytes: number) => Buffer }) {
+    const { limits, metrics, random } = options;
+    this.#queue = metrics.queue('password_hashes', {
+      limit: limits.hashesWaiting + limits.hashesWaitingKnown,
+      depth: () => this.#waiting,
+    });
     this.#limits = limits;
     this.#random = random;
     this.#cost = { memory: limits.argon2MemoryKib, passes: limits.argon2Passes, parallelism: 1 };
@@ -66,7 +73,10 @@ export class Passwords {
   /** Runs one after the other; a failure of one is told to its own caller only. */
   #inTurn<Result>(isKnown: boolean, work: () => Promise<Result>): Promise<Result> {
     const { hashesWaiting, hashesWaitingKnown } = this.#limits;
-    if (this.#waiting >= hashesWaiting + (isKnown ? hashesWaitingKnown : 0)) throw tooMany();
+    if (this.#waiting >= hashesWaiting + (isKnown ? hashesWaitingKnown : 0)) {
+      this.#queue.dropped();
+      throw tooMany();
+    }
     this.#waiting++;
     const result = this.#last.then(work).finally(() => this.#waiting--);
     this.#last = result.catch((error: unknown) => error);

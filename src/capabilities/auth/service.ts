@@ -2,10 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { type Clock, createStampCorrector } from '../../platform/clock/index.ts';
+import { createStampCorrector } from '../../platform/clock/index.ts';
 import type { Principal } from '../../platform/http/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { Attempts } from './attempts.ts';
 import { Claim } from './claim.ts';
@@ -16,12 +15,9 @@ import { type AuthStore, createAuthStore } from './store.ts';
 import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
 
-export interface AuthOptions {
+interface AuthOptions extends Instruments {
   /** state.db */
   database: Database;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   newId?: () => string;
   random?: (sizeBytes: number) => Buffer;
   /** Folder of the claim code's file. */
@@ -45,9 +41,7 @@ export class Auth {
     this.#options = options;
     this.#limits = limits;
     this.#store = createAuthStore(options.database);
-    this.events = new Emitter<AuthEvents>((owner, event, error) =>
-      options.log.error('listener failed', { owner, event, error }),
-    );
+    this.events = new Emitter<AuthEvents>(options.log);
     const shared = { ...options, store: this.#store, limits, newId, random, events: this.events };
     const claim = new Claim(shared);
     const tokens = new Tokens(shared);

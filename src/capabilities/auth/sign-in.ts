@@ -1,9 +1,7 @@
 /** How a person gets a session: claim of the box, login; and how it ends. */
 import { gatewayError, type GatewayError } from '../../lib/errors.ts';
 import { foldedName, normalizedName } from '../../lib/text.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Attempt, Attempts } from './attempts.ts';
 import type { Claim } from './claim.ts';
@@ -23,12 +21,9 @@ export interface Session extends NewToken {
   readonly user: User;
 }
 
-export interface SignInOptions {
+interface SignInOptions extends Instruments {
   database: Database;
   store: AuthStore;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   passwords: Passwords;
   attempts: Attempts;
   tokens: Tokens;

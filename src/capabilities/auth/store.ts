@@ -1,6 +1,6 @@
 /** Rows of users, access tokens and the claim. */
 import { and, count, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
-import { type Database, excluded, placeholders, present } from '../../platform/sqlite/index.ts';
+import { type Database, given, placeholders, present, upsert } from '../../platform/sqlite/index.ts';
 import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
 import { accessToken, claim, userAccount } from './tables.ts';
 
@@ -15,9 +15,9 @@ export function createAuthStore(database: Database) {
 }
 
 const { id, kind, userId } = accessToken;
-const isToken = eq(id, sql.placeholder('id'));
-const isKind = eq(kind, sql.placeholder('kind'));
-const isOfUser = eq(userId, sql.placeholder('userId'));
+const isToken = given(id);
+const isKind = given(kind);
+const isOfUser = given(userId);
 
 function tokenReader(database: Database) {
   const { orm } = database;
@@ -101,16 +101,12 @@ function tokenWriter({ orm }: Database) {
 
 function userStatements({ orm }: Database) {
   const { id, name, role, passwordHash } = userAccount;
-  const isIt = eq(id, sql.placeholder('id'));
-  const isRole = eq(role, sql.placeholder('role'));
+  const isIt = given(id);
+  const isRole = given(role);
   const insert = orm.insert(userAccount).values(placeholders(userAccount)).prepare();
   const all = orm.select().from(userAccount).orderBy(id).prepare();
   const byId = orm.select().from(userAccount).where(isIt).prepare();
-  const byName = orm
-    .select()
-    .from(userAccount)
-    .where(eq(name, sql.placeholder('name')))
-    .prepare();
+  const byName = orm.select().from(userAccount).where(given(name)).prepare();
   const setRole = orm
     .update(userAccount)
     .set(placeholders(userAccount, ['role']))
@@ -148,11 +144,7 @@ function userStatements({ orm }: Database) {
 
 function claimStatements({ orm }: Database) {
   const select = orm.select().from(claim).prepare();
-  const put = orm
-    .insert(claim)
-    .values(placeholders(claim))
-    .onConflictDoUpdate({ target: claim.id, set: excluded(claim, 'codeSha256', 'createdAtMs') })
-    .prepare();
+  const put = upsert({ orm }, claim);
   const remove = orm.delete(claim).prepare();
   return {
     codeHash: (): Buffer | undefined => select.get()?.codeSha256,

@@ -25,14 +25,14 @@ import {
 import { hashOf, newTokenText } from './secrets.ts';
 import type { AuthStore } from './store.ts';
 
-export interface TokenRequest {
+interface TokenRequest {
   name: string;
   role: IssuableRole;
   /** Absent: valid until revoked, or as long as the token that makes it. */
   lifetimeMs?: number | undefined;
 }
 
-export interface TokensOptions {
+interface TokensOptions {
   database: Database;
   store: AuthStore;
   clock: Clock;
@@ -44,7 +44,7 @@ export interface TokensOptions {
 }
 
 /** @throws GatewayError insufficient_role (403) when `needed` is above what the caller has */
-export function requireRole(actual: Role, needed: Role, message: string): void {
+function requireRole(actual: Role, needed: Role, message: string): void {
   if (!roleIncludes(actual, needed))
     throw gatewayError('permission_denied', 'insufficient_role', message, { required: needed, actual });
 }

@@ -18,7 +18,7 @@ export interface UserChange {
   revokeTokens?: boolean;
 }
 
-export interface UsersOptions {
+interface UsersOptions {
   database: Database;
   store: AuthStore;
   clock: Clock;

@@ -7,9 +7,9 @@ import type { CompiledCommand } from './manifest.ts';
 import { checkValue } from './values.ts';
 
 /** Stands for a sensitive value wherever a request is stored or listed. */
-export const MASK = '***';
+const MASK = '***';
 
-export type CheckedArguments =
+type CheckedArguments =
   | { arguments: Record<string, unknown>; problems?: undefined }
   | { arguments?: undefined; problems: Problem[] };
 

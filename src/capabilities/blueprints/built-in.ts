@@ -9,7 +9,7 @@ import { parseProfiles, type ProfileFiles } from './profiles/files.ts';
 
 const BUILT_IN_DIR = ['src', 'capabilities', 'blueprints', 'built-in'] as const;
 
-export interface LoadedBlueprint extends BuiltInBlueprint {
+interface LoadedBlueprint extends BuiltInBlueprint {
   manifest: CompiledManifest;
 }
 
@@ -39,7 +39,7 @@ export function builtInFingerprint(version: string): string {
   return hash.digest('hex');
 }
 
-export interface BuiltInProfiles {
+interface BuiltInProfiles {
   /** The texts as they are downloaded. */
   files: ProfileFiles;
   profiles: ReadonlyMap<string, Profile>;

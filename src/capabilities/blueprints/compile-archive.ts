@@ -11,7 +11,7 @@ import { parseYaml, type YamlMap } from './source/yaml.ts';
 import { createContext } from './validation/context.ts';
 import { checkManifest, checkSpec } from './validation/manifest.ts';
 import { Problems } from './validation/problems.ts';
-import { checkProfiles } from './validation/profiles.ts';
+import { checkProfiles } from './profiles/implementing.ts';
 
 export type CompiledBlueprint =
   | {

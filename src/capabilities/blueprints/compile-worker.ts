@@ -2,11 +2,13 @@
  * Compiles uploads in a thread of their own: a large blueprint takes a few hundred milliseconds on a small board, and
  * two hostile megabytes of YAML seconds and a gigabyte.
  */
+import { GatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
 import { programEntry } from '../../platform/processes/index.ts';
-import { createTaskWorker, TaskFailure, type TaskTerms } from '../../platform/workers/index.ts';
+import { TaskWorker, TaskFailure, type TaskTerms } from '../../platform/workers/index.ts';
 import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import type { Profile } from './profiles/catalogue.ts';
 
@@ -17,14 +19,11 @@ export interface CompileTask {
   checks: BlueprintChecks;
 }
 
-export interface BlueprintCompiler {
-  compile(task: CompileTask, terms?: TaskTerms): Promise<CompiledBlueprint>;
-  stop(): Promise<void>;
-}
+export type BlueprintCompiler = ReturnType<typeof createWorkerCompiler>;
 
-export function createWorkerCompiler(options: { clock: Clock; log: Log }): BlueprintCompiler {
+export function createWorkerCompiler(options: { clock: Clock; log: Log; metrics: Metrics }) {
   const { compileTimeoutMs, compileHeapBytes, compileWaiting, compileIdleMs } = LIMITS.blueprints;
-  const worker = createTaskWorker<CompileTask, CompiledBlueprint>({
+  const worker = new TaskWorker<CompileTask, CompiledBlueprint>({
     entry: programEntry('capabilities/blueprints/worker'),
     timeoutMs: compileTimeoutMs,
     heapBytes: compileHeapBytes,
@@ -32,13 +31,18 @@ export function createWorkerCompiler(options: { clock: Clock; log: Log }): Bluep
     idleMs: compileIdleMs,
     ...options,
   });
+  const queue = options.metrics.queue('blueprint_compilations', {
+    limit: 2 * compileWaiting,
+    depth: () => worker.waiting,
+  });
   return {
-    async compile(task, terms) {
+    async compile(task: CompileTask, terms?: TaskTerms) {
       try {
         return await worker.run(task, terms);
       } catch (error) {
         const isTooMuch =
           error instanceof TaskFailure && (error.reason === 'timeout' || error.reason === 'out_of_memory');
+        if (error instanceof GatewayError) queue.dropped();
         if (!isTooMuch) throw error;
         return { problems: [`archive: judging it ${error.message}`], isZip: true };
       }

@@ -44,6 +44,7 @@ export interface CompiledAttribute extends Described {
   [key: string]: unknown;
 }
 
+/** An alert as it is declared. */
 export interface CompiledAlert extends Described {
   severity: 'info' | 'warning' | 'error';
   grace_period?: string;
@@ -54,6 +55,7 @@ export interface CompiledAlert extends Described {
   [key: string]: unknown;
 }
 
+/** An argument of a command or a parameter of a configuration group. */
 export interface CompiledArgument extends Described {
   type: Exclude<AttributeType, 'alerts' | 'object'>;
   required?: boolean;
@@ -68,6 +70,7 @@ export interface CompiledArgument extends Described {
   [key: string]: unknown;
 }
 
+/** A command as it is declared. */
 export interface CompiledCommand extends Described {
   group: string;
   access_level: AccessLevel;
@@ -80,12 +83,14 @@ export interface CompiledCommand extends Described {
   [key: string]: unknown;
 }
 
+/** A group of configuration as it is declared. */
 export interface CompiledConfigurationGroup extends Described {
   access_level: AccessLevel;
   parameters: Record<string, CompiledArgument>;
   [key: string]: unknown;
 }
 
+/** What a blueprint says, as clients get it. */
 export interface CompiledManifest extends Described {
   blueprint_spec: 'device_compiled/3.0' | 'device_compiled/1.0';
   implements: string[];

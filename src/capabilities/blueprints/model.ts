@@ -1,5 +1,4 @@
 /** Blueprint records and what is asked of them. Source: docs/interface/http.md#blueprints-and-profiles. */
-import type { CompiledManifest } from './manifest.ts';
 
 export interface Blueprint {
   id: string;
@@ -33,17 +32,3 @@ export const BUILT_IN_BLUEPRINTS: readonly BuiltInBlueprint[] = [
  */
 export const BUILT_IN_NAMESPACE = 'enapter';
 export const BUILT_IN_TAG = 'latest';
-
-/** What other capabilities ask of blueprints. */
-export interface Blueprints {
-  /** The record; undefined when there is none of this id. */
-  get(id: string): Blueprint | undefined;
-  /** @throws GatewayError blueprint_not_found (404) */
-  require(id: string): Blueprint;
-  /** The compiled manifest, shared and frozen: the same object as long as the blueprint exists. @throws blueprint_not_found */
-  manifest(id: string): CompiledManifest;
-  /** The compiled Lua file of a blueprint with a script; undefined for one without. @throws blueprint_not_found */
-  script(id: string): Uint8Array | undefined;
-  /** Ids of the built-in blueprints. */
-  readonly builtIn: typeof BUILT_IN_IDS;
-}

@@ -11,7 +11,7 @@ import {
   UPLOAD_MEDIA,
   uploadedFileToWire,
 } from './schema.ts';
-import type { BlueprintService } from './service.ts';
+import type { Blueprints } from './service.ts';
 
 /** The largest zip and what a form adds to it. */
 const UPLOAD_BYTES = LIMITS.http.zipBodyBytes + 65_536;
@@ -19,12 +19,12 @@ const FIELD = 'data';
 /** Callers without a token: calls per minute and address. */
 const WITHOUT_TOKEN = { anonymousPerMinute: LIMITS.http.anonymousValidatePerMinute };
 
-export function blueprintRoutes(service: BlueprintService): Route[] {
+export function blueprintRoutes(service: Blueprints): Route[] {
   // Fixed paths first: `download_device_profiles` must not be taken for an id.
   return [...profileRoutes(service), ...uploadRoutes(service), ...readRoutes(service)];
 }
 
-function readRoutes(service: BlueprintService): Route[] {
+function readRoutes(service: Blueprints): Route[] {
   return [
     route({
       operation: 'list_blueprints',
@@ -90,7 +90,7 @@ function readRoutes(service: BlueprintService): Route[] {
   ];
 }
 
-function uploadRoutes(service: BlueprintService): Route[] {
+function uploadRoutes(service: Blueprints): Route[] {
   return [
     route({
       operation: 'validate_blueprint',
@@ -135,7 +135,7 @@ function uploadRoutes(service: BlueprintService): Route[] {
   ];
 }
 
-function profileRoutes(service: BlueprintService): Route[] {
+function profileRoutes(service: Blueprints): Route[] {
   return [
     route({
       operation: 'list_device_profiles',

@@ -5,6 +5,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { TaskTerms } from '../../platform/workers/index.ts';
 import { builtInFiles, builtInFingerprint, loadBuiltInBlueprints } from './built-in.ts';
@@ -17,18 +18,18 @@ import {
   BUILT_IN_NAMESPACE,
   BUILT_IN_TAG,
   type Blueprint,
-  type Blueprints,
 } from './model.ts';
 import { ProfileLibrary } from './profiles/library.ts';
 import { compiledFiles } from './compiler/zip.ts';
 import { writeArchive } from './source/archive.ts';
 import { createBlueprintStore, type BlueprintStore, type ListedBlueprint } from './store.ts';
 
-export interface BlueprintOptions {
+interface BlueprintOptions {
   /** state.db */
   database: Database;
   clock: Clock;
   log: Log;
+  metrics: Metrics;
   newId?: () => string;
   /** Of the program: the built-in blueprints are compiled again when it changes. */
   version?: string;
@@ -38,44 +39,15 @@ export interface BlueprintOptions {
   compiler?: BlueprintCompiler;
 }
 
-export interface UploadedBlueprint extends Blueprint {
+interface UploadedBlueprint extends Blueprint {
   /** What may be wrong with it all the same. */
   warnings: string[];
 }
 
-export type BlueprintView = 'COMPILED' | 'ORIGINAL';
+type BlueprintView = 'COMPILED' | 'ORIGINAL';
 
-export interface BlueprintService extends Blueprints {
-  /** Writes the built-in blueprints, or replaces those that this version of the program changed. Call at start. */
-  ensureBuiltIn(): void;
-  /** @throws GatewayError blueprint_not_found (404) */
-  requireByName(namespace: string, name: string, tag: string): Blueprint;
-  /** Blueprints by id, built-in ones too, and how many there are in all. */
-  list(limit: number, offset: number): { blueprints: ListedBlueprint[]; totalCount: number };
-  /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
-  /**
-   * The work that `caller`, a key of a share, may cause is bounded, and uploads go first.
-   * @throws GatewayError too_many_requests (429) when the caller has used his share up
-   */
-  validate(zip: Uint8Array, caller?: string): Promise<string[]>;
-  /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
-  upload(zip: Uint8Array): Promise<UploadedBlueprint>;
-  /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
-  zip(id: string, view: BlueprintView): Promise<Uint8Array>;
-  readonly profiles: ProfileLibrary;
-  /** Deletes uploaded blueprints that nothing uses by the rule of `LIMITS.blueprints`; returns how many. */
-  removeUnused(): number;
-  /** Removes unused blueprints once a day from now on. */
-  start(): void;
-  /** Ends the compiling thread too. */
-  stop(): Promise<void>;
-}
-
-export function createBlueprints(options: BlueprintOptions): BlueprintService {
-  return new Service(options);
-}
-
-class Service implements BlueprintService {
+export class Blueprints {
+  /** Ids of the built-in blueprints. */
   readonly builtIn = BUILT_IN_IDS;
   readonly #options: BlueprintOptions;
   readonly #store: BlueprintStore;
@@ -96,16 +68,19 @@ class Service implements BlueprintService {
     this.profiles = new ProfileLibrary({ ...options, store: this.#store });
   }
 
+  /** The record; undefined when there is none of this id. */
   get(id: string): Blueprint | undefined {
     return this.#store.get(id);
   }
 
+  /** @throws GatewayError blueprint_not_found (404) */
   require(id: string): Blueprint {
     const blueprint = this.#store.get(id);
     if (blueprint === undefined) throw notFound('blueprint_not_found', `There is no blueprint "${id}".`);
     return blueprint;
   }
 
+  /** @throws GatewayError blueprint_not_found (404) */
   requireByName(namespace: string, name: string, tag: string): Blueprint {
     const found =
       namespace === BUILT_IN_NAMESPACE && tag === BUILT_IN_TAG
@@ -116,6 +91,7 @@ class Service implements BlueprintService {
     return this.require(found.id);
   }
 
+  /** The compiled manifest, shared and frozen: the same object as long as the blueprint exists. @throws blueprint_not_found */
   manifest(id: string): CompiledManifest {
     const known = this.#manifests.get(id);
     if (known !== undefined) return known;
@@ -125,10 +101,12 @@ class Service implements BlueprintService {
     return manifest;
   }
 
+  /** The compiled Lua file of a blueprint with a script; undefined for one without. @throws blueprint_not_found */
   script(id: string): Uint8Array | undefined {
     return this.#store.script(this.require(id).id) ?? undefined;
   }
 
+  /** Writes the built-in blueprints, or replaces those that this version of the program changed. Call at start. */
   ensureBuiltIn(): void {
     const { database, clock, log, version = '' } = this.#options;
     const fingerprint = builtInFingerprint(version);
@@ -154,10 +132,16 @@ class Service implements BlueprintService {
     }
   }
 
+  /** Blueprints by id, built-in ones too, and how many there are in all. */
   list(limit: number, offset: number): { blueprints: ListedBlueprint[]; totalCount: number } {
     return { blueprints: this.#store.list(limit, offset), totalCount: this.#store.count() };
   }
 
+  /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
+  /**
+   * The work that `caller`, a key of a share, may cause is bounded, and uploads go first.
+   * @throws GatewayError too_many_requests (429) when the caller has used his share up
+   */
   async validate(zip: Uint8Array, caller?: string): Promise<string[]> {
     if (caller === undefined) return (await this.#compile(zip)).problems ?? [];
     const { clock } = this.#options;
@@ -176,6 +160,7 @@ class Service implements BlueprintService {
     return compiled.problems ?? [];
   }
 
+  /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
   async upload(zip: Uint8Array): Promise<UploadedBlueprint> {
     const { database, clock, log, newId = randomUUID } = this.#options;
     const { manifest, script, problems, warnings, isTolerable } = await this.#compile(zip);
@@ -202,6 +187,7 @@ class Service implements BlueprintService {
     return { ...blueprint, warnings };
   }
 
+  /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
   async zip(id: string, view: BlueprintView): Promise<Uint8Array> {
     this.require(id);
     if (view === 'COMPILED')
@@ -213,6 +199,7 @@ class Service implements BlueprintService {
     return writeArchive(builtInFiles(builtIn.name));
   }
 
+  /** Deletes uploaded blueprints that nothing uses by the rule of `LIMITS.blueprints`; returns how many. */
   removeUnused(): number {
     const { database, log } = this.#options;
     const { unusedDays, unused } = LIMITS.blueprints;
@@ -229,6 +216,7 @@ class Service implements BlueprintService {
     return removed.length;
   }
 
+  /** Removes unused blueprints once a day from now on. */
   start(): void {
     this.#cleaning ??= this.#options.clock.setRepeating(LIMITS.blueprints.cleaningIntervalMs, () => {
       // Days of running are counted instead of comparing dates, which a wrong clock would make old.
@@ -237,6 +225,7 @@ class Service implements BlueprintService {
     });
   }
 
+  /** Ends the compiling thread too. */
   async stop(): Promise<void> {
     this.#cleaning?.cancel();
     this.#cleaning = undefined;

@@ -1,12 +1,12 @@
 /** Rows of blueprints and of uploaded profiles. */
 import { and, asc, count, desc, eq, ne, or, sql } from 'drizzle-orm';
-import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import { type Database, excluded, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { Blueprint } from './model.ts';
 import { recordOf } from './source/tree.ts';
 import { blueprint, blueprintUnused, deviceProfile } from './tables.ts';
 
-export type StoredBlueprint = Omit<typeof blueprint.$inferSelect, 'script' | 'original'> & {
+type StoredBlueprint = Omit<typeof blueprint.$inferSelect, 'script' | 'original'> & {
   script: Uint8Array | null;
   original: Uint8Array | null;
 };
@@ -22,7 +22,7 @@ export type BlueprintStore = ReturnType<typeof createBlueprintStore>;
 
 export function createBlueprintStore({ orm }: Database) {
   const { id, createdAtMs, manifest, script, original, fingerprint } = blueprint;
-  const isIt = eq(id, sql.placeholder('id'));
+  const isIt = given(id);
   const select = orm.select({ id, createdAtMs }).from(blueprint).where(isIt).prepare();
   const selectManifest = orm.select({ manifest }).from(blueprint).where(isIt).prepare();
   const selectScript = orm.select({ script }).from(blueprint).where(isIt).prepare();
@@ -43,7 +43,7 @@ export function createBlueprintStore({ orm }: Database) {
   const countOfFingerprint = orm
     .select({ count: count() })
     .from(blueprint)
-    .where(eq(fingerprint, sql.placeholder('fingerprint')))
+    .where(given(fingerprint))
     .prepare();
 
   return {
@@ -122,7 +122,7 @@ function unusedStatements(orm: Database['orm']) {
     .prepare();
   const remove = orm
     .delete(blueprint)
-    .where(and(eq(id, sql.placeholder('id')), eq(source, 'uploaded')))
+    .where(and(given(id), eq(source, 'uploaded')))
     .prepare();
 
   return {
@@ -139,15 +139,8 @@ function unusedStatements(orm: Database['orm']) {
 function profileStatements(orm: Database['orm']) {
   const { path } = deviceProfile;
   const select = orm.select().from(deviceProfile).orderBy(path).prepare();
-  const remove = orm
-    .delete(deviceProfile)
-    .where(eq(path, sql.placeholder('path')))
-    .prepare();
-  const put = orm
-    .insert(deviceProfile)
-    .values(placeholders(deviceProfile))
-    .onConflictDoUpdate({ target: path, set: excluded(deviceProfile, 'content', 'uploadedAtMs') })
-    .prepare();
+  const remove = orm.delete(deviceProfile).where(given(path)).prepare();
+  const put = upsert({ orm }, deviceProfile);
   return {
     /** Path below the profile tree → what was uploaded. */
     profiles: (): Map<string, { content: string; uploadedAtMs: number }> =>

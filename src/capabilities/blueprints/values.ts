@@ -12,7 +12,7 @@ export interface ValueDeclaration {
   json_schema?: unknown;
 }
 
-export type CheckedValue = { value: unknown; problem?: undefined } | { value?: undefined; problem: string };
+type CheckedValue = { value: unknown; problem?: undefined } | { value?: undefined; problem: string };
 
 /**
  * Judges a value by its declared type, enum, range and schema (docs/interface/blueprints.md).
@@ -51,7 +51,7 @@ export function checkDeviceValue(declaration: ValueDeclaration, value: unknown):
 }
 
 /** The values an enum allows; `undefined` without one. */
-export function allowedValues(declaration: ValueDeclaration): EnumValue[] | undefined {
+function allowedValues(declaration: ValueDeclaration): EnumValue[] | undefined {
   return declaration.enum ?? declaration.enum_with_metainfo?.map((item) => item.value);
 }
 

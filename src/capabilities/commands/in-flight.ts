@@ -4,9 +4,8 @@
  */
 import { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Timer } from '../../platform/clock/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import {
   type Addition,
   type CommandResponse,
@@ -50,11 +49,8 @@ interface Entry {
   answeredMs: number;
 }
 
-interface InFlightOptions {
+interface InFlightOptions extends Instruments {
   buffer: ResponseBuffer;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits: Limits['commands'];
   timeoutMs: number;
 }
@@ -67,9 +63,7 @@ export class InFlight {
 
   constructor(options: InFlightOptions) {
     this.#options = options;
-    this.events = new Emitter<CommandEvents>((owner, event, error) =>
-      options.log.error('listener failed', { owner, event, error }),
-    );
+    this.events = new Emitter<CommandEvents>(options.log);
     options.metrics.gauge('commands_in_flight', 'Executions without an end.', [], (gauge) =>
       gauge.set(this.#entries.size),
     );
@@ -149,7 +143,7 @@ export class InFlight {
       this.#add(entry, addition, state, this.#responseFor(addition, input, given));
     }
     if (step.add.length > 0 && this.#entries.has(entry.execution.id)) this.heard(entry);
-    if (!wasFinished && isFinished(step.next)) this.#options.buffer.hurry();
+    if (!wasFinished && isFinished(step.next)) this.#options.buffer.expedite();
     return step;
   }
 

@@ -19,7 +19,7 @@ export const OWN_STATES = ['NEW', 'IN_PROGRESS', 'SUCCESS', 'ERROR', 'TIMEOUT'] 
 export type OwnState = (typeof OWN_STATES)[number];
 /** UNSYNC belongs to the interface but is never produced here: a gateway always knows its executions. */
 export const EXECUTION_STATES = [...OWN_STATES, 'UNSYNC'] as const;
-export type ExecutionState = (typeof EXECUTION_STATES)[number];
+type ExecutionState = (typeof EXECUTION_STATES)[number];
 
 export interface CommandResponse {
   state: ResponseState;
@@ -27,6 +27,7 @@ export interface CommandResponse {
   receivedAtMs: number;
 }
 
+/** One command and what became of it. */
 export interface Execution {
   readonly id: string;
   readonly deviceId: string;

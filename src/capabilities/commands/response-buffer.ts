@@ -3,9 +3,7 @@
  * (acknowledgement, waiting callers, events) runs after the sync.
  */
 import { gatewayError } from '../../lib/errors.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import type { CommandStore, NewResponse } from './store.ts';
 
@@ -18,24 +16,22 @@ interface Item {
 /** Columns beside the payload. */
 const ROW_OVERHEAD_BYTES = 100;
 
-interface ResponseBufferOptions {
+interface ResponseBufferOptions extends Instruments {
   store: CommandStore;
   commits: GroupCommit;
-  log: Log;
-  metrics: Metrics;
-  clock: Clock;
   bufferedBytes: number;
-  hurryMs: number;
+  expediteMs: number;
 }
 
 export class ResponseBuffer {
   readonly #options: ResponseBufferOptions;
   readonly #items: Item[] = [];
   readonly #refused;
+  readonly #queue;
   #sizeBytes = 0;
   #requestedBytes = 0;
   #writtenCount = 0;
-  #isHurrying = false;
+  #isExpedited = false;
 
   constructor(options: ResponseBufferOptions) {
     this.#options = options;
@@ -47,6 +43,10 @@ export class ResponseBuffer {
     metrics.gauge('command_responses_buffered_bytes', 'Responses waiting for a commit.', [], (gauge) =>
       gauge.set(this.#sizeBytes),
     );
+    this.#queue = metrics.queue('command_responses', {
+      limit: options.bufferedBytes,
+      depth: () => this.#sizeBytes,
+    });
     commits.join({
       write: () => {
         this.#writtenCount = this.#items.length;
@@ -70,6 +70,7 @@ export class ResponseBuffer {
     const addedBytes = sizeOf(payload);
     if (this.#sizeBytes + addedBytes <= bufferedBytes && !commits.isFull(addedBytes)) return;
     this.#refused.inc();
+    this.#queue.dropped();
     const message = 'The disk does not take data.';
     throw gatewayError('unavailable', 'unavailable', message, undefined, commits.failure);
   }
@@ -87,15 +88,15 @@ export class ResponseBuffer {
   }
 
   /**
-   * Somebody waits for an end: the next commit comes within `hurryMs`, not within the window that spares
+   * Somebody waits for an end: the next commit comes within `expediteMs`, not within the window that spares
    * the card. A command has its own sync at its beginning anyway.
    */
-  hurry(): void {
-    const { clock, commits, hurryMs } = this.#options;
-    if (this.#isHurrying) return;
-    this.#isHurrying = true;
-    clock.setTimer(hurryMs, () => {
-      this.#isHurrying = false;
+  expedite(): void {
+    const { clock, commits, expediteMs } = this.#options;
+    if (this.#isExpedited) return;
+    this.#isExpedited = true;
+    clock.setTimer(expediteMs, () => {
+      this.#isExpedited = false;
       commits.flush().catch((error: unknown) => this.#reportWaiting(error));
     });
   }

@@ -1,24 +1,21 @@
 /**
- * Deletes executions that are too old or too many, in small bites. Source: docs/interface/http.md#commands: ephemeral
+ * Deletes executions that are too old or too many, in small batches. Source: docs/interface/http.md#commands: ephemeral
  * ones live 24 hours, others 90 days. The number per device is kept at insertion; the number in all here.
  */
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { CommandStore } from './store.ts';
 
-export function createRetention(options: {
-  database: Database;
-  store: CommandStore;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
-  limits: Limits['commands'];
-  room?: ScarceRoom | undefined;
-}): RetentionLoop {
+export function createRetention(
+  options: Instruments & {
+    database: Database;
+    store: CommandStore;
+    limits: Limits['commands'];
+    room?: ScarceRoom | undefined;
+  },
+): RetentionLoop {
   const { database, store, clock, log, limits, room } = options;
   const deleted = options.metrics.counter('executions_deleted_total', 'Executions deleted by retention.');
   const lifetimes = [
@@ -26,7 +23,7 @@ export function createRetention(options: {
     { ephemeral: false, lifetimeMs: limits.persistentLifetimeMs },
   ];
 
-  /** True when a full bite was taken. */
+  /** True when a full batch was taken. */
   function removed(remove: () => number): boolean {
     const count = database.transaction(remove);
     deleted.inc(count);
@@ -40,7 +37,7 @@ export function createRetention(options: {
     room,
     what: 'executions',
     failures: options.metrics.counter('execution_retention_failures_total', 'Retention rounds that failed.'),
-    bite: () => {
+    deleteBatch: () => {
       let hasMore = false;
       for (const { ephemeral, lifetimeMs } of lifetimes) {
         const old = clock.proven.olderThan(lifetimeMs);

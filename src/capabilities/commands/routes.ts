@@ -1,6 +1,6 @@
 /** Operations on commands (docs/interface/http.md#commands). */
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import { type Clock, within } from '../../platform/clock/index.ts';
 import { type Call, JSON_HEADERS, route, type Route } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
@@ -183,18 +183,6 @@ async function answerWhenEnded(
     yield JSON.stringify(toBody(execution));
   }
   return new Response(encoded(blanksThenJson()), { headers: JSON_HEADERS });
-}
-
-/** The promise's value, or undefined when it takes longer than `durationMs`. */
-function within<Value>(
-  clock: Clock,
-  durationMs: number,
-  promise: Promise<Value>,
-): Promise<Value | undefined> {
-  const { promise: result, resolve, reject } = Promise.withResolvers<Value | undefined>();
-  const timer = clock.setTimer(durationMs, () => resolve(undefined));
-  promise.then(resolve, reject).finally(() => timer.cancel());
-  return result;
 }
 
 /**

@@ -8,10 +8,8 @@
 import { randomUUID } from 'node:crypto';
 import { errorOfProblems, GatewayError, gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkArguments, type CompiledCommand, maskSensitive } from '../blueprints/index.ts';
@@ -20,7 +18,6 @@ import type { Device, Devices } from '../devices/index.ts';
 import { InFlight, type Live } from './in-flight.ts';
 import {
   type Caller,
-  type CommandResponse,
   type Execution,
   type ExecutionFilter,
   findCommand,
@@ -55,45 +52,18 @@ export interface ListQuery extends Omit<ExecutionFilter, 'hidden'> {
   offset: number;
 }
 
-export interface Commands {
-  readonly events: InFlight['events'];
-  /**
-   * Sends a command. Resolves when the request was written to the device.
-   * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,
-   *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
-   */
-  execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running>;
-  /**
-   * Judges a request as `execute` does before it looks at the state of the device; sends and records nothing.
-   * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
-   */
-  check(device: Device, request: CommandRequest, role: Role): void;
-  /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */
-  get(device: Device, executionId: string, role: Role): Execution;
-  /** All responses, newest first. */
-  log(executionId: string): CommandResponse[];
-  /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
-  list(query: ListQuery, role: Role): { ids: string[]; totalCount: number };
-  /** One execution of a page; undefined when it was deleted meanwhile. */
-  find(executionId: string): Execution | undefined;
-  /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Commands = ReturnType<typeof createCommands>;
 
-export interface CommandsOptions {
+interface CommandsOptions extends Instruments {
   /** state.db */
   database: Database;
   /** Group commit of state.db. */
   commits: GroupCommit;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits?: Limits;
   /** Room for state; while it is scarce, fewer executions are kept. */
   room?: ScarceRoom | undefined;
   devices: Devices;
-  connectivity: Connectivity;
+  connectivity: Pick<Connectivity, 'handle' | 'observe' | 'canReceiveCommands' | 'sendCommandRequest'>;
   /** Silence after which an execution ends as TIMEOUT; default `limits.commands.timeoutMs`. */
   timeoutMs?: number;
   newId?: () => string;
@@ -108,9 +78,8 @@ interface Parts {
   newId: () => string;
 }
 
-export function createCommands(options: CommandsOptions): Commands {
-  const { database, commits, clock, metrics, devices, connectivity } = options;
-  const log = options.log.child({ component: 'commands' });
+function createParts(options: CommandsOptions): Parts {
+  const { database, commits, clock, log, metrics } = options;
   const allLimits = options.limits ?? LIMITS;
   const limits = allLimits.commands;
   const store = createCommandStore(database);
@@ -121,7 +90,7 @@ export function createCommands(options: CommandsOptions): Commands {
     log,
     metrics,
     bufferedBytes: limits.bufferedResponseBytes,
-    hurryMs: allLimits.commits.windowMinMs,
+    expediteMs: allLimits.commits.windowMinMs,
   });
   const inFlight = new InFlight({
     buffer,
@@ -131,8 +100,16 @@ export function createCommands(options: CommandsOptions): Commands {
     limits,
     timeoutMs: options.timeoutMs ?? limits.timeoutMs,
   });
+  return { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
+}
+
+export function createCommands(given: CommandsOptions) {
+  const log = given.log.child({ component: 'commands' });
+  const options = { ...given, log };
+  const { commits, metrics, devices, connectivity } = options;
+  const parts = createParts(options);
+  const { store, buffer, inFlight, limits } = parts;
   const retention = createRetention({ ...options, store, limits });
-  const parts = { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
   const responses = new ResponseHandler({ inFlight, buffer, store, log, metrics, limits });
   connectivity.handle('command_responses', (message) => responses.handle(message));
   connectivity.observe('logs', (device) => inFlight.loggedBy(device.id));
@@ -144,18 +121,36 @@ export function createCommands(options: CommandsOptions): Commands {
 
   return {
     events: inFlight.events,
-    execute: (device, request, caller) => execute(parts, device, request, caller),
-    check: (device, request, role) => void judged(parts, device, request, role),
-    get: (device, executionId, role) => getVisible(parts, device, executionId, role),
-    log: (executionId) => store.log(executionId),
-    find: (executionId) => store.get(executionId),
-    list: (query, role) => {
+    /**
+     * Sends a command. Resolves when the request was written to the device.
+     * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,
+     *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
+     */
+    execute: (device: Device, request: CommandRequest, caller: Caller) =>
+      execute(parts, device, request, caller),
+    /**
+     * Judges a request as `execute` does before it looks at the state of the device; sends and records nothing.
+     * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
+     */
+    check: (device: Device, request: CommandRequest, role: Role): void =>
+      void judged(parts, device, request, role),
+    /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */
+    get: (device: Device, executionId: string, role: Role) => getVisible(parts, device, executionId, role),
+    /** All responses, newest first. */
+    log: (executionId: string) => store.log(executionId),
+    /** One execution of a page; undefined when it was deleted meanwhile. */
+    find: (executionId: string) => store.get(executionId),
+    /** True when the role may see the execution. */
+    maySee: (device: Device, execution: Execution, role: Role) => maySee(devices, device, execution, role),
+    /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
+    list: (query: ListQuery, role: Role) => {
       const filter = { ...query, hidden: hiddenFrom(devices, role, query.deviceIds) };
       return {
         ids: query.limit === 0 ? [] : store.pageIds(filter, query.descending, query.limit, query.offset),
         totalCount: store.count(filter),
       };
     },
+    /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
     start: async () => {
       endUnfinished(parts);
       try {
@@ -331,6 +326,11 @@ function getVisible({ store, options }: Parts, device: Device, executionId: stri
   const found = findCommand(options.devices.manifest(device), execution.request.manifestName);
   if (found) requireAccess(readAccessLevel(found.command), role);
   return execution;
+}
+
+function maySee(devices: Devices, device: Device, { request }: Execution, role: Role): boolean {
+  const found = findCommand(devices.manifest(device), request.manifestName);
+  return !found || mayAccess(role, readAccessLevel(found.command));
 }
 
 /** `deviceId/manifestName` of commands whose executions the role must not see. */

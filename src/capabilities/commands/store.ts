@@ -2,7 +2,14 @@
 import { and, asc, count, desc, eq, gte, lt, not, or, type SQL, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import { correctedStamp, type Database, isWrongStamp, placeholders } from '../../platform/sqlite/index.ts';
+import {
+  correctedStamp,
+  type Database,
+  given,
+  isWrongStamp,
+  placeholders,
+  placeholdersBut,
+} from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 import type { CommandResponse, Execution, ExecutionFilter, OwnState } from './model.ts';
 import { execution, executionResponse } from './tables.ts';
@@ -35,11 +42,11 @@ type Orm = Database['orm'];
 const { number, id, deviceId, state, ephemeral, createdAtMs, responseSequence } = execution;
 const { executionNumber, sequence, payload, receivedAtMs } = executionResponse;
 
-const isIt = eq(id, sql.placeholder('id'));
+const isIt = given(id);
 const isUnfinished = sql`${state} IN ('NEW', 'IN_PROGRESS')`;
 const isFinished = not(isUnfinished);
 // A placeholder in a condition takes what SQLite stores: 0 or 1.
-const isKind = eq(ephemeral, sql.placeholder('ephemeral'));
+const isKind = given(ephemeral);
 /** Number of the execution with an id; NULL for one that was deleted meanwhile. */
 const numberOfId = sql`(SELECT ${number} FROM ${execution} WHERE ${isIt})`;
 /** The newest response of the execution at hand. */
@@ -48,10 +55,7 @@ const newestSequence = sql`(SELECT max(${sequence}) FROM ${executionResponse} WH
 function createWriter(orm: Orm) {
   const insert = orm
     .insert(execution)
-    .values({
-      ...placeholders(execution, ['id', 'deviceId', 'state', 'ephemeral', 'createdAtMs', 'origin']),
-      ...placeholders(execution, ['requestedName', 'manifestName', 'arguments']),
-    })
+    .values(placeholdersBut(execution, 'number', 'responseSequence'))
     .prepare();
   // Selects from the execution, so that a response to one deleted meanwhile is no row instead of a failure.
   const addResponse = orm
@@ -100,7 +104,7 @@ function createCleaner(orm: Orm) {
   // By number: the order of arrival, which no wrong clock can change.
   const trim = removeThose(
     sql`${finished()
-      .where(and(eq(deviceId, sql.placeholder('deviceId')), isKind, isFinished))
+      .where(and(given(deviceId), isKind, isFinished))
       .orderBy(number)
       .limit(sql.placeholder('surplus'))}`,
   );
@@ -196,7 +200,7 @@ function createReader(orm: Orm) {
     .where(
       and(
         eq(executionNumber, numberOfId),
-        eq(executionResponse.state, sql.placeholder('state')),
+        given(executionResponse.state),
         sql`${payload} = ${sql.placeholder('payload')}`,
       ),
     )
@@ -226,7 +230,7 @@ function createCounter(orm: Orm) {
   const countOf = orm
     .select({ count: count() })
     .from(execution)
-    .where(and(eq(deviceId, sql.placeholder('deviceId')), isKind))
+    .where(and(given(deviceId), isKind))
     .prepare();
   const countAll = orm.select({ count: count() }).from(execution).prepare();
 
@@ -307,7 +311,7 @@ function conditionsOf(filter: ExecutionFilter): (SQL | undefined)[] {
   const { requestedName, manifestName } = execution;
   const listed = (name: string): SQL => sql`(SELECT value FROM json_each(${sql.placeholder(name)}))`;
   const conditions: Record<string, SQL | undefined> = {
-    deviceId: eq(deviceId, sql.placeholder('deviceId')),
+    deviceId: given(deviceId),
     // The sign keeps the walk in order of creation; several devices would need a sort.
     deviceIds: sql`+${deviceId} IN ${listed('deviceIds')}`,
     createdFromMs: gte(createdAtMs, sql.placeholder('createdFromMs')),

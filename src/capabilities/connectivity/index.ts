@@ -1,14 +1,8 @@
 export type {
   CommandRequest,
-  Connectivity,
   DeviceMessage,
   DeviceMessageHandler,
   DeviceMessageKind,
   Spokesman,
 } from './model.ts';
-export {
-  createConnectivity,
-  type ConnectivityEvents,
-  type ConnectivityOptions,
-  type ConnectivityService,
-} from './service.ts';
+export { Connectivity } from './service.ts';

@@ -8,101 +8,109 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
-export interface Presence {
-  sessionOpened(hardwareId: string): void;
-  sessionClosed(hardwareId: string): void;
-  /** A message that shows the device alive. */
-  heard(device: Device): void;
-  /** A carried device that will not be heard: OFFLINE at once. */
-  silence(device: Device): void;
-  forget(device: Device): void;
-  /** Ends all timers; statuses stay as they are. */
-  stop(): void;
-}
-
 interface Hearing {
   atMs: number;
   timer: Timer;
 }
 
-export function createPresence(options: {
+interface PresenceOptions {
   devices: Devices;
   clock: Clock;
   limits: Limits['connectivity'];
-}): Presence {
-  const { devices, clock, limits } = options;
-  const sessionCounts = new Map<string, number>();
-  const grace = new Map<string, Timer>();
-  const hearings = new Map<string, Hearing>();
+}
 
-  const isModuleOnline = ({ communication }: Device): boolean =>
-    communication.upstreamId !== undefined && devices.connectivity(communication.upstreamId) === 'ONLINE';
+export class Presence {
+  readonly #devices: Devices;
+  readonly #clock: Clock;
+  readonly #limits: Limits['connectivity'];
+  readonly #sessionCounts = new Map<string, number>();
+  readonly #grace = new Map<string, Timer>();
+  readonly #hearings = new Map<string, Hearing>();
 
-  function setHardware(hardwareId: string, status: 'ONLINE' | 'OFFLINE'): void {
-    for (const device of devices.atHardware(hardwareId)) {
-      if (!isCarried(device)) devices.setConnectivity(device.id, status);
-      else if (status === 'OFFLINE') silence(device.id);
+  constructor(options: PresenceOptions) {
+    this.#devices = options.devices;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+  }
+
+  sessionOpened(hardwareId: string): void {
+    this.#sessionCounts.set(hardwareId, (this.#sessionCounts.get(hardwareId) ?? 0) + 1);
+    this.#grace.get(hardwareId)?.cancel();
+    this.#grace.delete(hardwareId);
+    this.#setHardware(hardwareId, 'ONLINE');
+  }
+
+  sessionClosed(hardwareId: string): void {
+    const remaining = (this.#sessionCounts.get(hardwareId) ?? 1) - 1;
+    if (remaining > 0) {
+      this.#sessionCounts.set(hardwareId, remaining);
+      return;
+    }
+    this.#sessionCounts.delete(hardwareId);
+    const timer = this.#clock.setTimer(this.#limits.graceMs, () => {
+      this.#grace.delete(hardwareId);
+      this.#setHardware(hardwareId, 'OFFLINE');
+    });
+    this.#grace.set(hardwareId, timer);
+  }
+
+  /** A message that shows the device alive. */
+  heard(device: Device): void {
+    if (!isCarried(device) || !this.#isModuleOnline(device)) return;
+    const hearing = this.#hearings.get(device.id);
+    const atMs = this.#clock.monotonicMs();
+    if (hearing) hearing.atMs = atMs;
+    else this.#hearings.set(device.id, { atMs, timer: this.#arm(device.id, this.#limits.silenceMs) });
+    this.#devices.setConnectivity(device.id, 'ONLINE');
+  }
+
+  /** A carried device that will not be heard: OFFLINE at once. */
+  silence(device: Device): void {
+    if (isCarried(device)) this.#silence(device.id);
+  }
+
+  forget(device: Device): void {
+    this.#hearings.get(device.id)?.timer.cancel();
+    this.#hearings.delete(device.id);
+  }
+
+  /** Ends all timers; statuses stay as they are. */
+  stop(): void {
+    for (const timer of this.#grace.values()) timer.cancel();
+    for (const { timer } of this.#hearings.values()) timer.cancel();
+    this.#grace.clear();
+    this.#hearings.clear();
+  }
+
+  #isModuleOnline({ communication }: Device): boolean {
+    return (
+      communication.upstreamId !== undefined &&
+      this.#devices.connectivity(communication.upstreamId) === 'ONLINE'
+    );
+  }
+
+  #setHardware(hardwareId: string, status: 'ONLINE' | 'OFFLINE'): void {
+    for (const device of this.#devices.atHardware(hardwareId)) {
+      if (!isCarried(device)) this.#devices.setConnectivity(device.id, status);
+      else if (status === 'OFFLINE') this.#silence(device.id);
     }
   }
 
-  function silence(deviceId: string): void {
-    hearings.get(deviceId)?.timer.cancel();
-    hearings.delete(deviceId);
-    devices.setConnectivity(deviceId, 'OFFLINE');
+  #silence(deviceId: string): void {
+    this.#hearings.get(deviceId)?.timer.cancel();
+    this.#hearings.delete(deviceId);
+    this.#devices.setConnectivity(deviceId, 'OFFLINE');
   }
 
-  function arm(deviceId: string, durationMs: number): Timer {
-    return clock.setTimer(durationMs, () => {
-      const hearing = hearings.get(deviceId);
+  #arm(deviceId: string, durationMs: number): Timer {
+    return this.#clock.setTimer(durationMs, () => {
+      const hearing = this.#hearings.get(deviceId);
       if (!hearing) return;
-      const remainingMs = hearing.atMs + limits.silenceMs - clock.monotonicMs();
-      if (remainingMs > 0) hearing.timer = arm(deviceId, remainingMs);
-      else silence(deviceId);
+      const remainingMs = hearing.atMs + this.#limits.silenceMs - this.#clock.monotonicMs();
+      if (remainingMs > 0) hearing.timer = this.#arm(deviceId, remainingMs);
+      else this.#silence(deviceId);
     });
   }
-
-  return {
-    sessionOpened: (hardwareId) => {
-      sessionCounts.set(hardwareId, (sessionCounts.get(hardwareId) ?? 0) + 1);
-      grace.get(hardwareId)?.cancel();
-      grace.delete(hardwareId);
-      setHardware(hardwareId, 'ONLINE');
-    },
-    sessionClosed: (hardwareId) => {
-      const remaining = (sessionCounts.get(hardwareId) ?? 1) - 1;
-      if (remaining > 0) {
-        sessionCounts.set(hardwareId, remaining);
-        return;
-      }
-      sessionCounts.delete(hardwareId);
-      const timer = clock.setTimer(limits.graceMs, () => {
-        grace.delete(hardwareId);
-        setHardware(hardwareId, 'OFFLINE');
-      });
-      grace.set(hardwareId, timer);
-    },
-    heard: (device) => {
-      if (!isCarried(device) || !isModuleOnline(device)) return;
-      const hearing = hearings.get(device.id);
-      const atMs = clock.monotonicMs();
-      if (hearing) hearing.atMs = atMs;
-      else hearings.set(device.id, { atMs, timer: arm(device.id, limits.silenceMs) });
-      devices.setConnectivity(device.id, 'ONLINE');
-    },
-    silence: (device) => {
-      if (isCarried(device)) silence(device.id);
-    },
-    forget: (device) => {
-      hearings.get(device.id)?.timer.cancel();
-      hearings.delete(device.id);
-    },
-    stop: () => {
-      for (const timer of grace.values()) timer.cancel();
-      for (const { timer } of hearings.values()) timer.cancel();
-      grace.clear();
-      hearings.clear();
-    },
-  };
 }
 
 /** A module speaks for it on a channel of the module's own hardware. */

@@ -1,12 +1,12 @@
 /**
- * The door between MQTT and devices: who may connect and say what, which device a message is from, which
+ * The way between MQTT and devices: who may connect and say what, which device a message is from, which
  * capability takes it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
  */
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
 import { decodeMessage } from '../../protocol/device-message.ts';
 import type { JsonLimits } from '../../protocol/json-reader.ts';
@@ -22,40 +22,17 @@ import {
 import { MODULE_CHANNEL, MODULE_SUBJECT } from '../../protocol/module.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import type {
-  CommandRequest,
-  Connectivity,
-  DeviceMessageHandler,
-  DeviceMessageKind,
-  Spokesman,
-} from './model.ts';
-import { createPresence, isCarried } from './presence.ts';
+import type { CommandRequest, DeviceMessageHandler, DeviceMessageKind, Spokesman } from './model.ts';
+import { Presence, isCarried } from './presence.ts';
 
-export interface ConnectivityEvents {
+interface ConnectivityEvents {
   /** A message of the device was not usable; at most once a minute and device. */
   message_rejected: { device: Device; message: string };
 }
 
-export interface ConnectivityService extends Connectivity {
-  readonly events: Emitter<ConnectivityEvents>;
-  /** Answers the broker; every hook is ready before `attach`. */
-  readonly hooks: MqttHooks;
-  /**
-   * The gateway itself speaks for a device with a connection of its own, in place of a session: it is ONLINE, and
-   * command requests come to `onCommand`.
-   */
-  speakFor(device: Device, onCommand: (request: CommandRequest) => void): Spokesman;
-  /** Gives the broker that carries requests to devices. */
-  attach(broker: MqttBroker): void;
-  stop(): void;
-}
-
-export interface ConnectivityOptions {
+interface ConnectivityOptions extends Instruments {
   devices: Devices;
   provisioning: Provisioning;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits?: Limits;
   /**
    * Resolves once everything that was stored so far is synced to the disk: nothing is sent to a device before.
@@ -88,59 +65,206 @@ const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([
 const REJECTION_INTERVAL_MS = 60_000;
 const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
 
-export function createConnectivity(options: ConnectivityOptions): ConnectivityService {
-  const { devices, provisioning, clock, metrics } = options;
-  const log = options.log.child({ component: 'connectivity' });
-  const limits = options.limits ?? LIMITS;
-  const events = new Emitter<ConnectivityEvents>((owner, event, error) =>
-    log.error('listener failed', { owner, event, error }),
-  );
-  const presence = createPresence({ devices, clock, limits: limits.connectivity });
-  const handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
-  const observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
-  const rejectedAtMs = new Map<string, number>();
+export class Connectivity {
+  readonly #options: ConnectivityOptions;
+  readonly #devices: Devices;
+  readonly #provisioning: Provisioning;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limits: Limits;
+  readonly events: Emitter<ConnectivityEvents>;
+  readonly #presence: Presence;
+  readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
+  readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
+  readonly #rejectedAtMs = new Map<string, number>();
   /** Carried device → whether its script runs, as its module said. */
-  const scripts = new Map<string, boolean>();
+  readonly #scripts = new Map<string, boolean>();
   /** Devices that the gateway itself speaks for. */
-  const spokesmen = new Map<string, (request: CommandRequest) => void>();
-  let broker: MqttBroker | undefined;
+  readonly #spokesmen = new Map<string, (request: CommandRequest) => void>();
+  #broker: MqttBroker | undefined;
+  readonly #messages;
+  readonly #dropped;
+  readonly #messageLimits: JsonLimits;
+  readonly #unsubscribe: (() => void)[];
+  /** Answers the broker; every hook is ready before `attach`. */
+  readonly hooks: MqttHooks = {
+    authenticate: async ({ username, password }) => {
+      if (username === undefined || password === undefined) return 'not_authorized';
+      const hardwareId = this.#provisioning.verifyPassword(username, password);
+      return hardwareId === undefined ? 'bad_credentials' : this.#identityOf(hardwareId);
+    },
+    authenticateCertificate: async ({ commonName, fingerprint }) => {
+      const hardwareId = this.#provisioning.verifyCertificate(fingerprint);
+      return hardwareId !== undefined && hardwareId === commonName
+        ? this.#identityOf(hardwareId)
+        : 'not_authorized';
+    },
+    mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
+    nameOf: (hardwareId) => this.#devices.atHardware(hardwareId)[0]?.slug,
+    maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
+    onMessage: (message) => this.#dispatch(message),
+    onSessionOpened: ({ identity }) => this.#presence.sessionOpened(identity.key),
+    onSessionClosed: ({ identity }) => this.#presence.sessionClosed(identity.key),
+  };
 
-  const messages = metrics.counter('device_messages_total', 'Messages of devices by kind.', ['kind']);
-  const dropped = metrics.counter('device_messages_dropped_total', 'Messages of devices that were dropped.', [
-    'reason',
-  ]);
-  const messageLimits = jsonLimitsOf(limits);
-
-  const unsubscribe = [
-    provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
-      broker?.closeSessions(hardwareId),
-    ),
-    devices.events.on('device_deleted', 'connectivity', ({ device }) => {
-      presence.forget(device);
-      scripts.delete(device.id);
-      rejectedAtMs.delete(device.id);
-    }),
-  ];
-
-  function reject(device: Device, message: string): void {
-    dropped.inc({ reason: 'malformed' });
-    const nowMs = clock.monotonicMs();
-    if (nowMs - (rejectedAtMs.get(device.id) ?? -REJECTION_INTERVAL_MS) < REJECTION_INTERVAL_MS) return;
-    rejectedAtMs.set(device.id, nowMs);
-    events.emit('message_rejected', { device, message });
+  constructor(options: ConnectivityOptions) {
+    this.#options = options;
+    this.#devices = options.devices;
+    this.#provisioning = options.provisioning;
+    this.#clock = options.clock;
+    this.#log = options.log.child({ component: 'connectivity' });
+    this.#limits = options.limits ?? LIMITS;
+    this.events = new Emitter<ConnectivityEvents>(this.#log);
+    this.#presence = new Presence({
+      devices: this.#devices,
+      clock: this.#clock,
+      limits: this.#limits.connectivity,
+    });
+    this.#messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', [
+      'kind',
+    ]);
+    this.#dropped = options.metrics.counter(
+      'device_messages_dropped_total',
+      'Messages of devices that were dropped.',
+      ['reason'],
+    );
+    this.#messageLimits = jsonLimitsOf(this.#limits);
+    this.#unsubscribe = [
+      this.#provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
+        this.#broker?.closeSessions(hardwareId),
+      ),
+      this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
+        this.#presence.forget(device);
+        this.#scripts.delete(device.id);
+        this.#rejectedAtMs.delete(device.id);
+      }),
+    ];
   }
 
-  function dispatch(message: Omit<MqttMessage, 'session'>): Promise<void> | void {
+  /**
+   * The gateway itself speaks for a device with a connection of its own, in place of a session: it is ONLINE, and
+   * command requests come to `onCommand`.
+   */
+  speakFor(device: Device, onCommand: (request: CommandRequest) => void): Spokesman {
+    const { hardwareId = '', channelId = '' } = device.communication;
+    this.#spokesmen.set(device.id, onCommand);
+    this.#presence.sessionOpened(hardwareId);
+    return {
+      tell: (subject, body) => {
+        const told = this.#dispatch({
+          topic: deviceSource({ hardwareId, channelId }, subject),
+          payload: Buffer.from(JSON.stringify(body)),
+          qos: 0,
+          duplicate: false,
+          receivedAtMs: this.#clock.wallMs(),
+        });
+        told?.catch((error: unknown) =>
+          this.#log.warnLimited(
+            'told',
+            REJECTION_INTERVAL_MS,
+            'what the gateway said for a device was lost',
+            {
+              error,
+            },
+          ),
+        );
+      },
+      close: () => {
+        if (this.#spokesmen.delete(device.id)) this.#presence.sessionClosed(hardwareId);
+      },
+    };
+  }
+
+  /** Gives the broker that carries requests to devices. */
+  attach(attached: MqttBroker): void {
+    this.#broker = attached;
+  }
+
+  /** Registers the one handler of a kind. */
+  handle(kind: DeviceMessageKind, handler: DeviceMessageHandler): void {
+    if (this.#handlers.has(kind)) throw new Error(`messages of kind ${kind} have a handler already`);
+    this.#handlers.set(kind, handler);
+  }
+
+  /** Tells of every message of a kind that could be read, beside its handler. */
+  observe(kind: DeviceMessageKind, listener: (device: Device) => void): void {
+    this.#observers.set(kind, [...(this.#observers.get(kind) ?? []), listener]);
+  }
+
+  /**
+   * True when a session is connected and subscribed to the device's command requests. Of a carried device the module
+   * says whether its script runs; one that said nothing is asked by whether the device was heard lately.
+   */
+  canReceiveCommands(device: Device): boolean {
+    const topic = requestTopicOf(device);
+    if (this.#spokesmen.has(device.id)) return true;
+    if (!this.#broker || topic === undefined) return false;
+    // A module listens for all it carries, also for what it does not run.
+    if (
+      isCarried(device) &&
+      !(this.#scripts.get(device.id) ?? this.#devices.connectivity(device.id) === 'ONLINE')
+    )
+      return false;
+    return this.#broker.subscribers(topic) > 0;
+  }
+
+  /** Publishes a command request; resolves with the number of sessions it was written to. */
+  async sendCommandRequest(device: Device, request: CommandRequest): Promise<number> {
+    const onCommand = this.#spokesmen.get(device.id);
+    onCommand?.(request);
+    if (onCommand) return 1;
+    const topic = requestTopicOf(device);
+    if (!this.#broker || topic === undefined) return 0;
+    await this.#options.durable?.();
+    // Past its deadline it would be carried out unseen.
+    return this.#broker.publish(topic, JSON.stringify(request), this.#limits.commands.timeoutMs);
+  }
+
+  /** Publishes a message of any other subject to the device; resolves with the number of sessions reached. */
+  async send(
+    { communication: { hardwareId, channelId } }: Device,
+    subject: string,
+    payload: string,
+  ): Promise<number> {
+    if (!this.#broker || hardwareId === undefined || channelId === undefined) return 0;
+    await this.#options.durable?.();
+    return this.#broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload);
+  }
+
+  /**
+   * What the module says about the script of a carried device; undefined: nothing any more. One that does not run
+   * is silent before its time is over.
+   */
+  noteScript(device: Device, isRunning: boolean | undefined): void {
+    if (isRunning === undefined) this.#scripts.delete(device.id);
+    else this.#scripts.set(device.id, isRunning);
+    if (isRunning === false) this.#presence.silence(device);
+  }
+
+  stop(): void {
+    for (const end of this.#unsubscribe) end();
+    this.#presence.stop();
+  }
+
+  #reject(device: Device, message: string): void {
+    this.#dropped.inc({ reason: 'malformed' });
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - (this.#rejectedAtMs.get(device.id) ?? -REJECTION_INTERVAL_MS) < REJECTION_INTERVAL_MS) return;
+    this.#rejectedAtMs.set(device.id, nowMs);
+    this.events.emit('message_rejected', { device, message });
+  }
+
+  #dispatch(message: Omit<MqttMessage, 'session'>): Promise<void> | void {
     const topic = parseDeviceTopic(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
-      dropped.inc({ reason: 'unknown topic' });
+      this.#dropped.inc({ reason: 'unknown topic' });
       return undefined;
     }
-    const device = devices.atAddress(topic.hardwareId, topic.channelId);
+    const device = this.#devices.atAddress(topic.hardwareId, topic.channelId);
     if (!device) {
-      dropped.inc({ reason: 'unknown channel' });
-      log.warnLimited(
+      this.#dropped.inc({ reason: 'unknown channel' });
+      this.#log.warnLimited(
         `channel:${topic.hardwareId}`,
         UNKNOWN_CHANNEL_INTERVAL_MS,
         'message on unknown channel',
@@ -152,16 +276,16 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
       return undefined;
     }
     if (kind === 'module' && !MODULES.has(device.type))
-      return reject(device, 'A message for modules came from a device that is none and was dropped.');
-    const { body, problem } = decodeMessage(message.payload, messageLimits, {
+      return this.#reject(device, 'A message for modules came from a device that is none and was dropped.');
+    const { body, problem } = decodeMessage(message.payload, this.#messageLimits, {
       exact: EXACT.has(kind),
       mayBeEmpty: MAY_BE_EMPTY.has(kind),
     });
-    if (problem !== undefined) return reject(device, problem);
-    messages.inc({ kind });
-    if (SIGNS_OF_LIFE.has(kind)) presence.heard(device);
-    for (const listener of observers.get(kind) ?? []) listener(device);
-    return handlers.get(kind)?.({
+    if (problem !== undefined) return this.#reject(device, problem);
+    this.#messages.inc({ kind });
+    if (SIGNS_OF_LIFE.has(kind)) this.#presence.heard(device);
+    for (const listener of this.#observers.get(kind) ?? []) listener(device);
+    return this.#handlers.get(kind)?.({
       device,
       kind,
       body,
@@ -173,100 +297,12 @@ export function createConnectivity(options: ConnectivityOptions): ConnectivitySe
   }
 
   /** A module speaks for every device that it carries. */
-  const identityOf = (hardwareId: string): MqttIdentity => ({
-    key: hardwareId,
-    devices: () => devices.atHardware(hardwareId).length,
-  });
-
-  function speakFor(device: Device, onCommand: (request: CommandRequest) => void): Spokesman {
-    const { hardwareId = '', channelId = '' } = device.communication;
-    spokesmen.set(device.id, onCommand);
-    presence.sessionOpened(hardwareId);
+  #identityOf(hardwareId: string): MqttIdentity {
     return {
-      tell: (subject, body) => {
-        const told = dispatch({
-          topic: deviceSource({ hardwareId, channelId }, subject),
-          payload: Buffer.from(JSON.stringify(body)),
-          qos: 0,
-          duplicate: false,
-          receivedAtMs: clock.wallMs(),
-        });
-        told?.catch((error: unknown) =>
-          log.warnLimited('told', REJECTION_INTERVAL_MS, 'what the gateway said for a device was lost', {
-            error,
-          }),
-        );
-      },
-      close: () => {
-        if (spokesmen.delete(device.id)) presence.sessionClosed(hardwareId);
-      },
+      key: hardwareId,
+      devices: () => this.#devices.atHardware(hardwareId).length,
     };
   }
-
-  const hooks: MqttHooks = {
-    authenticate: async ({ username, password }) => {
-      if (username === undefined || password === undefined) return 'not_authorized';
-      const hardwareId = provisioning.verifyPassword(username, password);
-      return hardwareId === undefined ? 'bad_credentials' : identityOf(hardwareId);
-    },
-    authenticateCertificate: async ({ commonName, fingerprint }) => {
-      const hardwareId = provisioning.verifyCertificate(fingerprint);
-      return hardwareId !== undefined && hardwareId === commonName
-        ? identityOf(hardwareId)
-        : 'not_authorized';
-    },
-    mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
-    nameOf: (hardwareId) => devices.atHardware(hardwareId)[0]?.slug,
-    maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
-    onMessage: dispatch,
-    onSessionOpened: ({ identity }) => presence.sessionOpened(identity.key),
-    onSessionClosed: ({ identity }) => presence.sessionClosed(identity.key),
-  };
-
-  return {
-    events,
-    hooks,
-    attach: (attached) => (broker = attached),
-    handle: (kind, handler) => {
-      if (handlers.has(kind)) throw new Error(`messages of kind ${kind} have a handler already`);
-      handlers.set(kind, handler);
-    },
-    observe: (kind, listener) => void observers.set(kind, [...(observers.get(kind) ?? []), listener]),
-    canReceiveCommands: (device) => {
-      const topic = requestTopicOf(device);
-      if (spokesmen.has(device.id)) return true;
-      if (!broker || topic === undefined) return false;
-      // A module listens for all it carries, also for what it does not run.
-      if (isCarried(device) && !(scripts.get(device.id) ?? devices.connectivity(device.id) === 'ONLINE'))
-        return false;
-      return broker.subscribers(topic) > 0;
-    },
-    sendCommandRequest: async (device, request) => {
-      const onCommand = spokesmen.get(device.id);
-      onCommand?.(request);
-      if (onCommand) return 1;
-      const topic = requestTopicOf(device);
-      if (!broker || topic === undefined) return 0;
-      await options.durable?.();
-      // Past its deadline it would be carried out unseen.
-      return broker.publish(topic, JSON.stringify(request), limits.commands.timeoutMs);
-    },
-    send: async ({ communication: { hardwareId, channelId } }, subject, payload) => {
-      if (!broker || hardwareId === undefined || channelId === undefined) return 0;
-      await options.durable?.();
-      return broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload);
-    },
-    noteScript: (device, isRunning) => {
-      if (isRunning === undefined) scripts.delete(device.id);
-      else scripts.set(device.id, isRunning);
-      if (isRunning === false) presence.silence(device);
-    },
-    speakFor,
-    stop: () => {
-      for (const end of unsubscribe) end();
-      presence.stop();
-    },
-  };
 }
 
 function jsonLimitsOf({ telemetry: { keyLength, jsonDepth, messageValues } }: Limits): JsonLimits {

@@ -3,7 +3,6 @@
  * docs/interface/http.md#configuration, docs/interface/blueprints.md#configuration.
  */
 import { parseTimestampMs } from '../../lib/timestamp.ts';
-import type { Emitter } from '../../lib/emitter.ts';
 import type { Device } from '../devices/index.ts';
 import {
   checkValue,
@@ -26,17 +25,6 @@ export interface DeviceSide {
   judge(device: Device, group: string, values: ConfigurationValues): Promise<string | undefined>;
   /** Values that the device reads itself; undefined: what is stored counts. Never rejects. */
   read(device: Device, group: string): Promise<ConfigurationValues | undefined>;
-}
-
-/** What other capabilities ask of the configuration of devices. */
-export interface DeviceConfiguration {
-  readonly events: Emitter<ConfigurationEvents>;
-  /** Whoever reaches the devices gives them a say. */
-  attach(side: DeviceSide): void;
-  /** All groups as the device gets them: defaults applied, sensitive values in clear, unset ones absent. */
-  valuesForDevice(device: Device): Record<string, ConfigurationValues>;
-  /** False while a required parameter of any group has neither value nor default. */
-  isConfigured(device: Device): boolean;
 }
 
 /** A stored value, with what the manifest said about its parameter when it was set. */

@@ -8,12 +8,12 @@ import type { Log } from '../../platform/log/index.ts';
 import { CONFIGURATION_SUBJECT } from '../../protocol/device-topic.ts';
 import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import type { DeviceConfiguration } from './model.ts';
+import type { DeviceConfiguration } from './service.ts';
 
 /** Answers devices from now on and tells them of changes; returns what ends that. */
 export function connectConfiguration(options: {
   configuration: DeviceConfiguration;
-  connectivity: Connectivity;
+  connectivity: Pick<Connectivity, 'handle' | 'send'>;
   devices: Devices;
   log: Log;
 }): () => void {

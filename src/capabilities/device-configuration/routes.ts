@@ -2,16 +2,16 @@
 import { route, type Call, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Device, type Devices } from '../devices/index.ts';
 import { configurationShape, getQuery, updateBody } from './schema.ts';
-import { createAgreement } from './agreement.ts';
-import type { DeviceConfigurationService } from './service.ts';
+import { createDeviceSideConfiguration } from './device-side.ts';
+import type { DeviceConfiguration } from './service.ts';
 
 /** Least role of all; each group has its own above that. */
 const ROLE = 'READONLY';
 const GROUP = '/configuration/{group_name}';
 const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configuration_group_not_found'];
 
-export function deviceConfigurationRoutes(service: DeviceConfigurationService, devices: Devices): Route[] {
-  const agreement = createAgreement(service);
+export function deviceConfigurationRoutes(service: DeviceConfiguration, devices: Devices): Route[] {
+  const deviceSide = createDeviceSideConfiguration(service);
   const deviceOf = (call: Pick<Call, 'params'>): Device => devices.require(call.params['device_id'] ?? '');
   return [
     route({
@@ -25,7 +25,7 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
       query: getQuery,
       errors: [...ERRORS, '400 invalid_query'],
       handle: async (call) => ({
-        configuration: await agreement.get(
+        configuration: await deviceSide.get(
           deviceOf(call),
           groupOf(call),
           call.principal.role,
@@ -47,7 +47,7 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
         const names = [...Object.keys(call.body.set), ...call.body.reset];
         call.note({ parameters: names.join(' ') });
         const { role } = call.principal;
-        return { configuration: await agreement.update(deviceOf(call), groupOf(call), role, call.body) };
+        return { configuration: await deviceSide.update(deviceOf(call), groupOf(call), role, call.body) };
       },
     }),
     route({
@@ -59,7 +59,7 @@ export function deviceConfigurationRoutes(service: DeviceConfigurationService, d
       role: ROLE,
       errors: [...ERRORS, '422 configuration_refused'],
       handle: async (call) => ({
-        configuration: await agreement.resetAll(deviceOf(call), groupOf(call), call.principal.role),
+        configuration: await deviceSide.resetAll(deviceOf(call), groupOf(call), call.principal.role),
       }),
     }),
   ];

@@ -24,13 +24,12 @@ import {
   visibleValues,
   type ConfigurationEvents,
   type ConfigurationValues,
-  type DeviceConfiguration,
   type DeviceSide,
   type StoredValue,
 } from './model.ts';
 import { createConfigurationStore, type ConfigurationStore } from './store.ts';
 
-export interface DeviceConfigurationOptions {
+interface DeviceConfigurationOptions {
   /** state.db */
   database: Database;
   clock: Clock;
@@ -38,53 +37,14 @@ export interface DeviceConfigurationOptions {
   devices: Devices;
 }
 
+/** What a caller changes of one group. */
 export interface ConfigurationChange {
   /** Parameter → new value; null resets one that is not required. */
   set: Record<string, unknown>;
   reset: readonly string[];
 }
 
-export interface DeviceConfigurationService extends DeviceConfiguration {
-  readonly side: DeviceSide | undefined;
-  /**
-   * Values of the whole group as the device would get them after the change; undefined: they are the same.
-   * @throws as update
-   */
-  preview(
-    device: Device,
-    group: string,
-    role: Role,
-    change: ConfigurationChange | 'reset all',
-  ): ConfigurationValues | undefined;
-  /** Visible values with those that the device read, as far as the group declares and allows them. */
-  withRead(
-    device: Device,
-    group: string,
-    stored: ConfigurationValues,
-    read: ConfigurationValues,
-    names?: readonly string[],
-  ): ConfigurationValues;
-  /**
-   * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
-   * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have
-   */
-  get(device: Device, group: string, role: Role, names?: readonly string[]): ConfigurationValues;
-  /** Changes all or nothing; returns the visible values. @throws as get, invalid_body, invalid_configuration */
-  update(device: Device, group: string, role: Role, change: ConfigurationChange): ConfigurationValues;
-  /** Forgets every value of the group; returns what is visible then. @throws as get */
-  resetAll(device: Device, group: string, role: Role): ConfigurationValues;
-  /**
-   * Before somebody of this role hands the device to another script or other credentials, which get every value in
-   * clear: sensitive ones of groups above that role are forgotten, to be asked for again. Within a transaction.
-   */
-  dropSecretsAbove(role: Role, device: Device): void;
-}
-
-export function createDeviceConfiguration(options: DeviceConfigurationOptions): DeviceConfigurationService {
-  return new Service(options);
-}
-
-class Service implements DeviceConfigurationService {
+export class DeviceConfiguration {
   readonly events: Emitter<ConfigurationEvents>;
   readonly #options: DeviceConfigurationOptions;
   readonly #store: ConfigurationStore;
@@ -94,33 +54,29 @@ class Service implements DeviceConfigurationService {
     const { database, devices, log } = options;
     this.#options = options;
     this.#store = createConfigurationStore(database);
-    this.events = new Emitter((owner, event, error) => log.error('listener failed', { owner, event, error }));
+    this.events = new Emitter(log);
     devices.events.on('blueprint_assigned', 'device-configuration', ({ device }) => this.#prune(device));
   }
 
+  /**
+   * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
+   * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have
+   */
   get side(): DeviceSide | undefined {
     return this.#side;
   }
 
+  /** Whoever reaches the devices gives them a say. */
   attach(side: DeviceSide): void {
     this.#side = side;
   }
 
+  /** All groups as the device gets them: defaults applied, sensitive values in clear, unset ones absent. */
   valuesForDevice(device: Device): Record<string, ConfigurationValues> {
     const { configuration } = this.#options.devices.manifest(device);
     return Object.fromEntries(
       Object.entries(configuration).map(([name, group]) => [name, this.#values(device, name, group)]),
     );
-  }
-
-  isConfigured(device: Device): boolean {
-    const { configuration } = this.#options.devices.manifest(device);
-    return Object.entries(configuration).every(([name, group]) => {
-      const values = this.#values(device, name, group);
-      return Object.entries(group.parameters).every(
-        ([parameter, { required }]) => !required || Object.hasOwn(values, parameter),
-      );
-    });
   }
 
   get(device: Device, name: string, role: Role, names?: readonly string[]): ConfigurationValues {
@@ -131,6 +87,10 @@ class Service implements DeviceConfigurationService {
     return visibleValues(group, this.#values(device, name, group), names);
   }
 
+  /**
+   * Values of the whole group as the device would get them after the change; undefined: they are the same.
+   * @throws as update
+   */
   preview(
     device: Device,
     name: string,
@@ -146,6 +106,7 @@ class Service implements DeviceConfigurationService {
     return JSON.stringify(values) === JSON.stringify(effectiveValues(group, present)) ? undefined : values;
   }
 
+  /** Visible values with those that the device read, as far as the group declares and allows them. */
   withRead(
     device: Device,
     name: string,
@@ -163,6 +124,7 @@ class Service implements DeviceConfigurationService {
     return visibleValues(group, { ...stored, ...allowed }, names);
   }
 
+  /** Changes all or nothing; returns the visible values. @throws as get, invalid_body, invalid_configuration */
   update(device: Device, name: string, role: Role, change: ConfigurationChange): ConfigurationValues {
     const group = this.#checked(device, name, role, change);
     return this.#change(device, name, group, () => {
@@ -181,6 +143,7 @@ class Service implements DeviceConfigurationService {
     });
   }
 
+  /** Forgets every value of the group; returns what is visible then. @throws as get */
   resetAll(device: Device, name: string, role: Role): ConfigurationValues {
     const group = this.#group(device, name, role);
     return this.#change(device, name, group, () => this.#store.removeGroup(device.id, name));
@@ -241,6 +204,10 @@ class Service implements DeviceConfigurationService {
     return group;
   }
 
+  /**
+   * Before somebody of this role hands the device to another script or other credentials, which get every value in
+   * clear: sensitive ones of groups above that role are forgotten, to be asked for again. Within a transaction.
+   */
   dropSecretsAbove(role: Role, device: Device): void {
     const manifest = this.#options.devices.manifest(device);
     const dropped = this.#store

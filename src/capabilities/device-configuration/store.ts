@@ -1,6 +1,6 @@
 /** Rows of configuration values that were set. */
-import { and, eq, sql } from 'drizzle-orm';
-import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import { and } from 'drizzle-orm';
+import { type Database, given, upsert } from '../../platform/sqlite/index.ts';
 import type { StoredValue } from './model.ts';
 import { deviceConfiguration } from './tables.ts';
 
@@ -8,8 +8,8 @@ export type ConfigurationStore = ReturnType<typeof createConfigurationStore>;
 
 export function createConfigurationStore({ orm }: Database) {
   const { deviceId, group, parameter, value, type, isSensitive } = deviceConfiguration;
-  const ofDevice = eq(deviceId, sql.placeholder('deviceId'));
-  const ofGroup = and(ofDevice, eq(group, sql.placeholder('group')));
+  const ofDevice = given(deviceId);
+  const ofGroup = and(ofDevice, given(group));
   const columns = { group, parameter, value, type, isSensitive };
   const selectGroup = orm.select(columns).from(deviceConfiguration).where(ofGroup).prepare();
   const selectDevice = orm
@@ -18,17 +18,10 @@ export function createConfigurationStore({ orm }: Database) {
     .where(ofDevice)
     .orderBy(group, parameter)
     .prepare();
-  const put = orm
-    .insert(deviceConfiguration)
-    .values(placeholders(deviceConfiguration))
-    .onConflictDoUpdate({
-      target: [deviceId, group, parameter],
-      set: excluded(deviceConfiguration, 'value', 'type', 'isSensitive', 'updatedAtMs'),
-    })
-    .prepare();
+  const put = upsert({ orm }, deviceConfiguration);
   const remove = orm
     .delete(deviceConfiguration)
-    .where(and(ofGroup, eq(parameter, sql.placeholder('parameter'))))
+    .where(and(ofGroup, given(parameter)))
     .prepare();
   const removeGroup = orm.delete(deviceConfiguration).where(ofGroup).prepare();
 

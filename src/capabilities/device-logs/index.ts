@@ -1,9 +1,3 @@
-export type { LogEntry, LogFilter } from './model.ts';
 export { deviceLogRoutes, deviceLogStreams } from './routes.ts';
-export {
-  createDeviceLogs,
-  type DeviceLogEvents,
-  type DeviceLogs,
-  type DeviceLogsOptions,
-  type LogQuery,
-} from './service.ts';
+export { toWire as deviceLogToWire } from './schema.ts';
+export { DeviceLogs, type LogQuery } from './service.ts';

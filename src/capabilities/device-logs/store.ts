@@ -1,8 +1,14 @@
 /** Rows of the logs of devices. */
-import { and, asc, count, desc, eq, gte, lt, type SQL, sql, sum } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, gte, lt, max, type SQL, sql, sum } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import { correctedStamp, isWrongStamp, placeholders, type SqlDatabase } from '../../platform/sqlite/index.ts';
+import {
+  correctedStamp,
+  given,
+  isWrongStamp,
+  placeholders,
+  type SqlDatabase,
+} from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, severityMask } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
 import { deviceLog, deviceLogSize, logDevice } from './tables.ts';
@@ -13,7 +19,13 @@ export type LogDevice = typeof logDevice.$inferSelect;
 export type DeviceLogStore = ReturnType<typeof createDeviceLogStore>;
 
 export function createDeviceLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
-  return { ...createReader(orm), ...createWriter(orm), ...createCleaner(orm), ...createSizes(orm) };
+  return {
+    ...createReader(orm),
+    ...createFollower(orm),
+    ...createWriter(orm),
+    ...createCleaner(orm),
+    ...createSizes(orm),
+  };
 }
 
 type Orm = SqlDatabase['orm'];
@@ -22,7 +34,7 @@ const { id, deviceNumber, receivedAtMs, deviceTimeS, severity, persist, message 
 
 const isOfNumber = eq(deviceNumber, sql.placeholder('number'));
 // A placeholder in a condition takes what SQLite stores: 0 or 1.
-const isKind = eq(persist, sql.placeholder('persist'));
+const isKind = given(persist);
 // Both values, so that the index serves.
 const isAnyKind = sql`${persist} IN (0, 1)`;
 
@@ -96,6 +108,41 @@ function createReader(orm: Orm) {
   };
 }
 
+/** For those who carry the entries elsewhere. */
+function createFollower(orm: Orm) {
+  const after = orm
+    .select({
+      number: id,
+      deviceId: logDevice.deviceId,
+      receivedAtMs,
+      deviceTimeS,
+      severity,
+      persist,
+      message,
+    })
+    .from(deviceLog)
+    .innerJoin(logDevice, eq(logDevice.number, deviceNumber))
+    .where(gt(id, sql.placeholder('number')))
+    .orderBy(asc(id))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const newestId = orm
+    .select({ id: max(id) })
+    .from(deviceLog)
+    .prepare();
+
+  return {
+    /** Of all devices, those with a number above, in their order. */
+    after: (number: number, limit: number): (LogEntry & { number: number })[] =>
+      after.all({ number, limit }).map(({ deviceTimeS: atS, severity: place, ...row }) => ({
+        ...row,
+        deviceTimeS: atS ?? undefined,
+        severity: LOG_SEVERITIES[place] ?? 'info',
+      })),
+    newestNumber: (): number => newestId.get()?.id ?? 0,
+  };
+}
+
 function createWriter(orm: Orm) {
   const addDevice = orm
     .insert(logDevice)
@@ -105,7 +152,7 @@ function createWriter(orm: Orm) {
   const numberOf = orm
     .select({ number: logDevice.number })
     .from(logDevice)
-    .where(eq(logDevice.deviceId, sql.placeholder('deviceId')))
+    .where(given(logDevice.deviceId))
     .prepare();
   const insert = orm
     .insert(deviceLog)
@@ -162,10 +209,7 @@ function createCleaner(orm: Orm) {
     sql`${some(and(isOfNumber, isKind)).orderBy(asc(receivedAtMs), asc(id)).limit(most)}`,
   );
   const removeAny = removeThose(sql`${some(and(isOfNumber, isAnyKind)).limit(most)}`);
-  const removeDevice = orm
-    .delete(logDevice)
-    .where(eq(logDevice.number, sql.placeholder('number')))
-    .prepare();
+  const removeDevice = orm.delete(logDevice).where(given(logDevice.number)).prepare();
   const wrong = some(and(isOfNumber, isAnyKind, isWrongStamp(receivedAtMs))).limit(most);
   const restamp = orm
     .update(deviceLog)

@@ -3,10 +3,10 @@
  * between: the deletion is recorded with it. A device that is merely unknown, because the state was restored from an
  * older backup, keeps its history for `unknownKeptHours` of running, and has it back when it is known again.
  */
-import { eq, sql } from 'drizzle-orm';
+
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import { type Database, given, upsert } from '../../platform/sqlite/index.ts';
 import { departedDevice } from './tables.ts';
 
 const HOUR_MS = 3_600_000;
@@ -24,18 +24,8 @@ export class DepartedDevices {
     const { orm } = options.database;
     this.#limits = options.limits;
     this.#clock = options.clock;
-    this.#put = orm
-      .insert(departedDevice)
-      .values(placeholders(departedDevice))
-      .onConflictDoUpdate({
-        target: departedDevice.deviceId,
-        set: excluded(departedDevice, 'isDeleted', 'runningHours'),
-      })
-      .prepare();
-    this.#remove = orm
-      .delete(departedDevice)
-      .where(eq(departedDevice.deviceId, sql.placeholder('deviceId')))
-      .prepare();
+    this.#put = upsert({ orm }, departedDevice);
+    this.#remove = orm.delete(departedDevice).where(given(departedDevice.deviceId)).prepare();
     this.#byId = new Map(
       orm
         .select()

@@ -1,7 +1,5 @@
 export {
-  DEVICE_TYPES,
   type Communication,
-  type CommunicationType,
   type ConnectivityStatus,
   type Device,
   type DeviceEvents,
@@ -10,11 +8,5 @@ export {
 export { devicePaths } from './paths.ts';
 export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';
 export { deviceName, deviceSlug, unlessEmpty } from './schema.ts';
-export {
-  type DeviceFilter,
-  type Devices,
-  DeviceService,
-  type DevicesOptions,
-  type NewDevice,
-} from './service.ts';
+export { type Devices, DeviceService, type NewDevice } from './service.ts';
 export { deviceRows } from './tables.ts';

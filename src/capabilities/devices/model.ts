@@ -13,6 +13,7 @@ export const DEVICE_TYPES = [
   'NATIVE',
   'CHILD',
 ] as const;
+/** What a device is: one of its own, one that a module carries, a module, the gateway. */
 export type DeviceType = (typeof DEVICE_TYPES)[number];
 
 export const COMMUNICATION_TYPES = [
@@ -25,6 +26,7 @@ export const COMMUNICATION_TYPES = [
 ] as const;
 export type CommunicationType = (typeof COMMUNICATION_TYPES)[number];
 
+/** How a device reaches the gateway. */
 export interface Communication {
   type: CommunicationType;
   /** UCM_LUA, UCM_EMBEDDED and LINK: the device that carries this one. */
@@ -34,6 +36,7 @@ export interface Communication {
   channelId?: string;
 }
 
+/** A device as it is stored. */
 export interface Device {
   readonly id: string;
   readonly slug: string;
@@ -46,6 +49,7 @@ export interface Device {
   readonly updatedAtMs: number;
 }
 
+/** Whether a device is there now. */
 export type ConnectivityStatus = 'ONLINE' | 'OFFLINE';
 
 /** Emitted after commit. */

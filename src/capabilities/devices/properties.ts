@@ -3,7 +3,7 @@
  * (docs/interface/mqtt-devices.md#properties). Devices repeat them every few seconds, so only changes reach the disk.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { createComplaints } from '../../lib/complaints.ts';
+import { ReportThrottle } from '../../lib/report-throttle.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -15,7 +15,7 @@ import type { DeviceStore } from './store.ts';
 
 /** Reserved: the device's own time. */
 const TIMESTAMP_KEY = 'timestamp';
-/** Subjects of complaints that no property has as its name. */
+/** Subjects of reports that no property has as its name. */
 const TOO_MANY = ' too many';
 const TOO_LARGE = ' too large';
 
@@ -55,7 +55,7 @@ export class Properties {
   /** Devices with changes that are not on disk yet, with what was taken since. */
   readonly #unsaved = new Map<string, { device: Device; received: Record<string, unknown> }>();
   readonly #rejected;
-  readonly #complaints;
+  readonly #reports;
 
   constructor(options: PropertiesOptions) {
     this.#options = options;
@@ -69,9 +69,10 @@ export class Properties {
       'properties_rejected_total',
       'Property values of devices that were not taken.',
     );
-    this.#complaints = createComplaints({
-      intervalMs: limits.complaintIntervalMs,
-      perOwner: limits.complaintsPerDevice,
+    this.#reports = new ReportThrottle({
+      intervalMs: limits.reportIntervalMs,
+      perOwner: limits.reportsPerDevice,
+      owners: limits.reportedDevices,
     });
     commits.join({ write: () => this.#write(), committed: () => this.#tell() });
   }
@@ -104,7 +105,7 @@ export class Properties {
 
   forget(deviceId: string): void {
     this.#held.delete(deviceId);
-    this.#complaints.forget(deviceId);
+    this.#reports.forget(deviceId);
     this.#unsaved.delete(deviceId);
   }
 
@@ -184,7 +185,7 @@ export class Properties {
   #reject(device: Device, property: string, sentence: string, subject = property): undefined {
     const { clock, rejected } = this.#options;
     this.#rejected.inc();
-    const message = this.#complaints.tell(device.id, subject, sentence, clock.monotonicMs());
+    const message = this.#reports.tell(device.id, subject, sentence, clock.monotonicMs());
     if (message !== undefined) rejected(device, property, message);
   }
 }

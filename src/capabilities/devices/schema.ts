@@ -50,6 +50,7 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
 /** A name of a device: trimmed, never empty. */
 export const deviceName = v.pipe(shape.name(), v.examples(['Battery 1']));
 
+/** A slug in a request. */
 export const deviceSlug = v.pipe(
   v.string(),
   shape.wire(shape.WIRE.slug),

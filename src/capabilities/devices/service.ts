@@ -7,10 +7,8 @@ import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
-import type { Clock } from '../../platform/clock/index.ts';
 import type { Role } from '../../lib/role.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments, Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import {
   type Blueprints,
@@ -32,6 +30,7 @@ import { Registry } from './registry.ts';
 import { DepartedDevices } from './departed.ts';
 import { createDeviceStore, type DeviceStore } from './store.ts';
 
+/** A device to be added; without an id it gets one. */
 export interface NewDevice {
   id?: string;
   name: string;
@@ -52,14 +51,11 @@ export interface DeviceFilter {
   nameContains?: string | undefined;
 }
 
-export interface DevicesOptions {
+interface DevicesOptions extends Instruments {
   /** state.db */
   database: Database;
   /** Group commit of state.db. */
   commits: GroupCommit;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits?: Limits;
   newId?: () => string;
   blueprints: Blueprints;
@@ -85,9 +81,7 @@ export class DeviceService {
     const log = options.log.child({ component: 'devices' });
     const { database, clock, commits, metrics } = options;
     const limits = (this.#limits = (options.limits ?? LIMITS).devices);
-    this.events = new Emitter<DeviceEvents>((owner, event, error) =>
-      log.error('listener failed', { owner, event, error }),
-    );
+    this.events = new Emitter<DeviceEvents>(log);
     this.#store = createDeviceStore(database);
     this.#registry = new Registry(this.#store.all());
     this.#departed = new DepartedDevices({ database, clock, limits });

@@ -1,11 +1,11 @@
 /** Rows of devices and of their properties. */
-import { eq, sql } from 'drizzle-orm';
-import { type Database, excluded, placeholders, present } from '../../platform/sqlite/index.ts';
+
+import { type Database, given, placeholders, present, upsert } from '../../platform/sqlite/index.ts';
 import type { Device } from './model.ts';
 import { device, deviceProperty } from './tables.ts';
 
 /** The last received properties of one device. */
-export interface StoredProperties {
+interface StoredProperties {
   deviceId: string;
   values: Record<string, unknown>;
   receivedAtMs: number;
@@ -19,21 +19,11 @@ export function createDeviceStore({ orm }: Database) {
   const update = orm
     .update(device)
     .set(placeholders(device, ['slug', 'name', 'blueprintId', 'communicationType', 'updatedAtMs']))
-    .where(eq(device.id, sql.placeholder('id')))
+    .where(given(device.id))
     .prepare();
-  const remove = orm
-    .delete(device)
-    .where(eq(device.id, sql.placeholder('id')))
-    .prepare();
+  const remove = orm.delete(device).where(given(device.id)).prepare();
   const selectProperties = orm.select().from(deviceProperty).prepare();
-  const putProperties = orm
-    .insert(deviceProperty)
-    .values(placeholders(deviceProperty))
-    .onConflictDoUpdate({
-      target: deviceProperty.deviceId,
-      set: excluded(deviceProperty, 'values', 'receivedAtMs'),
-    })
-    .prepare();
+  const putProperties = upsert({ orm }, deviceProperty);
 
   return {
     all: (): Device[] => select.all().map(deviceOf),

@@ -1,3 +1,3 @@
 export { energyRoutes } from './routes.ts';
-export { Energy, type EnergyOptions } from './service.ts';
+export { Energy } from './service.ts';
 export { energyRows } from './tables.ts';

@@ -4,24 +4,24 @@ import { addFlows, emptyFlows } from './flows.ts';
 import { type EnergyRole, type EnergySource, type FlowMatrix, ROLES, USES } from './model.ts';
 
 export const REASONS = ['no_value', 'stale'] as const;
-export type Reason = (typeof REASONS)[number];
+type Reason = (typeof REASONS)[number];
 
 /** One number of now. */
-export interface NumberNow {
+interface NumberNow {
   value: number | undefined;
   /** Undefined: nobody can tell. */
   ageMs: number | undefined;
   reason: Reason | undefined;
 }
 
-export interface SourceNow {
+interface SourceNow {
   source: EnergySource;
   /** W, positive in the direction of the role. */
   power: NumberNow;
   socPercent: NumberNow | undefined;
 }
 
-export interface RoleNow {
+interface RoleNow {
   role: EnergyRole;
   /** W, of those of its sources that are known. */
   powerW: number | undefined;

@@ -13,7 +13,7 @@ import { powerNow, type PowerNow } from './now.ts';
 import { unitFactor } from './profiles.ts';
 import { EnergySources } from './sources.ts';
 
-export interface EnergyOptions {
+interface EnergyOptions {
   /** state.db */
   database: Database;
   clock: Clock;
@@ -23,7 +23,7 @@ export interface EnergyOptions {
   limits?: Limits['energy'];
 }
 
-export interface EnergyQuery {
+interface EnergyQuery {
   /** Unix seconds; absent: the beginning of today. */
   fromS: number | undefined;
   /** Absent: now. */

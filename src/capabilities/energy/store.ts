@@ -1,5 +1,5 @@
 /** Rows of what people said of the energy of the site. */
-import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import { type Database, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import type { EnergySettings, SourceChoice } from './model.ts';
 import { energySetting, energySource } from './tables.ts';
 
@@ -18,11 +18,7 @@ export function createEnergyStore({ orm }: Database) {
   const clear = orm.delete(energySource).prepare();
   const insert = orm.insert(energySource).values(placeholders(energySource)).prepare();
   const selectSetting = orm.select({ gapAfterS: energySetting.gapAfterS }).from(energySetting).prepare();
-  const putSetting = orm
-    .insert(energySetting)
-    .values(placeholders(energySetting))
-    .onConflictDoUpdate({ target: energySetting.id, set: excluded(energySetting, 'gapAfterS') })
-    .prepare();
+  const putSetting = upsert({ orm }, energySetting);
 
   return {
     choices: (): SourceChoice[] => select.all(),

@@ -12,21 +12,20 @@ import {
   MODULE_PROTOCOL,
   MODULE_SUBJECT,
   moduleAnswer,
-  moduleOffers,
   moduleProperties,
   moduleTelemetry,
 } from '../../protocol/module.ts';
-import type { CommandRequest, ConnectivityService, Spokesman } from '../connectivity/index.ts';
+import type { CommandRequest, Connectivity, Spokesman } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
-export interface BuiltInModuleOptions {
+interface BuiltInModuleOptions {
   clock: Clock;
   devices: Pick<Devices, 'all' | 'events'>;
-  connectivity: Pick<ConnectivityService, 'speakFor'>;
+  connectivity: Pick<Connectivity, 'speakFor'>;
   /** The module's own device. */
   module: () => Device;
-  /** Names of the serial ports that it has now. */
-  portNames: () => readonly string[];
+  /** Member `offers` of its hello, with the ports that it has now. */
+  offers: () => string[];
   /** Its process, not started. */
   program: (on: { onEnded: (exit: Exit) => void }) => Pick<Program, 'start' | 'release' | 'stop' | 'state'>;
   /** The process ended unasked. */
@@ -65,7 +64,7 @@ export class BuiltInModule {
     this.#demand();
   }
 
-  /** It has other serial ports: they are among the rights of its process, which starts again with them. */
+  /** It has other ports: they are among the rights of its process, which starts again with them. */
   portsChanged(): void {
     if (this.#spokesman) this.#fallSilent();
     else if (this.#program.state !== 'stopped') void this.#program.stop();
@@ -92,7 +91,7 @@ export class BuiltInModule {
 
   #speak(): void {
     if (this.#spokesman) return;
-    const { clock, connectivity, module, portNames } = this.#options;
+    const { clock, connectivity, module, offers } = this.#options;
     const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
     const spokesman = connectivity.speakFor(module(), (request) => this.#obey(request));
     const tellProperties = (): void => spokesman.tell('v1/register', moduleProperties(epochS()));
@@ -101,7 +100,7 @@ export class BuiltInModule {
       type: 'hello',
       version: MODULE_PROTOCOL.version,
       run: RESTING,
-      offers: moduleOffers(portNames()),
+      offers: offers(),
     });
     tellProperties();
     this.#timers = [

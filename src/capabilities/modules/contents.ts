@@ -1,19 +1,9 @@
-/** What modules fetch in pieces: scripts and facts of blueprints, by their SHA-256. */
+/** What modules fetch in chunks: scripts and facts of blueprints, by their SHA-256. */
 import { createHash } from 'node:crypto';
 import type { Blueprints, CompiledManifest } from '../blueprints/index.ts';
-import { type Assignment, type BlueprintFacts, encodeFacts } from '../../protocol/module.ts';
+import { type BlueprintFacts, encodeFacts } from '../../protocol/module.ts';
 
-/** Hash and size of something that is fetched. */
-export type ContentReference = Assignment['script'];
-
-export interface Contents {
-  /** Script and facts of a blueprint; undefined when it has no script. */
-  ofBlueprint(blueprintId: string): { script: ContentReference; facts: ContentReference } | undefined;
-  /** The bytes of something that was referred to before. */
-  get(hash: string): Uint8Array | undefined;
-  /** Forgets all but the blueprints in use. */
-  keepOnly(blueprintIds: ReadonlySet<string>): void;
-}
+export type Contents = ReturnType<typeof createContents>;
 
 interface Known {
   script: Uint8Array;
@@ -22,7 +12,7 @@ interface Known {
   factsHash: string;
 }
 
-export function createContents(blueprints: Blueprints): Contents {
+export function createContents(blueprints: Blueprints) {
   const known = new Map<string, Known>();
 
   function load(blueprintId: string): Known | undefined {
@@ -37,7 +27,8 @@ export function createContents(blueprints: Blueprints): Contents {
   }
 
   return {
-    ofBlueprint: (blueprintId) => {
+    /** Script and facts of a blueprint; undefined when it has no script. */
+    ofBlueprint: (blueprintId: string) => {
       const loaded = load(blueprintId);
       return (
         loaded && {
@@ -46,14 +37,16 @@ export function createContents(blueprints: Blueprints): Contents {
         }
       );
     },
-    get: (hash) => {
+    /** The bytes of something that was referred to before. */
+    get: (hash: string) => {
       for (const { script, facts, scriptHash, factsHash } of known.values()) {
         if (hash === scriptHash) return script;
         if (hash === factsHash) return facts;
       }
       return undefined;
     },
-    keepOnly: (blueprintIds) => {
+    /** Forgets all but the blueprints in use. */
+    keepOnly: (blueprintIds: ReadonlySet<string>) => {
       for (const blueprintId of known.keys()) if (!blueprintIds.has(blueprintId)) known.delete(blueprintId);
     },
   };

@@ -1,13 +1,13 @@
 /**
- * Communication modules as the gateway sees them: what each shall run, the pieces it fetches, what its
+ * Communication modules as the gateway sees them: what each shall run, the chunks it fetches, what its
  * scripts keep and ask. The conversation is described in docs/communication-module.md.
  */
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import { type Clock, within } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
+import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
 import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
 import type { Commands, Execution } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
@@ -15,7 +15,7 @@ import type { DeviceConfiguration } from '../device-configuration/index.ts';
 import type { Device, Devices, DeviceService } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import {
-  contentPiece,
+  contentChunk,
   decodeFromModule,
   encodeModuleMessage,
   type FromModule,
@@ -26,27 +26,21 @@ import {
 } from '../../protocol/module.ts';
 import { createContents, type Contents } from './contents.ts';
 import {
-  createModuleQuestions,
+  createModuleRequests,
   type ModuleAnswer,
-  type ModuleQuestion,
-  type ModuleQuestions,
-} from './questions.ts';
-import { createStorageStore, type StorageStore } from './store.ts';
+  type ModuleRequest,
+  type ModuleRequests,
+} from './requests.ts';
+import { deviceStorage } from './tables.ts';
 
-export interface ScriptStatus {
+interface ScriptStatus {
   state: ScriptState;
   reason: string | undefined;
   /** Configuration groups that the script reads from the device. */
   reads: readonly string[];
 }
 
-export interface Modules {
-  /** What the module last said about the script of a device; undefined: nothing yet. */
-  scriptStatus(deviceId: string): ScriptStatus | undefined;
-  stop(): void;
-}
-
-export interface ModulesOptions {
+interface ModulesOptions {
   /** state.db */
   database: Database;
   clock: Clock;
@@ -64,20 +58,14 @@ const GREETING_INTERVAL_MS = 10_000;
 
 type Of<Type extends FromModule['type']> = FromModule & { type: Type };
 
-export function createModules(options: ModulesOptions): Modules {
-  const service = new ModuleService(options);
-  options.connectivity.handle('module', (message) => service.handle(message));
-  return service;
-}
-
-class ModuleService implements Modules {
+export class Modules {
   readonly #options: ModulesOptions;
   readonly #log: Log;
   readonly #limits: Limits['module'];
   readonly #contents: Contents;
-  readonly #storage: StorageStore;
+  readonly #storage: KeyValueStore<Buffer>;
   readonly #statuses = new Map<string, ScriptStatus>();
-  readonly #questions: ModuleQuestions;
+  readonly #requests: ModuleRequests;
   readonly #unsubscribe: (() => void)[];
   /** Of each module the last that was told. */
   readonly #greetings = new Map<string, { run: string; atMs: number }>();
@@ -88,12 +76,13 @@ class ModuleService implements Modules {
     this.#log = options.log.child({ component: 'modules' });
     this.#limits = (options.limits ?? LIMITS).module;
     this.#contents = createContents(options.blueprints);
-    this.#storage = createStorageStore(options.database);
-    this.#questions = createModuleQuestions({
+    this.#storage = createKeyValueStore(options.database.orm, deviceStorage);
+    this.#requests = createModuleRequests({
       clock: options.clock,
       withinMs: this.#limits.configurationMs,
       send: (module, message) => this.#send(module, message),
     });
+    options.connectivity.handle('module', (message) => this.handle(message));
     options.deviceConfiguration.attach({
       judge: (device, group, values) => this.#judge(device, group, values),
       read: (device, group) => this.#read(device, group),
@@ -114,7 +103,7 @@ class ModuleService implements Modules {
           this.#statuses.delete(carried.id);
           options.connectivity.noteScript(carried, undefined);
         }
-        this.#questions.giveUp(device);
+        this.#requests.giveUp(device);
       }),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
         this.#sendConfiguration(device, [group]),
@@ -124,10 +113,6 @@ class ModuleService implements Modules {
           for (const module of this.#modules()) this.#assign(module);
       }),
     ];
-  }
-
-  scriptStatus(deviceId: string): ScriptStatus | undefined {
-    return this.#statuses.get(deviceId);
   }
 
   stop(): void {
@@ -160,7 +145,7 @@ class ModuleService implements Modules {
         return void this.#answerCommand(module, message);
       case 'configuration_verdict':
       case 'configuration_values':
-        return void this.#questions.settle(module, message);
+        return void this.#requests.settle(module, message);
     }
   }
 
@@ -243,8 +228,8 @@ class ModuleService implements Modules {
 
   #sendPiece(module: Device, { hash, offset }: Of<'get'>): void {
     const whole = this.#contents.get(hash);
-    const piece = whole && contentPiece(hash, whole, offset);
-    if (piece) this.#send(module, piece);
+    const chunk = whole && contentChunk(hash, whole, offset);
+    if (chunk) this.#send(module, chunk);
   }
 
   #deviceAt(module: Device, channelId: string): Device | undefined {
@@ -285,13 +270,13 @@ class ModuleService implements Modules {
 
   async #ask(
     device: Device,
-    question: (channelId: string) => ModuleQuestion,
+    request: (channelId: string) => ModuleRequest,
   ): Promise<ModuleAnswer | undefined> {
     const module = this.#moduleOf(device);
     const { channelId } = device.communication;
     const isRunning = this.#statuses.get(device.id)?.state === 'running';
     if (!module || channelId === undefined || !isRunning) return undefined;
-    const answer = await this.#questions.ask(module, question(channelId));
+    const answer = await this.#requests.send(module, request(channelId));
     if (answer === undefined)
       this.#log.warnLimited(`silent:${device.id}`, 60_000, 'a module did not answer about configuration', {
         device_id: device.id,
@@ -347,10 +332,7 @@ class ModuleService implements Modules {
         { name, arguments: message.arguments, ephemeral: false },
         { role: 'SYSTEM', origin: { kind: 'device', id: device.id, name: device.name } },
       );
-      const { promise: late, resolve } = Promise.withResolvers<undefined>();
-      const timer = clock.setTimer(message.timeout_ms, () => resolve(undefined));
-      const ended = await Promise.race([running.ended, late]);
-      timer.cancel();
+      const ended = await within(clock, message.timeout_ms, running.ended);
       if (!ended) return this.#fail(module, id, 'timeout');
       return this.#send(module, { type: 'answer', id, ...outcomeOf(ended) });
     } catch (error) {

@@ -5,11 +5,12 @@ import { rowRules } from '../../platform/sqlite/index.ts';
 export const deviceStorage = sqliteTable(
   'device_storage',
   {
-    deviceId: text('device_id').notNull(),
+    /** The device. */
+    scope: text('device_id').notNull(),
     key: text('key').notNull(),
     value: blob('value', { mode: 'buffer' }).notNull(),
   },
-  (table) => [primaryKey({ columns: [table.deviceId, table.key] })],
+  (table) => [primaryKey({ columns: [table.scope, table.key] })],
 );
 
 export const moduleRows = [rowRules({ table: deviceStorage })];

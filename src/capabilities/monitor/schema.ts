@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
 
-export const common = {
+const common = {
   device_id: shape.id(),
   received_at: shape.instant(),
   timestamp: shape.unixSeconds(),

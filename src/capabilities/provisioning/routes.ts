@@ -25,7 +25,12 @@ interface RouteOptions {
 
 const CREATION_ERRORS = ['409 already_exists', '422 device_limit_reached'] as const;
 
-export function provisioningRoutes({ provisioning, devices, site }: RouteOptions): Route[] {
+export function provisioningRoutes(options: RouteOptions): Route[] {
+  return [...connectingRoutes(options), luaDeviceRoute(options), configurationRoute(options)];
+}
+
+/** Devices with a connection of their own. */
+function connectingRoutes({ provisioning, site }: RouteOptions): Route[] {
   const requireSite = (id: string | null | undefined): void => {
     if (id && id !== site.get().id)
       throw notFound('site_not_found', `There is no site "${id.slice(0, 64)}".`);
@@ -67,48 +72,54 @@ export function provisioningRoutes({ provisioning, devices, site }: RouteOptions
         },
       }),
     ),
-    route({
-      operation: 'provision_lua_device',
-      about: 'Makes a device whose script runs on a communication module.',
-      answer: provisioningShapes.device,
-      method: 'POST',
-      paths: ['/v3/provisioning/lua_device'],
-      role: 'OWNER',
-      body: luaDeviceBody,
-      errors: [
-        ...CREATION_ERRORS,
-        '404 device_not_found',
-        '404 blueprint_not_found',
-        '422 invalid_runtime',
-        '422 runtime_full',
-        '422 invalid_blueprint',
-      ],
-      handle: (call) => {
-        const { name, slug, runtime_id: runtimeId, blueprint_id: blueprintId } = call.body;
-        return answer(call, { device: provisioning.luaDevice({ name, slug, runtimeId, blueprintId }) });
-      },
-    }),
-    route({
-      operation: 'generate_config',
-      about:
-        'Makes new credentials; the old ones are void and their sessions are closed. Sensitive values of groups above the role of the caller are dropped, because the credentials read them.',
-      answer: provisioningShapes.config,
-      method: 'POST',
-      paths: devicePaths('/generate_config'),
-      role: 'OWNER',
-      body: generateConfigBody,
-      errors: ['422 config_generation_not_supported', '422 not_available_on_gateway'],
-      handle: async (call) => {
-        const device = devices.require(call.params['device_id'] ?? '');
-        const { protocol } = call.body;
-        return {
-          config: configurationToWire(
-            await provisioning.generateConfiguration(device, protocol, call.host, call.principal.role),
-          ),
-        };
-      },
-    }),
   ];
+}
+
+function luaDeviceRoute({ provisioning }: RouteOptions): Route {
+  return route({
+    operation: 'provision_lua_device',
+    about: 'Makes a device whose script runs on a communication module.',
+    answer: provisioningShapes.device,
+    method: 'POST',
+    paths: ['/v3/provisioning/lua_device'],
+    role: 'OWNER',
+    body: luaDeviceBody,
+    errors: [
+      ...CREATION_ERRORS,
+      '404 device_not_found',
+      '404 blueprint_not_found',
+      '422 invalid_runtime',
+      '422 runtime_full',
+      '422 invalid_blueprint',
+    ],
+    handle: (call) => {
+      const { name, slug, runtime_id: runtimeId, blueprint_id: blueprintId } = call.body;
+      return answer(call, { device: provisioning.luaDevice({ name, slug, runtimeId, blueprintId }) });
+    },
+  });
+}
+
+function configurationRoute({ provisioning, devices }: RouteOptions): Route {
+  return route({
+    operation: 'generate_config',
+    about:
+      'Makes new credentials; the old ones are void and their sessions are closed. Sensitive values of groups above the role of the caller are dropped, because the credentials read them.',
+    answer: provisioningShapes.config,
+    method: 'POST',
+    paths: devicePaths('/generate_config'),
+    role: 'OWNER',
+    body: generateConfigBody,
+    errors: ['422 config_generation_not_supported', '422 not_available_on_gateway'],
+    handle: async (call) => {
+      const device = devices.require(call.params['device_id'] ?? '');
+      const { protocol } = call.body;
+      return {
+        config: configurationToWire(
+          await provisioning.generateConfiguration(device, protocol, call.host, call.principal.role),
+        ),
+      };
+    },
+  });
 }
 
 function answer(call: Pick<Call, 'note'>, { device, configuration }: Provisioned) {

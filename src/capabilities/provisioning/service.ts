@@ -25,7 +25,7 @@ import type {
 import { createCredentialStore, type CredentialStore } from './store.ts';
 
 /** Channel of a device that owns its hardware id. */
-export const OWN_CHANNEL = 'ucm';
+const OWN_CHANNEL = 'ucm';
 
 export interface NewStandalone {
   name: string;
@@ -38,43 +38,9 @@ export interface Provisioned {
   configuration?: ConnectionConfiguration;
 }
 
-export interface Provisioning {
-  readonly events: Emitter<ProvisioningEvents>;
-  /** The gateway's own device and the module that is built in; made at first start. */
-  readonly own: { gateway: Device; module: Device };
-  /** @throws GatewayError already_exists, device_limit_reached, not_available_on_gateway */
-  standalone(fields: NewStandalone, host: string): Promise<Required<Provisioned>>;
-  /** The same hardware id again is the same device. @throws GatewayError already_exists */
-  module(
-    fields: { name: string; hardwareId: string; type: 'VIRTUAL_UCM' | 'HARDWARE_UCM' },
-    host: string,
-  ): Promise<Provisioned>;
-  /** @throws GatewayError device_not_found, invalid_runtime, runtime_full, blueprint_not_found, invalid_blueprint, already_exists */
-  luaDevice(fields: {
-    name: string;
-    slug?: string | undefined;
-    runtimeId: string;
-    blueprintId: string;
-  }): Device;
-  /**
-   * New credentials for a caller of this role; all that were made before are void, and sessions with them are closed.
-   * @throws GatewayError config_generation_not_supported, not_available_on_gateway
-   */
-  generateConfiguration(
-    device: Device,
-    protocol: MqttProtocol,
-    host: string,
-    role?: Role,
-  ): Promise<ConnectionConfiguration>;
-  /** Fresh credentials of the built-in module, for the program that the gateway starts; earlier ones are void. */
-  configureOwnModule(host: string): Promise<ConnectionConfiguration>;
-  /** The hardware id of a login, or undefined. */
-  verifyPassword(username: string, password: Buffer): string | undefined;
-  /** The hardware id that a client certificate stands for; undefined when it was revoked or never issued. */
-  verifyCertificate(fingerprint: string): string | undefined;
-}
+export type Provisioning = ReturnType<typeof createProvisioning>;
 
-export interface ProvisioningOptions {
+interface ProvisioningOptions {
   /** state.db */
   database: Database;
   clock: Clock;
@@ -97,12 +63,10 @@ interface Parts {
   newId: () => string;
 }
 
-export function createProvisioning(options: ProvisioningOptions): Provisioning {
+export function createProvisioning(options: ProvisioningOptions) {
   const log = options.log.child({ component: 'provisioning' });
   const { devices } = options;
-  const events = new Emitter<ProvisioningEvents>((owner, event, error) =>
-    log.error('listener failed', { owner, event, error }),
-  );
+  const events = new Emitter<ProvisioningEvents>(log);
   const parts: Parts = {
     options,
     store: createCredentialStore(options.database),
@@ -117,35 +81,59 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     if (hardwareId !== undefined && upstreamId === undefined)
       events.emit('credentials_revoked', { hardwareId });
   });
-  const own = {
-    get gateway() {
-      return devices.require(gatewayId);
-    },
-    get module() {
-      return devices.require(moduleId);
-    },
-  };
+  const own = ownDevices(devices, gatewayId, moduleId);
 
   return {
     events,
+    /** The gateway's own device and the module that is built in; made at first start. */
     own,
-    standalone: async ({ name, slug, protocol = defaultProtocol(parts) }, host) => {
+    /** @throws GatewayError already_exists, device_limit_reached, not_available_on_gateway */
+    standalone: async ({ name, slug, protocol = defaultProtocol(parts) }: NewStandalone, host: string) => {
       requireListener(parts, protocol);
       return createConnected(parts, { name, slug, type: 'STANDALONE' }, protocol, host);
     },
-    module: (fields, host) => provisionModule(parts, fields, host),
-    luaDevice: (fields) => createLuaDevice(parts, fields, own.module),
-    generateConfiguration: (device, protocol, host, role) => generate(parts, device, protocol, host, role),
-    configureOwnModule: async (host) => {
+    /** The same hardware id again is the same device. @throws GatewayError already_exists */
+    module: (
+      fields: { name: string; hardwareId: string; type: 'VIRTUAL_UCM' | 'HARDWARE_UCM' },
+      host: string,
+    ) => provisionModule(parts, fields, host),
+    /** @throws GatewayError device_not_found, invalid_runtime, runtime_full, blueprint_not_found, invalid_blueprint, already_exists */
+    luaDevice: (fields: {
+      name: string;
+      slug?: string | undefined;
+      runtimeId: string;
+      blueprintId: string;
+    }) => createLuaDevice(parts, fields, own.module),
+    /**
+     * New credentials for a caller of this role; all that were made before are void, and sessions with them are closed.
+     * @throws GatewayError config_generation_not_supported, not_available_on_gateway
+     */
+    generateConfiguration: (device: Device, protocol: MqttProtocol, host: string, role?: Role) =>
+      generate(parts, device, protocol, host, role),
+    /** Fresh credentials of the built-in module, for the program that the gateway starts; earlier ones are void. */
+    configureOwnModule: async (host: string): Promise<ConnectionConfiguration> => {
       const { module } = own;
       const made = await makeCredentials(parts, module.communication.hardwareId ?? '', 'MQTT');
       made.store(module.id);
       const configuration = configurationOf(parts, module, 'MQTT', made.credentials, host);
       return { ...configuration, mqttHost: host, timeSyncHost: host };
     },
-    verifyPassword: (username, password) =>
+    /** The hardware id of a login, or undefined. */
+    verifyPassword: (username: string, password: Buffer) =>
       isPassword(parts.store.password(username), password) ? username : undefined,
-    verifyCertificate: (fingerprint) => parts.store.hardwareIdOfCertificate(fingerprint),
+    /** The hardware id that a client certificate stands for; undefined when it was revoked or never issued. */
+    verifyCertificate: (fingerprint: string) => parts.store.hardwareIdOfCertificate(fingerprint),
+  };
+}
+
+function ownDevices(devices: ProvisioningOptions['devices'], gatewayId: string, moduleId: string) {
+  return {
+    get gateway() {
+      return devices.require(gatewayId);
+    },
+    get module() {
+      return devices.require(moduleId);
+    },
   };
 }
 

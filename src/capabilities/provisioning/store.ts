@@ -2,8 +2,7 @@
  * Rows of device credentials and certificates. A hardware id has one of both, the newest
  * (docs/interface/mqtt-devices.md#credentials).
  */
-import { eq, sql } from 'drizzle-orm';
-import { type Database, excluded, placeholders } from '../../platform/sqlite/index.ts';
+import { type Database, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import { deviceCertificate, deviceCredential } from './tables.ts';
 
 export type StoredPassword = Pick<typeof deviceCredential.$inferSelect, 'hardwareId' | 'salt' | 'sha256'>;
@@ -11,7 +10,6 @@ export type StoredPassword = Pick<typeof deviceCredential.$inferSelect, 'hardwar
 export type CredentialStore = ReturnType<typeof createCredentialStore>;
 
 export function createCredentialStore({ orm }: Database) {
-  const hardwareId = sql.placeholder('hardwareId');
   const selectPassword = orm
     .select({
       hardwareId: deviceCredential.hardwareId,
@@ -19,28 +17,18 @@ export function createCredentialStore({ orm }: Database) {
       sha256: deviceCredential.sha256,
     })
     .from(deviceCredential)
-    .where(eq(deviceCredential.hardwareId, hardwareId))
+    .where(given(deviceCredential.hardwareId))
     .prepare();
-  const putPassword = orm
-    .insert(deviceCredential)
-    .values(placeholders(deviceCredential))
-    .onConflictDoUpdate({
-      target: deviceCredential.hardwareId,
-      set: excluded(deviceCredential, 'deviceId', 'salt', 'sha256', 'createdAtMs'),
-    })
-    .prepare();
-  const removePassword = orm
-    .delete(deviceCredential)
-    .where(eq(deviceCredential.hardwareId, hardwareId))
-    .prepare();
+  const putPassword = upsert({ orm }, deviceCredential);
+  const removePassword = orm.delete(deviceCredential).where(given(deviceCredential.hardwareId)).prepare();
   const selectCertificate = orm
     .select({ hardwareId: deviceCertificate.hardwareId })
     .from(deviceCertificate)
-    .where(eq(deviceCertificate.fingerprint, sql.placeholder('fingerprint')))
+    .where(given(deviceCertificate.fingerprint))
     .prepare();
   const removeCertificates = orm
     .delete(deviceCertificate)
-    .where(eq(deviceCertificate.hardwareId, hardwareId))
+    .where(given(deviceCertificate.hardwareId))
     .prepare();
   const insertCertificate = orm.insert(deviceCertificate).values(placeholders(deviceCertificate)).prepare();
 

@@ -1,19 +1,12 @@
 /**
  * Messages to the sandbox, in their order. What there is no room for waits: a lost `stop` would let a rule go
  * on, a lost answer would let one wait for ever. What waits is bounded by the number of rules and by the
- * questions that the sandbox lets them ask.
+ * requests that the sandbox lets them ask.
  */
 import type { Program } from '../../platform/processes/index.ts';
 import { encodeSandboxMessage, type ToSandbox } from '../../protocol/rule-sandbox.ts';
 
-export interface SandboxChannel {
-  /** Sends it, now or as soon as there is room; nothing happens while the sandbox does not run. */
-  send(message: ToSandbox): void;
-  /** For what its sender can keep back itself. False: there is no room now; `onRoom` tells when there is. */
-  offer(message: ToSandbox): boolean;
-  /** The sandbox is gone, and with it whoever waited for messages. */
-  clear(): void;
-}
+export type SandboxChannel = ReturnType<typeof createSandboxChannel>;
 
 export function createSandboxChannel(options: {
   program: () => Pick<Program, 'state' | 'send' | 'drained'>;
@@ -22,7 +15,7 @@ export function createSandboxChannel(options: {
   /** A message that never fits. */
   onTooLarge: (message: ToSandbox) => void;
   onRoom: () => void;
-}): SandboxChannel {
+}) {
   const { program, messageBytes } = options;
   let waiting: string[] = [];
   /** One per life of the sandbox: what an earlier one waited for is of no interest. */
@@ -53,7 +46,8 @@ export function createSandboxChannel(options: {
   }
 
   return {
-    send: (message) => {
+    /** Sends it, now or as soon as there is room; nothing happens while the sandbox does not run. */
+    send: (message: ToSandbox) => {
       if (!isRunning()) return;
       const text = encodeSandboxMessage(message);
       if (Buffer.byteLength(text) > messageBytes) {
@@ -64,12 +58,14 @@ export function createSandboxChannel(options: {
       waiting.push(text);
       startPump();
     },
-    offer: (message) => {
+    /** For what its sender can keep back itself. False: there is no room now; `onRoom` tells when there is. */
+    offer: (message: ToSandbox) => {
       if (!isRunning()) return false;
       if (waiting.length === 0 && program().send(encodeSandboxMessage(message))) return true;
       startPump();
       return false;
     },
+    /** The sandbox is gone, and with it whoever waited for messages. */
     clear: () => {
       waiting = [];
       pump = undefined;

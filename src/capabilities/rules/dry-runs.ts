@@ -6,9 +6,9 @@ import type { Log } from '../../platform/log/index.ts';
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { FromSandbox, RuleAnswer, ToSandbox } from '../../protocol/rule-sandbox.ts';
 import type { RunnableRule } from './model.ts';
-import type { AskRecorded } from './recorded.ts';
+import type { CallRecordedMethod } from './recorded-methods.ts';
 
-export type DryRunMessage = Extract<FromSandbox, { dryRun: number }>;
+type DryRunMessage = Extract<FromSandbox, { dryRun: number }>;
 
 interface Present {
   dryRun: number;
@@ -29,7 +29,7 @@ interface DryRunsOptions {
   /** `isActive` is another one now. */
   onDemand: () => void;
   send: (message: ToSandbox) => void;
-  ask: AskRecorded;
+  callMethod: CallRecordedMethod;
 }
 
 export class DryRuns {
@@ -109,12 +109,12 @@ export class DryRuns {
   }
 
   async #answer(request: DryRunMessage & { type: 'dry_run_request' }): Promise<void> {
-    const { ask, log, send } = this.#options;
+    const { callMethod, log, send } = this.#options;
     const { dryRun, id } = request;
     const asking = this.#present;
     if (asking?.dryRun !== dryRun) return;
-    const given = await ask(asking.rule, request).catch((error: unknown): RuleAnswer => {
-      log.error('question of a dry run failed', { method: request.method, error });
+    const given = await callMethod(asking.rule, request).catch((error: unknown): RuleAnswer => {
+      log.error('request of a dry run failed', { method: request.method, error });
       return { ok: false, error: 'the gateway failed to answer' };
     });
     if (this.#present === asking) send({ type: 'dry_run_answer', dryRun, id, ...given });

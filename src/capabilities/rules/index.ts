@@ -1,7 +1,8 @@
-export type { Engine, Rule, RuleEvents, RuleRunner, RuleScript, RunnableRule } from './model.ts';
+export type { Rule, RuleRunner } from './model.ts';
+export { logToWire } from './schema.ts';
 export { ruleRoutes, ruleStreams } from './routes.ts';
-export { createRules, type NewRule, type Rules, type RulesOptions } from './service.ts';
-export { createQuestions, type Ask } from './questions.ts';
-export { createRecordedQuestions, type AskRecorded } from './recorded.ts';
-export { createRuleSandbox, type RuleSandbox, type RuleSandboxOptions } from './sandbox.ts';
+export { Rules, type NewRule } from './service.ts';
+export { createRuleMethods, type CallMethod } from './methods.ts';
+export { createRecordedMethods, type CallRecordedMethod } from './recorded-methods.ts';
+export { RuleSandbox, type RuleSandboxOptions } from './sandbox.ts';
 export { ruleRows } from './tables.ts';

@@ -1,15 +1,13 @@
 /** Rows of the logs of rules. */
-import { and, count, desc, eq, sql, sum } from 'drizzle-orm';
-import { placeholders, type SqlDatabase } from '../../platform/sqlite/index.ts';
+import { and, asc, count, desc, gt, max, sql, sum } from 'drizzle-orm';
+import { given, placeholders, type SqlDatabase } from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, type LogSeverity, severityMask } from '../../protocol/device-log.ts';
 import type { RuleLogEntry } from './model.ts';
 import { ruleLog, ruleLogSize } from './tables.ts';
 
-export type RuleLogStore = ReturnType<typeof createRuleLogStore>;
-
 const { number, ruleId, receivedAtMs, severity, message } = ruleLog;
 
-const isOfRule = eq(ruleId, sql.placeholder('ruleId'));
+const isOfRule = given(ruleId);
 
 export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
   const isAsked = and(isOfRule, sql`(${sql.placeholder('severities')} >> ${severity}) & 1`);
@@ -26,6 +24,17 @@ export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
     .offset(sql.placeholder('offset'))
     .prepare();
   const counted = orm.select({ count: count() }).from(ruleLog).where(isAsked).prepare();
+  const after = orm
+    .select({ number, ruleId, receivedAtMs, severity, message })
+    .from(ruleLog)
+    .where(gt(number, sql.placeholder('number')))
+    .orderBy(asc(number))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const newestOfAll = orm
+    .select({ number: max(number) })
+    .from(ruleLog)
+    .prepare();
   const ruleIds = orm.selectDistinct({ ruleId }).from(ruleLog).prepare();
 
   return {
@@ -43,6 +52,12 @@ export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
         .map((row) => ({ ...row, severity: LOG_SEVERITIES[row.severity] ?? 'info' })),
     count: (rule: string, severities: readonly LogSeverity[] | undefined): number =>
       counted.get({ ruleId: rule, severities: severityMask(severities) })?.count ?? 0,
+    /** Of all rules, those with a number above, in their order. */
+    after: (above: number, limit: number): (RuleLogEntry & { number: number })[] =>
+      after
+        .all({ number: above, limit })
+        .map((row) => ({ ...row, severity: LOG_SEVERITIES[row.severity] ?? 'info' })),
+    newestNumber: (): number => newestOfAll.get()?.number ?? 0,
     ruleIds: (): string[] => ruleIds.all().map((row) => row.ruleId),
     ...createCleaner(orm),
   };

@@ -2,10 +2,10 @@
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 
-export type EngineState = 'ACTIVE' | 'SUSPENDED';
+type EngineState = 'ACTIVE' | 'SUSPENDED';
 
 export const RUNTIME_VERSIONS = ['V1', 'V3'] as const;
-export type RuntimeVersion = (typeof RUNTIME_VERSIONS)[number];
+type RuntimeVersion = (typeof RUNTIME_VERSIONS)[number];
 
 export interface RuleScript {
   /** Lua source. */
@@ -15,6 +15,7 @@ export interface RuleScript {
   execIntervalMs: number | undefined;
 }
 
+/** A rule as it is stored. */
 export interface Rule {
   readonly id: string;
   readonly slug: string;
@@ -34,6 +35,17 @@ export interface RuleLogEntry {
   receivedAtMs: number;
   severity: LogSeverity;
   message: string;
+}
+
+/** What a rule does now. */
+export interface RuleCondition {
+  isStarted: boolean;
+  /** It should run, and whether its script does is not known yet. */
+  isStarting: boolean;
+  /** It failed and is started again then, in milliseconds since 1970. */
+  restartsAtMs: number | undefined;
+  /** Its script does not compile: it is not tried before it is another one. */
+  isBroken: boolean;
 }
 
 /** Emitted after commit. */
@@ -64,6 +76,8 @@ export interface RuleRunner {
   isStarted(ruleId: string): boolean;
   /** Its last start has not been carried out yet. */
   isStarting(ruleId: string): boolean;
+  /** When it is started again after a failure, in milliseconds since 1970; undefined when it did not fail. */
+  restartsAtMs(ruleId: string): number | undefined;
   /** Resolves when its last start has been carried out: it runs, or has ended already. */
   carriedOut(ruleId: string): Promise<void>;
   /**

@@ -32,8 +32,10 @@ export function ruleRoutes(options: RouteOptions): Route[] {
     ...engineRoutes(options),
     ...readingRoutes(options),
     ...changingRoutes(options),
+    ...switchingRoutes(options),
     ...batchRoutes(options),
     dryRunRoute(options),
+    checkRoute(options),
   ];
 }
 
@@ -48,7 +50,7 @@ async function wireSoon(options: RouteOptions, rule: Rule) {
 }
 
 function wire({ rules }: RouteOptions, rule: Rule) {
-  return ruleToWire(rule, { isStarted: rules.isStarted(rule), isStarting: rules.isStarting(rule) });
+  return ruleToWire(rule, rules.condition(rule));
 }
 
 function engineRoutes({ rules, site }: RouteOptions): Route[] {
@@ -195,6 +197,12 @@ function changingRoutes(options: RouteOptions): Route[] {
         rule: await wireSoon(options, rules.updateScript(ruleOf(options, call), call.body.script)),
       }),
     }),
+  ];
+}
+
+function switchingRoutes(options: RouteOptions): Route[] {
+  const { rules } = options;
+  return [
     route({
       operation: 'delete_rule',
       about: 'Deletes the rule, its storage and its logs.',
@@ -286,6 +294,23 @@ function dryRunRoute({ rules }: RouteOptions): Route {
     isReading: true,
     errors: ['404 rule_not_found', '409 dry_run_active', '422 rule_sandbox_off'],
     handle: async ({ body, signal }) => ({ dry_run: dryRunToWire(await rules.dryRun(body, signal)) }),
+  });
+}
+
+function checkRoute({ rules }: RouteOptions): Route {
+  return route({
+    operation: 'check_rule',
+    about: 'Extension: whether a script compiles. Nothing of it is run or stored.',
+    answer: ruleShapes.check,
+    method: 'POST',
+    paths: enginePaths('/rules/check'),
+    role: CHANGES,
+    body: updateScriptBody,
+    isReading: true,
+    handle: ({ body }) => {
+      const fault = rules.check(body.script);
+      return fault ? { fault: { message: fault.message, ...(fault.line && { line: fault.line }) } } : {};
+    },
   });
 }
 

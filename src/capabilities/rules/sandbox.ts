@@ -4,16 +4,15 @@
  * before, it is started again and told everything anew.
  */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Instruments, Metrics } from '../../platform/metrics/index.ts';
 import type { Program, ProgramOptions } from '../../platform/processes/index.ts';
 import {
   decodeFromSandbox,
   type FromSandbox,
   RULE_SANDBOX_PROGRAM,
   type RuleAnswer,
-  type RuleQuestions,
+  type RuleMethods,
   type RuleState,
   type SandboxSettings,
   type SandboxSite,
@@ -25,33 +24,26 @@ import type { Telemetry } from '../telemetry/index.ts';
 import { DryRuns } from './dry-runs.ts';
 import { createSandboxChannel, type SandboxChannel } from './channel.ts';
 import type { RuleRunner, RunnableRule } from './model.ts';
-import type { AskRecorded } from './recorded.ts';
-import { type Ask, readableAttribute } from './questions.ts';
+import type { CallRecordedMethod } from './recorded-methods.ts';
+import { type CallMethod, readableAttribute } from './methods.ts';
 import type { Rules } from './service.ts';
 import { Watches } from './watches.ts';
-
-export interface RuleSandbox extends RuleRunner {
-  stop(): Promise<void>;
-}
 
 /** What is needed of the process. */
 type SandboxProgram = Pick<Program, 'start' | 'release' | 'stop' | 'send' | 'drained' | 'state'>;
 
-export interface RuleSandboxOptions {
+export interface RuleSandboxOptions extends Instruments {
   processes: { program(options: ProgramOptions): SandboxProgram };
   /** File of the program. */
   entry: string;
-  log: Log;
-  metrics: Metrics;
   /** Of the program's own service log. */
   logSettings: SandboxSettings['log'];
   site: Pick<Site, 'get' | 'events'>;
   devices: Devices;
   telemetry: Telemetry;
-  ask: Ask;
+  callMethod: CallMethod;
   /** What dry runs ask. */
-  askRecorded: AskRecorded;
-  clock: Clock;
+  callRecordedMethod: CallRecordedMethod;
   appendLog: Rules['logs']['append'];
   /** The program ended unasked. */
   onEnded: () => void;
@@ -61,6 +53,8 @@ interface Wanted {
   rule: RunnableRule;
   generation: number;
   state: RuleState;
+  /** It failed and is started again then; undefined otherwise. */
+  restartsAtMs: number | undefined;
   /** Something was heard of this generation: what the rule asks from then on comes from it. */
   isHeard: boolean;
   /** Settles with that, or when another start takes its place. */
@@ -71,11 +65,7 @@ type Request = FromSandbox & { type: 'request' };
 type Status = FromSandbox & { type: 'status' };
 type WatchAnswer = { ok: true; result: null } | { ok: false; error: string };
 
-export function createRuleSandbox(options: RuleSandboxOptions): RuleSandbox {
-  return new Sandbox(options);
-}
-
-class Sandbox implements RuleSandbox {
+export class RuleSandbox {
   readonly #options: RuleSandboxOptions;
   readonly #log: Log;
   readonly #wanted = new Map<string, Wanted>();
@@ -85,7 +75,7 @@ class Sandbox implements RuleSandbox {
   readonly #dryRuns: DryRuns;
   readonly #stopListening: () => void;
   #generation = 0;
-  /** Counts the lives of the program: each numbers questions anew. */
+  /** Counts the lives of the program: each numbers requests anew. */
   #life = 0;
   #status: Status | undefined;
 
@@ -116,7 +106,7 @@ class Sandbox implements RuleSandbox {
       isRunning: () => this.#program.state === 'running',
       onDemand: () => this.#demand(),
       send: (message) => this.#channel.send(message),
-      ask: options.askRecorded,
+      callMethod: options.callRecordedMethod,
     });
     this.#stopListening = options.site.events.on('site_updated', 'rules', () =>
       this.#channel.send({ type: 'site', site: this.#site() }),
@@ -157,7 +147,14 @@ class Sandbox implements RuleSandbox {
   run(rule: RunnableRule): void {
     const generation = ++this.#generation;
     const heard = Promise.withResolvers<void>();
-    const wanted: Wanted = { rule, generation, state: 'STOPPED', isHeard: false, heard };
+    const wanted: Wanted = {
+      rule,
+      generation,
+      state: 'STOPPED',
+      restartsAtMs: undefined,
+      isHeard: false,
+      heard,
+    };
     this.#wanted.get(rule.id)?.heard.resolve();
     this.#wanted.set(rule.id, wanted);
     this.#demand();
@@ -184,6 +181,10 @@ class Sandbox implements RuleSandbox {
 
   isStarting(ruleId: string): boolean {
     return this.#wanted.get(ruleId)?.isHeard === false;
+  }
+
+  restartsAtMs(ruleId: string): number | undefined {
+    return this.#wanted.get(ruleId)?.restartsAtMs;
   }
 
   async carriedOut(ruleId: string): Promise<void> {
@@ -250,6 +251,7 @@ class Sandbox implements RuleSandbox {
       if (wanted.state === 'STARTED')
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
       wanted.state = 'STOPPED';
+      wanted.restartsAtMs = undefined;
       wanted.isHeard = false;
     }
   }
@@ -261,6 +263,10 @@ class Sandbox implements RuleSandbox {
         const wanted = this.#current(message);
         if (!wanted) return;
         wanted.state = message.state;
+        wanted.restartsAtMs =
+          message.restartsInMs === undefined
+            ? undefined
+            : this.#options.clock.wallMs() + message.restartsInMs;
         wanted.isHeard = true;
         wanted.heard.resolve();
         return;
@@ -295,7 +301,7 @@ class Sandbox implements RuleSandbox {
       const answer = await this.#answerOf(request);
       if (life === this.#life) this.#channel.send({ type: 'answer', id, ...answer });
     } catch (error) {
-      this.#log.error('question of a rule failed', { rule_id: ruleId, method: request.method, error });
+      this.#log.error('request of a rule failed', { rule_id: ruleId, method: request.method, error });
       if (life === this.#life)
         this.#channel.send({ type: 'answer', id, ok: false, error: 'the gateway failed to answer' });
     }
@@ -306,12 +312,12 @@ class Sandbox implements RuleSandbox {
     // What a script asked before it was stopped or replaced is not done any more.
     if (!wanted?.isHeard) return { ok: false, error: 'the rule was stopped' };
     if (request.method === 'watch') return this.#watch(request.run, request.parameters);
-    if (request.method !== 'unwatch') return this.#options.ask(wanted.rule, request);
+    if (request.method !== 'unwatch') return this.#options.callMethod(wanted.rule, request);
     this.#watches.remove({ run: request.run, watchId: request.parameters.watchId });
     return { ok: true, result: null };
   }
 
-  #watch(run: number, parameters: RuleQuestions['watch']): WatchAnswer {
+  #watch(run: number, parameters: RuleMethods['watch']): WatchAnswer {
     const { devices } = this.#options;
     const { deviceId, watchId } = parameters;
     const device = devices.get(deviceId);

@@ -7,7 +7,14 @@ import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
-import { type Engine, type Rule, type RuleLogEntry, type RuleScript, RUNTIME_VERSIONS } from './model.ts';
+import {
+  type Engine,
+  type Rule,
+  type RuleCondition,
+  type RuleLogEntry,
+  type RuleScript,
+  RUNTIME_VERSIONS,
+} from './model.ts';
 
 const EXEC_INTERVAL_DEFAULT_MS = 1_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -128,7 +135,7 @@ export function engineToWire(engine: Engine, timezone: string) {
 
 export function ruleToWire(
   { id, slug: name, disabled, script: text }: Rule,
-  { isStarted, isStarting }: { isStarted: boolean; isStarting: boolean },
+  { isStarted, isStarting, restartsAtMs, isBroken }: RuleCondition,
 ) {
   return {
     id,
@@ -136,6 +143,8 @@ export function ruleToWire(
     disabled,
     state: isStarted ? ('STARTED' as const) : ('STOPPED' as const),
     ...(isStarting && { starting: true as const }),
+    ...(restartsAtMs !== undefined && { restarts_at: formatTimestamp(restartsAtMs) }),
+    ...(isBroken && { broken: true as const }),
     script: {
       code: Buffer.from(text.code, 'utf8').toString('base64'),
       runtime_version: text.runtimeVersion,
@@ -168,6 +177,15 @@ const ruleShape = shape.named(
       v.pipe(
         v.literal(true),
         v.description('It is being started, and the state that follows is not known yet; else absent.'),
+      ),
+    ),
+    restarts_at: v.optional(
+      v.pipe(shape.instant(), v.description('It failed and is started again then; else absent.')),
+    ),
+    broken: v.optional(
+      v.pipe(
+        v.literal(true),
+        v.description('The script does not compile and waits for another one; else absent.'),
       ),
     ),
     script: v.object({
@@ -224,4 +242,15 @@ export const ruleShapes = {
   list: shape.listOf('rules', ruleShape),
   logs: shape.listOf('logs', ruleLogShape),
   log: ruleLogShape,
+  check: v.object({
+    fault: v.optional(
+      v.pipe(
+        v.object({
+          line: v.optional(v.pipe(v.number(), v.integer(), v.description('The first line is 1.'))),
+          message: v.string(),
+        }),
+        v.description('Absent when the script compiles.'),
+      ),
+    ),
+  }),
 };

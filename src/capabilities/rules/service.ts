@@ -7,16 +7,16 @@ import { formatDurationMs } from '../../lib/duration.ts';
 import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError, invalidBody, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import { within } from '../../platform/clock/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit, SqlDatabase } from '../../platform/sqlite/index.ts';
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
-import { createSyntaxChecker } from '../../lua/index.ts';
-import { createRuleLogs, type RuleLogs } from './logs.ts';
-import type { Engine, Rule, RuleEvents, RuleRunner, RuleScript } from './model.ts';
+import { createSyntaxChecker, type SyntaxFault } from '../../lua/index.ts';
+import { RuleLogs } from './logs.ts';
+import type { Engine, Rule, RuleCondition, RuleEvents, RuleRunner, RuleScript } from './model.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
 
+/** A rule to be added. */
 export interface NewRule {
   slug: string;
   script: RuleScript;
@@ -31,46 +31,7 @@ export interface DryRunRequest {
   period: DryRunPeriod;
 }
 
-export interface Rules {
-  readonly events: Emitter<RuleEvents>;
-  readonly logs: Pick<RuleLogs, 'append' | 'list'>;
-  /** What scripts keep. */
-  readonly storage: RuleStore;
-  engine(): Engine;
-  /** Stops every script; flags of rules stay as they are. */
-  suspend(): Engine;
-  resume(): Engine;
-  /** Every rule, by id ascending. */
-  all(): readonly Rule[];
-  /** By id or slug. @throws GatewayError rule_not_found (404) */
-  require(idOrSlug: string): Rule;
-  isStarted(rule: Rule): boolean;
-  /** It should run, and whether its script does is not known yet. */
-  isStarting(rule: Rule): boolean;
-  /** Resolves when those that should run were started, or after a moment: a box under load is slower. */
-  settled(rules: readonly Rule[]): Promise<void>;
-  /** @throws GatewayError already_exists, rule_limit_reached */
-  create(fields: NewRule): Rule;
-  /** @throws GatewayError already_exists */
-  rename(rule: Rule, slug: string): Rule;
-  /** Replaces the whole script; a running rule starts again with it. */
-  updateScript(rule: Rule, script: RuleScript): Rule;
-  /** All or none. @throws GatewayError rule_not_found */
-  setDisabled(idsOrSlugs: readonly string[], disabled: boolean): Rule[];
-  /** All or none. @throws GatewayError rule_not_found */
-  remove(idsOrSlugs: readonly string[]): void;
-  /**
-   * Has a script, or that of a rule, go through a past period; it commands, stores and requests nothing. An end in
-   * the future is now. Rejects with the signal's reason when it is aborted.
-   * @throws GatewayError rule_not_found, invalid_body, rule_sandbox_off, dry_run_active, unavailable
-   */
-  dryRun(request: DryRunRequest, signal: AbortSignal): Promise<DryRunReport & { period: DryRunPeriod }>;
-  /** Starts what should run. */
-  start(runner: RuleRunner): void;
-  stop(): Promise<void>;
-}
-
-export interface RulesOptions {
+interface RulesOptions extends Instruments {
   /** state.db */
   database: Database;
   history: SqlDatabase;
@@ -80,9 +41,6 @@ export interface RulesOptions {
   logSizeMaxBytes?: () => number;
   /** Told how many of them were removed before their time, because there was no more room. */
   onLogsRemovedEarly?: (count: number) => void;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits?: Limits;
   newId?: () => string;
 }
@@ -94,6 +52,7 @@ const NO_RUNNER: RuleRunner = {
   end: () => undefined,
   isStarted: () => false,
   isStarting: () => false,
+  restartsAtMs: () => undefined,
   carriedOut: async () => undefined,
   dryRun: async () => {
     throw gatewayError(
@@ -104,11 +63,7 @@ const NO_RUNNER: RuleRunner = {
   },
 };
 
-export function createRules(options: RulesOptions): Rules {
-  return new RuleService(options);
-}
-
-class RuleService implements Rules {
+export class Rules {
   readonly events: Emitter<RuleEvents>;
   readonly #logs: RuleLogs;
   readonly #options: RulesOptions;
@@ -127,10 +82,8 @@ class RuleService implements Rules {
     this.#options = options;
     this.#limits = (options.limits ?? LIMITS).rules;
     this.#newId = options.newId ?? randomUUID;
-    this.events = new Emitter<RuleEvents>((owner, event, error) =>
-      log.error('listener failed', { owner, event, error }),
-    );
-    this.#logs = createRuleLogs({
+    this.events = new Emitter<RuleEvents>(log);
+    this.#logs = new RuleLogs({
       ...options,
       log,
       commits: options.historyCommits,
@@ -151,8 +104,10 @@ class RuleService implements Rules {
     return { id, isSuspended: false };
   }
 
-  get logs(): Rules['logs'] {
+  get logs(): Pick<RuleLogs, 'append' | 'list' | 'after' | 'newestNumber'> {
     return {
+      after: (...query) => this.#logs.after(...query),
+      newestNumber: () => this.#logs.newestNumber(),
       list: (...query) => this.#logs.list(...query),
       // What a deleted rule said last would never be removed.
       append: (ruleId, ...entry) => {
@@ -161,14 +116,16 @@ class RuleService implements Rules {
     };
   }
 
-  get storage(): RuleStore {
-    return this.#store;
+  /** What scripts keep. */
+  get storage(): RuleStore['values'] {
+    return this.#store.values;
   }
 
   engine(): Engine {
     return { id: this.#engineId, state: this.#isSuspended ? 'SUSPENDED' : 'ACTIVE' };
   }
 
+  /** Stops every script; flags of rules stay as they are. */
   suspend(): Engine {
     return this.#setSuspended(true);
   }
@@ -186,33 +143,42 @@ class RuleService implements Rules {
     return this.engine();
   }
 
+  /** Every rule, by id ascending. */
   all(): readonly Rule[] {
     return [...this.#rules.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
+  /** By id or slug. @throws GatewayError rule_not_found (404) */
   require(idOrSlug: string): Rule {
     const rule = this.#find(idOrSlug);
     if (!rule) throw notFound('rule_not_found', `There is no rule "${idOrSlug.slice(0, 64)}".`);
     return rule;
   }
 
-  isStarted(rule: Rule): boolean {
-    return this.#shouldRun(rule) && this.#runner.isStarted(rule.id);
+  condition(rule: Rule): RuleCondition {
+    const shouldRun = this.#shouldRun(rule);
+    return {
+      isStarted: shouldRun && this.#runner.isStarted(rule.id),
+      isStarting: shouldRun && this.#runner.isStarting(rule.id),
+      restartsAtMs: shouldRun ? this.#runner.restartsAtMs(rule.id) : undefined,
+      isBroken: this.#broken.has(rule.id),
+    };
   }
 
-  isStarting(rule: Rule): boolean {
-    return this.#shouldRun(rule) && this.#runner.isStarting(rule.id);
+  /** The first fault of its syntax; nothing is run or stored. */
+  check({ code }: RuleScript): SyntaxFault | undefined {
+    return createSyntaxChecker().check(Buffer.from(code));
   }
 
+  /** Resolves when those that should run were started, or after a moment: a box under load is slower. */
   async settled(rules: readonly Rule[]): Promise<void> {
     const starting = rules.filter((rule) => this.#shouldRun(rule) && !this.#runner.isStarted(rule.id));
     if (starting.length === 0) return;
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = this.#options.clock.setTimer(this.#limits.startAnswerMs, resolve);
-    await Promise.race([late, Promise.all(starting.map(({ id }) => this.#runner.carriedOut(id)))]);
-    timer.cancel();
+    const started = Promise.all(starting.map(({ id }) => this.#runner.carriedOut(id)));
+    await within(this.#options.clock, this.#limits.startAnswerMs, started);
   }
 
+  /** @throws GatewayError already_exists, rule_limit_reached */
   create({ slug, script, disabled }: NewRule): Rule {
     if (this.#rules.size >= this.#limits.rules)
       throw gatewayError('unprocessable', 'rule_limit_reached', `The site has ${this.#limits.rules} rules.`, {
@@ -227,6 +193,7 @@ class RuleService implements Rules {
     return rule;
   }
 
+  /** @throws GatewayError already_exists */
   rename(rule: Rule, slug: string): Rule {
     if (slug === rule.slug) return rule;
     this.#requireFreeSlug(slug);
@@ -235,6 +202,7 @@ class RuleService implements Rules {
     return renamed;
   }
 
+  /** Replaces the whole script; a running rule starts again with it. */
   updateScript(rule: Rule, script: RuleScript): Rule {
     const updated = this.#put({ ...rule, script });
     this.#judgeSyntax(updated);
@@ -242,6 +210,7 @@ class RuleService implements Rules {
     return updated;
   }
 
+  /** All or none. @throws GatewayError rule_not_found */
   setDisabled(idsOrSlugs: readonly string[], disabled: boolean): Rule[] {
     const rules = this.#requireAll(idsOrSlugs);
     const changed = rules.filter((rule) => rule.disabled !== disabled).map((rule) => ({ ...rule, disabled }));
@@ -256,12 +225,13 @@ class RuleService implements Rules {
     return rules.map((rule) => this.require(rule.id));
   }
 
+  /** All or none. @throws GatewayError rule_not_found */
   remove(idsOrSlugs: readonly string[]): void {
     const rules = this.#requireAll(idsOrSlugs);
     this.#options.database.transaction(() => {
       for (const { id } of rules) {
         this.#store.remove(id);
-        this.#store.removeScope(id);
+        this.#store.values.removeScope(id);
       }
     });
     for (const { id } of rules) {
@@ -273,6 +243,11 @@ class RuleService implements Rules {
     }
   }
 
+  /**
+   * Has a script, or that of a rule, go through a past period; it commands, stores and requests nothing. An end in
+   * the future is now. Rejects with the signal's reason when it is aborted.
+   * @throws GatewayError rule_not_found, invalid_body, rule_sandbox_off, dry_run_active, unavailable
+   */
   async dryRun(
     { rule: name, script, period }: DryRunRequest,
     signal: AbortSignal,
@@ -290,6 +265,7 @@ class RuleService implements Rules {
     return { ...(await this.#runner.dryRun(rule, past, signal)), period: past };
   }
 
+  /** Starts what should run. */
   start(runner: RuleRunner): void {
     this.#runner = runner;
     this.#findBroken();
@@ -336,7 +312,7 @@ class RuleService implements Rules {
 
   /** A script with a fault is kept, because editors save work in progress; its log says what is wrong. */
   #judgeSyntax({ id, slug, script }: Rule): void {
-    const fault = createSyntaxChecker().check(Buffer.from(script.code));
+    const fault = this.check(script);
     if (!fault) return void this.#broken.delete(id);
     this.#broken.add(id);
     const line = fault.line === undefined ? '' : `:${fault.line}`;

@@ -1,6 +1,5 @@
-export type { SiteEvents, SiteRecord } from './model.ts';
 export { sitePaths } from './paths.ts';
 export { siteRoutes } from './routes.ts';
 export { siteShapes, siteToWire } from './schema.ts';
-export { createSite, resolveSiteId, type Site, type SiteOptions } from './service.ts';
+export { createSite, resolveSiteId, type Site } from './service.ts';
 export { siteRows } from './tables.ts';

@@ -1,6 +1,6 @@
 /** The one site of the gateway. Source: docs/interface/http.md#sites. */
 
-export interface Location {
+interface Location {
   readonly name?: string;
   /** Degrees, -90 to 90. */
   readonly latitude?: number;

@@ -15,7 +15,7 @@ import {
 import type { Site } from './service.ts';
 
 export function siteRoutes(site: Site): Route[] {
-  return [...readingRoutes(site), ...changingRoutes(site), ...cloudRoutes()];
+  return [...readingRoutes(site), ...changingRoutes(site), ...archivingRoutes(site), ...cloudRoutes()];
 }
 
 function readingRoutes(site: Site): Route[] {
@@ -88,6 +88,11 @@ function changingRoutes(site: Site): Route[] {
         throw notAvailable('A gateway keeps its one site; it cannot be deleted.');
       },
     }),
+  ];
+}
+
+function archivingRoutes(site: Site): Route[] {
+  return [
     route({
       operation: 'archive_site',
       about: 'Hides the site from lists; nothing else changes.',

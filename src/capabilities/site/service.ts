@@ -9,7 +9,7 @@ import type { Database } from '../../platform/sqlite/index.ts';
 import { changedSite, type SiteChange, type SiteEvents, type SiteRecord } from './model.ts';
 import { createSiteStore } from './store.ts';
 
-export interface SiteOptions {
+interface SiteOptions {
   /** state.db */
   database: Database;
   clock: Clock;
@@ -20,23 +20,15 @@ export interface SiteOptions {
   defaultTimezone: string;
 }
 
-export interface Site {
-  readonly events: Emitter<SiteEvents>;
-  get(): SiteRecord;
-  /** Returns the site as it is then; values are checked by the caller. */
-  update(change: SiteChange): SiteRecord;
-  /** Idempotent. */
-  setArchived(archived: boolean): SiteRecord;
-}
+export type Site = ReturnType<typeof createSite>;
 
 /** Loads the site; makes it when the database has none. */
-export function createSite(options: SiteOptions): Site {
+export function createSite(options: SiteOptions) {
   const { database, clock, log, newId = randomUUID } = options;
   const store = createSiteStore(database);
-  const events = new Emitter<SiteEvents>((owner, event, error) =>
-    log.error('listener failed', { owner, event, error }),
-  );
-  let site = loadedSite() ?? makeSite();
+  const events = new Emitter<SiteEvents>(log);
+  const loaded = loadedSite();
+  let site = loaded ?? makeSite();
 
   /** Earlier versions stored the zone as it was sent. */
   function loadedSite(): SiteRecord | undefined {
@@ -79,9 +71,13 @@ export function createSite(options: SiteOptions): Site {
 
   return {
     events,
+    /** This start has made it. */
+    isNew: loaded === undefined,
     get: () => site,
-    update: (changes) => change(changedSite(site, changes)),
-    setArchived: (archived) => change({ ...site, archived }),
+    /** Returns the site as it is then; values are checked by the caller. */
+    update: (changes: SiteChange) => change(changedSite(site, changes)),
+    /** Idempotent. */
+    setArchived: (archived: boolean) => change({ ...site, archived }),
   };
 }
 

@@ -1,9 +1,7 @@
 /** The one row of table `site`. */
-import { type Database, excluded, placeholders, present } from '../../platform/sqlite/index.ts';
+import { type Database, present, upsert } from '../../platform/sqlite/index.ts';
 import type { SiteRecord } from './model.ts';
 import { site } from './tables.ts';
-
-export type SiteStore = ReturnType<typeof createSiteStore>;
 
 export function createSiteStore({ orm }: Database) {
   const location = { name: site.locationName, latitude: site.latitude, longitude: site.longitude };
@@ -14,14 +12,7 @@ export function createSiteStore({ orm }: Database) {
     .orderBy(createdAtMs)
     .limit(1)
     .prepare();
-  const put = orm
-    .insert(site)
-    .values(placeholders(site))
-    .onConflictDoUpdate({
-      target: id,
-      set: excluded(site, 'name', 'timezone', 'locationName', 'latitude', 'longitude', 'archived'),
-    })
-    .prepare();
+  const put = upsert({ orm }, site, 'createdAtMs');
 
   return {
     /** Undefined before the first start. */

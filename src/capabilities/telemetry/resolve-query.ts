@@ -8,9 +8,8 @@ import type { Role } from '../../lib/role.ts';
 import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
-import { mayRead } from './latest.ts';
+import { mayRead } from './intake/latest.ts';
 import { localDayEdges } from './local-days.ts';
-import { kindOf } from './model.ts';
 import {
   type Aggregation,
   allowedAggregations,
@@ -20,20 +19,24 @@ import {
   type PlannedColumn,
   type QueryPlan,
   resolveAggregation,
-} from './query-plan.ts';
+} from './query/query-plan.ts';
 import type { GapFilling, Matcher, TelemetryItem, TimeSeriesQuery } from './schema.ts';
-import type { SeriesRegistry } from './series-registry.ts';
+import type { SeriesRegistry } from './intake/series-registry.ts';
+import { kindOf } from './codec/series.ts';
 
-export interface ResolvedQuery {
+interface ResolvedQuery {
   plan: QueryPlan;
   /** First line of the answer, with its line end. */
   header: string;
   types: readonly ColumnType[];
 }
 
-export interface QueryResolver {
-  /** @throws GatewayError invalid_body, aggregation_not_supported, query_too_large, NO_TELEMETRY_ATTRIBUTES_FOUND */
-  resolve(query: TimeSeriesQuery, role: Role): ResolvedQuery;
+interface QueryResolverOptions {
+  devices: Pick<Devices, 'all' | 'find' | 'manifest'>;
+  registry: Pick<SeriesRegistry, 'find'>;
+  limits: Limits['telemetry'];
+  /** The one site, for matchers. */
+  site: () => { id: string; name: string; timezone: string };
 }
 
 interface FoundAttribute {
@@ -42,38 +45,79 @@ interface FoundAttribute {
   type: TelemetryType;
 }
 
-export function createQueryResolver(options: {
-  devices: Devices;
-  registry: SeriesRegistry;
-  limits: Limits['telemetry'];
-  /** The one site. */
-  site: () => { id: string; name: string; timezone: string };
-}): QueryResolver {
-  const { devices, registry, limits } = options;
+export class QueryResolver {
+  readonly #devices: QueryResolverOptions['devices'];
+  readonly #registry: QueryResolverOptions['registry'];
+  readonly #limits: Limits['telemetry'];
+  readonly #site: QueryResolverOptions['site'];
 
-  function siteMatches(site: TimeSeriesQuery['site']): boolean {
+  constructor(options: QueryResolverOptions) {
+    this.#devices = options.devices;
+    this.#registry = options.registry;
+    this.#limits = options.limits;
+    this.#site = options.site;
+  }
+
+  /** @throws GatewayError invalid_body, aggregation_not_supported, query_too_large, NO_TELEMETRY_ATTRIBUTES_FOUND */
+  resolve(query: TimeSeriesQuery, role: Role): ResolvedQuery {
+    const range = rangeOf(query);
+    const columns: PlannedColumn[] = [];
+    const heads: string[] = [];
+    const problems: Problem[] = [];
+    const granularity = formatDurationMs(range.granularityS * 1_000);
+    for (const item of this.#siteMatches(query.site) ? query.telemetry : [])
+      for (const device of this.#devicesOf(item))
+        for (const attribute of this.#attributesOf(item, device, role)) {
+          const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
+          const problem = aggregationProblem(attribute, aggregation);
+          if (problem) problems.push(problem);
+          const gap = gapOf(item.gap_filling ?? query.gap_filling);
+          const column = this.#columnOf(attribute, aggregation, gap);
+          const isExactText = query.text_format === 'json' && column.type === 'string';
+          columns.push({ ...column, isExactText });
+          heads.push(headOf(attribute, aggregation, granularity, gap) + (isExactText ? EXACT_TEXT : ''));
+        }
+    const refused = errorOfProblems('unprocessable', problems);
+    if (refused) throw refused;
+    if (columns.length === 0)
+      throw gatewayError(
+        'not_found',
+        'telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
+        'No telemetry attributes were found.',
+      );
+    this.#checkCost(range, columns.length);
+    const bucketEdgesS = query.timezone === 'site' ? localDayEdges(this.#site().timezone, range) : undefined;
+    return {
+      plan: { ...range, ...(bucketEdgesS && { bucketEdgesS }), columns },
+      header: `${['ts', ...heads].join(',')}\n`,
+      types: columns.map((column) => column.type),
+    };
+  }
+
+  #siteMatches(site: TimeSeriesQuery['site']): boolean {
     if (site === null || site === undefined) return true;
-    const { id, name } = options.site();
+    const { id, name } = this.#site();
     if (typeof site === 'string') return site === id;
     return matches(site, (key) => [key === 'id' ? id : name]);
   }
 
-  function devicesOf(item: TelemetryItem): Device[] {
-    if (!item.device) return [...devices.all()];
+  #devicesOf(item: TelemetryItem): Device[] {
+    if (!item.device) return [...this.#devices.all()];
     const found = new Set<Device>();
     for (const wanted of item.device) {
       if (typeof wanted === 'string') {
-        const device = devices.find(wanted);
+        const device = this.#devices.find(wanted);
         if (device) found.add(device);
       } else
-        for (const device of devices.all())
-          if (matches(wanted, (key) => deviceLabel(device, devices.manifest(device), key))) found.add(device);
+        for (const device of this.#devices.all())
+          if (matches(wanted, (key) => deviceLabel(device, this.#devices.manifest(device), key)))
+            found.add(device);
     }
     return [...found].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  function attributesOf(item: TelemetryItem, device: Device, role: Role): FoundAttribute[] {
-    const manifest = devices.manifest(device);
+  #attributesOf(item: TelemetryItem, device: Device, role: Role): FoundAttribute[] {
+    const manifest = this.#devices.manifest(device);
     const names = new Set<string>();
     for (const wanted of item.attribute) {
       if (typeof wanted === 'string') {
@@ -88,43 +132,7 @@ export function createQueryResolver(options: {
       .map((name) => ({ device, name, type: manifest.telemetry[name]?.type ?? 'alerts' }));
   }
 
-  function resolve(query: TimeSeriesQuery, role: Role): ResolvedQuery {
-    const range = rangeOf(query);
-    const columns: PlannedColumn[] = [];
-    const heads: string[] = [];
-    const problems: Problem[] = [];
-    const granularity = formatDurationMs(range.granularityS * 1_000);
-    for (const item of siteMatches(query.site) ? query.telemetry : [])
-      for (const device of devicesOf(item))
-        for (const attribute of attributesOf(item, device, role)) {
-          const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
-          const problem = aggregationProblem(attribute, aggregation);
-          if (problem) problems.push(problem);
-          const gap = gapOf(item.gap_filling ?? query.gap_filling);
-          const column = columnOf(attribute, aggregation, gap);
-          const isExactText = query.text_format === 'json' && column.type === 'string';
-          columns.push({ ...column, isExactText });
-          heads.push(headOf(attribute, aggregation, granularity, gap) + (isExactText ? EXACT_TEXT : ''));
-        }
-    const refused = errorOfProblems('unprocessable', problems);
-    if (refused) throw refused;
-    if (columns.length === 0)
-      throw gatewayError(
-        'not_found',
-        'telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
-        'No telemetry attributes were found.',
-      );
-    checkCost(range, columns.length);
-    const bucketEdgesS =
-      query.timezone === 'site' ? localDayEdges(options.site().timezone, range) : undefined;
-    return {
-      plan: { ...range, ...(bucketEdgesS && { bucketEdgesS }), columns },
-      header: `${['ts', ...heads].join(',')}\n`,
-      types: columns.map((column) => column.type),
-    };
-  }
-
-  function columnOf(
+  #columnOf(
     { device, name, type }: FoundAttribute,
     asked: Aggregation,
     gap: { method: GapMethod; lookAroundMs: number },
@@ -134,7 +142,7 @@ export function createQueryResolver(options: {
     // Only numbers can be interpolated; the others are carried forward.
     const gapMethod = gap.method === 'interpolation' && kind !== 'number' ? 'locf' : gap.method;
     return {
-      seriesId: registry.find(device.id, name, type)?.series.id,
+      seriesId: this.#registry.find(device.id, name, type)?.series.id,
       kind,
       aggregation,
       gapMethod,
@@ -143,17 +151,17 @@ export function createQueryResolver(options: {
     };
   }
 
-  function checkCost(range: { fromS: number; toS: number; granularityS: number }, columns: number): void {
+  #checkCost(range: { fromS: number; toS: number; granularityS: number }, columns: number): void {
     // Those that the range touches, aligned to the epoch.
     const bucketOf = (seconds: number): number => Math.floor(seconds / range.granularityS);
     const buckets = bucketOf(Math.max(range.toS - 1, range.fromS)) - bucketOf(range.fromS) + 1;
     const tooMany =
-      columns > limits.queryColumns
-        ? `${columns} columns, more than ${limits.queryColumns}`
-        : buckets > limits.queryBuckets
-          ? `${buckets} buckets, more than ${limits.queryBuckets}`
-          : buckets * columns > limits.queryCells
-            ? `${buckets * columns} cells, more than ${limits.queryCells}`
+      columns > this.#limits.queryColumns
+        ? `${columns} columns, more than ${this.#limits.queryColumns}`
+        : buckets > this.#limits.queryBuckets
+          ? `${buckets} buckets, more than ${this.#limits.queryBuckets}`
+          : buckets * columns > this.#limits.queryCells
+            ? `${buckets * columns} cells, more than ${this.#limits.queryCells}`
             : undefined;
     if (tooMany !== undefined)
       throw gatewayError(
@@ -162,8 +170,6 @@ export function createQueryResolver(options: {
         `The answer would have ${tooMany}; ask for a coarser granularity, a shorter time or less attributes.`,
       );
   }
-
-  return { resolve };
 }
 
 function rangeOf(query: TimeSeriesQuery): { fromS: number; toS: number; granularityS: number } {

@@ -15,8 +15,7 @@ import {
   type StreamSocket,
 } from '../../platform/http/index.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
-import { mayRead } from './latest.ts';
-import type { TelemetryEvents } from './model.ts';
+import { mayRead } from './intake/latest.ts';
 import {
   DeviceLatestQuery,
   LatestQuery,
@@ -26,7 +25,15 @@ import {
   TimeSeriesQuery,
   valueToWire,
 } from './schema.ts';
-import type { Telemetry, TimeSeriesAnswer } from './telemetry.ts';
+import type { Telemetry, TimeSeriesAnswer } from './service.ts';
+import type { TelemetryEvents } from './intake/events.ts';
+
+const QUERY_ERRORS = [
+  '404 telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
+  '406 not_acceptable',
+  '422 aggregation_not_supported',
+  '422 query_too_large',
+];
 
 export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[] {
   return [
@@ -73,12 +80,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       paths: ['/v3/telemetry/query_timeseries'],
       role: 'READONLY',
       body: TimeSeriesQuery,
-      errors: [
-        '404 telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
-        '406 not_acceptable',
-        '422 aggregation_not_supported',
-        '422 query_too_large',
-      ],
+      errors: QUERY_ERRORS,
       handle: (call) => {
         requireCsv(call.header('accept'));
         return csvAnswer(call, telemetry.queryTimeSeries(call.body, call.principal.role, call.signal));

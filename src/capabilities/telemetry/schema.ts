@@ -8,8 +8,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { exactNumber, type TelemetryValue } from '../../protocol/telemetry.ts';
-import type { LatestAnswer } from './latest.ts';
-import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query-plan.ts';
+import type { LatestAnswer } from './intake/latest.ts';
+import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query/query-plan.ts';
 
 const { telemetry } = LIMITS;
 
@@ -266,9 +266,9 @@ export type Matcher = Record<string, string[]>;
 const named = (what: string, keys: readonly string[]): string =>
   `must be ${what}, an object with only the keys ${keys.join(', ')}, or a list of these`;
 
-export const SITE_KEYS = ['id', 'name'] as const;
-export const DEVICE_KEYS = ['id', 'slug', 'name', 'type', 'blueprint_id', 'profile'] as const;
-export const ATTRIBUTE_KEYS = ['name', 'type', 'unit', 'profile'] as const;
+const SITE_KEYS = ['id', 'name'] as const;
+const DEVICE_KEYS = ['id', 'slug', 'name', 'type', 'blueprint_id', 'profile'] as const;
+const ATTRIBUTE_KEYS = ['name', 'type', 'unit', 'profile'] as const;
 
 const AGGREGATION_ABOUT =
   'How the values of a bucket become one. Default auto: avg for numbers, last for everything else.';

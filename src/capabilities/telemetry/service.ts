@@ -7,315 +7,295 @@
  */
 import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import type { Timer } from '../../platform/clock/index.ts';
-import { Journal } from '../../platform/journal/index.ts';
-import type { DeviceMessage } from '../connectivity/index.ts';
-import { type BatchWriter, createBatchWriter } from './batch.ts';
-import { ClockSyncBuffer, hasTime } from './clock-sync-buffer.ts';
-import type { EngineContent } from './engine.ts';
-import { createIngest, type IncomingMessage, type Ingest } from './ingest.ts';
-import { createLatestValues, type LatestValues } from './latest.ts';
-import { LatestValue } from './latest-value.ts';
-import { toMemory } from './latest-blob.ts';
-import type { TelemetryEvents } from './model.ts';
-import { createPlans, type Plans } from './plans.ts';
-import { createReading } from './reading.ts';
-import { createRejections } from './rejections.ts';
-import { restoreCsv } from './restore.ts';
-import { createQueryResolver, type QueryResolver } from './resolve-query.ts';
-import { writeSeriesCopy } from './series-copy.ts';
-import { createSeriesRegistry, type SeriesRegistry } from './series-registry.ts';
-import type { Telemetry, TelemetryOptions } from './telemetry.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { Role } from '../../lib/role.ts';
+import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
+import type { Device } from '../devices/index.ts';
+import type { Latest, Series } from './codec/series.ts';
+import type { Changes, ChangesPlan } from './engine/changes.ts';
+import type { EngineStatus } from './engine/engine.ts';
+import { ClockSyncBuffer, hasTime } from './intake/clock-sync-buffer.ts';
+import type { TelemetryEvents, ToldAlerts } from './intake/events.ts';
+import type { IncomingMessage } from './intake/ingest.ts';
+import { Intake, type IntakeOptions } from './intake/intake.ts';
+import type { LatestAnswer, LatestValues } from './intake/latest.ts';
+import { importCsv, type ImportReport } from './import.ts';
+import type { AmountMinutes } from './query/amounts.ts';
+import type { AmountColumn, AmountsPlan, ColumnType } from './query/query-plan.ts';
+import { type SampleStretch, stretchOf } from './query/sample-rows.ts';
+import { QueryResolver } from './resolve-query.ts';
+import type { TimeSeriesQuery } from './schema.ts';
 import { registerStoreMetrics } from './store-metrics.ts';
 
-/** Everything that exists once the history is known, or is known to be unreachable for now. */
-interface Running {
-  /** Undefined while the history cannot be opened: the newest values follow, nothing is stored. */
-  journal: Journal | undefined;
-  batch: BatchWriter;
-  registry: SeriesRegistry;
-  plans: Plans;
-  ingest: Ingest;
-  latest: LatestValues;
-  resolver: QueryResolver;
+interface TelemetryOptions extends Omit<IntakeOptions, 'events' | 'limits'> {
+  connectivity: Pick<Connectivity, 'handle'>;
+  /** The one site, for matchers of queries. */
+  site: () => { id: string; name: string; timezone: string };
+  limits?: Limits;
 }
 
-/** Waits until the history can be written. */
-interface HeldMessage {
-  message: IncomingMessage;
-  resolve: (stored: Promise<void> | void) => void;
+/** Amounts of several attributes over one range. */
+export interface AmountsQuery extends Omit<AmountsPlan, 'amounts'> {
+  columns: readonly (Omit<AmountColumn, 'seriesId'> & { device: Device; attribute: string })[];
 }
 
-const createEvents = (log: TelemetryOptions['log']): Emitter<TelemetryEvents> =>
-  new Emitter((owner, event, error) => log.error('listener failed', { owner, event, error }));
+export interface TimeSeriesAnswer {
+  /** Type of each column after `ts`. */
+  types: readonly ColumnType[];
+  /** The answer as CSV text, header first; ends with the signal's reason when aborted. */
+  text: AsyncGenerator<string>;
+}
 
-export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const { clock, devices, log, history, limits = LIMITS } = options;
-  const events = createEvents(log);
-  const rejections = createRejections({ events, clock, metrics: options.metrics });
-  const rawMessages = new Map<string, { body: Record<string, unknown>; receivedAtMs: number }>();
-  const unsubscribe: (() => void)[] = [];
-  let running: Running | undefined;
-  let retry: Timer | undefined;
-  let isStopped = false;
-  const held: HeldMessage[] = [];
-  let journalFailure: Error | undefined;
-  let copiedVersion: number | undefined;
-  const messages = options.metrics.counter('telemetry_messages_total', 'Telemetry messages taken in.');
-  registerStoreMetrics(options.metrics, () => history.status());
-  const clockSyncBuffer = new ClockSyncBuffer({ clock, messagesMax: limits.telemetry.messagesBeforeClock });
+/** Sizes and troubles, for the gateway's own device and its status page. */
+interface TelemetryStatus extends EngineStatus {
+  journalBytes: number;
+  /** Values taken in since the start. */
+  valueCount: number;
+}
 
-  async function start(): Promise<void> {
-    isStopped = false;
-    const content = await history.start({
-      onSealed: (...sealed) => void release(...sealed),
-      onReady: becomeReady,
+const UNKNOWN_INTERVAL_MS = 3_600_000;
+const NEVER = new AbortController().signal;
+
+export class Telemetry {
+  readonly events: Emitter<TelemetryEvents>;
+  readonly #options: TelemetryOptions;
+  readonly #limits: Limits['telemetry'];
+  readonly #intake: Intake;
+  readonly #clockSyncBuffer: ClockSyncBuffer;
+  readonly #rawMessages = new Map<string, { body: Record<string, unknown>; receivedAtMs: number }>();
+  readonly #messages: { inc: () => void };
+  readonly #unsubscribe: (() => void)[] = [];
+
+  constructor(options: TelemetryOptions) {
+    const { clock, log, metrics, history, limits = LIMITS } = options;
+    this.#options = options;
+    this.#limits = limits.telemetry;
+    this.events = new Emitter(log);
+    this.#intake = new Intake({ ...options, events: this.events, limits });
+    this.#messages = metrics.counter('telemetry_messages_total', 'Telemetry messages taken in.');
+    registerStoreMetrics(metrics, () => history.status());
+    this.#clockSyncBuffer = new ClockSyncBuffer({
+      clock,
+      metrics,
+      messagesMax: this.#limits.messagesBeforeClock,
     });
-    running = build(content ?? { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 });
-    if (content) await complete(content);
-    unsubscribe.push(clock.onStepped(clockStepped));
-    const { room } = options;
-    if (room) unsubscribe.push(room.onChange(() => history.setRoom(room.telemetry)));
-    const hourly = clock.setRepeating(UNKNOWN_INTERVAL_MS, () => running && forgetUnknownDevices(running));
-    unsubscribe.push(() => hourly.cancel());
-    unsubscribe.push(devices.events.on('device_deleted', 'telemetry', ({ device }) => dropDevice(device.id)));
-    devices.setRaisedAlerts((device) => requireRunning().latest.raisedAlerts(device));
-    options.connectivity.handle('telemetry', (message: DeviceMessage) => handle(message));
   }
 
-  function build(content: EngineContent): Running {
-    const batch = createBatchWriter({ recordsPerKey: limits.telemetry.recordsPerKey });
-    const registry = createSeriesRegistry({
-      known: content.series.map(({ series, latest }) => ({
-        series,
-        latest:
-          latest &&
-          LatestValue.ofEarlierRun(clock, toMemory(series, latest), limits.telemetry.futureToleranceMs),
-      })),
-      nextId: content.nextSeriesId,
-      batch,
-    });
-    const plans = createPlans(devices, registry);
-    const built: Running = {
-      journal: undefined,
-      batch,
-      registry,
-      plans,
-      ingest: createIngest({
-        plans,
-        registry,
-        batch,
-        events,
-        rejections,
-        clock,
-        limits: limits.telemetry,
-        canStore: () => built.journal?.isFull(0) === false,
+  /** Takes in what the disk holds; messages are handled from then on. */
+  async start(): Promise<void> {
+    const { clock, room, history, devices, connectivity } = this.#options;
+    await this.#intake.start();
+    const hourly = clock.setRepeating(UNKNOWN_INTERVAL_MS, () => this.#intake.forgetUnknownDevices());
+    this.#unsubscribe.push(
+      clock.onStepped((jumpMs) => this.#clockStepped(jumpMs)),
+      ...(room ? [room.onChange(() => history.setRoom(room.telemetry))] : []),
+      () => hourly.cancel(),
+      devices.events.on('device_deleted', 'telemetry', ({ device }) => {
+        this.#rawMessages.delete(device.id);
+        this.#intake.dropDevice(device.id);
       }),
-      latest: createLatestValues({ plans, devices, clock }),
-      resolver: createQueryResolver({ devices, registry, limits: limits.telemetry, site: options.site }),
-    };
-    return built;
-  }
-
-  /** The history is known: from here on samples are stored. */
-  async function complete(content: EngineContent): Promise<void> {
-    const built = build(content);
-    try {
-      const { batch } = built;
-      built.journal = await Journal.open({
-        folder: options.journalFolder,
-        name: 'telemetry',
-        clock,
-        log,
-        metrics: options.metrics,
-        limits,
-        lastKnownSequence: content.lastSequence,
-        neededFrom: content.neededFrom,
-        encode: () => batch.take(),
-        mayGrow: () => options.room?.mayGrow ?? true,
-        synced: (sequence, record) => history.apply(sequence, record),
-        ...(options.journalFiles && { files: options.journalFiles }),
-      });
-    } catch (error) {
-      if (isStopped) return;
-      journalFailure = error as Error;
-      log.warnLimited(
-        'telemetry-journal',
-        60_000,
-        'journal of telemetry cannot be opened, will be tried again',
-        {
-          error,
-        },
-      );
-      retry = clock.setTimer(JOURNAL_RETRY_MS, () => void complete(content));
-      return;
-    }
-    journalFailure = undefined;
-    if (isStopped) return built.journal.stop();
-    // What was measured in the meantime is newer.
-    if (running) built.registry.takeLatest(running.registry);
-    running = built;
-    forgetUnknownDevices(built);
-    for (const { message, resolve } of held.splice(0)) resolve(store(message, true));
-  }
-
-  /** The store is back: what it lost of the list of series is told again. */
-  function becomeReady(content: EngineContent): void {
-    if (!running?.journal) return void complete(content);
-    const known = new Set(content.series.map(({ series }) => series.id));
-    for (const series of running.registry.all()) if (!known.has(series.id)) running.batch.define(series);
-    request(1);
-  }
-
-  async function release(fromSequence: number, nextSeriesId: number): Promise<void> {
-    if (!running?.journal) return;
-    const { batch, journal, registry } = running;
-    batch.settledBefore(nextSeriesId);
-    try {
-      // The copy stands beside the journal.
-      if (copiedVersion !== registry.version) {
-        const { version } = registry;
-        await journal.writeCompanion(writeSeriesCopy(registry.all()));
-        copiedVersion = version;
-      }
-    } catch (error) {
-      log.warnLimited('telemetry-companion', 60_000, 'the copy of the list of series could not be written', {
-        error,
-      });
-    }
-    try {
-      await journal.release(fromSequence - 1);
-    } catch (error) {
-      log.warnLimited('telemetry-release', 60_000, 'journal segments could not be removed', { error });
-    }
-  }
-
-  /** Deletes what is left of devices that were deleted; what is merely unknown stays for a while. */
-  function forgetUnknownDevices({ registry }: Running): void {
-    for (const deviceId of registry.deviceIds())
-      if (!devices.get(deviceId) && devices.mayForget(deviceId)) dropDevice(deviceId);
-  }
-
-  function dropDevice(deviceId: string): void {
-    if (!running) return;
-    rawMessages.delete(deviceId);
-    running.plans.forget(deviceId);
-    const seriesIds = running.registry.dropDevice(deviceId);
-    if (seriesIds.length === 0) return;
-    running.batch.drop(seriesIds);
-    request(seriesIds.length);
-  }
-
-  /** What is known moves along before anything new comes. */
-  function clockStepped(jumpMs: number): void {
-    request(running?.ingest.stepped(jumpMs) ?? 0);
-    clockSyncBuffer.release((message) => store(message));
-  }
-
-  /** Stores something nobody waits for; a full buffer is counted by the journal. */
-  function request(sizeBytes: number): void {
-    if (sizeBytes === 0) return;
-    running?.journal?.request(sizeBytes).catch((error: unknown) => {
-      log.warnLimited('telemetry-request', 60_000, 'telemetry could not be stored', { error });
-    });
-  }
-
-  function requireRunning(): Running {
-    if (running) return running;
-    throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
-  }
-
-  function failure(): string | undefined {
-    return (
-      running?.journal?.failure?.message ??
-      journalFailure?.message ??
-      history.failure ??
-      history.status()?.degraded
     );
+    devices.setRaisedAlerts((device) => this.#intake.parts.latest.raisedAlerts(device));
+    connectivity.handle('telemetry', (message: DeviceMessage) => this.handle(message));
   }
 
-  function unreachable(): Error {
-    return gatewayError(
-      'unavailable',
-      'unavailable',
-      `The history cannot be written now: ${failure() ?? 'it is starting'}.`,
-    );
+  /** Syncs what is buffered and closes the journal. */
+  async stop(): Promise<void> {
+    for (const end of this.#unsubscribe.splice(0)) end();
+    await this.#intake.stop();
+    await this.#options.history.stop();
   }
 
-  function requireJournal(): Running & { journal: Journal } {
-    const { journal, ...rest } = requireRunning();
-    if (!journal) throw unreachable();
-    return { journal, ...rest };
-  }
-
-  function handle(message: IncomingMessage): Promise<void> | void {
-    if (!running)
+  /**
+   * One message of a device; resolves once its samples are on disk. Rejects with `unavailable` when they
+   * cannot be stored.
+   */
+  handle(message: IncomingMessage): Promise<void> | void {
+    if (!this.#intake.isStarted)
       return Promise.reject(gatewayError('unavailable', 'unavailable', 'The gateway is starting.'));
-    if (clock.isSet() || hasTime(message)) return store(message);
+    if (this.#options.clock.isSet() || hasTime(message)) return this.#store(message);
     return (
-      clockSyncBuffer.hold(message) ??
+      this.#clockSyncBuffer.hold(message) ??
       Promise.reject(gatewayError('unavailable', 'unavailable', 'The clock of the gateway is not set.'))
     );
   }
 
-  /** Its values are known; it is stored, and acknowledged, once the history can be written again. */
-  function hold(message: IncomingMessage): Promise<void> {
-    if (held.length >= limits.telemetry.messagesBeforeHistory) return Promise.reject(unreachable());
-    const { promise, resolve } = Promise.withResolvers<void>();
-    held.push({ message, resolve });
-    return promise;
+  /** Somebody waits for what was handed over last: it is stored soon. */
+  expedite(): void {
+    this.#intake.parts.journal?.expedite();
   }
 
-  function store(message: IncomingMessage, isRepeated = false): Promise<void> | void {
-    const { ingest, journal, plans } = requireRunning();
-    messages.inc();
-    if (plans.of(message.device).declaresNothing)
-      rawMessages.set(message.device.id, { body: message.body, receivedAtMs: message.receivedAtMs });
-    const sizeBytes = ingest.take(message, isRepeated);
-    if (!journal) return hold(message);
-    return sizeBytes > 0 || journal.isFull(0) ? journal.request(sizeBytes) : undefined;
+  /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
+  appendOwn(device: Device, values: Record<string, unknown>): void {
+    const { clock, log } = this.#options;
+    const stored = this.handle({ device, body: values, receivedAtMs: clock.wallMs() });
+    stored?.catch((error: unknown) => {
+      log.warnLimited('telemetry-own', 60_000, 'own telemetry could not be stored', { error });
+    });
   }
 
-  async function seal(): Promise<void> {
-    await requireJournal().journal.flush();
-    await history.seal();
+  /** The newest value and its age, infinite when nobody can tell; undefined when there is none. */
+  latest(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined {
+    return this.#intake.parts.latest.value(device, attribute);
   }
 
-  return {
-    events,
-    start,
-    stop: async () => {
-      for (const end of unsubscribe.splice(0)) end();
-      isStopped = true;
-      retry?.cancel();
-      await running?.journal?.stop();
-      running = undefined;
-      await history.stop();
-    },
-    handle,
-    appendOwn: (device, values) => {
-      const stored = handle({ device, body: values, receivedAtMs: clock.wallMs() });
-      stored?.catch((error: unknown) => {
-        log.warnLimited('telemetry-own', 60_000, 'own telemetry could not be stored', { error });
-      });
-    },
-    ...createReading(options, limits.telemetry, requireRunning),
-    importCsv: (chunks) => restoreCsv(chunks, { devices, ...requireJournal() }),
-    status: () => {
-      const status = history.status();
-      if (!status || !running) return undefined;
-      const { journal, ingest } = running;
-      const journalBytes = journal?.sizeBytes() ?? 0;
-      return { ...status, degraded: failure(), journalBytes, valueCount: ingest.valueCount };
-    },
-    failure,
-    seal,
-    lastRawMessage: (deviceId) => rawMessages.get(deviceId),
-  };
+  /** What the device said of its alerts last; undefined when it never did. @throws GatewayError unavailable */
+  alerts(device: Device): ToldAlerts | undefined {
+    return this.#intake.parts.latest.alerts(device);
+  }
+
+  /** Whether the device ever told a value that is still known. @throws GatewayError unavailable */
+  wasHeard(device: Device): boolean {
+    return this.#intake.parts.latest.wasHeard(device);
+  }
+
+  latestOfDevice(...asked: Parameters<LatestValues['ofDevice']>): Map<string, LatestAnswer> {
+    return this.#intake.parts.latest.ofDevice(...asked);
+  }
+
+  latestOfDevices(...asked: Parameters<LatestValues['ofDevices']>): Map<string, Map<string, LatestAnswer>> {
+    return this.#intake.parts.latest.ofDevices(...asked);
+  }
+
+  /** @throws GatewayError as docs/interface/http.md#time-series */
+  queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer {
+    const { devices, site, history } = this.#options;
+    const { registry } = this.#intake.parts;
+    const resolver = new QueryResolver({ devices, registry, limits: this.#limits, site });
+    const { plan, header, types } = resolver.resolve(query, role);
+    return { types, text: withHeader(header, history.query(plan, signal)) };
+  }
+
+  /**
+   * One number over the stored samples of the window that ends at `endMs`, by default now; undefined when there
+   * is none. @throws GatewayError unavailable
+   */
+  async aggregate(
+    device: Device,
+    attribute: string,
+    aggregation: 'avg' | 'min' | 'max',
+    windowMs: number,
+    endMs = this.#options.clock.wallMs(),
+  ): Promise<number | undefined> {
+    const seriesId = this.#series(device, attribute)?.id;
+    if (seriesId === undefined) return undefined;
+    const column = { kind: 'number', gapMethod: 'none', lookAroundS: 0, type: 'float' } as const;
+    const plan = {
+      number: { ...column, seriesId, aggregation },
+      fromS: Math.floor((endMs - windowMs) / 1_000),
+      toS: Math.floor(endMs / 1_000) + 1,
+    };
+    for await (const number of this.#options.history.query(plan, NEVER)) return number;
+    return undefined;
+  }
+
+  /**
+   * The stored samples of [fromS, toS), in order of time, and the last one before. At most
+   * `limits.telemetry.readSamples` of them; who wants more asks again after the last. Where samples are no
+   * longer kept, one for each minute or quarter of an hour stands for them. @throws GatewayError unavailable
+   */
+  async samples(device: Device, attribute: string, fromS: number, toS: number): Promise<SampleStretch> {
+    const series = this.#series(device, attribute);
+    if (!series) return { before: undefined, samples: [], isComplete: true };
+    const { readSamples: samplesMax, readBytes: bytesMax } = this.#limits;
+    const plan = { seriesId: series.id, fromS, toS, samplesMax, bytesMax };
+    return await stretchOf(this.#options.history.query(plan, NEVER), series.type);
+  }
+
+  /**
+   * What series of numbers amount to in each whole minute of [fromS, toS), in pieces of some hours; minutes of which
+   * nothing is known are left out. Where samples are no longer kept, cells of a minute or a quarter of an hour stand
+   * for them. @throws GatewayError unavailable
+   */
+  amounts({ columns, ...range }: AmountsQuery, signal: AbortSignal): AsyncGenerator<AmountMinutes> {
+    const amounts = columns.map(({ device, attribute, ...column }) => ({
+      ...column,
+      seriesId: this.#series(device, attribute)?.id,
+    }));
+    return this.#options.history.query({ ...range, amounts }, signal);
+  }
+
+  /**
+   * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
+   * @throws GatewayError invalid_body, device_not_found
+   */
+  importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport> {
+    return importCsv(chunks, { devices: this.#options.devices, ...this.#intake.writable });
+  }
+
+  /**
+   * What was stored after a position, at least once each, of one series in order of arrival; the caller keeps the
+   * position. @throws GatewayError unavailable
+   */
+  changes(plan: ChangesPlan): Promise<Changes> {
+    return this.#options.history.changes(plan);
+  }
+
+  /** Changes after this record of the journal are needed by somebody; undefined: by nobody. */
+  keepChanges(sequence: number | undefined): void {
+    this.#options.history.keepChanges(sequence);
+  }
+
+  /** State of the store of samples, as of a few seconds ago; undefined while it starts. */
+  status(): TelemetryStatus | undefined {
+    const status = this.#options.history.status();
+    if (!status || !this.#intake.isStarted) return undefined;
+    const { journal, ingest } = this.#intake.parts;
+    return {
+      ...status,
+      degraded: this.failure(),
+      journalBytes: journal?.sizeBytes() ?? 0,
+      valueCount: ingest.valueCount,
+    };
+  }
+
+  /** Segments of the journal that were set aside because not everything in them could be read. */
+  damagedSegments(): string[] {
+    return this.#intake.parts.journal?.damagedSegments() ?? [];
+  }
+
+  /** Devices that are not known and whose history is kept, in case that they come back. */
+  unknownDeviceIds(): string[] {
+    const { devices } = this.#options;
+    return this.#intake.parts.registry.deviceIds().filter((id) => !devices.get(id));
+  }
+
+  /** Why samples cannot be stored or read now; undefined when all is well. The newest values follow anyway. */
+  failure(): string | undefined {
+    return this.#intake.failure();
+  }
+
+  /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */
+  async seal(): Promise<void> {
+    await this.#intake.writable.journal.flush();
+    await this.#options.history.seal();
+  }
+
+  /** The last message of a device whose blueprint declares no telemetry, for diagnosis. */
+  lastRawMessage(deviceId: string): { body: Record<string, unknown>; receivedAtMs: number } | undefined {
+    return this.#rawMessages.get(deviceId);
+  }
+
+  #series(device: Device, attribute: string): Series | undefined {
+    return this.#intake.parts.plans.of(device).attributes.get(attribute)?.state?.series;
+  }
+
+  #store(message: IncomingMessage): Promise<void> | void {
+    const { device, body, receivedAtMs } = message;
+    this.#messages.inc();
+    if (this.#intake.parts.plans.of(device).declaresNothing)
+      this.#rawMessages.set(device.id, { body, receivedAtMs });
+    return this.#intake.store(message);
+  }
+
+  /** What is known moves along before anything new comes. */
+  #clockStepped(jumpMs: number): void {
+    this.#intake.stepped(jumpMs);
+    this.#clockSyncBuffer.release((message) => this.#store(message));
+  }
 }
 
-const UNKNOWN_INTERVAL_MS = 3_600_000;
-
-/** G: a folder that can be used again is noticed soon. */
-const JOURNAL_RETRY_MS = 5_000;
+async function* withHeader(header: string, rows: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield header;
+  yield* rows;
+}

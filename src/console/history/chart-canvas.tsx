@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { numberText } from '../format.ts';
+import { zone } from '../zone.ts';
 import type { Lines } from './series.ts';
 
 const HEIGHT_PX = 320;
@@ -14,28 +15,30 @@ export interface LineLabel {
   unit: string;
   /** A value stays until the next one. */
   isStepped: boolean;
+  /** Which of the colours. */
+  colorIndex: number;
+  /** It is of the stretch before. */
+  isBefore?: boolean;
 }
+
+const COLORS = 6;
+const DASH_PX = [5, 5];
+const colorOf = ({ colorIndex }: LineLabel): string => color(`--line-${(colorIndex % COLORS) + 1}`);
 
 function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-export function ChartCanvas({
-  lines,
-  labels,
-  stepS,
-  onZoom,
-}: {
+interface ChartProps {
   lines: Lines;
   labels: readonly LineLabel[];
   stepS: number;
   /** The stretch that was pulled over. */
   onZoom: (fromS: number, toS: number) => void;
-}) {
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const zoom = useRef(onZoom);
-  zoom.current = onZoom;
+}
+
+export function ChartCanvas(props: ChartProps) {
+  const { lines, labels } = props;
   const data = [
     lines.timesS,
     ...labels.flatMap((_, index) => [
@@ -44,8 +47,15 @@ export function ChartCanvas({
       lines.least[index] ?? [],
     ]),
   ] as uPlot.AlignedData;
-  const key = JSON.stringify([labels, stepS]);
+  return <div class="chart" ref={usePlot(props, data)} />;
+}
 
+/** Drawn anew with other labels, colours or steps; new data alone go into the plot that is there. */
+function usePlot({ lines, labels, stepS, onZoom }: ChartProps, data: uPlot.AlignedData) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const zoom = useRef(onZoom);
+  zoom.current = onZoom;
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;
@@ -67,10 +77,9 @@ export function ChartCanvas({
       plot.current?.destroy();
       plot.current = undefined;
     };
-  }, [key]);
-
+  }, [JSON.stringify([labels, stepS])]);
   useEffect(() => plot.current?.setData(data), [lines]);
-  return <div class="chart" ref={place} />;
+  return place;
 }
 
 function optionsOf(
@@ -83,6 +92,8 @@ function optionsOf(
   return {
     width: widthPx,
     height: HEIGHT_PX,
+    // Days begin where the site is.
+    ...(zone.value !== undefined && { tzDate: tzDateOf(zone.value) }),
     // Pulling over a stretch shows it closer, from data of its own.
     cursor: { drag: { x: true, y: false, setScale: false, dist: DRAG_MIN_PX } },
     hooks: {
@@ -100,16 +111,19 @@ function optionsOf(
     series: [
       {
         label: 'Time',
-        value: (_, timeS) => (timeS === null ? '–' : new Date(timeS * 1_000).toLocaleString('en-GB')),
+        value: (_, timeS) =>
+          timeS === null ? '–' : new Date(timeS * 1_000).toLocaleString('en-GB', { timeZone: zone.value }),
       },
-      ...labels.flatMap((line, index) => seriesOf(line, color(`--line-${(index % 6) + 1}`))),
+      ...labels.flatMap((line) => seriesOf(line, colorOf(line))),
     ],
-    bands: labels.map((_, index) => ({
+    bands: labels.map((line, index) => ({
       series: [3 * index + 2, 3 * index + 3],
-      fill: `${color(`--line-${(index % 6) + 1}`)}2e`,
+      fill: `${colorOf(line)}2e`,
     })),
   };
 }
+
+const tzDateOf = (name: string) => (timeS: number) => uPlot.tzDate(new Date(timeS * 1_000), name);
 
 /** Power is seen against nothing at all. */
 function scaleOf(unit: string): uPlot.Scale {
@@ -120,7 +134,7 @@ function scaleOf(unit: string): uPlot.Scale {
 }
 
 /** The mean, and what was most and least, which have no line and no place in the legend. */
-function seriesOf({ label, unit, isStepped }: LineLabel, stroke: string): uPlot.Series[] {
+function seriesOf({ label, unit, isStepped, isBefore = false }: LineLabel, stroke: string): uPlot.Series[] {
   const common = { scale: `unit ${unit}`, spanGaps: false } as const;
   const edge: uPlot.Series = { ...common, label: '', class: 'edge', points: { show: false } };
   return [
@@ -129,6 +143,7 @@ function seriesOf({ label, unit, isStepped }: LineLabel, stroke: string): uPlot.
       label,
       stroke,
       width: 1.5,
+      ...(isBefore && { dash: DASH_PX }),
       ...(isStepped && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
       value: (_, value) => (value === null || value === undefined ? '–' : `${numberText(value)} ${unit}`),
     },
@@ -165,14 +180,17 @@ function shortText(value: number | null): string {
   return Math.abs(value) >= 10_000 ? `${numberText(value / 1_000)}k` : numberText(value);
 }
 
-/** Times of a day, and dates where a day begins. */
+/** Times of a day, and dates where a day begins, where the site is. */
 function timeLabels(stepS: number): (plot: uPlot, splits: number[]) => string[] {
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: zone.value,
+  });
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: zone.value });
   return (_, splits) =>
     splits.map((timeS) => {
-      const date = new Date(timeS * 1_000);
-      const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
-      if (isMidnight && stepS > 10)
-        return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
-      return date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+      const text = clock.format(timeS * 1_000);
+      return text === '00:00' && stepS > 10 ? day.format(timeS * 1_000) : text;
     });
 }

@@ -4,7 +4,8 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { go } from '../route.ts';
-import { Button, Field, Loading, PageHead, Select } from '../ui.tsx';
+import { Button, Field, Loading, Select } from '../ui.tsx';
+import { HistoryHead } from './head.tsx';
 import { type Chosen, HistoryView } from './view.tsx';
 
 const BETWEEN_SERIES = '~';
@@ -34,7 +35,7 @@ export function HistoryPage({
   if (deviceIds.value === undefined)
     return (
       <>
-        <PageHead title="History" />
+        <HistoryHead tab="" />
         <Loading />
       </>
     );
@@ -45,7 +46,7 @@ export function HistoryPage({
   };
   return (
     <>
-      <PageHead title="History" />
+      <HistoryHead tab="" />
       <HistoryView chosen={chosen} window={window} onWindow={(stretch) => show(chosen, stretch)}>
         <ul class="chosen" aria-label="What is drawn">
           {chosen.map((one) => {

@@ -47,6 +47,22 @@ export function linesOf(
   return { timesS: Array.from({ length: count }, (_, index) => startS + index * stepS), mean, least, most };
 }
 
+/** Those of a stretch as long as before, drawn at the times of the stretch after it; they have no band. */
+export function withLinesBefore(lines: Lines, before: Lines): Lines {
+  const none = before.mean.map(() => lines.timesS.map(() => null));
+  return {
+    timesS: lines.timesS,
+    mean: [
+      ...lines.mean,
+      ...before.mean.map((column) =>
+        lines.timesS.map((_, index) => (index < column.length ? column[index] : null)),
+      ),
+    ],
+    least: [...lines.least, ...none],
+    most: [...lines.most, ...none],
+  };
+}
+
 function cellOf(text: string | undefined): number | null {
   if (text === undefined || text === '') return null;
   if (text === 'true' || text === 'false') return text === 'true' ? 1 : 0;

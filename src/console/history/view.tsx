@@ -4,11 +4,21 @@ import { useEffect, useState } from 'preact/hooks';
 import { callForText } from '../api.ts';
 import { numberText, words } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
+import { zone } from '../zone.ts';
 import type { LiveDevice } from '../live.ts';
-import { Button, Card, download, Empty, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import { Button, Card, Check, download, Empty, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
-import { AGGREGATIONS, type Lines, linesOf, type Wanted } from './series.ts';
-import { RANGES, shifted, stepOf, textOfWindow, type Window, windowOf } from './window.ts';
+import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
+import {
+  RANGES,
+  shifted,
+  stepOf,
+  stretchOf,
+  textOfWindow,
+  type Window,
+  windowOf,
+  withBefore,
+} from './window.ts';
 
 type ChartCanvas = typeof Drawn;
 
@@ -29,20 +39,34 @@ interface Shown {
   window: Window;
   stepS: number;
   lines: Lines;
-  text: string;
+  /** As the API has it, and that of the stretch before, if it is drawn. */
+  texts: readonly string[];
 }
 
 async function load(chosen: readonly Chosen[], of: string, windowText: string | undefined): Promise<Shown> {
   const window = windowOf(windowText, nowS());
   const stepS = stepOf(window);
+  const present = await read(chosen, window, stepS);
+  if (!window.isCompared) return { of, window, stepS, texts: [present.text], lines: present.lines };
+  const { fromS, toS } = window;
+  const before = await read(chosen, { fromS: 2 * fromS - toS, toS: fromS }, stepS);
+  const lines = withLinesBefore(present.lines, before.lines);
+  return { of, window, stepS, texts: [present.text, before.text], lines };
+}
+
+async function read(
+  chosen: readonly Chosen[],
+  { fromS, toS }: Pick<Window, 'fromS' | 'toS'>,
+  stepS: number,
+): Promise<{ text: string; lines: Lines }> {
   const isNumber = ({ live, attribute }: Chosen): boolean =>
     live.manifest?.telemetry[attribute]?.type !== 'boolean';
   const text = await callForText(
     'POST',
     '/v3/telemetry/query_timeseries',
     {
-      from: window.fromS,
-      to: window.toS,
+      from: fromS,
+      to: toS,
       granularity: `${stepS}s`,
       telemetry: chosen.flatMap((one) =>
         AGGREGATIONS.filter((aggregation) => aggregation === 'auto' || isNumber(one)).map((aggregation) => ({
@@ -54,7 +78,7 @@ async function load(chosen: readonly Chosen[], of: string, windowText: string | 
     },
     'text/csv',
   );
-  return { of, window, stepS, text, lines: linesOf(text, chosen.map(wantedOf), { ...window, stepS }) };
+  return { text, lines: linesOf(text, chosen.map(wantedOf), { fromS, toS, stepS }) };
 }
 
 const wantedOf = ({ live, attribute }: Chosen): Wanted => ({ device: live.device.id, attribute });
@@ -97,15 +121,16 @@ export function HistoryView({
     const timer = setInterval(again, everyMs);
     return () => clearInterval(timer);
   }, [of, windowText]);
+  const turn = (stretch: string): void => onWindow(withBefore(stretch, window.isCompared));
   // While finer data is on its way the coarser stays.
   const shown = answer?.of === of ? answer : undefined;
   const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
-  const zoom = (fromS: number, toS: number): void => onWindow(textOfWindow(fromS, toS));
+  const zoom = (fromS: number, toS: number): void => turn(textOfWindow(fromS, toS));
   return (
     <Card
       title={titleOf(shown?.window ?? window)}
       data-test="chart"
-      actions={<WindowControls window={window} text={windowText} onWindow={onWindow} />}
+      actions={<WindowControls window={window} stretch={stretchOf(windowText)} onWindow={turn} />}
     >
       <ErrorNotice error={error ?? canvas.error} />
       {chosen.length === 0 ? (
@@ -117,13 +142,19 @@ export function HistoryView({
       ) : shown && canvas.Canvas ? (
         <canvas.Canvas
           lines={shown.lines}
-          labels={chosen.map((one) => labelOf(one, chosen))}
+          labels={labelsOf(chosen, shown.window)}
           stepS={shown.stepS}
           onZoom={zoom}
         />
       ) : (
         error === undefined && <Loading />
       )}
+      <Check
+        value={window.isCompared}
+        onValue={(isCompared) => onWindow(withBefore(stretchOf(windowText), isCompared))}
+      >
+        With the same time before
+      </Check>
       {children}
       {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
     </Card>
@@ -132,11 +163,12 @@ export function HistoryView({
 
 function WindowControls({
   window,
-  text,
+  stretch,
   onWindow,
 }: {
   window: Window;
-  text: string | undefined;
+  /** As it stands in the address. */
+  stretch: string;
   onWindow: (window: string) => void;
 }) {
   const middleS = (window.fromS + window.toS) / 2;
@@ -148,7 +180,7 @@ function WindowControls({
           <button
             type="button"
             key={one.name}
-            aria-pressed={one.name === (text ?? RANGES[0].name)}
+            aria-pressed={one.name === stretch}
             onClick={() => onWindow(one.name)}
           >
             {one.text}
@@ -182,12 +214,22 @@ function WindowControls({
 }
 
 const moment = (atS: number): string =>
-  new Date(atS * 1_000).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+  new Date(atS * 1_000).toLocaleString('en-GB', {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: zone.value,
+  });
 
 const titleOf = ({ fromS, toS, isLive }: Window): string =>
   isLive ? 'Until now' : `${moment(fromS)} – ${moment(toS)}`;
 
-function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]): LineLabel {
+function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[] {
+  const labels = chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }));
+  const before = labels.map((one) => ({ ...one, label: `${one.label}, before`, isBefore: true }));
+  return isCompared ? [...labels, ...before] : labels;
+}
+
+function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]) {
   const declared = live.manifest?.telemetry[attribute];
   const unit = declared?.unit ?? '';
   const title = declared?.display_name ?? words(attribute);
@@ -201,7 +243,7 @@ function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]): LineLabel
 
 function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
   const [isOpen, setOpen] = useState(false);
-  const labels = chosen.map((one) => labelOf(one, chosen));
+  const labels = labelsOf(chosen, shown.window);
   const rows = shown.lines.timesS
     .map((atS, index) => ({ atS, values: shown.lines.mean.map((column) => column[index]) }))
     .filter(({ values }) => values.some((value) => typeof value === 'number'));
@@ -209,7 +251,14 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
     <>
       <div class="actions">
         <Button onClick={() => setOpen(!isOpen)}>{isOpen ? 'Without the table' : 'As a table'}</Button>
-        <Button onClick={() => download('history.csv', shown.text, 'text/csv')}>As a CSV file</Button>
+        {shown.texts.map((text, index) => (
+          <Button
+            key={index}
+            onClick={() => download(index === 0 ? 'history.csv' : 'history-before.csv', text, 'text/csv')}
+          >
+            {index === 0 ? 'As a CSV file' : 'The time before as a CSV file'}
+          </Button>
+        ))}
       </div>
       {isOpen && (
         <div class="history-table" tabIndex={0} role="region" aria-label="Values">

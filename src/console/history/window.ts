@@ -13,7 +13,11 @@ export interface Window {
   toS: number;
   /** It ends now and moves on. */
   isLive: boolean;
+  /** The stretch before is drawn with it. */
+  isCompared: boolean;
 }
+
+const COMPARED = '+before';
 
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
 /** As many points as a screen shows. */
@@ -21,15 +25,28 @@ const POINTS_MAX = 500;
 /** Closer is nothing more to see. */
 const LENGTH_MIN_S = 60;
 
-/** `day` for the last 24 hours, `1772352000-1772438400` for a stretch; anything else is the last hour. */
+/**
+ * `day` for the last 24 hours, `1772352000-1772438400` for a stretch; anything else is the last hour. With `+before` as
+ * its end the stretch before is drawn too.
+ */
 export function windowOf(text: string | undefined, nowS: number): Window {
-  const [, from, to] = /^(\d{1,10})-(\d{1,10})$/.exec(text ?? '') ?? [];
+  const isCompared = text?.endsWith(COMPARED) === true;
+  const stretch = stretchOf(text);
+  const [, from, to] = /^(\d{1,10})-(\d{1,10})$/.exec(stretch) ?? [];
   if (from !== undefined && Number(to) > Number(from))
-    return { fromS: Number(from), toS: Number(to), isLive: false };
-  const range = RANGES.find(({ name }) => name === text) ?? RANGES[0];
+    return { fromS: Number(from), toS: Number(to), isLive: false, isCompared };
+  const range = RANGES.find(({ name }) => name === stretch) ?? RANGES[0];
   const toS = Math.ceil(nowS);
-  return { fromS: toS - range.lengthS, toS, isLive: true };
+  return { fromS: toS - range.lengthS, toS, isLive: true, isCompared };
 }
+
+/** Without what is drawn with it. */
+export function stretchOf(text: string | undefined): string {
+  return (text ?? RANGES[0].name).replace(COMPARED, '');
+}
+
+export const withBefore = (stretch: string, isCompared: boolean): string =>
+  `${stretch}${isCompared ? COMPARED : ''}`;
 
 export function textOfWindow(fromS: number, toS: number): string {
   const from = Math.max(0, Math.floor(fromS));

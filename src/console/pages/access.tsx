@@ -3,28 +3,30 @@ import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ActivityCard } from '../parts/activity.tsx';
+import { NEW_PASSWORD } from '../parts/new-password.tsx';
 import { TokenCards } from '../parts/tokens.tsx';
 import { may, me } from '../session.ts';
 import {
+  AskButton,
   Button,
   Card,
-  Confirm,
+  Check,
+  type Choice,
   Dialog,
   ErrorNotice,
-  Field,
   Form,
-  Input,
+  InputField,
   Loading,
-  Notice,
   PageHead,
-  Select,
+  SelectField,
   useAction,
   useAnswer,
+  useTyped,
 } from '../ui.tsx';
 import type { User } from '../shapes.ts';
-import { reaches, type Role } from '../../lib/role.ts';
+import { reaches } from '../../lib/role.ts';
 
-export const ROLE_CHOICES: readonly { value: Role; text: string }[] = [
+const ROLE_CHOICES: readonly Choice<User['role']>[] = [
   { value: 'READONLY', text: 'Read only' },
   { value: 'USER', text: 'User: runs commands' },
   { value: 'OWNER', text: 'Owner: changes devices and site' },
@@ -46,53 +48,32 @@ export function AccessPage() {
 }
 
 function PasswordCard() {
-  const [current, setCurrent] = useState('');
-  const [password, setPassword] = useState('');
+  const { typed, change, bound } = useTyped(() => ({ current_password: '', password: '' }));
   const [revokesTokens, setRevokesTokens] = useState(false);
-  const [isDone, setDone] = useState(false);
   const action = useAction(async () => {
-    setDone(false);
-    const body = { current_password: current, password, revoke_tokens: revokesTokens };
-    await call('POST', '/v3/auth/password', body);
-    setCurrent('');
-    setPassword('');
-    setDone(true);
+    await call('POST', '/v3/auth/password', { ...typed, revoke_tokens: revokesTokens });
+    change({ current_password: '', password: '' });
   });
   return (
     <Card title="Your password">
-      <Form onSubmit={action.start}>
-        <Field label="Present password">
-          <Input
-            type="password"
-            value={current}
-            onValue={setCurrent}
-            required
-            autocomplete="current-password"
-            name="current_password"
-          />
-        </Field>
-        <Field label="New password" hint="Your other logins end.">
-          <Input
-            type="password"
-            value={password}
-            onValue={setPassword}
-            required
-            minLength={8}
-            autocomplete="new-password"
-            name="password"
-          />
-        </Field>
-        <label>
-          <input type="checkbox" checked={revokesTokens} onChange={() => setRevokesTokens(!revokesTokens)} />{' '}
+      <Form action={action} submit="Change" done="The password is changed.">
+        <InputField
+          label="Present password"
+          type="password"
+          {...bound('current_password')}
+          required
+          autocomplete="current-password"
+        />
+        <InputField
+          label="New password"
+          hint="Your other logins end."
+          {...NEW_PASSWORD}
+          {...bound('password')}
+          required
+        />
+        <Check value={revokesTokens} onValue={setRevokesTokens}>
           End my access tokens, too
-        </label>
-        <ErrorNotice error={action.error} />
-        {isDone && <Notice kind="success">The password is changed.</Notice>}
-        <div class="actions end">
-          <Button kind="primary" type="submit" disabled={action.isBusy}>
-            Change
-          </Button>
-        </div>
+        </Check>
       </Form>
     </Card>
   );
@@ -100,21 +81,14 @@ function PasswordCard() {
 
 function UsersCard() {
   const { answer, error, again } = useAnswer(() => call<{ users: User[] }>('GET', '/v3/auth/users'), []);
-  const [isAdding, setAdding] = useState(false);
-  const [changed, setChanged] = useState<User | undefined>(undefined);
-  const [removed, setRemoved] = useState<User | undefined>(undefined);
-  const removing = useAction(async (user: User) => {
-    await call('DELETE', path`/v3/auth/users/${user.id}`);
-    setRemoved(undefined);
-    again();
-  });
+  // `new` for one that is added.
+  const [open, setOpen] = useState<User | 'new' | undefined>(undefined);
   const closed = (): void => {
-    setAdding(false);
-    setChanged(undefined);
+    setOpen(undefined);
     again();
   };
   return (
-    <Card title="Users" actions={<Button onClick={() => setAdding(true)}>Add user…</Button>}>
+    <Card title="Users" actions={<Button onClick={() => setOpen('new')}>Add user…</Button>}>
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       <ul class="rows">
@@ -128,76 +102,53 @@ function UsersCard() {
               </small>
             </span>
             <span class="actions">
-              <Button onClick={() => setChanged(user)} aria-label={`Change ${user.name}`}>
+              <Button onClick={() => setOpen(user)} aria-label={`Change ${user.name}`}>
                 Change…
               </Button>
-              <Button kind="danger" onClick={() => setRemoved(user)} aria-label={`Delete ${user.name}`}>
+              <AskButton
+                kind="danger"
+                aria-label={`Delete ${user.name}`}
+                title={`Delete ${user.name}?`}
+                text="Logins and tokens of this user end."
+                confirm="Delete"
+                run={() => call('DELETE', path`/v3/auth/users/${user.id}`).then(again)}
+              >
                 Delete…
-              </Button>
+              </AskButton>
             </span>
           </li>
         ))}
       </ul>
-      {isAdding && <UserDialog onClose={closed} />}
-      {changed && <UserDialog user={changed} onClose={closed} />}
-      {removed && (
-        <Confirm
-          title={`Delete ${removed.name}?`}
-          text="Logins and tokens of this user end."
-          confirm="Delete"
-          isDangerous
-          isBusy={removing.isBusy}
-          error={removing.error}
-          onConfirm={() => void removing.start(removed)}
-          onClose={() => {
-            removing.clear();
-            setRemoved(undefined);
-          }}
-        />
-      )}
+      {open !== undefined && <UserDialog user={open === 'new' ? undefined : open} onClose={closed} />}
     </Card>
   );
 }
 
-function UserDialog({ user, onClose }: { user?: User; onClose: () => void }) {
-  const [name, setName] = useState(user?.name ?? '');
-  const [role, setRole] = useState<string>(user?.role ?? 'USER');
-  const [password, setPassword] = useState('');
+function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => void }) {
+  const { typed, bound } = useTyped(() => ({
+    name: user?.name ?? '',
+    role: user?.role ?? 'USER',
+    password: '',
+  }));
+  const { role, password } = typed;
   const action = useAction(async () => {
     if (user)
       await call('PATCH', path`/v3/auth/users/${user.id}`, { role, ...(password !== '' && { password }) });
-    else await call('POST', '/v3/auth/users', { name, role, password });
+    else await call('POST', '/v3/auth/users', typed);
     onClose();
   });
   return (
     <Dialog title={user ? `Change ${user.name}` : 'Add user'} onClose={onClose}>
-      <Form onSubmit={action.start}>
-        {!user && (
-          <Field label="Name">
-            <Input value={name} onValue={setName} required autocomplete="off" name="name" />
-          </Field>
-        )}
-        <Field label="Role">
-          <Select value={role} onValue={setRole} choices={ROLE_CHOICES} name="role" />
-        </Field>
-        <Field label="Password" hint={user ? 'Stays when nothing is typed.' : 'At least 8 characters.'}>
-          <Input
-            type="password"
-            value={password}
-            onValue={setPassword}
-            required={!user}
-            minLength={8}
-            autocomplete="new-password"
-            name="password"
-          />
-        </Field>
-        <ErrorNotice error={action.error} />
-        <div class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={action.isBusy}>
-            Save
-          </Button>
-        </div>
+      <Form action={action} submit="Save" buttons={<Button onClick={onClose}>Cancel</Button>}>
+        {!user && <InputField label="Name" {...bound('name')} required autocomplete="off" />}
+        <SelectField label="Role" {...bound('role')} choices={ROLE_CHOICES} />
+        <InputField
+          label="Password"
+          hint={user ? 'Stays when nothing is typed.' : 'At least 8 characters.'}
+          {...NEW_PASSWORD}
+          {...bound('password')}
+          required={!user}
+        />
       </Form>
     </Dialog>
   );

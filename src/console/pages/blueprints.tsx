@@ -1,8 +1,10 @@
 /** Kinds of devices: upload with everything that is wrong, list, download. */
 import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
+import { Faults } from '../faults.ts';
 import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
+import { DropArea } from '../parts/drop-area.tsx';
 import { may } from '../session.ts';
 import { Button, Card, Empty, ErrorNotice, Loading, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
@@ -93,31 +95,20 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
   const isBusy = checking.isBusy || uploading.isBusy;
   return (
     <Card title="Upload">
-      <label class="drop">
-        <input
-          type="file"
-          accept=".zip,application/zip"
-          onChange={(event) => {
-            begin();
-            checking.clear();
-            uploading.clear();
-            setFile(event.currentTarget.files?.[0]);
-          }}
-        />
-        <span>{file ? `${file.name}, ${Math.ceil(file.size / BYTES_PER_KIB)} KiB` : 'Choose a zip…'}</span>
-      </label>
-      {problems.length > 0 && (
-        <div class="notice error" role="alert">
-          <p>
-            <b>{problems.length === 1 ? 'One problem' : `${problems.length} problems`}</b>
-          </p>
-          <ul>
-            {problems.map((problem) => (
-              <li>{problem}</li>
-            ))}
-          </ul>
-        </div>
-      )}
+      <DropArea
+        accept=".zip,application/zip"
+        onFile={(chosen) => {
+          begin();
+          checking.clear();
+          uploading.clear();
+          setFile(chosen);
+        }}
+      >
+        {file
+          ? `${file.name}, ${Math.ceil(file.size / BYTES_PER_KIB)} KiB`
+          : 'Drop a zip here, or choose one…'}
+      </DropArea>
+      <ErrorNotice error={problems.length > 0 ? new Faults(problems) : undefined} />
       <ErrorNotice error={uploading.error ?? checking.error} />
       {outcome !== undefined && <Notice kind="success">{outcome}</Notice>}
       <div class="actions end">

@@ -1,13 +1,24 @@
 /** Commands of a device: forms made from the manifest, and what became of each execution. */
 import { useEffect, useState } from 'preact/hooks';
 import { call, NoAnswer, path } from '../api.ts';
-import { initialTexts, textOf, type Texts, typedValues } from '../arguments.ts';
+import { initialTexts, judge, textOf, type Texts, typedValues } from '../arguments.ts';
 import { words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ExecutionDetails, Executions } from '../parts/executions.tsx';
 import { may } from '../session.ts';
-import { Button, Card, Dialog, Empty, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
+import {
+  type Action,
+  Button,
+  Card,
+  Dialog,
+  Empty,
+  ErrorNotice,
+  Form,
+  Notice,
+  Question,
+  useAction,
+} from '../ui.tsx';
 import type { Command, Execution } from '../shapes.ts';
 
 const POLL_INTERVAL_MS = 500;
@@ -40,19 +51,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
             title={manifest?.command_groups?.[group]?.display_name ?? (words(group) || 'Commands')}
             key={group}
           >
-            <div class="command-list">
-              {members.map(([name, { display_name: text, description }]) => (
-                <div class="command" key={name}>
-                  <span>
-                    <b>{text}</b>
-                    {description !== undefined && <small>{description}</small>}
-                  </span>
-                  <Button onClick={() => setChosen(name)} data-command={name} aria-label={`Run ${text}`}>
-                    Run…
-                  </Button>
-                </div>
-              ))}
-            </div>
+            <CommandList members={members} onChosen={setChosen} />
           </Card>
         ))}
       </div>
@@ -72,6 +71,30 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
   );
 }
 
+function CommandList({
+  members,
+  onChosen,
+}: {
+  members: readonly [name: string, command: Command][];
+  onChosen: (name: string) => void;
+}) {
+  return (
+    <div class="command-list">
+      {members.map(([name, { display_name: text, description }]) => (
+        <div class="command" key={name}>
+          <span>
+            <b>{text}</b>
+            {description !== undefined && <small>{description}</small>}
+          </span>
+          <Button onClick={() => onChosen(name)} data-command={name} aria-label={`Run ${text}`}>
+            Run…
+          </Button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
 function send(
   deviceId: string,
   name: string,
@@ -87,38 +110,29 @@ function read(deviceId: string, executionId: string): Promise<Execution> {
   ).then(({ execution }) => execution);
 }
 
-function RunCommand({
-  live,
-  name,
-  command,
-  onClose,
-}: {
+interface RunProps {
   live: LiveDevice;
   name: string;
   command: Command;
   onClose: () => void;
-}) {
+}
+
+function RunCommand({ live, name, command, onClose }: RunProps) {
   const declared = command.arguments ?? {};
   const [texts, setTexts] = useState<Texts>(() => initialTexts(declared));
   const [isAsking, setAsking] = useState(false);
-  const [faults, setFaults] = useState<string[]>([]);
   const [execution, setExecution] = useState<string | undefined>(undefined);
-  const { id } = live.device;
-  const action = useAction(async () => {
-    const { execution_id: made } = await send(id, name, typedValues(declared, texts).values);
-    setExecution(made);
-  });
-  const start = (): void => {
-    const typed = typedValues(declared, texts);
-    setFaults(typed.faults);
-    if (typed.faults.length > 0) return;
-    if (command.confirmation && !isAsking) setAsking(true);
-    else {
-      setAsking(false);
-      void action.start();
-    }
-  };
   const { confirmation } = command;
+  const action = useAction(async () => {
+    judge(declared, texts);
+    if (confirmation && !isAsking) {
+      setAsking(true);
+      return;
+    }
+    setAsking(false);
+    const { values } = typedValues(declared, texts);
+    setExecution((await send(live.device.id, name, values)).execution_id);
+  });
   return (
     <Dialog title={isAsking && confirmation ? confirmation.title : command.display_name} onClose={onClose}>
       {execution !== undefined ? (
@@ -135,43 +149,42 @@ function RunCommand({
           text={confirmation.description}
           confirm={command.display_name}
           isDangerous={confirmation.severity === 'warning'}
-          onConfirm={start}
+          onConfirm={() => void action.start()}
           onClose={() => setAsking(false)}
         />
       ) : (
-        <Form onSubmit={start}>
-          {command.description !== undefined && <p>{command.description}</p>}
-          <PopulateButton
-            live={live}
-            command={command}
-            onValues={(values) => setTexts({ ...texts, ...values })}
-          />
-          <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} />
-          {faults.length > 0 && (
-            <Notice kind="warning">
-              {faults.map((fault) => (
-                <p>{fault}</p>
-              ))}
-            </Notice>
-          )}
-          <ErrorNotice error={action.error} />
-          {action.error instanceof NoAnswer && (
-            <Notice kind="warning">
-              <p>
-                It is not known whether the device got the command. Look at its executions before you run it
-                again.
-              </p>
-            </Notice>
-          )}
-          <div class="actions end">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button kind="primary" type="submit" disabled={action.isBusy}>
-              {command.confirmation ? 'Run…' : 'Run'}
-            </Button>
-          </div>
-        </Form>
+        <CommandForm {...{ live, command, texts, action, onClose }} onTexts={setTexts} />
       )}
     </Dialog>
+  );
+}
+
+function CommandForm({
+  live,
+  command,
+  texts,
+  onTexts,
+  action,
+  onClose,
+}: Omit<RunProps, 'name'> & { texts: Texts; onTexts: (texts: Texts) => void; action: Action }) {
+  return (
+    <Form
+      action={action}
+      submit={command.confirmation ? 'Run…' : 'Run'}
+      buttons={<Button onClick={onClose}>Cancel</Button>}
+    >
+      {command.description !== undefined && <p>{command.description}</p>}
+      <PopulateButton live={live} command={command} onValues={(values) => onTexts({ ...texts, ...values })} />
+      <ArgumentFields declared={command.arguments ?? {}} texts={texts} onTexts={onTexts} />
+      {action.error instanceof NoAnswer && (
+        <Notice kind="warning">
+          <p>
+            It is not known whether the device got the command. Look at its executions before you run it
+            again.
+          </p>
+        </Notice>
+      )}
+    </Form>
   );
 }
 

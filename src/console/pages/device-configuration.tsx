@@ -1,22 +1,11 @@
 /** Configuration groups of a device, as its manifest declares them. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
-import { initialTexts, type Texts, textOf, typedValues } from '../arguments.ts';
+import { initialTexts, judge, type Texts, textOf, typedValues } from '../arguments.ts';
 import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { may } from '../session.ts';
-import {
-  Button,
-  Card,
-  Confirm,
-  Empty,
-  ErrorNotice,
-  Form,
-  Loading,
-  Notice,
-  useAction,
-  useAnswer,
-} from '../ui.tsx';
+import { AskButton, Card, Empty, ErrorNotice, Form, Loading, useAction, useAnswer } from '../ui.tsx';
 import type { ConfigurationGroup } from '../shapes.ts';
 
 type Values = Record<string, unknown>;
@@ -68,62 +57,35 @@ function GroupForm({
   const declared = group.parameters;
   const [saved, setSaved] = useState(stored);
   const [texts, setTexts] = useState<Texts>(() => initialTexts(declared, stored));
-  const [faults, setFaults] = useState<string[]>([]);
-  const [isDone, setDone] = useState(false);
-  const [isResetting, setResetting] = useState(false);
-  useEffect(() => setDone(false), [texts]);
-
   const take = ({ configuration }: { configuration: Values }): void => {
     setSaved(configuration);
     setTexts(initialTexts(declared, configuration));
   };
   const saving = useAction(async () => {
+    judge(withoutSecrets(group), texts);
     take(await call('PATCH', address, changesOf(group, saved, texts)));
-    setTimeout(() => setDone(true));
-  });
-  const resetting = useAction(async () => {
-    take(await call('POST', `${address}/reset_all`));
-    setResetting(false);
   });
   const isChanged = Object.entries(declared).some(
     ([name, parameter]) => (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default),
   );
   return (
     <Form
-      onSubmit={() => {
-        const found = typedValues(withoutSecrets(group), texts).faults;
-        setFaults(found);
-        if (found.length === 0) void saving.start();
-      }}
-    >
-      <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} keepsSecrets />
-      {faults.length > 0 && (
-        <Notice kind="warning">
-          {faults.map((fault) => (
-            <p>{fault}</p>
-          ))}
-        </Notice>
-      )}
-      <ErrorNotice error={saving.error} />
-      {isDone && <Notice kind="success">Saved.</Notice>}
-      <div class="actions end">
-        <Button onClick={() => setResetting(true)}>Reset to defaults…</Button>
-        <Button kind="primary" type="submit" disabled={saving.isBusy || !isChanged}>
-          Save
-        </Button>
-      </div>
-      {isResetting && (
-        <Confirm
+      action={saving}
+      submit="Save"
+      done="Saved."
+      isIncomplete={!isChanged}
+      buttons={
+        <AskButton
           title={`Reset ${group.display_name} to its defaults?`}
           text="Parameters without a default lose their value, secrets included."
           confirm="Reset"
-          isDangerous
-          isBusy={resetting.isBusy}
-          error={resetting.error}
-          onConfirm={() => void resetting.start()}
-          onClose={() => setResetting(false)}
-        />
-      )}
+          run={() => call<{ configuration: Values }>('POST', `${address}/reset_all`).then(take)}
+        >
+          Reset to defaults…
+        </AskButton>
+      }
+    >
+      <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} keepsSecrets />
     </Form>
   );
 }

@@ -6,19 +6,7 @@ import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
-import {
-  Button,
-  Card,
-  Confirm,
-  ErrorNotice,
-  Fact,
-  Field,
-  Form,
-  Input,
-  Notice,
-  Select,
-  useAction,
-} from '../ui.tsx';
+import { AskButton, Card, Fact, Field, Form, Input, Notice, Select, useAction } from '../ui.tsx';
 import type { ConnectionConfiguration } from '../shapes.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
@@ -46,23 +34,18 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
   });
   return (
     <Card title="Name">
-      <Form onSubmit={action.start}>
+      <Form
+        action={action}
+        submit="Save"
+        done="Saved."
+        isIncomplete={name === device.name && slug === device.slug}
+      >
         <Field label="Name">
           <Input value={name} onValue={setName} name="name" required />
         </Field>
         <Field label="Slug" hint="The device's short name in addresses and rules.">
           <Input value={slug} onValue={setSlug} name="slug" required spellcheck={false} />
         </Field>
-        <ErrorNotice error={action.error} />
-        <div class="actions end">
-          <Button
-            kind="primary"
-            type="submit"
-            disabled={action.isBusy || (name === device.name && slug === device.slug)}
-          >
-            Save
-          </Button>
-        </div>
       </Form>
     </Card>
   );
@@ -83,34 +66,29 @@ function BlueprintCard({
   return (
     <Card title="Blueprint">
       <p class="hint">Now: {manifest?.display_name}</p>
-      <BlueprintChoice value={blueprint} onValue={setBlueprint} needsScript={device.type === 'LUA'} />
-      <ErrorNotice error={action.error} />
-      <div class="actions end">
-        <Button
-          kind="primary"
-          disabled={action.isBusy || blueprint === device.blueprint_id || blueprint === ''}
-          onClick={() => void action.start()}
-        >
-          Assign
-        </Button>
-      </div>
+      <Form
+        action={action}
+        submit="Assign"
+        done="Assigned."
+        isIncomplete={blueprint === device.blueprint_id || blueprint === ''}
+      >
+        <BlueprintChoice value={blueprint} onValue={setBlueprint} needsScript={device.type === 'LUA'} />
+      </Form>
     </Card>
   );
 }
 
 function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
   const [protocol, setProtocol] = useState(device.communication?.type === 'MQTT_V1_TLS' ? 'MQTTS' : 'MQTT');
-  const [isAsking, setAsking] = useState(false);
   const [config, setConfig] = useState<ConnectionConfiguration | undefined>(undefined);
-  const action = useAction(async () => {
+  const generate = async (): Promise<void> => {
     const made = await call<{ config: ConnectionConfiguration }>(
       'POST',
       path`/v3/devices/${device.id}/generate_config`,
       { protocol },
     );
     setConfig(made.config);
-    setAsking(false);
-  });
+  };
   if (config)
     return (
       <Card title="Connection">
@@ -133,10 +111,7 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
         />
       </Field>
       <div class="actions end">
-        <Button onClick={() => setAsking(true)}>Generate…</Button>
-      </div>
-      {isAsking && (
-        <Confirm
+        <AskButton
           title="Generate a new connection configuration?"
           text={
             <Notice kind="warning">
@@ -144,13 +119,11 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
             </Notice>
           }
           confirm="Generate"
-          isDangerous
-          isBusy={action.isBusy}
-          error={action.error}
-          onConfirm={() => void action.start()}
-          onClose={() => setAsking(false)}
-        />
-      )}
+          run={generate}
+        >
+          Generate…
+        </AskButton>
+      </div>
     </Card>
   );
 }
@@ -188,34 +161,27 @@ function FactsCard({ live: { device } }: { live: LiveDevice }) {
 }
 
 function DeleteCard({ live: { device } }: { live: LiveDevice }) {
-  const [isAsking, setAsking] = useState(false);
-  const action = useAction(async () => {
+  const remove = async (): Promise<void> => {
     await call('DELETE', path`/v3/devices/${device.id}`);
     await loadDevices();
     go('#/');
-  });
+  };
   return (
     <Card title="Delete">
       <p class="hint">
         Takes away the device with its values, logs, executions, configuration and credentials.
       </p>
       <div class="actions end">
-        <Button kind="danger" onClick={() => setAsking(true)}>
-          Delete…
-        </Button>
-      </div>
-      {isAsking && (
-        <Confirm
+        <AskButton
+          kind="danger"
           title={`Delete ${device.name}?`}
           text="Its history is deleted with it. This cannot be undone."
           confirm="Delete"
-          isDangerous
-          isBusy={action.isBusy}
-          error={action.error}
-          onConfirm={() => void action.start()}
-          onClose={() => setAsking(false)}
-        />
-      )}
+          run={remove}
+        >
+          Delete…
+        </AskButton>
+      </div>
     </Card>
   );
 }

@@ -2,6 +2,7 @@
 import { attributeTitle, showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { groupValues } from '../main-values.ts';
+import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
 import { Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Card, Empty, Fact } from '../ui.tsx';
@@ -40,22 +41,33 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
         </Empty>
       )}
       {live.values.size > 0 && (
-        <div class="columns">
-          {groups.map(({ title, names }) => (
-            <Card title={title === '' ? 'Values' : title} key={title}>
-              <dl class="facts">
-                {names.map((name) => (
-                  <Fact name={attributeTitle(name, manifest?.telemetry[name])} key={name}>
-                    <Value live={live} name={name} />
-                  </Fact>
-                ))}
-              </dl>
-            </Card>
-          ))}
-        </div>
+        <WithSparklines live={live}>
+          <div class="columns">
+            {groups.map(({ title, names }) => (
+              <Card title={title === '' ? 'Values' : title} key={title}>
+                <Facts live={live} names={names} />
+              </Card>
+            ))}
+          </div>
+        </WithSparklines>
       )}
       <Properties live={live} />
     </>
+  );
+}
+
+function Facts({ live, names }: { live: LiveDevice; names: readonly string[] }) {
+  return (
+    <dl class="facts">
+      {names.map((name) => {
+        const title = attributeTitle(name, live.manifest?.telemetry[name]);
+        return (
+          <Fact name={title} key={name}>
+            <Sparkline live={live} name={name} title={title} /> <Value live={live} name={name} />
+          </Fact>
+        );
+      })}
+    </dl>
   );
 }
 

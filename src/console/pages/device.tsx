@@ -3,7 +3,7 @@ import { typeName } from '../format.ts';
 import { type LiveDevice, loadDevice, watchValues } from '../live.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { may } from '../session.ts';
-import { ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
+import { ErrorNotice, Loading, PageHead, Tabs, useAnswer } from '../ui.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
 import { CommandsTab } from './device-commands.tsx';
@@ -28,7 +28,7 @@ function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
     ...(has(manifest?.commands) ? ([['commands', 'Commands']] as [string, string][]) : []),
     ...(has(manifest?.configuration) ? ([['configuration', 'Configuration']] as [string, string][]) : []),
     ...(may('USER') ? ([['logs', 'Logs']] as [string, string][]) : []),
-    ['settings', 'Settings'],
+    ...(may('OWNER') ? ([['settings', 'Settings']] as [string, string][]) : []),
   ];
 }
 
@@ -55,17 +55,12 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
           ` · ${isBlank(manifest) ? 'no blueprint yet' : manifest.display_name}`}
       </p>
       <AlertChips live={live} />
-      <nav class="tabs" aria-label="Parts of the device">
-        {tabsOf(live).map(([key, text]) => (
-          <a
-            key={key}
-            href={`#/devices/${encodeURIComponent(device.slug)}/${key}`}
-            aria-current={key === tab ? 'page' : undefined}
-          >
-            {text}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        name="Parts of the device"
+        base={`#/devices/${encodeURIComponent(device.slug)}`}
+        tabs={tabsOf(live)}
+        current={tab}
+      />
       <Tab live={live} tab={tab} onChanged={again} />
     </>
   );

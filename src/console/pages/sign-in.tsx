@@ -1,9 +1,11 @@
 /** The first page of a new box, and the login of a claimed one. */
 import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import type { Health } from '../shapes.ts';
+import { isOpenToListeners } from '../open-to-listeners.ts';
 import { claim, logIn, look } from '../session.ts';
-import { Button, ErrorNotice, Field, Form, Input, Notice, useAction } from '../ui.tsx';
-
-const PASSWORD_LENGTH_MIN = 8;
+import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
+import { Button, Field, Form, Input, Notice, useAction, useAnswer } from '../ui.tsx';
 
 function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
   return (
@@ -21,18 +23,19 @@ function Gate({ title, children }: { title: string; children: preact.ComponentCh
   );
 }
 
-/** Whether others on the way can read what is typed. */
-function isOpenToListeners(): boolean {
-  return location.protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(location.hostname);
-}
-
 function Unencrypted() {
-  const address = `https://${location.hostname}:8443/`;
+  const { answer } = useAnswer(() => call<Health>('GET', '/healthz'), []);
+  const address = answer?.https_port && `https://${location.hostname}:${answer.https_port}/`;
   return (
     <Notice kind="warning">
       <p>
-        This connection is not encrypted. Unless it was set otherwise, the gateway also answers at{' '}
-        <a href={address}>{address}</a>; the browser does not know its certificate yet and asks once.
+        This connection is not encrypted.{' '}
+        {address && (
+          <>
+            The gateway also answers at <a href={address}>{address}</a>; the browser does not know its
+            certificate yet and asks once, unless <a href="/ca.pem">its authority</a> is trusted.
+          </>
+        )}
       </p>
     </Notice>
   );
@@ -41,21 +44,15 @@ function Unencrypted() {
 export function ClaimPage() {
   const [code, setCode] = useState('');
   const [name, setName] = useState('installer');
-  const [password, setPassword] = useState('');
-  const [repeated, setRepeated] = useState('');
-  const action = useAction(() => claim(code.trim(), name, password));
-  const isDifferent = repeated !== '' && repeated !== password;
+  const [typed, setTyped] = useState(NOTHING_TYPED);
+  const action = useAction(() => claim(code.trim(), name, typed.password));
   return (
     <Gate title="Make this gateway yours">
       <p>
         Nobody has claimed it yet. The claim code stands in the terminal in which it was started or installed,
         and in the file <code>claim-code</code> in its data folder.
       </p>
-      <Form
-        onSubmit={() => {
-          if (!isDifferent) void action.start();
-        }}
-      >
+      <Form action={action} submit="Claim the gateway" isIncomplete={differs(typed)}>
         <Field label="Claim code">
           <Input
             value={code}
@@ -69,37 +66,27 @@ export function ClaimPage() {
             placeholder="XXXX-XXXX-XXXX"
           />
         </Field>
-        <Field label="Your name here" hint="You log in with it.">
-          <Input value={name} onValue={setName} name="name" required autocomplete="username" />
-        </Field>
-        <Field label="New password" hint={`At least ${PASSWORD_LENGTH_MIN} characters.`}>
-          <Input
-            type="password"
-            value={password}
-            onValue={setPassword}
-            name="password"
-            required
-            minLength={PASSWORD_LENGTH_MIN}
-            autocomplete="new-password"
-          />
-        </Field>
-        <Field label="The password again">
-          <Input
-            type="password"
-            value={repeated}
-            onValue={setRepeated}
-            name="repeated"
-            required
-            autocomplete="new-password"
-          />
-        </Field>
-        {isDifferent && <Notice kind="warning">The two passwords differ.</Notice>}
-        <ErrorNotice error={action.error} />
-        <Button kind="primary" type="submit" disabled={action.isBusy || isDifferent}>
-          Claim the gateway
-        </Button>
+        <NameField name={name} onName={setName} label="Your name here" hint="You log in with it." />
+        <NewPassword label="New password" typed={typed} onTyped={setTyped} />
       </Form>
     </Gate>
+  );
+}
+
+function NameField({
+  name,
+  onName,
+  ...field
+}: {
+  name: string;
+  onName: (name: string) => void;
+  label: string;
+  hint?: string;
+}) {
+  return (
+    <Field {...field}>
+      <Input value={name} onValue={onName} name="name" required autocomplete="username" />
+    </Field>
   );
 }
 
@@ -109,10 +96,8 @@ export function LoginPage() {
   const action = useAction(() => logIn(name, password));
   return (
     <Gate title="Log in">
-      <Form onSubmit={action.start}>
-        <Field label="Name">
-          <Input value={name} onValue={setName} name="name" required autocomplete="username" />
-        </Field>
+      <Form action={action} submit="Log in">
+        <NameField name={name} onName={setName} label="Name" />
         <Field label="Password">
           <Input
             type="password"
@@ -124,10 +109,6 @@ export function LoginPage() {
             autocomplete="current-password"
           />
         </Field>
-        <ErrorNotice error={action.error} />
-        <Button kind="primary" type="submit" disabled={action.isBusy}>
-          Log in
-        </Button>
       </Form>
       <details>
         <summary>Password lost?</summary>

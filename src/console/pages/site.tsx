@@ -1,20 +1,19 @@
 /** The one site: its name, place and time zone. */
-import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { may } from '../session.ts';
+import { loadSite, takeSite } from '../site-name.ts';
 import { SourcesCard } from '../site/sources.tsx';
 import {
   Button,
   Card,
   ErrorNotice,
-  Field,
   Form,
-  Input,
+  InputField,
   Loading,
-  Notice,
   PageHead,
   useAction,
   useAnswer,
+  useTyped,
 } from '../ui.tsx';
 import type { Site } from '../shapes.ts';
 
@@ -50,100 +49,56 @@ function changeOf({ name, timezone, place, latitude, longitude }: Typed): Record
 }
 
 export function SitePage() {
-  const { answer, error } = useAnswer(() => call<{ site: Site }>('GET', '/v3/site'), []);
+  const { answer, error } = useAnswer(loadSite, []);
   return (
     <>
       <PageHead title="Site" />
       <ErrorNotice error={error} />
-      {answer ? <SiteForm site={answer.site} /> : error === undefined && <Loading />}
+      {answer ? <SiteForm stored={answer} /> : error === undefined && <Loading />}
       <SourcesCard />
     </>
   );
 }
 
-function SiteForm({ site }: { site: Site }) {
-  const [typed, setTyped] = useState(() => typedOf(site));
-  const [isDone, setDone] = useState(false);
-  useEffect(() => setDone(false), [typed]);
+function SiteForm({ stored }: { stored: Site }) {
+  const { typed, setTyped, change, bound } = useTyped(() => typedOf(stored));
   const action = useAction(async () => {
     const answer = await call<{ site: Site }>('PATCH', '/v3/site', changeOf(typed));
+    takeSite(answer.site);
     setTyped(typedOf(answer.site));
-    setTimeout(() => setDone(true));
   });
-  const change = (part: keyof Typed) => (text: string) => setTyped({ ...typed, [part]: text });
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const isReadOnly = !may('OWNER');
+  const other = (
+    <>
+      This browser is in {own}.{' '}
+      {!isReadOnly && <Button onClick={() => change({ timezone: own })}>Take {own}</Button>}
+    </>
+  );
   return (
     <Card>
-      <Form onSubmit={action.start}>
-        <fieldset disabled={isReadOnly} class="plain">
-          <Field label="Name">
-            <Input value={typed.name} onValue={change('name')} name="name" required maxLength={255} />
-          </Field>
-          <Field
-            label="Time zone"
-            hint={
-              typed.timezone === own ? (
-                'Rules and schedules follow it.'
-              ) : (
-                <>
-                  Rules and schedules follow it. This browser is in {own}.{' '}
-                  {!isReadOnly && <Button onClick={() => change('timezone')(own)}>Take {own}</Button>}
-                </>
-              )
-            }
-          >
-            <Input
-              value={typed.timezone}
-              onValue={change('timezone')}
-              name="timezone"
-              required
-              list="time-zones"
-            />
-          </Field>
-          <datalist id="time-zones">
-            {Intl.supportedValuesOf('timeZone').map((zone) => (
-              <option value={zone} key={zone} />
-            ))}
-          </datalist>
-          <Field label="Place">
-            <Input value={typed.place} onValue={change('place')} name="place" placeholder="Hall 2" />
-          </Field>
-          <div class="pair">
-            <Field label="Latitude" hint="−90 to 90">
-              <Input
-                type="number"
-                step="any"
-                min={-90}
-                max={90}
-                value={typed.latitude}
-                onValue={change('latitude')}
-                name="latitude"
-              />
-            </Field>
-            <Field label="Longitude" hint="−180 to 180">
-              <Input
-                type="number"
-                step="any"
-                min={-180}
-                max={180}
-                value={typed.longitude}
-                onValue={change('longitude')}
-                name="longitude"
-              />
-            </Field>
-          </div>
-        </fieldset>
-        <ErrorNotice error={action.error} />
-        {isDone && <Notice kind="success">Saved.</Notice>}
-        {!isReadOnly && (
-          <div class="actions end">
-            <Button kind="primary" type="submit" disabled={action.isBusy}>
-              Save
-            </Button>
-          </div>
-        )}
+      <Form action={action} submit="Save" done="Saved." isReadOnly={isReadOnly}>
+        <InputField label="Name" {...bound('name')} required maxLength={255} />
+        <InputField
+          label="Time zone"
+          hint={<>Rules and schedules follow it. {typed.timezone !== own && other}</>}
+          {...bound('timezone')}
+          required
+          list="time-zones"
+        />
+        <datalist id="time-zones">
+          {Intl.supportedValuesOf('timeZone').map((zone) => (
+            <option value={zone} key={zone} />
+          ))}
+        </datalist>
+        <InputField label="Place" {...bound('place')} placeholder="Hall 2" />
+        <div class="pair">
+          <InputField label="Latitude" hint="−90 to 90" {...degreesTo(90)} {...bound('latitude')} />
+          <InputField label="Longitude" hint="−180 to 180" {...degreesTo(180)} {...bound('longitude')} />
+        </div>
       </Form>
     </Card>
   );
 }
+
+const degreesTo = (max: number) => ({ type: 'number', step: 'any', min: -max, max }) as const;

@@ -38,16 +38,27 @@ export function ActivityCard() {
   );
 }
 
+/** What was changed, by its name where one is known: names stand beside the ids that they belong to. */
+function whatOf(target: Readonly<Record<string, string>>): string {
+  const device = target['device_id'];
+  const names = Object.entries(target).flatMap(([key, value]) =>
+    key.endsWith('_id') || value === '' ? [] : [value],
+  );
+  const known = device === undefined ? undefined : liveDevice(device)?.device.name;
+  const all = [...(known === undefined ? [] : [known]), ...names];
+  return (all.length > 0 ? all : Object.values(target).slice(0, 1)).join(' · ');
+}
+
 function Entry({
   entry: { at, origin, operation, target, status, remote_address: address },
 }: {
   entry: AuditEntry;
 }) {
-  const device = target['device_id'] === undefined ? undefined : liveDevice(target['device_id'])?.device.name;
+  const what = whatOf(target);
   return (
     <li>
       <span>
-        <b>{words(operation)}</b> {device !== undefined && `· ${device}`}
+        <b>{words(operation)}</b> {what !== '' && `· ${what}`}
         <small>
           {origin.name}
           {address !== undefined && ` from ${address}`} · {momentText(at)}

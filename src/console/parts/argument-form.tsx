@@ -21,7 +21,7 @@ export function ArgumentFields({
         <Field
           key={name}
           label={argument.display_name}
-          required={argument.required}
+          isMarked={argument.required}
           hint={hintOf(argument, keepsSecrets)}
         >
           <Control
@@ -50,66 +50,50 @@ function hintOf(argument: Argument, keepsSecrets: boolean): string {
     .join(' ');
 }
 
-function Control({
-  name,
-  argument,
-  text,
-  onText,
-  mayStay,
-}: {
+interface ControlProps {
   name: string;
   argument: Argument;
   text: string;
   onText: (text: string) => void;
   mayStay: boolean;
-}) {
-  const choices = choicesOf(argument);
-  const isRequired = argument.required === true && !mayStay;
-  const unset = { value: '', text: '–' };
+}
+
+const YES_NO = [
+  { value: true, text: 'Yes' },
+  { value: false, text: 'No' },
+];
+
+function Control({ name, argument, text, onText, mayStay }: ControlProps) {
+  const common = { name, value: text, required: argument.required === true && !mayStay };
+  const choices = choicesOf(argument) ?? (argument.type === 'boolean' ? YES_NO : undefined);
   if (choices)
     return (
       <Select
-        value={text}
+        {...common}
         onValue={onText}
-        name={name}
-        required={isRequired}
-        choices={[unset, ...choices.map((choice) => ({ value: String(choice.value), text: choice.text }))]}
-      />
-    );
-  if (argument.type === 'boolean')
-    return (
-      <Select
-        value={text}
-        onValue={onText}
-        name={name}
-        required={isRequired}
-        choices={[unset, { value: 'true', text: 'Yes' }, { value: 'false', text: 'No' }]}
+        choices={[
+          { value: '', text: '–' },
+          ...choices.map((choice) => ({ value: String(choice.value), text: choice.text })),
+        ]}
       />
     );
   if (isLong(argument))
     return (
       <textarea
+        {...common}
         rows={4}
-        name={name}
-        value={text}
-        required={isRequired}
         spellcheck={false}
         onInput={(event) => onText(event.currentTarget.value)}
       />
     );
-  const isNumber = argument.type === 'integer' || argument.type === 'float';
+  const { type, min, max } = argument;
+  const isNumber = type === 'integer' || type === 'float';
   return (
     <Input
-      value={text}
+      {...common}
       onValue={onText}
-      name={name}
-      required={isRequired}
       type={argument.sensitive ? 'password' : isNumber ? 'number' : 'text'}
-      {...(isNumber && {
-        step: argument.type === 'integer' ? 1 : 'any',
-        min: argument.min,
-        max: argument.max,
-      })}
+      {...(isNumber && { step: type === 'integer' ? 1 : 'any', min, max })}
       autocomplete="off"
     />
   );

@@ -1,9 +1,13 @@
 /** What a device needs to connect: shown once, so it can be kept in a file. */
-import { Code, CopyButton, Button, download, Fact, Notice } from '../ui.tsx';
+import { useState } from 'preact/hooks';
+import { Button, Code, CopyButton, download, Fact, Field, Input, Notice } from '../ui.tsx';
 import type { ConnectionConfiguration } from '../shapes.ts';
 
+/** What no other machine can reach. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
+
 export function Connection({
-  config,
+  config: given,
   slug,
   isModule = false,
 }: {
@@ -11,6 +15,13 @@ export function Connection({
   slug: string;
   isModule?: boolean;
 }) {
+  const isLoopback = LOOPBACK.test(given.mqtt_host);
+  const [host, setHost] = useState(given.mqtt_host);
+  const config = {
+    ...given,
+    mqtt_host: host,
+    ...(given.time_sync_host === given.mqtt_host && { time_sync_host: host }),
+  };
   const text = JSON.stringify(config, undefined, 2);
   const { mqtt_credentials: credentials } = config;
   const isPlain = 'username' in credentials;
@@ -19,6 +30,14 @@ export function Connection({
       <Notice kind="warning">
         <p>Keep it now: the gateway stores no copy of the secret and cannot show it again.</p>
       </Notice>
+      {isLoopback && (
+        <Field
+          label="Address of this gateway for the device"
+          hint="Other machines cannot reach this one by the name that this browser uses. Give its name or address on the network."
+        >
+          <Input value={host} onValue={setHost} name="reachable_host" required spellcheck={false} />
+        </Field>
+      )}
       <dl class="facts">
         <Fact name="Address">
           {config.mqtt_protocol === 'MQTTS' ? 'mqtts' : 'mqtt'}://{config.mqtt_host}:{config.mqtt_port}

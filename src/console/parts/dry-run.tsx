@@ -4,26 +4,37 @@ import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { liveDevice, loadDevice } from '../live.ts';
-import { Button, Empty, ErrorNotice, Notice, useAction } from '../ui.tsx';
+import { Button, Empty, ErrorNotice, Notice, Select, useAction } from '../ui.tsx';
 import type { DryRunEntry, DryRunReport, RuleScript } from '../shapes.ts';
 
 const DRY_RUN = '/v3/site/rule_engine/rules/dry_run';
 const DAY_S = 86_400;
+const PERIODS = [
+  { value: '1', text: 'the last 24 hours' },
+  { value: '3', text: 'the last 3 days' },
+  { value: '7', text: 'the last 7 days' },
+];
 
 const ENDS: Readonly<Record<DryRunReport['end'], string>> = {
-  period_ended: 'The script went through the whole day.',
+  period_ended: 'The script went through the whole time.',
   finished: 'The script had nothing left to do.',
   failed: 'The script could not go on.',
-  limit_reached: 'The script takes too long to be tried for a whole day.',
+  limit_reached: 'The script takes too long to be tried for the whole time.',
 };
 
 export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string | undefined }) {
+  const [days, setDays] = useState('1');
   const [report, setReport] = useState<DryRunReport | undefined>(undefined);
   const trying = useAction(async () => {
     setReport(undefined);
     const nowS = gatewayNowMs() / 1_000;
-    const body = { script, from: nowS - DAY_S, to: nowS, ...(ruleId !== undefined && { rule_id: ruleId }) };
-    const { dry_run: answer } = await call<{ dry_run: DryRunReport }>('POST', DRY_RUN, body);
+    const body = {
+      script,
+      from: nowS - Number(days) * DAY_S,
+      to: nowS,
+      ...(ruleId !== undefined && { rule_id: ruleId }),
+    };
+    const { dry_run: answer } = await call<{ dry_run: DryRunReport }>('POST', DRY_RUN, body, 'reads');
     // For their names; one that is not there any more shows its id.
     const deviceIds = new Set(answer.entries.flatMap(({ device_id: id }) => id ?? []));
     await Promise.allSettled([...deviceIds].map((id) => loadDevice(id)));
@@ -31,9 +42,12 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
   });
   return (
     <div data-test="dry-run">
-      <Button disabled={trying.isBusy} onClick={() => void trying.start()}>
-        {trying.isBusy ? 'Trying…' : 'Try on the last 24 hours'}
-      </Button>
+      <div class="actions">
+        <Button disabled={trying.isBusy} onClick={() => void trying.start()}>
+          {trying.isBusy ? 'Trying…' : 'Try on'}
+        </Button>
+        <Select value={days} onValue={setDays} choices={PERIODS} aria-label="Time that was recorded" />
+      </div>
       <ErrorNotice error={trying.error} />
       {report && <Result report={report} />}
     </div>
@@ -52,7 +66,7 @@ function Result({ report }: { report: DryRunReport }) {
       </Notice>
       {entries.length === 0 ? (
         <Empty title="It did nothing">
-          <p>On what was measured in the last 24 hours, the script has nothing to say or to command.</p>
+          <p>On what was measured in this time, the script has nothing to say or to command.</p>
         </Empty>
       ) : (
         <ol class="log">

@@ -1,15 +1,16 @@
 /** What a device or a rule says about itself, as it says it. */
+import { Input } from '../ui/form.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { isConnected } from '../connection.ts';
-import { Button, Card, download, Empty, ErrorNotice, Select, useAction } from '../ui.tsx';
+import { Button, Card, download, Empty, ErrorNotice, Select, useAction, useAnswer } from '../ui.tsx';
 import type { LogEntry } from '../shapes.ts';
 
 const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 /** More would make a phone slow. */
 const SHOWN_MAX = 500;
 
-export interface LogSource {
+interface LogSource {
   /** Changes with what the log is of. */
   id: string;
   /** Entries of a whole page. */
@@ -42,15 +43,17 @@ function save(id: string, shown: readonly LogEntry[]): void {
   download(`${id}.log`, `${lines.join('\n')}\n`, 'text/plain');
 }
 
-export function LogView({ source, nothing }: { source: LogSource; nothing: string }) {
+const wantedFrom = (least: string): readonly string[] =>
+  SEVERITIES.slice(SEVERITIES.indexOf(least as (typeof SEVERITIES)[number]));
+
+/** What is known of a log: pages that were read and entries as they arrive, those of a pause after it. */
+function useLog(source: LogSource, least: string) {
   const [entries, setEntries] = useState<LogEntry[]>([]);
-  const [error, setError] = useState<unknown>(undefined);
-  const [least, setLeast] = useState('debug');
   const [isPaused, setPaused] = useState(false);
   const [isEnd, setEnd] = useState(true);
   const waiting = useRef<LogEntry[]>([]);
   const paused = useRef(false);
-
+  const wanted = wantedFrom(least);
   useEffect(() => {
     setEntries([]);
     return source.listen((entry) => {
@@ -58,76 +61,88 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
       else setEntries((before) => merged(before, [entry]));
     });
   }, [source.id]);
-  const wanted = SEVERITIES.slice(SEVERITIES.indexOf(least as (typeof SEVERITIES)[number]));
   // After a lost connection too: what came meanwhile is read.
+  const newest = useAnswer(() => source.load(wanted, 0), [source.id, least, isConnected.value]);
   useEffect(() => {
-    let isCurrent = true;
-    source.load(wanted, 0).then(
-      (found) => {
-        if (!isCurrent) return;
-        setEntries((before) => merged(before, found));
-        setEnd(found.length < source.pageSize);
-        setError(undefined);
-      },
-      (failure: unknown) => {
-        if (isCurrent) setError(failure);
-      },
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [source.id, least, isConnected.value]);
-
-  const toggle = (): void => {
-    paused.current = !isPaused;
-    setPaused(!isPaused);
-    if (isPaused) setEntries((before) => merged(before, waiting.current.splice(0)));
-  };
+    if (!newest.answer) return;
+    const found = newest.answer;
+    setEntries((before) => merged(before, found));
+    setEnd(found.length < source.pageSize);
+  }, [newest.answer]);
+  const shown = entries.filter(({ severity }) => wanted.includes(severity)).toReversed();
   const older = useAction(async () => {
     const found = await source.load(wanted, shown.length);
     setEntries((before) => merged(before, found, before.length + found.length));
     setEnd(found.length < source.pageSize);
   });
-  const shown = entries.filter(({ severity }) => wanted.includes(severity)).toReversed();
-  const choices = SEVERITIES.map((severity) => ({
-    value: severity,
-    text: severity === 'error' ? 'Errors only' : severity === 'debug' ? 'Everything' : `From ${severity} up`,
-  }));
+  const pause = (): void => {
+    paused.current = !isPaused;
+    setPaused(!isPaused);
+    if (isPaused) setEntries((before) => merged(before, waiting.current.splice(0)));
+  };
+  return { shown, isPaused, pause, isEnd, older, error: newest.error ?? older.error };
+}
+
+const CHOICES = SEVERITIES.map((severity) => ({
+  value: severity,
+  text: severity === 'error' ? 'Errors only' : severity === 'debug' ? 'Everything' : `From ${severity} up`,
+}));
+
+export function LogView({ source, nothing }: { source: LogSource; nothing: string }) {
+  const [least, setLeast] = useState('debug');
+  const [text, setText] = useState('');
+  const { shown, isPaused, pause, isEnd, older, error } = useLog(source, least);
+  const found = shown.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()));
   return (
     <Card
       title="Logs"
       data-test="logs"
       actions={
         <>
-          <Select value={least} onValue={setLeast} choices={choices} aria-label="Severity" />
-          <Button onClick={toggle}>{isPaused ? 'Go on' : 'Pause'}</Button>
+          <Input
+            type="search"
+            value={text}
+            placeholder="Find in these"
+            aria-label="Find in the log"
+            onValue={setText}
+          />
+          <Select value={least} onValue={setLeast} choices={CHOICES} aria-label="Severity" />
+          <Button onClick={pause}>{isPaused ? 'Go on' : 'Pause'}</Button>
         </>
       }
     >
-      <ErrorNotice error={error ?? older.error} />
-      {shown.length === 0 ? (
-        <Empty title="No entry">
-          <p>{nothing}</p>
+      <ErrorNotice error={error} />
+      {found.length === 0 ? (
+        <Empty title={shown.length > 0 ? 'No entry has this text' : 'No entry'}>
+          <p>{shown.length > 0 ? 'Older ones may have it.' : nothing}</p>
         </Empty>
       ) : (
-        <ol class="log newest-first">
-          {shown.map((entry) => (
-            <li key={`${entry.received_at} ${entry.message}`}>
-              <time>{momentText(entry.received_at)}</time>
-              <span class={`severity ${entry.severity}`}>{entry.severity}</span>
-              <span class="message">{entry.message}</span>
-            </li>
-          ))}
-        </ol>
+        <Entries entries={found} />
       )}
-      {!isEnd && shown.length > 0 && (
+      {shown.length > 0 && (
         <div class="actions">
-          <Button disabled={older.isBusy} onClick={() => void older.start()}>
-            Older entries
-          </Button>
-          <Button onClick={() => save(source.id, shown)}>Download these</Button>
+          {!isEnd && (
+            <Button disabled={older.isBusy} onClick={() => void older.start()}>
+              Older entries
+            </Button>
+          )}
+          <Button onClick={() => save(source.id, found)}>Download these</Button>
         </div>
       )}
     </Card>
+  );
+}
+
+function Entries({ entries }: { entries: readonly LogEntry[] }) {
+  return (
+    <ol class="log newest-first">
+      {entries.map((entry) => (
+        <li key={`${entry.received_at} ${entry.message}`}>
+          <time>{momentText(entry.received_at)}</time>
+          <span class={`severity ${entry.severity}`}>{entry.severity}</span>
+          <span class="message">{entry.message}</span>
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -3,20 +3,20 @@ import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import {
+  AskButton,
   Button,
   Card,
   Code,
-  Confirm,
   Dialog,
   ErrorNotice,
-  Field,
   Form,
-  Input,
+  InputField,
   Notice,
-  Select,
+  SelectField,
   type Choice,
   useAction,
   useAnswer,
+  useTyped,
 } from '../ui.tsx';
 import type { AccessToken } from '../shapes.ts';
 
@@ -33,12 +33,6 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
     [],
   );
   const [isMaking, setMaking] = useState(false);
-  const [revoked, setRevoked] = useState<AccessToken | undefined>(undefined);
-  const revoking = useAction(async (token: AccessToken) => {
-    await call('DELETE', path`/v3/auth/tokens/${token.id}`);
-    setRevoked(undefined);
-    again();
-  });
   const tokens = answer?.access_tokens ?? [];
   const list = (kind: AccessToken['kind'], none: string) => {
     const found = tokens.filter((token) => token.kind === kind);
@@ -47,7 +41,7 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
     ) : (
       <ul class="rows">
         {found.map((token) => (
-          <TokenRow token={token} onRevoke={() => setRevoked(token)} key={token.id} />
+          <TokenRow token={token} onRevoked={again} key={token.id} />
         ))}
       </ul>
     );
@@ -71,26 +65,11 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
           }}
         />
       )}
-      {revoked && (
-        <Confirm
-          title={`End ${revoked.name}?`}
-          text="Whoever uses it is shut out at once."
-          confirm="End it"
-          isDangerous
-          isBusy={revoking.isBusy}
-          error={revoking.error}
-          onConfirm={() => void revoking.start(revoked)}
-          onClose={() => {
-            revoking.clear();
-            setRevoked(undefined);
-          }}
-        />
-      )}
     </>
   );
 }
 
-function TokenRow({ token, onRevoke }: { token: AccessToken; onRevoke: () => void }) {
+function TokenRow({ token, onRevoked }: { token: AccessToken; onRevoked: () => void }) {
   const used =
     token.last_used_at === undefined ? 'never used' : `last used ${momentText(token.last_used_at)}`;
   const ends = token.expires_at === undefined ? '' : ` · ends ${momentText(token.expires_at)}`;
@@ -104,18 +83,24 @@ function TokenRow({ token, onRevoke }: { token: AccessToken; onRevoke: () => voi
         </small>
       </span>
       <span class="actions">
-        <Button kind="danger" onClick={onRevoke} aria-label={`End ${token.name}`}>
+        <AskButton
+          kind="danger"
+          aria-label={`End ${token.name}`}
+          title={`End ${token.name}?`}
+          text="Whoever uses it is shut out at once."
+          confirm="End it"
+          run={() => call('DELETE', path`/v3/auth/tokens/${token.id}`).then(onRevoked)}
+        >
           End…
-        </Button>
+        </AskButton>
       </span>
     </li>
   );
 }
 
 function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [role, setRole] = useState('READONLY');
-  const [lifetime, setLifetime] = useState('');
+  const { typed, bound } = useTyped(() => ({ name: '', role: 'READONLY', lifetime: '' }));
+  const { name, role, lifetime } = typed;
   const [token, setToken] = useState<string | undefined>(undefined);
   const action = useAction(async () => {
     const made = await call<{ token: string }>('POST', '/v3/auth/tokens', {
@@ -141,23 +126,16 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
     );
   return (
     <Dialog title="New token" onClose={onClose}>
-      <Form onSubmit={action.start}>
-        <Field label="Name" hint="Which program it is for.">
-          <Input value={name} onValue={setName} required name="name" placeholder="dashboard" />
-        </Field>
-        <Field label="Role">
-          <Select value={role} onValue={setRole} choices={roles} name="role" />
-        </Field>
-        <Field label="Valid">
-          <Select value={lifetime} onValue={setLifetime} choices={LIFETIMES} name="lifetime" />
-        </Field>
-        <ErrorNotice error={action.error} />
-        <div class="actions end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={action.isBusy}>
-            Make token
-          </Button>
-        </div>
+      <Form action={action} submit="Make token" buttons={<Button onClick={onClose}>Cancel</Button>}>
+        <InputField
+          label="Name"
+          hint="Which program it is for."
+          {...bound('name')}
+          required
+          placeholder="dashboard"
+        />
+        <SelectField label="Role" {...bound('role')} choices={roles} />
+        <SelectField label="Valid" {...bound('lifetime')} choices={LIFETIMES} />
       </Form>
     </Dialog>
   );

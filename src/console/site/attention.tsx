@@ -2,16 +2,23 @@
 import { useEffect } from 'preact/hooks';
 import { call, changeCount } from '../api.ts';
 import { isConnected } from '../connection.ts';
-import { type LiveDevice } from '../live.ts';
+import { type LiveDevice, statusVersion } from '../live.ts';
+import { isAtFault } from '../rules/state.tsx';
 import { may } from '../session.ts';
 import { useAnswer } from '../ui.tsx';
-import { raisedSince } from './raised-since.ts';
-import type { AuditEntry, Engine, Rule } from '../shapes.ts';
+import { backupsKnown } from './backups-known.ts';
+import type { Alert } from '../alerts/shapes.ts';
+import { sinceText } from '../alerts/words.ts';
+import { gatewayNowMs } from '../gateway-time.ts';
+import type { Engine, Rule } from '../shapes.ts';
 
 const REFRESH_MS = 60_000;
 /** More are told as a number. */
 const SHOWN_MAX = 8;
+const ALERTS_READ = 200;
 const ORDER = ['error', 'warning', 'info'] as const;
+
+const OFFLINE = 'offline ';
 
 interface Item {
   key: string;
@@ -27,44 +34,56 @@ async function rulesAtFault(): Promise<Item[]> {
   if (engine.state !== 'ACTIVE')
     return [{ key: 'engine', severity: 'warning', text: 'All rules are suspended', href: '#/rules' }];
   const { rules } = await call<{ rules: Rule[] }>('GET', '/v3/site/rule_engine/rules');
-  return rules
-    .filter(({ disabled, state }) => !disabled && state === 'STOPPED')
-    .map(({ id, slug }) => ({
-      key: `rule ${id}`,
-      severity: 'warning',
-      text: `Rule ${slug} is enabled and does not run`,
-      href: `#/rules/${encodeURIComponent(slug)}`,
-    }));
+  return rules.filter(isAtFault).map(({ id, slug, broken }) => ({
+    key: `rule ${id}`,
+    severity: 'warning',
+    text: `Rule ${slug} ${broken === true ? 'does not compile' : 'failed, and is tried again'}`,
+    href: `#/rules/${encodeURIComponent(slug)}`,
+  }));
 }
 
-/** The audit remembers the last backup; only those who may make one are reminded. */
-async function missingBackup(): Promise<Item[]> {
+/** Only those who may make one are reminded. What is overdue by the plan is an alert of the gateway. */
+async function aboutBackups(): Promise<Item[]> {
   if (!may('OWNER')) return [];
-  const { entries } = await call<{ entries: AuditEntry[] }>(
-    'GET',
-    '/v3/audit?operation=create_backup&limit=1',
-  );
-  if (entries.some(({ status }) => status < 400)) return [];
-  return [{ key: 'backup', severity: 'info', text: 'No backup was made yet', href: '#/system' }];
+  const { isMade, fault } = await backupsKnown();
+  const href = '#/system/backup';
+  if (fault !== null)
+    return [{ key: 'backup', severity: 'warning', text: `The last backup failed: ${fault}`, href }];
+  return isMade ? [] : [{ key: 'backup', severity: 'info', text: 'No backup was made yet', href }];
+}
+
+async function loadAlerts(): Promise<Alert[]> {
+  const { alerts } = await call<{ alerts: Alert[] }>('GET', `/v3/alerts?state=RAISED&limit=${ALERTS_READ}`);
+  return alerts;
 }
 
 async function load(): Promise<Item[]> {
-  return (await Promise.all([rulesAtFault(), missingBackup()])).flat();
+  return (await Promise.all([rulesAtFault(), aboutBackups()])).flat();
 }
 
 export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
-  for (const live of devices) void live.version.value;
+  void statusVersion.value;
   const { answer: others = [], again } = useAnswer(load, [changeCount.value, isConnected.value]);
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
-  const { answer: since } = useAnswer(() => raisedSince(alarmed), [JSON.stringify(names)]);
+  const away = devices.filter(isAway).map(({ device }) => device.id);
+  const { answer: raised = [], again: readAlerts } = useAnswer(loadAlerts, [
+    JSON.stringify([names, away]),
+    changeCount.value,
+    isConnected.value,
+  ]);
   useEffect(() => {
-    const timer = setInterval(again, REFRESH_MS);
+    const timer = setInterval(() => {
+      again();
+      readAlerts();
+    }, REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  const items = [...devices.flatMap((live) => itemsOf(live, since)), ...others].toSorted(
-    (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity),
-  );
+  const items = [
+    ...alertItems(raised),
+    ...together(devices.flatMap((live) => absenceOf(live, raised))),
+    ...others,
+  ].toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   if (items.length === 0)
     return (
       <p class="all-well" data-test="attention">
@@ -96,22 +115,48 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
   );
 }
 
-function itemsOf({ device, manifest }: LiveDevice, since: ReadonlyMap<string, string> | undefined): Item[] {
-  const href = `#/devices/${encodeURIComponent(device.slug)}`;
-  const alerts = (device.raised_alert_names ?? []).map((name): Item => {
-    const alert = manifest?.alerts[name];
-    return {
-      key: `alert ${device.id} ${name}`,
-      severity: alert?.severity ?? 'warning',
-      text: `${device.name}: ${alert?.display_name ?? name}`,
-      since: since?.get(`${device.id} ${name}`),
-      href,
-    };
-  });
-  const isOwn = device.type === 'GATEWAY' || device.type === 'VIRTUAL_UCM';
-  if (isOwn || !isConnected.value || device.connectivity?.status === 'ONLINE') return alerts;
+/** From so many on, devices that are offline are told as one thing: something else is wrong then. */
+const TOGETHER_FROM = 5;
+
+function together(items: readonly Item[]): readonly Item[] {
+  const offline = items.filter(({ key }) => key.startsWith(OFFLINE));
+  if (offline.length < TOGETHER_FROM) return items;
   return [
-    ...alerts,
-    { key: `offline ${device.id}`, severity: 'warning', text: `${device.name} is offline`, href },
+    ...items.filter(({ key }) => !key.startsWith(OFFLINE)),
+    { key: OFFLINE, severity: 'warning', text: `${offline.length} devices are offline`, href: '#/' },
+  ];
+}
+
+/** What nobody has seen yet. */
+function alertItems(raised: readonly Alert[]): Item[] {
+  return raised
+    .filter((alert) => alert.acknowledged_at === null && !isOfAbsence(alert))
+    .map((alert) => ({
+      key: `alert ${alert.id}`,
+      severity: alert.severity,
+      text: `${alert.device_name}: ${alert.display_name}`,
+      since: sinceText(alert.raised_at, gatewayNowMs()),
+      href: '#/alerts',
+    }));
+}
+
+const isOfAbsence = ({ source, name }: Alert): boolean => source === 'GATEWAY' && name === 'offline';
+
+const isAway = ({ device }: LiveDevice): boolean =>
+  device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM' && device.connectivity?.status !== 'ONLINE';
+
+/** At once; after some minutes there is an alert, which says since when and whether somebody knows. */
+function absenceOf(live: LiveDevice, raised: readonly Alert[]): Item[] {
+  const { device } = live;
+  const alert = raised.find((one) => one.device_id === device.id && isOfAbsence(one));
+  if (!isConnected.value || !isAway(live) || (alert && alert.acknowledged_at !== null)) return [];
+  return [
+    {
+      key: `${OFFLINE}${device.id}`,
+      severity: 'warning',
+      text: `${device.name} is offline`,
+      since: alert && sinceText(alert.raised_at, gatewayNowMs()),
+      href: `#/devices/${encodeURIComponent(device.slug)}`,
+    },
   ];
 }

@@ -1,7 +1,12 @@
-/** Energy of today, yesterday or this month: what the sun gave, where consumption came from. */
-import { useEffect, useState } from 'preact/hooks';
+/** Energy of a day, a month or a year: what the sun gave, where consumption came from, and how it was before. */
+import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
+import { loadSite } from '../site-name.ts';
+import { Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { zone } from '../zone.ts';
+import { EnergyBars } from './energy-bars.tsx';
+import { edgesOf, periodAt, periodLater, periodText, unitOf } from './period.ts';
 import {
   type Book,
   type Energy,
@@ -13,53 +18,104 @@ import {
 } from './energy.ts';
 
 const REFRESH_MS = 60_000;
-const HALF_DAY_MS = 43_200_000;
+const USES = ['load', 'electrolyser', 'ev_charger'] as const;
+const PARTS = { day: 'hour', month: 'day', year: 'month' } as const;
 
 const SPANS = [
-  { name: 'today', text: 'Today' },
-  { name: 'yesterday', text: 'Yesterday' },
-  { name: 'month', text: 'This month' },
+  { name: 'today', text: 'Today', unit: 'day', ago: 0 },
+  { name: 'yesterday', text: 'Yesterday', unit: 'day', ago: 1 },
+  { name: 'month', text: 'This month', unit: 'month', ago: 0 },
 ] as const;
-type Span = (typeof SPANS)[number]['name'];
+type Span = (typeof SPANS)[number];
 
-async function load(span: Span): Promise<Energy> {
-  const ask = async (query: string): Promise<Energy> =>
-    (await call<{ energy: Energy }>('GET', `/v3/site/energy?${query}`)).energy;
-  if (span === 'month') return ask('granularity=month');
-  const today = await ask('granularity=day');
-  const begin = today.buckets[0]?.from;
-  if (span === 'today' || begin === undefined) return today;
-  // The day before begins 23 to 25 hours earlier.
-  const from = new Date(Date.parse(begin) - HALF_DAY_MS).toISOString();
-  return ask(`granularity=day&from=${from}&to=${begin}`);
+interface Shown {
+  period: string;
+  /** In hours, days or months. */
+  energy: Energy;
+  /** As long before; undefined: not known yet. */
+  before: Energy | undefined;
 }
 
+/** Buckets are whole hours, days or months that the time touches. One question after the other: few are answered at once. */
+async function ask(granularity: 'hour' | 'day' | 'month', fromMs: number, toMs: number): Promise<Energy> {
+  const times = `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
+  return (await call<{ energy: Energy }>('GET', `/v3/site/energy?granularity=${granularity}&${times}`))
+    .energy;
+}
+
+async function load(period: string): Promise<Omit<Shown, 'before'>> {
+  if (zone.value === undefined) await loadSite();
+  const [fromMs, toMs] = edgesOf(period, zone.value);
+  return { period, energy: await ask(PARTS[unitOf(period) ?? 'day'], fromMs, toMs) };
+}
+
+/** Of a period that is not over only as much of the one before. */
+async function loadBefore(period: string): Promise<Omit<Shown, 'before'>> {
+  const passedMs = Math.max(1, gatewayNowMs() - edgesOf(period, zone.value)[0]);
+  const [fromMs, toMs] = edgesOf(periodLater(period, -1), zone.value);
+  const energy = await ask(PARTS[unitOf(period) ?? 'day'], fromMs, Math.min(toMs, fromMs + passedMs));
+  return { period, energy };
+}
+
+/** What the gateway has of a period, read again while somebody looks; what was before comes after. */
+export function useBooks(period: string): { shown: Shown | undefined; error: unknown } {
+  const present = useAnswer(() => load(period), [period]);
+  const shown = present.answer?.period === period ? present.answer : undefined;
+  const before = useAnswer(
+    () => (shown ? loadBefore(period) : Promise.resolve(undefined)),
+    [period, shown !== undefined],
+  );
+  useRefresh(() => {
+    present.again();
+    before.again();
+  }, REFRESH_MS);
+  return {
+    shown: shown && {
+      ...shown,
+      before: before.answer?.period === period ? before.answer.energy : undefined,
+    },
+    error: present.error ?? before.error,
+  };
+}
+
+/** On the overview. */
 export function BooksCard() {
-  const [span, setSpan] = useState<Span>('today');
-  const { answer, error, again } = useAnswer(async () => ({ span, energy: await load(span) }), [span]);
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [span]);
-  const energy = answer?.span === span ? answer.energy : undefined;
+  const [span, setSpan] = useState<Span>(SPANS[0]);
+  // A day ends while this is looked at.
+  const period = periodLater(periodAt(span.unit, slowNowS.value * 1_000, zone.value), -span.ago);
+  const { shown, error } = useBooks(period);
   return (
     <Card
       title="Energy"
       data-test="energy-books"
       actions={
         <div class="segments" role="group" aria-label="Time">
-          {SPANS.map(({ name, text }) => (
-            <button type="button" key={name} aria-pressed={name === span} onClick={() => setSpan(name)}>
-              {text}
+          {SPANS.map((one) => (
+            <button type="button" key={one.name} aria-pressed={one === span} onClick={() => setSpan(one)}>
+              {one.text}
             </button>
           ))}
         </div>
       }
     >
       <ErrorNotice error={error} />
-      {energy ? <Books energy={energy} /> : error === undefined && <Loading />}
+      {shown ? <Books shown={shown} /> : error === undefined && <Loading />}
+      <p>
+        <a href="#/history/energy">Other days, months and years</a>
+      </p>
     </Card>
   );
+}
+
+/** What the hours, days or months of a period are called, where the site is. */
+export function momentIn(timeZone: string, period: string): (from: string) => string {
+  const formats = {
+    day: { hour: '2-digit', minute: '2-digit' },
+    month: { day: 'numeric', month: 'short' },
+    year: { month: 'short', year: 'numeric' },
+  } as const;
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone, ...formats[unitOf(period) ?? 'day'] });
+  return (from) => (from === '' ? '' : format.format(Date.parse(from)));
 }
 
 interface Part {
@@ -68,12 +124,11 @@ interface Part {
   energyWh: number;
 }
 
-function Books({ energy }: { energy: Energy }) {
+export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   const { total } = energy;
   const flows = total.flows_wh;
-  const uses = ['load', 'electrolyser', 'ev_charger'] as const;
   const toUses = (origin: keyof typeof flows): number =>
-    uses.reduce((sum, use) => sum + flows[origin][use], 0);
+    USES.reduce((sum, use) => sum + flows[origin][use], 0);
   const consumption: Part[] = [
     { role: 'pv', text: 'from the sun', energyWh: toUses('pv') },
     { role: 'generator', text: 'from generators', energyWh: toUses('generator') },
@@ -107,6 +162,8 @@ function Books({ energy }: { energy: Energy }) {
       </dl>
       <Bar title="Consumption" parts={consumption} />
       <Bar title="Sun" parts={sun} />
+      <EnergyBars energy={energy} textOf={momentIn(energy.timezone, period)} />
+      {before && <Before period={period} book={before.total} />}
       <Gaps book={total} />
       <details class="assumption">
         <summary>How is this decided?</summary>
@@ -126,6 +183,26 @@ function Number({ name, value, hint }: { name: string; value: string; hint?: str
         {hint !== undefined && <small>{hint}</small>}
       </dd>
     </div>
+  );
+}
+
+/** A period that is not over is compared with as much of the one before. */
+function beforeText(period: string): string {
+  const unit = unitOf(period) ?? 'day';
+  const isNow = period === periodAt(unit, gatewayNowMs(), zone.value);
+  const before = periodText(periodLater(period, -1));
+  return isNow ? `${before} until this ${unit === 'day' ? 'time' : PARTS[unit]}` : before;
+}
+
+/** As long before, in a sentence; nothing when nothing was measured then. */
+function Before({ period, book }: { period: string; book: Book }) {
+  const used = USES.reduce((sum, use) => sum + book.uses_wh[use], 0);
+  if (used + book.sources_wh.pv + book.sources_wh.grid === 0) return null;
+  return (
+    <p class="hint" data-test="energy-before">
+      {beforeText(period)}: consumption {energyText(used)}, sun {energyText(book.sources_wh.pv)}, imported{' '}
+      {energyText(book.sources_wh.grid)}.
+    </p>
   );
 }
 

@@ -86,45 +86,47 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
   const devices = [
     ...new Set(power.sources.filter(({ role }) => role === now.role).map(({ device_id: id }) => id)),
   ];
-  const said = [
-    name,
-    `${shown.text} ${shown.unit}`.trim(),
-    doing,
-    charge === null ? '' : `${Math.round(charge)} % charged`,
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+  const amount = `${shown.text} ${shown.unit}`.trim();
+  // In the order of what is seen, for those who say what they see.
+  const said =
+    charge === null ? [name, amount, doing] : [name, doing, amount, `${Math.round(charge)} % charged`];
+  const inside = (text: string) => (
+    <text class="doing" x={x} y={y + 23}>
+      {text}
+    </text>
+  );
+  const outside = (text: string) => (
+    // Beside the topmost, whose line goes down.
+    <text
+      class={now.role === 'pv' ? 'name beside' : 'name'}
+      x={now.role === 'pv' ? x + RADIUS + 10 : x}
+      y={now.role === 'pv' ? y + 5 : y + RADIUS + 19}
+    >
+      {text}
+    </text>
+  );
   const content = (
     <>
       <circle class="disc" cx={x} cy={y} r={RADIUS} />
       {charge !== null && <ChargeRing x={x} y={y} percent={charge} />}
       <path class="icon" d={ICONS[now.role]} transform={`translate(${x - 10} ${y - 36}) scale(.84)`} />
+      {charge === null ? inside(name) : outside(`${name}, ${doing}`)}{' '}
       <text class="power" x={x} y={y + 8}>
-        {shown.text}
-        <tspan class="unit" dx="3">
+        {shown.text}{' '}
+        <tspan class="unit" dx="-1">
           {shown.unit}
         </tspan>
-      </text>
-      <text class="doing" x={x} y={y + 23}>
-        {charge === null ? name : `${Math.round(charge)} %`}
-      </text>
-      {/* Beside the topmost, whose line goes down. */}
-      <text
-        class={now.role === 'pv' ? 'name beside' : 'name'}
-        x={now.role === 'pv' ? x + RADIUS + 10 : x}
-        y={now.role === 'pv' ? y + 5 : y + RADIUS + 19}
-      >
-        {charge === null ? doing : `${name} · ${doing}`}
-      </text>
+      </text>{' '}
+      {charge === null ? outside(doing) : inside(`${Math.round(charge)} %`)}
     </>
   );
   const kind = `flow-node ${now.role} ${isKnown ? '' : 'unknown'}`;
   return devices.length === 1 ? (
-    <a class={kind} href={`#/devices/${devices[0]}`} aria-label={said}>
+    <a class={kind} href={`#/devices/${devices[0]}`} aria-label={said.join(', ')}>
       {content}
     </a>
   ) : (
-    <g class={kind} role="img" aria-label={said}>
+    <g class={kind} role="img" aria-label={said.join(', ')}>
       {content}
     </g>
   );

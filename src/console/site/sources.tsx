@@ -1,22 +1,11 @@
 /** Which values are the energy of the site: what profiles say, and what the owner says once. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { may } from '../session.ts';
-import {
-  Button,
-  Card,
-  ErrorNotice,
-  Field,
-  Form,
-  Loading,
-  Notice,
-  Select,
-  useAction,
-  useAnswer,
-} from '../ui.tsx';
+import { Button, Card, ErrorNotice, Field, Form, Loading, Select, useAction, useAnswer } from '../ui.tsx';
 import { ENERGY_ROLES, type Role, ROLE_NAMES, type Source } from './energy.ts';
 
 const PATH = '/v3/site/energy/sources';
@@ -68,11 +57,8 @@ export function SourcesCard() {
 function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
   const { items } = answer.energy_sources;
   const [own, setOwn] = useState<Source[]>(() => items.filter(({ profile }) => profile === null));
-  const [isDone, setDone] = useState(false);
-  useEffect(() => setDone(false), [own]);
   const action = useAction(async () => {
     await call<Answer>('PATCH', PATH, { items: own.map(({ profile: _profile, ...item }) => item) });
-    setTimeout(() => setDone(true));
     onChanged();
   });
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
@@ -83,7 +69,17 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
   const change = (index: number) => (part: Partial<Source>) =>
     setOwn(own.map((source, place) => (place === index ? { ...source, ...part } : source)));
   return (
-    <Form onSubmit={action.start}>
+    <Form
+      action={action}
+      submit="Save"
+      done="Saved."
+      isReadOnly={isReadOnly}
+      buttons={
+        <Button onClick={() => setOwn([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
+          Add a value
+        </Button>
+      }
+    >
       {known.length > 0 && (
         <ul class="legend">
           {known.map(({ role, device_id: id, power }) => (
@@ -94,29 +90,15 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
           ))}
         </ul>
       )}
-      <fieldset disabled={isReadOnly} class="plain">
-        {own.map((source, index) => (
-          <SourceFields
-            key={index}
-            source={source}
-            devices={devices}
-            onChange={change(index)}
-            onRemove={() => setOwn(own.filter((_, place) => place !== index))}
-          />
-        ))}
-      </fieldset>
-      <ErrorNotice error={action.error} />
-      {isDone && <Notice kind="success">Saved.</Notice>}
-      {!isReadOnly && (
-        <div class="actions end">
-          <Button onClick={() => setOwn([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
-            Add a value
-          </Button>
-          <Button kind="primary" type="submit" disabled={action.isBusy}>
-            Save
-          </Button>
-        </div>
-      )}
+      {own.map((source, index) => (
+        <SourceFields
+          key={index}
+          source={source}
+          devices={devices}
+          onChange={change(index)}
+          onRemove={() => setOwn(own.filter((_, place) => place !== index))}
+        />
+      ))}
     </Form>
   );
 }
@@ -142,7 +124,7 @@ function SourceFields({
         <Select
           name="role"
           value={source.role}
-          onValue={(role) => onChange({ role: role as Role })}
+          onValue={(role) => onChange({ role })}
           choices={ENERGY_ROLES.map((role) => ({ value: role, text: ROLE_NAMES[role] }))}
         />
       </Field>

@@ -51,9 +51,6 @@ end
 `,
 };
 
-/** Sets the next alarm of a job; undefined: there is none any more. */
-export type NextAlarm = (fire: () => void) => { cancel(): void } | undefined;
-
 interface Job {
   timer: { cancel(): void } | undefined;
   isRunning: boolean;
@@ -62,7 +59,7 @@ interface Job {
   onRemoved: (() => void) | undefined;
 }
 
-export interface JobsOptions {
+interface JobsOptions {
   clock: ScriptClock;
   limits: Pick<Limits['lua'], 'jobs' | 'jobPeriodMs' | 'callMs'>;
   machine: () => LuaMachine | undefined;

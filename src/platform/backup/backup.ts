@@ -9,8 +9,8 @@ import { makePrivateFolder } from '../files/index.ts';
 import { programEntry } from '../processes/index.ts';
 import type { Database } from '../sqlite/index.ts';
 import { startThread, type Thread } from '../threads/index.ts';
-import { TLS_FOLDER } from './layout.ts';
-import type { SealedPiece, SealThreadData } from './seal-thread.ts';
+import { BACKUPS_FOLDER, TLS_FOLDER } from './layout.ts';
+import type { SealedChunk, SealThreadData } from './seal-thread.ts';
 
 export interface BackupOptions {
   /** state.db, open. */
@@ -18,12 +18,16 @@ export interface BackupOptions {
   dataDir: string;
   clock: Clock;
   version: string;
+  /** history.db, when telemetry and logs shall be in it too; they take their size on the disk once more meanwhile. */
+  historyPath?: string | undefined;
   limits?: Limits['backup'];
 }
 
 /** In the folder of the copies that are made before migrations; one that a crash left is removed by the next. */
 const COPY = 'being-made.db';
+const HISTORY_COPY = 'being-made-history';
 
+/** A backup that is being read. */
 export interface Backup {
   stream: ReadableStream<Uint8Array>;
   /** Resolves once it was read to its end or cancelled, and nothing of it is left on the disk. */
@@ -36,13 +40,16 @@ export interface Backup {
  * then, so that nothing of it stays, however this ends. One at a time. Resolves with its first bytes ready.
  */
 export async function openBackup(
-  { database, dataDir, clock, version, limits = LIMITS.backup }: BackupOptions,
+  { database, dataDir, clock, version, historyPath, limits = LIMITS.backup }: BackupOptions,
   password: string,
 ): Promise<Backup> {
-  const folder = join(dataDir, 'backups');
+  const folder = join(dataDir, BACKUPS_FOLDER);
   makePrivateFolder(folder);
   const copy = join(folder, COPY);
+  const historyCopy = join(folder, HISTORY_COPY);
   const removeCopy = (): void => rmSync(copy, { force: true });
+  const removeHistory = (): void => rmSync(historyCopy, { recursive: true, force: true });
+  removeHistory();
   removeCopy();
   try {
     await database.copyTo(copy);
@@ -50,14 +57,22 @@ export async function openBackup(
     removeCopy();
     const madeAtMs = clock.wallMs();
     const sealing = new Sealing(limits.threadHeapMib, {
-      info: { version, made_at: formatTimestamp(madeAtMs) },
+      info: {
+        version,
+        made_at: formatTimestamp(madeAtMs),
+        ...(historyPath !== undefined && { includes_history: true }),
+      },
+      history: historyPath === undefined ? undefined : { path: historyPath, copy: historyCopy },
       madeAtMs,
       stateFd: file.fd,
       tlsDir: join(dataDir, TLS_FOLDER),
       password,
       workFactor: limits.workFactor,
     });
-    const ended = sealing.ended.then(() => file.close());
+    const ended = sealing.ended.then(() => {
+      removeHistory();
+      return file.close();
+    });
     return { stream: await sealing.stream(), ended };
   } catch (error) {
     removeCopy();
@@ -70,7 +85,7 @@ class Sealing {
   /** Resolves when the thread is gone, however it ended. */
   readonly ended: Promise<void>;
   readonly #thread: Thread;
-  #asked: PromiseWithResolvers<SealedPiece> | undefined;
+  #asked: PromiseWithResolvers<SealedChunk> | undefined;
   #failure: Error | undefined;
 
   constructor(heapMaxMib: number, data: SealThreadData) {
@@ -81,7 +96,7 @@ class Sealing {
       data,
       heapMaxMib,
       youngHeapMaxMib: 6,
-      onMessage: (message) => this.#asked?.resolve(message as SealedPiece),
+      onMessage: (message) => this.#asked?.resolve(message as SealedChunk),
       onExit: (error) => {
         this.#failure = error ?? new Error('the thread that seals the backup ended early');
         this.#asked?.reject(this.#failure);
@@ -90,7 +105,7 @@ class Sealing {
     });
   }
 
-  /** Resolves with the first piece ready; the stream's end or its cancelling ends the thread. */
+  /** Resolves with the first chunk ready; the stream's end or its cancelling ends the thread. */
   async stream(): Promise<ReadableStream<Uint8Array>> {
     const first = await this.#next();
     return new ReadableStream({
@@ -100,8 +115,8 @@ class Sealing {
     });
   }
 
-  #next(): Promise<SealedPiece> {
-    const asked = Promise.withResolvers<SealedPiece>();
+  #next(): Promise<SealedChunk> {
+    const asked = Promise.withResolvers<SealedChunk>();
     this.#asked = asked;
     if (this.#failure) asked.reject(this.#failure);
     else this.#thread.post('next');
@@ -109,7 +124,7 @@ class Sealing {
   }
 }
 
-function give(controller: ReadableStreamDefaultController<Uint8Array>, piece: SealedPiece): void {
-  if (piece === 'end') controller.close();
-  else controller.enqueue(piece);
+function give(controller: ReadableStreamDefaultController<Uint8Array>, chunk: SealedChunk): void {
+  if (chunk === 'end') controller.close();
+  else controller.enqueue(chunk);
 }

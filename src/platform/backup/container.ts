@@ -72,7 +72,7 @@ async function decrypted(bytes: Readable, password: string): Promise<ReadableStr
   }
 }
 
-/** Every piece is authenticated before it comes out, and the end too. */
+/** Every chunk is authenticated before it comes out, and the end too. */
 async function* checked(content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* content;

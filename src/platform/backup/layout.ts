@@ -7,10 +7,13 @@ export class BackupError extends Error {
 
 export const NO_BACKUP = 'The file is not a backup of a gateway.';
 
+/** What a backup says of itself. */
 export interface BackupInfo {
   /** Of the gateway that made it. */
   version: string;
   made_at: string;
+  /** Telemetry and logs are in it; absent: they are not. */
+  includes_history?: boolean;
 }
 
 /** A `BackupInfo`. */
@@ -18,3 +21,9 @@ export const INFO_FILE = 'backup.json';
 export const STATE_FILE = 'state.db';
 /** PEM files: the authority whose certificates the devices trust, and the keys of the servers. */
 export const TLS_FOLDER = 'tls';
+/** Telemetry and logs, in backups that shall have them: the database, and what it has not taken over yet. */
+export const HISTORY_FILE = 'history.db';
+export const JOURNAL_FOLDER = 'telemetry-journal';
+export const JOURNAL_FILE = /^(?:\d{6,}\.journal(?:\.damaged)?|companion)$/;
+/** Of the data folder: local copies of state.db, and what is at work on backups. */
+export const BACKUPS_FOLDER = 'backups';

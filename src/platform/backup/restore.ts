@@ -4,7 +4,7 @@
  */
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
@@ -20,7 +20,17 @@ import {
 import type { Log } from '../log/index.ts';
 import { isStateOfGateway, judgeCopy } from '../sqlite/index.ts';
 import { unseal } from './container.ts';
-import { BackupError, type BackupInfo, INFO_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
+import {
+  BackupError,
+  type BackupInfo,
+  BACKUPS_FOLDER,
+  HISTORY_FILE,
+  INFO_FILE,
+  JOURNAL_FILE,
+  JOURNAL_FOLDER,
+  STATE_FILE,
+  TLS_FOLDER,
+} from './layout.ts';
 
 const STAGE = 'restore';
 const DRAFT = 'restore.new';
@@ -36,19 +46,55 @@ export function prepareRestore(options: {
   file: FileHandle;
   password: string;
   dataDir: string;
-  clock: Clock;
+  clock: Pick<Clock, 'wallMs'>;
   limits?: Limits['backup'];
 }): Promise<BackupInfo> {
-  const { file, password, limits = LIMITS.backup } = options;
+  const { password, limits = LIMITS.backup } = options;
   return stage(options, async (draft) => {
-    const zip = join(draft, 'backup.zip');
-    await unseal(file, zip, password, limits);
-    await unpack(zip, draft, limits.unpackedBytes);
-    remove(zip);
+    await open(options.file, password, draft, { limits, withHistory: true });
     const info = infoOf(draft);
     remove(join(draft, INFO_FILE));
     return info;
   });
+}
+
+const CHECKED = 'being-checked';
+
+/**
+ * Opens a backup as a restore does and judges the state in it; of the history it reads what is there. Takes room for
+ * its content, without the history, twice. @throws BackupError naming what is wrong
+ */
+export async function checkBackup(options: {
+  file: FileHandle;
+  password: string;
+  dataDir: string;
+  limits?: Limits['backup'];
+}): Promise<BackupInfo> {
+  const { file, password, dataDir, limits = LIMITS.backup } = options;
+  const draft = join(dataDir, BACKUPS_FOLDER, CHECKED);
+  remove(draft);
+  makePrivateFolder(draft);
+  try {
+    await open(file, password, draft, { limits, withHistory: false });
+    requireUsable(draft);
+    return infoOf(draft);
+  } finally {
+    remove(draft);
+  }
+}
+
+/** What is in it, as files in the folder. */
+async function open(
+  file: FileHandle,
+  password: string,
+  folder: string,
+  { limits, withHistory }: { limits: Limits['backup']; withHistory: boolean },
+): Promise<void> {
+  const zip = join(folder, 'backup.zip');
+  await unseal(file, zip, password, limits);
+  await unpack(zip, folder, { mostBytes: limits.unpackedBytes, withHistory });
+  remove(zip);
+  infoOf(folder);
 }
 
 /**
@@ -58,7 +104,7 @@ export function prepareRestore(options: {
 export function prepareCopyRestore(options: {
   file: FileHandle;
   dataDir: string;
-  clock: Clock;
+  clock: Pick<Clock, 'wallMs'>;
 }): Promise<void> {
   return stage(options, async (draft) => {
     const state = join(draft, STATE_FILE);
@@ -80,7 +126,7 @@ const SQLITE_HEADER = Buffer.from('SQLite format 3\0', 'latin1');
 
 /** Fills a folder with what the next start takes over; complete or not at all. */
 async function stage<Result>(
-  { dataDir, clock }: { dataDir: string; clock: Clock },
+  { dataDir, clock }: { dataDir: string; clock: Pick<Clock, 'wallMs'> },
   fill: (draft: string) => Promise<Result>,
 ): Promise<Result> {
   const draft = join(dataDir, DRAFT);
@@ -89,8 +135,7 @@ async function stage<Result>(
   makePrivateFolder(draft);
   try {
     const result = await fill(draft);
-    const fault = judgeCopy(join(draft, STATE_FILE), packagePath('migrations', 'state'));
-    if (fault !== undefined) throw new BackupError(`The backup cannot be used here: ${fault}.`);
+    requireUsable(draft);
     writePrivateFile(join(draft, READY), `before-restore-${Math.floor(clock.wallMs() / 1_000)}`);
     remove(ready);
     renameSync(draft, ready);
@@ -102,11 +147,20 @@ async function stage<Result>(
   }
 }
 
+function requireUsable(folder: string): void {
+  const fault = judgeCopy(join(folder, STATE_FILE), packagePath('migrations', 'state'));
+  if (fault !== undefined) throw new BackupError(`The backup cannot be used here: ${fault}.`);
+}
+
 function remove(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-async function unpack(path: string, stage: string, maximumBytes: number): Promise<void> {
+async function unpack(
+  path: string,
+  stage: string,
+  { mostBytes, withHistory }: { mostBytes: number; withHistory: boolean },
+): Promise<void> {
   let zip: ZipFile;
   try {
     zip = await openPromise(path, { validateEntrySizes: true });
@@ -119,24 +173,39 @@ async function unpack(path: string, stage: string, maximumBytes: number): Promis
     for await (const entry of zip.eachEntry()) {
       if (!isExpected(entry.fileName))
         throw new BackupError(`The backup holds a strange file, ${entry.fileName}.`);
-      unpackedBytes += entry.uncompressedSize;
-      if (unpackedBytes > maximumBytes)
-        throw new BackupError(`The backup is larger than ${maximumBytes} bytes.`);
-      await write(zip, entry, join(stage, entry.fileName));
+      const isHistory = isOfHistory(entry.fileName);
+      // The size of history is bounded by the disk alone; it is told apart by its name.
+      if (!isHistory) unpackedBytes += entry.uncompressedSize;
+      if (unpackedBytes > mostBytes) throw new BackupError(`The backup is larger than ${mostBytes} bytes.`);
+      await write(zip, entry, isHistory && !withHistory ? undefined : join(stage, entry.fileName));
     }
   } finally {
     zip.close();
   }
-  syncFolder(join(stage, TLS_FOLDER));
+  for (const folder of [TLS_FOLDER, JOURNAL_FOLDER])
+    if (existsSync(join(stage, folder))) syncFolder(join(stage, folder));
   syncFolder(stage);
 }
 
 function isExpected(name: string): boolean {
-  return name === INFO_FILE || name === STATE_FILE || TLS_FILE.test(name);
+  return name === INFO_FILE || name === STATE_FILE || TLS_FILE.test(name) || isOfHistory(name);
 }
 
-async function write(zip: ZipFile, entry: Entry, target: string): Promise<void> {
+function isOfHistory(name: string): boolean {
+  return (
+    name === HISTORY_FILE ||
+    (name.startsWith(`${JOURNAL_FOLDER}/`) && JOURNAL_FILE.test(name.slice(JOURNAL_FOLDER.length + 1)))
+  );
+}
+
+/** Without a target it is read to its end, which finds what is missing. */
+async function write(zip: ZipFile, entry: Entry, target: string | undefined): Promise<void> {
   const content = await zip.openReadStreamPromise(entry);
+  if (target === undefined) {
+    for await (const _ of content);
+    return;
+  }
+  makePrivateFolder(dirname(target));
   // Neither of two entries with one name is to be believed.
   await pipeline(content, createWriteStream(target, { mode: 0o600, flags: 'wx', flush: true }));
 }
@@ -169,7 +238,8 @@ function takeOver(
   rename: Rename,
 ): void {
   makePrivateFolder(aside);
-  for (const name of [STATE_FILE, TLS_FOLDER]) {
+  // History last: without it the state works, and beside state of another site it would be set aside.
+  for (const name of [STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE]) {
     if (!existsSync(join(stage, name))) continue;
     // The write-ahead log first: it must never be found beside another database.
     for (const part of [`${name}-shm`, `${name}-wal`, name])

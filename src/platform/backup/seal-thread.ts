@@ -1,14 +1,24 @@
 /**
  * The thread that packs and seals one backup (see container.ts), so that the event loop of the gateway goes on. It
- * gives a piece for every message that it gets, and ends with the last one.
+ * gives a chunk for every message that it gets, and ends with the last one.
  */
-import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Encrypter } from 'age-encryption';
 import { ZipFile } from 'yazl';
+import { makePrivateFolder } from '../files/index.ts';
+import { copyCompact } from '../sqlite/index.ts';
 import { connectThread } from '../threads/index.ts';
-import { type BackupInfo, INFO_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
+import {
+  type BackupInfo,
+  HISTORY_FILE,
+  INFO_FILE,
+  JOURNAL_FILE,
+  JOURNAL_FOLDER,
+  STATE_FILE,
+  TLS_FOLDER,
+} from './layout.ts';
 
 export interface SealThreadData {
   info: BackupInfo;
@@ -17,14 +27,16 @@ export interface SealThreadData {
   stateFd: number;
   tlsDir: string;
   password: string;
+  /** history.db, in use, and the folder into which it is copied first; its owner removes that. */
+  history: { path: string; copy: string } | undefined;
   /** Of scrypt: 2^workFactor KiB of memory. */
   workFactor: number;
 }
 
-/** The next piece, or the end. */
-export type SealedPiece = Uint8Array | 'end';
+/** The next chunk, or the end. */
+export type SealedChunk = Uint8Array | 'end';
 
-const { data, post, onMessage, close } = connectThread<SealThreadData, 'next', SealedPiece>();
+const { data, post, onMessage, close } = connectThread<SealThreadData, 'next', SealedChunk>();
 
 const encrypter = new Encrypter();
 encrypter.setPassphrase(data.password.normalize('NFC'));
@@ -39,7 +51,21 @@ onMessage(() => {
   });
 });
 
-function zipOf({ info, madeAtMs, stateFd, tlsDir }: SealThreadData): Readable {
+/**
+ * The journal first: what history.db takes over from it meanwhile is in both then, and counts once, as each record has
+ * its number.
+ */
+function copyHistory({ path, copy }: { path: string; copy: string }): void {
+  const journal = join(dirname(path), JOURNAL_FOLDER);
+  const target = join(copy, JOURNAL_FOLDER);
+  makePrivateFolder(target);
+  for (const name of existsSync(journal) ? readdirSync(journal) : [])
+    if (JOURNAL_FILE.test(name)) copyFileSync(join(journal, name), join(target, name));
+  copyCompact(path, join(copy, HISTORY_FILE));
+}
+
+function zipOf({ info, madeAtMs, stateFd, tlsDir, history }: SealThreadData): Readable {
+  if (history) copyHistory(history);
   const zip = new ZipFile();
   const state = createReadStream('', { fd: stateFd, start: 0, autoClose: false });
   const options = { mtime: new Date(madeAtMs), mode: 0o600, compress: true };
@@ -49,6 +75,16 @@ function zipOf({ info, madeAtMs, stateFd, tlsDir }: SealThreadData): Readable {
     for (const name of readdirSync(tlsDir).filter((file) => file.endsWith('.pem')))
       zip.addBuffer(readFileSync(join(tlsDir, name)), `${TLS_FOLDER}/${name}`, options);
   zip.addReadStreamLazy(STATE_FILE, options, (done) => done(null, state));
+  if (history) {
+    const journal = readdirSync(join(history.copy, JOURNAL_FOLDER)).map(
+      (name) => `${JOURNAL_FOLDER}/${name}`,
+    );
+    for (const name of [HISTORY_FILE, ...journal])
+      // Most of it is compressed already.
+      zip.addReadStreamLazy(name, { ...options, compress: !name.endsWith('.db') }, (done) =>
+        done(null, createReadStream(join(history.copy, name))),
+      );
+  }
   zip.end();
   return zip.outputStream;
 }

@@ -25,6 +25,7 @@ export interface Clock {
   readonly proven: ProvenTime;
 }
 
+/** A timer that runs. */
 export interface Timer {
   cancel(): void;
 }
@@ -103,6 +104,18 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
+}
+
+/** What the promise gives, or undefined after `durationMs`: the caller goes on, whatever the promise waits for does too. */
+export function within<Value>(
+  clock: Pick<Clock, 'setTimer'>,
+  durationMs: number,
+  promise: Promise<Value>,
+): Promise<Value | undefined> {
+  const { promise: result, resolve, reject } = Promise.withResolvers<Value | undefined>();
+  const timer = clock.setTimer(durationMs, () => resolve(undefined));
+  promise.then(resolve, reject).finally(() => timer.cancel());
+  return result;
 }
 
 /** A wait that an abort signal ends; shared with simulated clocks. */

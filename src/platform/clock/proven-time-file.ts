@@ -5,10 +5,6 @@ import type { Clock } from './clock.ts';
 /** A kill costs this much of the age of everything, which is then deleted so much later. */
 const SAVE_INTERVAL_MS = 60_000;
 
-export interface ProvenTimeFile {
-  stop(): void;
-}
-
 /**
  * Resumes the proven time of the last run and saves it from now on: regularly, and at once when the clock
  * jumped. Without a file, as after an update of a version that had none, nothing is newer than `witnessPath` was
@@ -20,7 +16,7 @@ export function keepProvenTime(options: {
   path: string;
   witnessPath: string;
   onFailure: (error: unknown) => void;
-}): ProvenTimeFile {
+}) {
   const { clock, path, onFailure } = options;
   const known = readProven(path) ?? changedAtMs(options.witnessPath);
   if (known !== undefined) clock.proven.resume(known);

@@ -12,7 +12,7 @@
 export const CLOCK_PLAUSIBLE_FROM_MS = Date.UTC(2026, 0, 1);
 
 /** What a clock shows; the words are those of `Clock`. */
-export interface ClockReadings {
+interface ClockReadings {
   wallMs(): number;
   monotonicMs(): number;
   isSet(): boolean;

@@ -20,14 +20,8 @@ export interface StampCorrection {
   nowMs: number;
 }
 
-export interface StampCorrector {
-  /** Undefined while the clock is not set. */
-  correction(): StampCorrection | undefined;
-  stop(): void;
-}
-
 /** Calls `onCorrected` when a jump has set the clock or put it back: what was stored needs the correction. */
-export function createStampCorrector(clock: Clock, onCorrected: () => void): StampCorrector {
+export function createStampCorrector(clock: Clock, onCorrected: () => void) {
   const startedMs = clock.monotonicMs();
   let jumpMs = 0;
   let backMs: number | undefined;
@@ -40,7 +34,8 @@ export function createStampCorrector(clock: Clock, onCorrected: () => void): Sta
     onCorrected();
   });
   return {
-    correction: () => {
+    /** Undefined while the clock is not set. */
+    correction: (): StampCorrection | undefined => {
       if (!clock.isSet()) return undefined;
       const nowMs = Math.floor(clock.wallMs());
       const runStartMs = nowMs - (clock.monotonicMs() - startedMs);

@@ -17,11 +17,11 @@
  */
 import { gatewayError } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
-import type { Clock, Timer } from '../clock/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
+import type { Timer } from '../clock/index.ts';
+import type { Instruments } from '../metrics/index.ts';
 import { SyncBudget } from './sync-budget.ts';
 
+/** Makes what many write durable together. */
 export interface CommitGroup {
   /**
    * Says that `bytes` more are buffered; resolves after the sync of the commit that holds them. The
@@ -51,14 +51,11 @@ interface Batch {
   lastRequestAtMs: number;
 }
 
-export interface CommitGroupOptions {
+interface CommitGroupOptions extends Instruments {
   /** Prefix of the metrics, snake_case. */
   name: string;
   /** What is written, for the log. */
   target: string;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits?: Limits['commits'];
   /**
    * Makes everything buffered at the time of the call durable. Throws or rejects when it could not; must be
@@ -102,6 +99,7 @@ class BatchedCommits implements CommitGroup {
   readonly request = (bytes: number): Promise<void> => {
     if (this.isFull(bytes)) {
       this.#counters.refused.inc();
+      this.#counters.queue.dropped();
       return Promise.reject(refusal(this.#failure));
     }
     this.#bufferedBytes += bytes;
@@ -259,6 +257,7 @@ function createCounters(
     gauge.set(bufferedBytes()),
   );
   return {
+    queue: metrics.queue(`${name}_commits`, { limit: limitBytes, depth: bufferedBytes }),
     commits: metrics.counter(`${name}_commits_total`, 'Group commits that reached the disk.'),
     failures: metrics.counter(`${name}_commit_failures_total`, 'Group commits that failed.'),
     refused: metrics.counter(`${name}_commit_refused_total`, 'Writes refused because the buffers were full.'),

@@ -32,7 +32,7 @@ export class ConfigError extends Error {
   }
 }
 
-export interface ConfigSource {
+interface ConfigSource {
   environment: Readonly<Record<string, string | undefined>>;
   /** Path of a YAML file with the option names as keys; a path that cannot be read is a fault. */
   file?: string | undefined;

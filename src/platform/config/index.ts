@@ -1,2 +1,2 @@
-export { ConfigError, loadConfig, optionTable, type Config, type ConfigSource } from './config.ts';
-export { readServiceManager, type ServiceManager } from './service-manager.ts';
+export { ConfigError, loadConfig, optionTable, type Config } from './config.ts';
+export { readServiceManager } from './service-manager.ts';

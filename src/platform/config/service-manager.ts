@@ -1,5 +1,5 @@
 /** What a service manager says in the environment (sd_notify(3), sd_watchdog_enabled(3)). */
-export interface ServiceManager {
+interface ServiceManager {
   /** Where notices go; undefined when nobody waits for them. */
   notifySocket: string | undefined;
   /** Silence after which the manager restarts the process; undefined: it does not watch. */

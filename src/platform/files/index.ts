@@ -1,5 +1,8 @@
+export { DatedPieces } from './dated-pieces.ts';
 export { packagePath, packageVersion, readTree } from './files.ts';
+export { FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './mounted-folder.ts';
 export {
+  keepStream,
   makePrivateFolder,
   readPrivateFile,
   removeFile,

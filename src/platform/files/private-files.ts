@@ -10,6 +10,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
@@ -62,4 +63,23 @@ export function readPrivateFile(path: string): string | undefined {
 /** Does nothing when there is no such file. */
 export function removeFile(path: string): void {
   rmSync(path, { force: true });
+}
+
+/** Writes what comes over the network; resolves with its bytes. Nothing is left of it when it fails. */
+export async function keepStream(path: string, stream: ReadableStream<Uint8Array>): Promise<number> {
+  makePrivateFolder(dirname(path));
+  const file = await open(path, 'w', 0o600);
+  try {
+    let sizeBytes = 0;
+    for await (const chunk of stream) {
+      await file.writeFile(chunk);
+      sizeBytes += chunk.length;
+    }
+    return sizeBytes;
+  } catch (error) {
+    removeFile(path);
+    throw error;
+  } finally {
+    await file.close();
+  }
 }

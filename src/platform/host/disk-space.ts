@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 
-export interface Room {
+interface Room {
   totalBytes: number;
   freeBytes: number;
   /** Files that can still be made; undefined where the file system has no such limit. */

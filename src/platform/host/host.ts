@@ -4,7 +4,7 @@ import { arch, cpus, freemem, hostname, release, totalmem, type as kernelName } 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** What does not change while the program runs. */
-export interface HostFacts {
+interface HostFacts {
   hostname: string;
   operatingSystem: string;
   processorArchitecture: string;
@@ -26,24 +26,22 @@ export interface HostLoad {
   diskTotalBytes: number;
   diskFreeBytes: number;
   cpuTemperatureCelsius: number | undefined;
+  /** That the process gave to the disk since its start, its threads too; undefined where the system does not tell. */
+  writtenBytes: number | undefined;
 }
 
-export interface Host {
-  facts(): HostFacts;
-  load(): HostLoad;
-  stop(): void;
-}
+export type Host = ReturnType<typeof createHost>;
 
 const DELAY_RESOLUTION_MS = 20;
 
 /** `folder` is on the disk that is watched. */
-export function createHost(folder: string): Host {
+export function createHost(folder: string) {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
   let previous = processorTimes();
 
   return {
-    facts: () => ({
+    facts: (): HostFacts => ({
       hostname: hostname(),
       operatingSystem: operatingSystem(),
       processorArchitecture: arch(),
@@ -52,7 +50,7 @@ export function createHost(folder: string): Host {
       model: textOf('/proc/device-tree/model') ?? textOf('/sys/class/dmi/id/product_name'),
       serialNumber: textOf('/proc/device-tree/serial-number'),
     }),
-    load: () => {
+    load: (): HostLoad => {
       const present = processorTimes();
       const totalMs = present.totalMs - previous.totalMs;
       const busyMs = totalMs - (present.idleMs - previous.idleMs);
@@ -69,9 +67,10 @@ export function createHost(folder: string): Host {
         diskTotalBytes: disk.blocks * disk.bsize,
         diskFreeBytes: disk.bavail * disk.bsize,
         cpuTemperatureCelsius: temperature(),
+        writtenBytes: writtenBytes(),
       };
     },
-    stop: () => delay.disable(),
+    stop: () => void delay.disable(),
   };
 }
 
@@ -89,6 +88,12 @@ function processorTimes(): { totalMs: number; idleMs: number } {
 function availableBytes(): number | undefined {
   const match = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf('/proc/meminfo') ?? '');
   return match ? Number(match[1]) * 1_024 : undefined;
+}
+
+/** As the block layer was asked to store it (proc_pid_io(5)); what a flash card makes of it is more. */
+function writtenBytes(): number | undefined {
+  const match = /^write_bytes: (\d+)$/m.exec(textOf('/proc/self/io') ?? '');
+  return match ? Number(match[1]) : undefined;
 }
 
 function temperature(): number | undefined {

@@ -1,4 +1,5 @@
-export { DiskSpace, type Room } from './disk-space.ts';
+export { DiskSpace } from './disk-space.ts';
+export { analogProblem, canProblem, gpioProblem } from './io-probe.ts';
 export { networkNames } from './network-names.ts';
 export { serialLineProblem } from './serial-probe.ts';
-export { createHost, type Host, type HostFacts, type HostLoad } from './host.ts';
+export { createHost, type Host, type HostLoad } from './host.ts';

@@ -3,14 +3,10 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import type { shape } from '../http/index.ts';
 
+/** A schema of draft 2020-12. */
 export type JsonSchema = Record<string, unknown>;
 
-export interface JsonSchemas {
-  /** JSON Schema of a valibot schema; named ones inside come as references. @throws Error for what cannot be told */
-  of(schema: GenericSchema): JsonSchema;
-  /** The named schemas, by name. */
-  readonly named: Record<string, JsonSchema>;
-}
+export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
 /** Checks that JSON Schema has no word for; what they want stands in the schema's `wire` or in words. */
 const UNTOLD_ACTIONS = ['check', 'raw_check', 'trim', 'to_lower_case', 'to_upper_case'];
@@ -19,14 +15,12 @@ const UNTOLD_ACTIONS = ['check', 'raw_check', 'trim', 'to_lower_case', 'to_upper
  * A converter for all schemas of one document. Those with a title become shared definitions.
  * @param reference path of a definition in the document, by its name
  */
-export function createJsonSchemas(
-  schemas: readonly GenericSchema[],
-  reference: (name: string) => string,
-): JsonSchemas {
+export function createJsonSchemas(schemas: readonly GenericSchema[], reference: (name: string) => string) {
   const named: Record<string, GenericSchema> = {};
   for (const schema of schemas) collectNamed(schema, named);
   const known = new Map<GenericSchema, JsonSchema>();
 
+  /** JSON Schema of a valibot schema; named ones inside come as references. @throws Error for what cannot be told */
   function of(schema: GenericSchema): JsonSchema {
     const converted = known.get(schema) ?? clean(convert(schema));
     known.set(schema, converted);
@@ -64,6 +58,7 @@ export function createJsonSchemas(
 
   return {
     of,
+    /** The named schemas, by name. */
     named: Object.fromEntries(
       Object.entries(named).map(([name, schema]) => {
         const { title: _title, ...own } = clean(convert(schema, name));

@@ -6,17 +6,9 @@ import type { JsonSchema } from './json-schema.ts';
 import type { Route } from '../http/index.ts';
 
 /** What decides about refusals; streams have a part of it. */
-export type Refusing = Pick<
-  Route,
-  'role' | 'query' | 'body' | 'method' | 'beforeClaim' | 'unresolved' | 'errors'
->;
+type Refusing = Pick<Route, 'role' | 'query' | 'body' | 'method' | 'beforeClaim' | 'unresolved' | 'errors'>;
 
-export interface Refusals {
-  /** Status → reference to the shared response. */
-  of(target: Refusing, path: string): Record<string, JsonSchema>;
-  readonly responses: Record<string, JsonSchema>;
-  readonly schemas: Record<string, JsonSchema>;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
 const MEANING: Record<string, string> = {
   400: 'The request itself is wrong.',
@@ -55,7 +47,7 @@ const RETRY_AFTER = {
 };
 
 /** @param unknownCode code of the 404 for a path parameter that the platform resolves, by its name */
-export function createRefusals(unknownCode: (parameter: string) => string | undefined): Refusals {
+export function createRefusals(unknownCode: (parameter: string) => string | undefined) {
   const responses: Record<string, JsonSchema> = {};
 
   function responseOf(status: string, codes: readonly string[]): JsonSchema {
@@ -79,7 +71,8 @@ export function createRefusals(unknownCode: (parameter: string) => string | unde
   return {
     responses,
     schemas: { Errors: ERRORS, Error: ERROR },
-    of: (target, path) => {
+    /** Status → reference to the shared response. */
+    of: (target: Refusing, path: string) => {
       const codesOf = new Map<string, Set<string>>();
       for (const refusal of [...generalRefusals(target, path, unknownCode), ...(target.errors ?? [])]) {
         const [status = '', code = ''] = refusal.split(' ');

@@ -15,6 +15,7 @@ import {
   type Stream,
 } from '../http/index.ts';
 
+/** A part of a path, wherever it stands. */
 export interface PathParameter {
   about: string;
   schema: JsonSchema;

@@ -15,7 +15,7 @@ const FILES: Readonly<Record<string, string>> = {
   'text/csv': '@telemetry.csv',
 };
 
-export interface SampleRequest {
+interface SampleRequest {
   method: string;
   /** The one with the fewest parameters reads best. */
   path: string;

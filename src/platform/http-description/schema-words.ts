@@ -1,7 +1,7 @@
 /** A JSON Schema in words for a person: which members there are, and of what type. */
 import type { JsonSchema } from './json-schema.ts';
 
-export interface Field {
+interface Field {
   /** With the names of the members around it: `site.location.name`; `[]` for items of a list. */
   name: string;
   type: string;

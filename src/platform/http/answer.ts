@@ -105,7 +105,7 @@ export function envelope(problems: readonly Problem[]): string {
   return JSON.stringify({ errors: problems });
 }
 
-export function internalError(cause: unknown): GatewayError {
+function internalError(cause: unknown): GatewayError {
   return gatewayError(
     'internal',
     'internal_error',

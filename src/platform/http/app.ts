@@ -190,9 +190,18 @@ export class Answering {
  * `/api/v3/…` is `/v3/…`; one trailing slash and several leading ones do not count (docs/interface/http.md#requests).
  */
 function canonicalPath({ url }: Request): string {
-  const pathname = partsOf(url).path.replace(/^\/{2,}/, '/');
+  const pathname = withoutNeedlessCodes(partsOf(url).path.replace(/^\/{2,}/, '/'));
   const path = pathname.startsWith('/api/v3/') || pathname === '/api/v3' ? pathname.slice(4) : pathname;
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** RFC 3986 section 6.2.2.2: what needs no percent code means the same with one. Dots are gone already. */
+function withoutNeedlessCodes(path: string): string {
+  if (!path.includes('%')) return path;
+  return path.replace(/%([0-9a-f]{2})/gi, (code, digits: string) => {
+    const character = String.fromCharCode(Number.parseInt(digits, 16));
+    return /[A-Za-z0-9_~-]/.test(character) ? character : code;
+  });
 }
 
 function honoPath(path: string): string {

@@ -1,8 +1,9 @@
 /** Open sockets of all listeners: counted, limited in number, share and rate, destroyed together at the end. */
 import type { Server, Socket } from 'node:net';
 import { Admission } from '../../lib/admission.ts';
-import { createArrivals } from '../../lib/arrivals.ts';
+import { addressKey } from '../../lib/address.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { Rates } from '../../lib/rates.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 
@@ -18,12 +19,12 @@ export class Connections {
   readonly #byEnds = new Map<string, Socket>();
   /** Who was last seen on a socket. */
   readonly #identities = new WeakMap<Socket, string>();
-  readonly #mayArrive: (address: string | undefined) => boolean;
+  readonly #mayConnect: (address: string | undefined) => boolean;
   readonly #refused;
 
   constructor(limits: Limits['http'], metrics: Metrics, clock: Clock) {
-    const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
-    this.#mayArrive = (address) => arrivals.take(address, clock.monotonicMs());
+    const connectRate = new Rates({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
+    this.#mayConnect = (address) => connectRate.take(addressKey(address), clock.monotonicMs()) === 0;
     const gaveWay = metrics.counter(
       'http_connections_gave_way_total',
       'Connections without a login that were closed for the next.',
@@ -60,7 +61,7 @@ export class Connections {
 
   #accept(socket: Socket): void {
     const isLet =
-      this.#mayArrive(socket.remoteAddress) &&
+      this.#mayConnect(socket.remoteAddress) &&
       this.#admission.admit(socket.remoteAddress, () => socket) === undefined;
     if (!isLet) {
       this.#refused.inc();

@@ -17,7 +17,7 @@ import type { Log } from '../log/index.ts';
 import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
 import { send } from './departure.ts';
 
-export interface NodeServerOptions {
+interface NodeServerOptions {
   answer: (request: Request, connection: HttpBindings) => Promise<Answer>;
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;

@@ -2,6 +2,7 @@
 
 import type { Role } from '../../lib/role.ts';
 
+/** Who calls. */
 export interface Principal {
   role: Role;
   /** What the call is recorded under: a token, a user, a rule, a device's script, or the anonymous role. */

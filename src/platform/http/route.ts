@@ -7,6 +7,7 @@ import type { GenericSchema, InferOutput } from 'valibot';
 import type { Principal } from './principal.ts';
 import type { Role } from '../../lib/role.ts';
 
+/** Methods that operations have. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** What a handler gets: everything is checked already. */
@@ -47,7 +48,7 @@ export interface MediaAnswer {
 }
 
 /** What may be written down of a shape: the same, but nothing needs to be changeable. */
-export type Wire<Value> = Value extends readonly (infer Item)[]
+type Wire<Value> = Value extends readonly (infer Item)[]
   ? readonly Wire<Item>[]
   : Value extends object
     ? { readonly [Name in keyof Value]: Wire<Value[Name]> }
@@ -75,7 +76,7 @@ type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
       ? never
       : unknown;
 
-export interface RouteDefinition<
+interface RouteDefinition<
   QuerySchema extends GenericSchema,
   BodySchema extends GenericSchema,
   Answer extends AnswerShape = AnswerShape,
@@ -147,7 +148,7 @@ export interface RouteGroup {
   streams?: readonly Stream[];
 }
 
-export interface StreamDefinition<QuerySchema extends GenericSchema, Message extends GenericSchema> {
+interface StreamDefinition<QuerySchema extends GenericSchema, Message extends GenericSchema> {
   operation: string;
   paths: readonly [string, ...string[]];
   role: Role;
@@ -160,6 +161,7 @@ export interface StreamDefinition<QuerySchema extends GenericSchema, Message ext
   open(call: Call<InferOutput<QuerySchema>>): (socket: StreamSocket<InferOutput<NoInfer<Message>>>) => void;
 }
 
+/** A WebSocket that the server offers, as `stream` makes it. */
 export interface Stream extends Omit<StreamDefinition<GenericSchema, GenericSchema>, 'open'> {
   open(call: Call): (socket: StreamSocket) => void;
 }

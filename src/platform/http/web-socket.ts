@@ -8,9 +8,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
+import type { Instruments } from '../metrics/index.ts';
 import { type Answer, commonHeaders, errorAnswer } from './answer.ts';
 import { rateKeyOf } from './pipeline.ts';
 import type { Principal } from './principal.ts';
@@ -30,10 +28,7 @@ interface Caller {
 
 const RETRY_AFTER_FULL_S = 10;
 
-export interface WebSocketsOptions {
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+interface WebSocketsOptions extends Instruments {
   limits: Limits['webSocket'];
   newId: () => string;
   /** What an upgrade leads to, or the answer that refuses it. */
@@ -44,7 +39,7 @@ export class WebSockets {
   readonly #options: WebSocketsOptions;
   readonly #open = new Set<OpenSocket>();
   readonly #server: WebSocketServer;
-  readonly #slowReaders;
+  readonly #slowReaders: { inc: () => void };
 
   constructor(options: WebSocketsOptions) {
     this.#options = options;
@@ -56,7 +51,17 @@ export class WebSockets {
       handleProtocols: () => false,
     });
     metrics.gauge('web_sockets', 'Open WebSockets.', [], (gauge) => gauge.set(this.#open.size));
-    this.#slowReaders = metrics.counter('web_socket_slow_readers_total', 'WebSockets closed as too slow.');
+    const slowReaders = metrics.counter('web_socket_slow_readers_total', 'WebSockets closed as too slow.');
+    const queue = metrics.queue('web_socket_bytes', {
+      limit: limits.queuedBytes,
+      depth: () => Math.max(0, ...[...this.#open].map(({ queuedBytes }) => queuedBytes)),
+    });
+    this.#slowReaders = {
+      inc: () => {
+        slowReaders.inc();
+        queue.dropped();
+      },
+    };
     // Headers of the handshake that are not as RFC 6455 wants them.
     this.#server.on('wsClientError', (error: Error, socket: Duplex) => {
       const fault = gatewayError('invalid_argument', 'invalid_header', `${error.message}.`, {
@@ -170,6 +175,10 @@ class OpenSocket implements StreamSocket {
 
   get signal(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  get queuedBytes(): number {
+    return this.#webSocket.bufferedAmount;
   }
 
   close(code: number, reason: string): void {

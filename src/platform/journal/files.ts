@@ -1,6 +1,6 @@
 /** The file operations a journal needs, so that tests can make a disk full or broken. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 
 export interface JournalFile {
   /** Writes all of `bytes` at `position`. */
@@ -10,20 +10,23 @@ export interface JournalFile {
   close(): Promise<void>;
 }
 
+/** What a journal asks of the disk; tests put a failing one in its place. */
 export interface JournalFiles {
   makeFolder(path: string): Promise<void>;
   /** Opens for writing; creates the file, or empties it when `truncate` says so. */
   open(path: string, truncate: boolean): Promise<JournalFile>;
+  /** One that is gone already is no failure: a person may remove what was set aside. */
   remove(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /** Makes created and removed names of a folder durable. */
   syncFolder(path: string): void;
 }
 
+/** The real disk. */
 export const nodeFiles: JournalFiles = {
   makeFolder: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
   open: async (path, truncate) => wrap(await open(path, truncate ? 'w' : 'r+', 0o600)),
-  remove: (path) => unlink(path),
+  remove: (path) => rm(path, { force: true }),
   rename: (from, to) => rename(from, to),
   syncFolder: (path) => {
     const handle = openSync(path, 'r');

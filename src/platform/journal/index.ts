@@ -1,4 +1,4 @@
-export { Journal, type JournalOptions } from './journal.ts';
+export { Journal } from './journal.ts';
 export { readJournal, type JournalDamage, type JournalRecord } from './read-journal.ts';
-export { nodeFiles, type JournalFile, type JournalFiles } from './files.ts';
+export { nodeFiles, type JournalFiles } from './files.ts';
 export { readCompanion } from './companion.ts';

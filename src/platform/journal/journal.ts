@@ -8,21 +8,16 @@
  * renamed to `NNNNNN.journal.damaged` and stays until a person removes it.
  */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
 import { type CommitGroup, createCommitGroup } from '../commit/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
+import type { Instruments } from '../metrics/index.ts';
 import { type JournalFiles, nodeFiles } from './files.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-export interface JournalOptions {
+interface JournalOptions extends Instruments {
   /** Made with the first record, if absent. */
   folder: string;
   /** Prefix of the metrics, snake_case. */
   name: string;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   /** Hands over everything buffered as one record; `undefined` when there is nothing. */
   encode: () => Uint8Array | undefined;
   /**

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findRecord, isUnused, readHeader, readRecord, type RecordAt, SEGMENT } from './segment-format.ts';
 
+/** One record as it was appended. */
 export interface JournalRecord {
   sequence: number;
   payload: Buffer;
@@ -22,9 +23,9 @@ export interface JournalDamage {
   bytes: number;
 }
 
-export type OnDamage = (damage: JournalDamage) => void;
+type OnDamage = (damage: JournalDamage) => void;
 
-export interface SegmentFile {
+interface SegmentFile {
   name: string;
   path: string;
   firstSequence: number;
@@ -33,7 +34,7 @@ export interface SegmentFile {
   hasHeader: boolean;
 }
 
-export interface SegmentList {
+interface SegmentList {
   /** By first sequence. */
   segments: SegmentFile[];
   /** Never written to: all zeros. */
@@ -131,7 +132,7 @@ interface Step {
 }
 
 /** The intact records of one segment below `beforeSequence`, damaged stretches passed. */
-export function* walkSegment(segment: SegmentFile, beforeSequence?: number): Generator<Step, void> {
+function* walkSegment(segment: SegmentFile, beforeSequence?: number): Generator<Step, void> {
   const { bytes } = segment;
   let expected = segment.firstSequence;
   let offset = segment.hasHeader ? SEGMENT.headerBytes : 0;
@@ -149,7 +150,7 @@ export function* walkSegment(segment: SegmentFile, beforeSequence?: number): Gen
 }
 
 /** Where a segment ends, and whether everything in it was read. */
-export interface SegmentEnd {
+interface SegmentEnd {
   nextSequence: number;
   /** Offset at which the next record goes. */
   offset: number;

@@ -1,4 +1,5 @@
 /** The files of a journal as their writer sees them: which one is written to, which are free, which are left alone. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -218,8 +219,11 @@ export class SegmentWriter {
     return this.#segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
   }
 
+  /** Those that nobody has removed. */
   damagedSegments(): string[] {
-    return this.#segments.filter(({ isDamaged }) => isDamaged).map(({ name }) => name);
+    return this.#segments
+      .filter(({ isDamaged, name }) => isDamaged && existsSync(join(this.#folder, name)))
+      .map(({ name }) => name);
   }
 
   async close(): Promise<void> {

@@ -6,9 +6,12 @@
 import { pino } from 'pino';
 import type { Clock } from '../clock/index.ts';
 
+/** The lightest first. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+/** Values beside the message; names are snake_case. */
 export type LogFields = Record<string, unknown>;
 
+/** Writes lines with fields; those of `child` stand in every one of its lines. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

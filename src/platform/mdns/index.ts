@@ -1,3 +1,3 @@
-export { addressOf, type LookupOptions } from './lookup.ts';
-export { createMdns, type Mdns, type MdnsOptions } from './mdns.ts';
+export { addressOf } from './lookup.ts';
+export { Mdns } from './mdns.ts';
 export type { AnnouncedService } from './records.ts';

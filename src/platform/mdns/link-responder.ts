@@ -21,12 +21,7 @@ import {
 import type { MulticastLink, Sender } from './network.ts';
 import type { HostRecords } from './records.ts';
 
-export interface LinkResponder {
-  /** Says goodbye and closes the link. */
-  stop(): void;
-}
-
-export interface LinkResponderOptions {
+interface LinkResponderOptions {
   link: MulticastLink;
   records: HostRecords;
   clock: Clock;
@@ -56,138 +51,154 @@ const DEFENCE_MS = 250;
 const LEGACY_TTL_S = 10;
 const MDNS_PORT = 5_353;
 
-export function createLinkResponder(options: LinkResponderOptions): LinkResponder {
-  const { link, records, clock, limits, random } = options;
-  const bucket = new TokenBucket(limits.packetsPerSecond, limits.packetBurst, clock.monotonicMs());
-  const sentAtMs = new Map<DnsRecord, number>();
-  const timers = new Set<Timer>();
-  let state: 'probing' | 'announced' | 'stopped' = 'probing';
+export class LinkResponder {
+  readonly #options: LinkResponderOptions;
+  readonly #link: MulticastLink;
+  readonly #records: HostRecords;
+  readonly #clock: Clock;
+  readonly #limits: Limits['mdns'];
+  readonly #bucket: TokenBucket;
+  readonly #sentAtMs = new Map<DnsRecord, number>();
+  readonly #timers = new Set<Timer>();
+  #state: 'probing' | 'announced' | 'stopped' = 'probing';
 
-  function later(durationMs: number, run: () => void): void {
-    const timer = clock.setTimer(durationMs, () => {
-      timers.delete(timer);
+  constructor(options: LinkResponderOptions) {
+    this.#options = options;
+    this.#link = options.link;
+    this.#records = options.records;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#bucket = new TokenBucket(
+      this.#limits.packetsPerSecond,
+      this.#limits.packetBurst,
+      this.#clock.monotonicMs(),
+    );
+    this.#link.onPacket((bytes, from) => this.#receive(bytes, from));
+    this.#begin(options.pauseMs);
+  }
+
+  /** Says goodbye and closes the link. */
+  stop(): void {
+    if (this.#state === 'announced')
+      this.#link.send(
+        encodeMessage({
+          isResponse: true,
+          answers: this.#records.all.map((record) => ({ ...record, ttlS: 0 })),
+        }),
+      );
+    this.#state = 'stopped';
+    this.#forgetTimers();
+    this.#link.close();
+  }
+
+  #later(durationMs: number, run: () => void): void {
+    const timer = this.#clock.setTimer(durationMs, () => {
+      this.#timers.delete(timer);
       run();
     });
-    timers.add(timer);
+    this.#timers.add(timer);
   }
 
-  function forgetTimers(): void {
-    for (const timer of timers) timer.cancel();
-    timers.clear();
+  #forgetTimers(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
   }
 
-  function begin(pauseMs: number): void {
-    forgetTimers();
-    state = 'probing';
-    later(pauseMs + random() * PROBE_MS, () => probe(0));
+  #begin(pauseMs: number): void {
+    this.#forgetTimers();
+    this.#state = 'probing';
+    this.#later(pauseMs + this.#options.random() * PROBE_MS, () => this.#probe(0));
   }
 
-  function probe(count: number): void {
-    if (count === PROBES) return announce(0);
-    const questions = records.names.map((name) => ({ name, type: TYPE.ANY, isUnicast: count === 0 }));
-    link.send(encodeMessage({ questions, authorities: records.unique }));
-    later(PROBE_MS, () => probe(count + 1));
+  #probe(count: number): void {
+    if (count === PROBES) return this.#announce(0);
+    const questions = this.#records.names.map((name) => ({ name, type: TYPE.ANY, isUnicast: count === 0 }));
+    this.#link.send(encodeMessage({ questions, authorities: this.#records.unique }));
+    this.#later(PROBE_MS, () => this.#probe(count + 1));
   }
 
-  function announce(count: number): void {
+  #announce(count: number): void {
     if (count === 0) {
-      state = 'announced';
-      options.onAnnounced();
+      this.#state = 'announced';
+      this.#options.onAnnounced();
     }
-    link.send(encodeMessage({ isResponse: true, answers: records.all }));
-    if (count + 1 < ANNOUNCEMENTS) later(ANNOUNCE_MS, () => announce(count + 1));
+    this.#link.send(encodeMessage({ isResponse: true, answers: this.#records.all }));
+    if (count + 1 < ANNOUNCEMENTS) this.#later(ANNOUNCE_MS, () => this.#announce(count + 1));
   }
 
-  function receive(bytes: Buffer, from: Sender): void {
-    if (state === 'stopped' || bytes.length > limits.packetBytes) return;
-    if (!bucket.take(clock.monotonicMs())) return;
+  #receive(bytes: Buffer, from: Sender): void {
+    if (this.#state === 'stopped' || bytes.length > this.#limits.packetBytes) return;
+    if (!this.#bucket.take(this.#clock.monotonicMs())) return;
     const message = decodeMessage(bytes);
     if (message === undefined) return;
-    if (message.isResponse) return hear(message);
-    if (state === 'announced') return answer(message, from);
-    compare(message);
+    if (message.isResponse) return this.#hear(message);
+    if (this.#state === 'announced') return this.#answer(message, from);
+    this.#compare(message);
   }
 
   /** Does this record say something else about a name of ours? */
-  function contradicts(record: DnsRecord): boolean {
-    if (!records.names.some((name) => isSameName(name, record.name))) return false;
-    const mine = records.unique.filter(({ type }) => type === record.type);
+  #contradicts(record: DnsRecord): boolean {
+    if (!this.#records.names.some((name) => isSameName(name, record.name))) return false;
+    const mine = this.#records.unique.filter(({ type }) => type === record.type);
     // A goodbye is nobody's claim; of types that we do not have nobody needs to hear anything.
     if (record.ttlS === 0 || mine.length === 0) return false;
     if (mine.some((own) => isSameRecord(own, record))) return false;
-    return !(record.type === TYPE.A && options.isOwnAddress(record.data.join('.')));
+    return !(record.type === TYPE.A && this.#options.isOwnAddress(record.data.join('.')));
   }
 
-  function hear({ answers, additionals }: Message): void {
-    if (![...answers, ...additionals].some(contradicts)) return;
+  #hear({ answers, additionals }: Message): void {
+    if (![...answers, ...additionals].some((record) => this.#contradicts(record))) return;
     // Who comes second asks again; if the other insists, the name is lost.
-    if (state === 'announced') return begin(0);
-    forgetTimers();
-    options.onConflict();
+    if (this.#state === 'announced') return this.#begin(0);
+    this.#forgetTimers();
+    this.#options.onConflict();
   }
 
   /** Two that ask for one name at the same time: who has the lesser data waits (RFC 6762 section 8.2). */
-  function compare({ questions, authorities }: Message): void {
-    const isMine = (name: string): boolean => records.names.some((own) => isSameName(own, name));
+  #compare({ questions, authorities }: Message): void {
+    const isMine = (name: string): boolean => this.#records.names.some((own) => isSameName(own, name));
     if (!questions.some(({ name, type }) => type === TYPE.ANY && isMine(name))) return;
-    const theirs = authorities.filter(contradicts);
+    const theirs = authorities.filter((record) => this.#contradicts(record));
     const isLesser = theirs.some((record) =>
-      records.unique.some(
+      this.#records.unique.some(
         (own) =>
           own.type === record.type && isSameName(own.name, record.name) && own.data.compare(record.data) < 0,
       ),
     );
-    if (isLesser) begin(YIELD_MS);
+    if (isLesser) this.#begin(YIELD_MS);
   }
 
-  function answer(query: Message, from: Sender): void {
-    const { answers, additionals } = records.answers(query.questions, query.answers);
+  #answer(query: Message, from: Sender): void {
+    const { answers, additionals } = this.#records.answers(query.questions, query.answers);
     if (answers.length === 0) return;
-    if (from.port !== MDNS_PORT) return answerLegacy(query, answers, from);
+    if (from.port !== MDNS_PORT) return this.#answerLegacy(query, answers, from);
     if (query.questions.every(({ isUnicast }) => isUnicast))
-      return link.send(encodeMessage({ isResponse: true, answers, additionals }), from);
+      return this.#link.send(encodeMessage({ isResponse: true, answers, additionals }), from);
     const isProbe = query.authorities.length > 0;
-    const speak = (): void => multicast(answers, additionals, isProbe ? DEFENCE_MS : REPEAT_MS);
+    const speak = (): void => this.#multicast(answers, additionals, isProbe ? DEFENCE_MS : REPEAT_MS);
     // Others may have the same to say, and somebody may be quicker.
-    if (answers.some(({ isUnique }) => !isUnique)) later(SHARED_MIN_MS + random() * SHARED_SPREAD_MS, speak);
+    if (answers.some(({ isUnique }) => !isUnique))
+      this.#later(SHARED_MIN_MS + this.#options.random() * SHARED_SPREAD_MS, speak);
     else speak();
   }
 
-  function answerLegacy({ id, questions }: Message, answers: readonly DnsRecord[], from: Sender): void {
+  #answerLegacy({ id, questions }: Message, answers: readonly DnsRecord[], from: Sender): void {
     const plain = answers.map((record) => ({
       ...record,
       isUnique: false,
       ttlS: Math.min(record.ttlS, LEGACY_TTL_S),
     }));
-    link.send(encodeMessage({ id, isResponse: true, questions, answers: plain }), from);
+    this.#link.send(encodeMessage({ id, isResponse: true, questions, answers: plain }), from);
   }
 
   /** What everybody heard just now is not said again. */
-  function multicast(
-    answers: readonly DnsRecord[],
-    additionals: readonly DnsRecord[],
-    pauseMs: number,
-  ): void {
-    const nowMs = clock.monotonicMs();
+  #multicast(answers: readonly DnsRecord[], additionals: readonly DnsRecord[], pauseMs: number): void {
+    const nowMs = this.#clock.monotonicMs();
     const isDue = (record: DnsRecord): boolean =>
-      nowMs - (sentAtMs.get(record) ?? Number.NEGATIVE_INFINITY) >= pauseMs;
+      nowMs - (this.#sentAtMs.get(record) ?? Number.NEGATIVE_INFINITY) >= pauseMs;
     const due = answers.filter(isDue);
     if (due.length === 0) return;
-    for (const record of due) sentAtMs.set(record, nowMs);
-    link.send(encodeMessage({ isResponse: true, answers: due, additionals }));
+    for (const record of due) this.#sentAtMs.set(record, nowMs);
+    this.#link.send(encodeMessage({ isResponse: true, answers: due, additionals }));
   }
-
-  link.onPacket(receive);
-  begin(options.pauseMs);
-  return {
-    stop: () => {
-      if (state === 'announced')
-        link.send(
-          encodeMessage({ isResponse: true, answers: records.all.map((record) => ({ ...record, ttlS: 0 })) }),
-        );
-      state = 'stopped';
-      forgetTimers();
-      link.close();
-    },
-  };
 }

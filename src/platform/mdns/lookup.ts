@@ -9,7 +9,7 @@ import type { Clock } from '../clock/index.ts';
 import { decodeMessage, encodeMessage, isSameName, TYPE } from './message.ts';
 import { GROUP, systemNetwork } from './network.ts';
 
-export interface LookupOptions {
+interface LookupOptions {
   clock: Clock;
   /** Default: the multicast group of RFC 6762. */
   group?: { address: string; port: number };

@@ -7,20 +7,11 @@ import { messageOf } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { createLinkResponder, type LinkResponder } from './link-responder.ts';
+import { LinkResponder } from './link-responder.ts';
 import { type Network, systemNetwork } from './network.ts';
 import { type AnnouncedService, hostRecords } from './records.ts';
 
-export interface Mdns {
-  /** The name that it has or tries to get, with `.local`. */
-  readonly hostName: string;
-  /** Begins to announce; does not wait for it. `servicesAt`: what listens at that address of this machine. */
-  start(servicesAt: (address: string) => readonly AnnouncedService[]): void;
-  /** Says goodbye on every network. */
-  stop(): void;
-}
-
-export interface MdnsOptions {
+interface MdnsOptions {
   /** One label: letters, digits, hyphens. */
   name: string;
   clock: Clock;
@@ -32,93 +23,112 @@ export interface MdnsOptions {
   random?: () => number;
 }
 
-export function createMdns(options: MdnsOptions): Mdns {
-  const { name, clock, limits = LIMITS.mdns, network = systemNetwork(), random = randomShare } = options;
-  const log = options.log.child({ component: 'mdns' });
+export class Mdns {
+  readonly #options: MdnsOptions;
+  readonly #limits: Limits['mdns'];
+  readonly #network: Network;
+  readonly #random: () => number;
+  readonly #log: Log;
   /** By address; undefined while it is opened. */
-  const links = new Map<string, LinkResponder | undefined>();
-  let servicesAt: (address: string) => readonly AnnouncedService[] = () => [];
-  let label = name;
-  let conflicts = 0;
-  let isRunning = false;
-  let looking: Timer | undefined;
+  readonly #links = new Map<string, LinkResponder | undefined>();
+  #servicesAt: (address: string) => readonly AnnouncedService[] = () => [];
+  #label: string;
+  #conflicts = 0;
+  #isRunning = false;
+  #looking: Timer | undefined;
 
-  function look(): void {
-    const present = network
-      .addresses()
-      .filter((address) => servicesAt(address).length > 0)
-      .slice(0, limits.networks);
-    for (const [address, responder] of links)
-      if (!present.includes(address)) {
-        links.delete(address);
-        responder?.stop();
-      }
-    for (const address of present) if (!links.has(address)) void join(address);
+  constructor(options: MdnsOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? LIMITS.mdns;
+    this.#network = options.network ?? systemNetwork();
+    this.#random = options.random ?? randomShare;
+    this.#log = options.log.child({ component: 'mdns' });
+    this.#label = options.name;
   }
 
-  async function join(address: string): Promise<void> {
-    links.set(address, undefined);
+  /** The name that it has or tries to get, with `.local`. */
+  get hostName(): string {
+    return `${this.#label}.local`;
+  }
+
+  /** Begins to announce; does not wait for it. `servicesAt`: what listens at that address of this machine. */
+  start(services: (address: string) => readonly AnnouncedService[]): void {
+    this.#servicesAt = services;
+    this.#isRunning = true;
+    this.#look();
+    this.#looking = this.#options.clock.setRepeating(this.#limits.lookMs, () => this.#look());
+  }
+
+  /** Says goodbye on every network. */
+  stop(): void {
+    this.#isRunning = false;
+    this.#looking?.cancel();
+    this.#leave();
+  }
+
+  #look(): void {
+    const present = this.#network
+      .addresses()
+      .filter((address) => this.#servicesAt(address).length > 0)
+      .slice(0, this.#limits.networks);
+    for (const [address, responder] of this.#links)
+      if (!present.includes(address)) {
+        this.#links.delete(address);
+        responder?.stop();
+      }
+    for (const address of present) if (!this.#links.has(address)) void this.#join(address);
+  }
+
+  async #join(address: string): Promise<void> {
+    this.#links.set(address, undefined);
     try {
-      const link = await network.open(address, (error) => lose(address, error));
-      if (!isRunning || !links.has(address)) return link.close();
-      const responder = createLinkResponder({
+      const link = await this.#network.open(address, (error) => this.#lose(address, error));
+      if (!this.#isRunning || !this.#links.has(address)) return link.close();
+      const responder = new LinkResponder({
         link,
-        clock,
-        limits,
-        random,
-        records: hostRecords(label, address, servicesAt(address)),
-        pauseMs: conflicts > limits.conflictsAtOnce ? limits.conflictPauseMs : 0,
-        isOwnAddress: (other) => network.addresses().includes(other),
-        onConflict: rename,
-        onAnnounced: () => log.info('announced on the network', { host_name: mdns.hostName, address }),
+        clock: this.#options.clock,
+        limits: this.#limits,
+        random: this.#random,
+        records: hostRecords(this.#label, address, this.#servicesAt(address)),
+        pauseMs: this.#conflicts > this.#limits.conflictsAtOnce ? this.#limits.conflictPauseMs : 0,
+        isOwnAddress: (other) => this.#network.addresses().includes(other),
+        onConflict: () => this.#rename(),
+        onAnnounced: () => this.#log.info('announced on the network', { host_name: this.hostName, address }),
       });
-      links.set(address, responder);
+      this.#links.set(address, responder);
     } catch (error) {
-      lose(address, error);
+      this.#lose(address, error);
     }
   }
 
   /** The next look tries again. */
-  function lose(address: string, error: unknown): void {
-    links.get(address)?.stop();
-    links.delete(address);
-    log.warnLimited(`lost ${address}`, limits.sameWarningMs, 'cannot be announced on a network now', {
-      address,
-      reason: messageOf(error),
-    });
+  #lose(address: string, error: unknown): void {
+    this.#links.get(address)?.stop();
+    this.#links.delete(address);
+    this.#log.warnLimited(
+      `lost ${address}`,
+      this.#limits.sameWarningMs,
+      'cannot be announced on a network now',
+      {
+        address,
+        reason: messageOf(error),
+      },
+    );
   }
 
-  function rename(): void {
-    conflicts += 1;
-    label = `${name}-${conflicts + 1}`;
-    log.warn('another machine has the name already', { taken_instead: mdns.hostName });
-    leave();
-    look();
+  #rename(): void {
+    this.#conflicts += 1;
+    this.#label = `${this.#options.name}-${this.#conflicts + 1}`;
+    this.#log.warn('another machine has the name already', { taken_instead: this.hostName });
+    this.#leave();
+    this.#look();
   }
 
-  function leave(): void {
-    const left = [...links.values()];
-    links.clear();
+  #leave(): void {
+    const left = [...this.#links.values()];
+    this.#links.clear();
     for (const responder of left) responder?.stop();
   }
-
-  const mdns: Mdns = {
-    get hostName() {
-      return `${label}.local`;
-    },
-    start: (services) => {
-      servicesAt = services;
-      isRunning = true;
-      look();
-      looking = clock.setRepeating(limits.lookMs, look);
-    },
-    stop: () => {
-      isRunning = false;
-      looking?.cancel();
-      leave();
-    },
-  };
-  return mdns;
 }
 
 function randomShare(bytes = (): Buffer => randomBytes(4)): number {

@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { type DnsRecord, encodeName, isSameName, isSameRecord, type Question, TYPE } from './message.ts';
 
+/** A service that others find by its type. */
 export interface AnnouncedService {
   /** Registered name, such as `_http._tcp`. */
   type: string;
@@ -19,25 +20,10 @@ const HOST_TTL_S = 120;
 const OTHER_TTL_S = 4_500;
 const ENUMERATION = `_services._dns-sd._udp.${DOMAIN}`;
 
-export interface HostRecords {
-  /** Those that only one host may have come first. */
-  readonly all: readonly DnsRecord[];
-  readonly unique: readonly DnsRecord[];
-  /** Names that only one host may have. */
-  readonly names: readonly string[];
-  /** What answers the questions, without what the asker knows already; and what it will ask next. */
-  answers(
-    questions: readonly Question[],
-    known: readonly DnsRecord[],
-  ): { answers: DnsRecord[]; additionals: DnsRecord[] };
-}
+export type HostRecords = ReturnType<typeof hostRecords>;
 
 /** `label` is the host's name without its domain; the services have it, too, so that it is one name to fight for. */
-export function hostRecords(
-  label: string,
-  address: string,
-  services: readonly AnnouncedService[],
-): HostRecords {
+export function hostRecords(label: string, address: string, services: readonly AnnouncedService[]) {
   const host = `${label}.${DOMAIN}`;
   const instances = services.map(({ type }) => `${label}.${type}.${DOMAIN}`);
   const unique = [
@@ -53,6 +39,7 @@ export function hostRecords(
   ]);
   // Says that there is nothing else, so that nobody waits for an answer that will not come.
   const absences = [absence(host, [TYPE.A]), ...instances.map((name) => absence(name, [TYPE.TXT, TYPE.SRV]))];
+  /** Those that only one host may have come first. */
   const all = [...unique, ...pointers];
 
   function answersTo({ name, type }: Question): DnsRecord[] {
@@ -65,8 +52,10 @@ export function hostRecords(
   return {
     all,
     unique,
+    /** Names that only one host may have. */
     names: [host, ...instances],
-    answers: (questions, known) => {
+    /** What answers the questions, without what the asker knows already; and what it will ask next. */
+    answers: (questions: readonly Question[], known: readonly DnsRecord[]) => {
       // RFC 6762 section 7.1: known as long as half of its time is left.
       const isKnown = (record: DnsRecord): boolean =>
         known.some((other) => other.ttlS * 2 >= record.ttlS && isSameRecord(other, record));

@@ -5,39 +5,35 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-export interface Metrics {
-  counter<Label extends string = never>(
-    name: string,
-    help: string,
-    labels?: readonly Label[],
-  ): Counter<Label>;
-  /** `collect` is asked at each scrape, so that state that exists anyway need not be copied. */
-  gauge<Label extends string = never>(
-    name: string,
-    help: string,
-    labels?: readonly Label[],
-    collect?: (gauge: Gauge<Label>) => void,
-  ): Gauge<Label>;
-  histogram<Label extends string = never>(
-    name: string,
-    help: string,
-    buckets: readonly number[],
-    labels?: readonly Label[],
-  ): Histogram<Label>;
-  /** The whole registry in Prometheus text format. */
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const PREFIX = 'gateway_';
 
-export function createMetrics(): Metrics {
+/** What a queue tells of itself; both are in its own unit. */
+interface Queue {
+  /** What fits. */
+  limit: number;
+  /** What is in it; asked at each scrape. */
+  depth: () => number;
+}
+
+export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
+  const queue = createQueues(registers);
   return {
-    counter: (name, help, labels = []) =>
+    /** One queue by its name; the answer counts what had no place in it. */
+    queue,
+    counter: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
       new Counter({ name: PREFIX + name, help, labelNames: [...labels], registers }),
-    gauge: (name, help, labels = [], collect) =>
-      new Gauge({
+    /** `collect` is asked at each scrape, so that state that exists anyway need not be copied. */
+    gauge: <Label extends string = never>(
+      name: string,
+      help: string,
+      labels: readonly Label[] = [],
+      collect?: (gauge: Gauge<Label>) => void,
+    ) =>
+      new Gauge<Label>({
         name: PREFIX + name,
         help,
         labelNames: [...labels],
@@ -48,8 +44,43 @@ export function createMetrics(): Metrics {
           },
         }),
       }),
-    histogram: (name, help, buckets, labels = []) =>
+    histogram: <Label extends string = never>(
+      name: string,
+      help: string,
+      buckets: readonly number[],
+      labels: readonly Label[] = [],
+    ) =>
       new Histogram({ name: PREFIX + name, help, buckets: [...buckets], labelNames: [...labels], registers }),
+    /** The whole registry in Prometheus text format. */
     text: () => registry.metrics(),
+  };
+}
+
+/** All queues by one shape, so that one rule watches every one of them. */
+function createQueues(registers: Registry[]) {
+  const queues = new Map<string, Queue>();
+  const ofEach = (name: string, help: string, read: (queue: Queue) => number): Gauge<'queue'> =>
+    new Gauge<'queue'>({
+      name: PREFIX + name,
+      help,
+      labelNames: ['queue'],
+      registers,
+      collect() {
+        for (const [queue, state] of queues) this.set({ queue }, read(state));
+      },
+    });
+  ofEach('queue_depth', 'What waits in a queue.', ({ depth }) => depth());
+  ofEach('queue_limit', 'What fits into a queue, in the unit of its depth.', ({ limit }) => limit);
+  const dropped = new Counter({
+    name: `${PREFIX}queue_dropped_total`,
+    help: 'What had no place in a queue: refused or dropped.',
+    labelNames: ['queue'],
+    registers,
+  });
+  return (queue: string, state: Queue): { dropped: () => void } => {
+    queues.set(queue, state);
+    const counter = dropped.labels(queue);
+    counter.inc(0);
+    return { dropped: () => counter.inc() };
   };
 }

@@ -3,11 +3,17 @@ import type { Metrics } from '../metrics/index.ts';
 
 export type BrokerMetrics = ReturnType<typeof createBrokerMetrics>;
 
-export function createBrokerMetrics(metrics: Metrics, sessionCount: () => number) {
+/** `outbound`: what waits for the client that reads most slowly, and when it is cut off. */
+export function createBrokerMetrics(
+  metrics: Metrics,
+  sessionCount: () => number,
+  outbound: { limit: number; depth: () => number },
+) {
   metrics.gauge('mqtt_sessions', 'MQTT sessions now connected', [], (gauge) => gauge.set(sessionCount()));
   const messages = metrics.counter('mqtt_messages_total', 'MQTT messages by direction', ['direction']);
   const bytes = metrics.counter('mqtt_bytes_total', 'MQTT bytes by direction', ['direction']);
   return {
+    outbound: metrics.queue('mqtt_outbound_bytes', outbound),
     connects: metrics.counter('mqtt_connects_total', 'MQTT connection attempts by result', ['result']),
     closes: metrics.counter('mqtt_closes_total', 'MQTT sessions and connections closed by reason', [
       'reason',

@@ -5,19 +5,20 @@ import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
-import type { MqttBroker, MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
+import type { Instruments } from '../metrics/index.ts';
+import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 import { Admission, type Full } from '../../lib/admission.ts';
-import { createArrivals } from '../../lib/arrivals.ts';
+import { addressKey } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { Rates } from '../../lib/rates.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
-import { createLogin, withCertificate } from './login.ts';
+import { createLogin, type Login, withCertificate } from './login.ts';
 import { createBrokerMetrics } from './broker-metrics.ts';
 import { RareSenders } from './rare-senders.ts';
 import { Router } from './router.ts';
 import { closeServer, listen } from './listen.ts';
 import { SessionRegistry } from './sessions.ts';
-import { createTlsListener } from './tls-listener.ts';
+import { TlsListener } from './tls-listener.ts';
 import { TurnScheduler } from './turn-scheduler.ts';
 
 const WARNING_INTERVAL_MS = 60_000;
@@ -26,10 +27,7 @@ const NO_ADDRESS = 'local';
 
 type Stream = Duplex & { remoteAddress?: string | undefined };
 
-export interface MqttBrokerOptions {
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+export interface MqttBrokerOptions extends Instruments {
   hooks: MqttHooks;
   /** Address of the plain listener. */
   host: string;
@@ -43,103 +41,178 @@ export interface MqttBrokerOptions {
   newClientId?: () => string;
 }
 
-/** Makes a broker that accepts streams at once and listens after `start`. */
-export async function createMqttBroker(options: MqttBrokerOptions): Promise<MqttBroker> {
-  const { clock, log } = options;
-  const limits: MqttLimits = { ...LIMITS.mqtt, ...options.limits };
-  const registry = new SessionRegistry<Connection>(clock, limits);
-  const metrics = createBrokerMetrics(options.metrics, () => registry.size);
-  const hooks = shielded(options.hooks, log);
-  const login = createLogin({ clock, log, limits, hooks: options.hooks });
-  const router = await Router.create(clock, (error) => log.error('broker library failed', { error }));
-  const arrivals = createArrivals({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
-  const mayArrive = (address: string | undefined): boolean => arrivals.take(address, clock.monotonicMs());
-  const admission = new Admission<Connection>(limits, (connection, limit) => {
-    warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
-    connection.close('gave_way');
-  });
-  let server: Server | undefined;
-  let isStopping = false;
-  let lastSession = 0;
+/** Accepts streams at once and listens after `start`. */
+export class MqttBroker {
+  readonly #options: MqttBrokerOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limits: MqttLimits;
+  readonly #registry: SessionRegistry<Connection>;
+  readonly #metrics;
+  readonly #hooks: MqttHooks;
+  readonly #login: Login;
+  readonly #router: Router;
+  readonly #connectRate: Rates;
+  readonly #admission: Admission<Connection>;
+  #server: Server | undefined;
+  #isStopping = false;
+  #lastSession = 0;
+  readonly #context: ConnectionContext;
+  readonly #secure: TlsListener | undefined;
 
-  const context: ConnectionContext = {
-    clock,
-    log,
-    limits,
-    metrics,
-    hooks,
-    registry,
-    turns: new TurnScheduler(limits),
-    rareSenders: new RareSenders(limits),
-    router,
-    login,
-    newSessionId: () => `session-${++lastSession}`,
-    newClientId: options.newClientId ?? randomUUID,
-    onOpened: (connection) => admission.authenticate(connection),
-    onEnded: (connection) => admission.leave(connection),
-  };
+  static async create(options: MqttBrokerOptions): Promise<MqttBroker> {
+    const { clock, log } = options;
+    const router = await Router.create(clock, (error) => log.error('broker library failed', { error }));
+    return new MqttBroker(options, router);
+  }
 
-  function warn(limit: string, address: string, sentence: string): void {
-    log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, sentence, {
+  private constructor(options: MqttBrokerOptions, router: Router) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#limits = { ...LIMITS.mqtt, ...options.limits };
+    this.#registry = new SessionRegistry<Connection>(this.#clock, this.#limits);
+    this.#metrics = createBrokerMetrics(options.metrics, () => this.#registry.size, {
+      limit: this.#limits.outboundQueuedBytes,
+      depth: () => Math.max(0, ...[...this.#admission.connections()].map(({ queuedBytes }) => queuedBytes)),
+    });
+    this.#hooks = shielded(options.hooks, this.#log);
+    this.#login = createLogin({
+      clock: this.#clock,
+      log: this.#log,
+      limits: this.#limits,
+      hooks: options.hooks,
+    });
+    this.#router = router;
+    this.#connectRate = new Rates({
+      perSecond: this.#limits.connectsPerSecond,
+      burst: this.#limits.connectBurst,
+    });
+    this.#admission = new Admission<Connection>(this.#limits, (connection, limit) => {
+      this.#warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
+      connection.close('gave_way');
+    });
+    this.#context = {
+      clock: this.#clock,
+      log: this.#log,
+      limits: this.#limits,
+      metrics: this.#metrics,
+      hooks: this.#hooks,
+      registry: this.#registry,
+      turns: new TurnScheduler(this.#limits),
+      rareSenders: new RareSenders(this.#limits),
+      router: this.#router,
+      login: this.#login,
+      newSessionId: () => `session-${++this.#lastSession}`,
+      newClientId: options.newClientId ?? randomUUID,
+      onOpened: (connection) => this.#admission.authenticate(connection),
+      onEnded: (connection) => this.#admission.leave(connection),
+    };
+    this.#secure =
+      options.tls &&
+      new TlsListener({
+        ...options.tls,
+        log: this.#log,
+        limits: this.#limits,
+        metrics: this.#metrics,
+        mayConnect: (address) => this.#mayConnect(address),
+        hooks: this.#hooks,
+        accept: (stream, certificate) => this.#accept(stream, certificate),
+      });
+  }
+
+  /** Hands one client stream to the broker; tests speak MQTT over an in-memory pair. */
+  accept(stream: Duplex & { remoteAddress?: string | undefined }): void {
+    this.#accept(stream);
+  }
+
+  /** Opens the listeners; resolves with the ports really used. */
+  async start(): Promise<{ port: number; tlsPort: number | undefined }> {
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    const port = await listen(this.#server, this.#options.host, this.#options.port);
+    this.#server.on('error', (error) => this.#log.error('MQTT listener failed', { error }));
+    const tlsPort = await this.#secure?.start();
+    this.#log.info('MQTT broker listens', { host: this.#options.host, port, tls_port: tlsPort });
+    return { port, tlsPort };
+  }
+
+  /** Another certificate for the TLS listener; open connections live on. */
+  setSecureContext(context: SecureContextOptions): void {
+    this.#secure?.setSecureContext(context);
+  }
+
+  /**
+   * Stops accepting and reading, waits for pending acknowledgements (bounded), then closes every session
+   * after its pending writes. Wills are not delivered: it is the gateway that goes away.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const closed = Promise.all([this.#server && closeServer(this.#server), this.#secure?.stop()]);
+    await Promise.all(
+      [...this.#admission.connections()].map((connection) => connection.drain(this.#limits.stopTimeoutMs)),
+    );
+    await closed;
+    await this.#router.close();
+  }
+
+  /** Number of sessions now connected with a granted subscription that matches the topic. */
+  subscribers(topic: string): number {
+    return this.#router.subscriberCount(topic);
+  }
+
+  /**
+   * Publishes to the sessions now connected and subscribed, at QoS 1 or lower as subscribed, once per
+   * session; nothing is retained or queued for absent sessions. What a kept session does not acknowledge is sent
+   * again when it returns, unless `expiresMs` are over by then. Resolves with the number of sessions it was
+   * written to.
+   */
+  async publish(topic: string, payload: string | Buffer, expiresMs?: number): Promise<number> {
+    const count = this.#router.subscriberCount(topic);
+    if (count > 0) await this.#router.publish(topic, Buffer.from(payload), expiresMs);
+    return count;
+  }
+
+  /** Closes every session of an identity and forgets what was kept for it; logins under way are checked again. */
+  closeSessions(identityKey: string): void {
+    this.#login.recheck();
+    for (const connection of this.#registry.owners(identityKey)) connection.close('revoked');
+    this.#registry.forgetKept(identityKey);
+  }
+
+  sessionCount(identityKey?: string): number {
+    return this.#registry.count(identityKey);
+  }
+
+  #mayConnect(address: string | undefined): boolean {
+    return this.#connectRate.take(addressKey(address), this.#clock.monotonicMs()) === 0;
+  }
+
+  #warn(limit: string, address: string, sentence: string): void {
+    this.#log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, sentence, {
       limit,
       remote_address: address,
     });
   }
 
-  function refuse(stream: Duplex, address: string, limit: 'address_rate' | Full): void {
-    metrics.connects.inc({ result: limit });
-    warn(limit, address, 'connection refused: too many');
+  #refuse(stream: Duplex, address: string, limit: 'address_rate' | Full): void {
+    this.#metrics.connects.inc({ result: limit });
+    this.#warn(limit, address, 'connection refused: too many');
     discard(stream);
   }
 
-  function accept(stream: Stream, certificate?: MqttCertificate): void {
+  #accept(stream: Stream, certificate?: MqttCertificate): void {
     // Its `close` has been and would never be seen.
     if (stream.destroyed) return;
-    if (isStopping) return discard(stream);
+    if (this.#isStopping) return discard(stream);
     const address = stream.remoteAddress ?? NO_ADDRESS;
     // Over TLS it was counted before its handshake.
-    if (!certificate && !mayArrive(address)) return refuse(stream, address, 'address_rate');
-    const own = certificate ? { ...context, login: withCertificate(login, certificate) } : context;
-    const full = admission.admit(address, () => new Connection(own, stream, address));
-    if (full !== undefined) refuse(stream, address, full);
+    if (!certificate && !this.#mayConnect(address)) return this.#refuse(stream, address, 'address_rate');
+    const own = certificate
+      ? { ...this.#context, login: withCertificate(this.#login, certificate) }
+      : this.#context;
+    const full = this.#admission.admit(address, () => new Connection(own, stream, address));
+    if (full !== undefined) this.#refuse(stream, address, full);
   }
-
-  const secure =
-    options.tls && createTlsListener({ ...options.tls, log, limits, metrics, mayArrive, hooks, accept });
-
-  return {
-    accept: (stream) => accept(stream),
-    start: async () => {
-      server = createServer({ noDelay: true }, (socket) => accept(socket));
-      const port = await listen(server, options.host, options.port);
-      server.on('error', (error) => log.error('MQTT listener failed', { error }));
-      const tlsPort = await secure?.start();
-      log.info('MQTT broker listens', { host: options.host, port, tls_port: tlsPort });
-      return { port, tlsPort };
-    },
-    setSecureContext: (context) => secure?.setSecureContext(context),
-    stop: async () => {
-      isStopping = true;
-      const closed = Promise.all([server && closeServer(server), secure?.stop()]);
-      await Promise.all(
-        [...admission.connections()].map((connection) => connection.drain(limits.stopTimeoutMs)),
-      );
-      await closed;
-      await router.close();
-    },
-    subscribers: (topic) => router.subscriberCount(topic),
-    publish: async (topic, payload, expiresMs) => {
-      const count = router.subscriberCount(topic);
-      if (count > 0) await router.publish(topic, Buffer.from(payload), expiresMs);
-      return count;
-    },
-    closeSessions: (identityKey) => {
-      login.recheck();
-      for (const connection of registry.owners(identityKey)) connection.close('revoked');
-      registry.forgetKept(identityKey);
-    },
-    sessionCount: (identityKey) => registry.count(identityKey),
-  };
 }
 
 function discard(stream: Duplex): void {

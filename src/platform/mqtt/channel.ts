@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../clock/index.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import type { MqttLimits } from './types.ts';
 
-export interface ChannelOptions {
+interface ChannelOptions {
   stream: Duplex;
   clock: Clock;
   limits: MqttLimits;
@@ -46,6 +46,7 @@ export class Channel {
     if (chunks.length > 1) stream.uncork();
     metrics.bytesOut.inc(sizeBytes);
     if (stream.writableLength <= limits.outboundQueuedBytes) return;
+    metrics.outbound.dropped();
     this.#options.onOverflow(stream.writableLength);
     stream.destroy();
   }

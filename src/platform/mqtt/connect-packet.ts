@@ -20,7 +20,7 @@ export interface Will {
 }
 
 /** Turned away with an answer; the connection closes after it. */
-export interface ConnectRefusal {
+interface ConnectRefusal {
   readonly answer: Buffer;
   readonly result: 'unacceptable_protocol' | 'identifier_rejected';
 }

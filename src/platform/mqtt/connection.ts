@@ -95,6 +95,11 @@ export class Connection implements SessionOwner, FrameSink {
     });
   }
 
+  /** On their way to the client. */
+  get queuedBytes(): number {
+    return this.#stream.writableLength;
+  }
+
   get remoteAddress(): string {
     return this.#remoteAddress;
   }

@@ -9,9 +9,9 @@ import type { Share, TurnScheduler, Worker } from './turn-scheduler.ts';
 
 /** Reasons not to read; any of them stops the reading. */
 export const HOLD = { login: 1, window: 2, rate: 4, request: 8, turn: 16 } as const;
-export type Hold = (typeof HOLD)[keyof typeof HOLD];
+type Hold = (typeof HOLD)[keyof typeof HOLD];
 
-export interface InboundOptions {
+interface InboundOptions {
   stream: Duplex;
   clock: Clock;
   turns: TurnScheduler;
@@ -22,7 +22,7 @@ export interface InboundOptions {
 }
 
 /** Whose time and rate the packets of a session count against. */
-export interface Account {
+interface Account {
   readonly share: Share;
   account(nowMs: number, sizeBytes: number, workMs: number): void;
 }

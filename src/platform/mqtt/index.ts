@@ -1,11 +1,2 @@
-export { createMqttBroker, type MqttBrokerOptions } from './broker.ts';
-export { topicMatches } from './topic.ts';
-export type {
-  MqttBroker,
-  MqttHooks,
-  MqttIdentity,
-  MqttLimits,
-  MqttMessage,
-  MqttRefusal,
-  MqttSession,
-} from './types.ts';
+export { MqttBroker, type MqttBrokerOptions } from './broker.ts';
+export type { MqttHooks, MqttIdentity, MqttMessage, MqttRefusal, MqttSession } from './types.ts';

@@ -3,13 +3,13 @@
  * their answer waits, but nobody is banned and a correct login never waits, because the SDK retries for
  * ever and devices of one site may share an address.
  */
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { addressKey } from '../../lib/address.ts';
+import { Rates } from '../../lib/rates.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { MqttCertificate, MqttHooks, MqttIdentity, MqttLimits } from './types.ts';
 
-export type LoginRequest = Parameters<MqttHooks['authenticate']>[0] & {
+type LoginRequest = Parameters<MqttHooks['authenticate']>[0] & {
   /** Of a connection over TLS: counts instead of user name and password. */
   certificate?: MqttCertificate;
 };
@@ -31,7 +31,8 @@ export function createLogin(options: {
   hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate' | 'onRefused' | 'nameOf'>;
 }): Login {
   const { clock, log, limits, hooks } = options;
-  const failures = new RateLimiterMemory({ points: limits.failedLoginsPerMinute, duration: 60 });
+  const { failedLoginsPerMinute: burst } = limits;
+  const failures = new Rates({ perSecond: burst / 60, burst });
   let version = 0;
 
   async function slowDown(request: LoginRequest, failure: LoginFailure): Promise<void> {
@@ -45,13 +46,13 @@ export function createLogin(options: {
     } catch (error) {
       log.error('hook of the MQTT broker failed', { hook: 'onRefused', error });
     }
-    const { consumedPoints } = await failures.penalty(addressKey(remoteAddress));
+    const isTooOften = failures.take(addressKey(remoteAddress), clock.monotonicMs()) > 0;
     log.warnLimited(`mqtt_login:${request.remoteAddress}`, WARNING_INTERVAL_MS, 'login was refused', {
       reason: failure,
       claims_to_be: name,
       remote_address: request.remoteAddress,
     });
-    if (consumedPoints > limits.failedLoginsPerMinute) await clock.sleep(limits.failedLoginDelayMs);
+    if (isTooOften) await clock.sleep(limits.failedLoginDelayMs);
   }
 
   async function judge({ certificate, ...login }: LoginRequest): ReturnType<MqttHooks['authenticate']> {

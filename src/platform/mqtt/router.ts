@@ -12,7 +12,7 @@ import { deliveryQos, type GrantedSubscription, SessionPersistence } from './ses
 import type { SessionState } from './sessions.ts';
 
 /** What a session needs from its connection. */
-export interface RouterPort {
+interface RouterPort {
   /** Unique among all connections, so that a take-over never meets the remains of the one before. */
   readonly id: string;
   readonly state: SessionState;

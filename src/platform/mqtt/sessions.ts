@@ -24,7 +24,7 @@ export interface SessionState {
 /** `messageId` is there once it was sent. */
 export type OutgoingDelivery = AedesPublishPacket;
 
-export interface ReceivedMessage {
+interface ReceivedMessage {
   /** False while the handler has not taken it; PUBREC waits for that. */
   isStored: boolean;
   /** Sends PUBREC on the connection that asked last. */
@@ -49,7 +49,7 @@ export interface IdentityRecord {
 }
 
 /** Everything of one identity. */
-export interface IdentitySessions<Owner extends SessionOwner> extends IdentityRecord {
+interface IdentitySessions<Owner extends SessionOwner> extends IdentityRecord {
   readonly identity: MqttIdentity;
   readonly connected: Set<Owner>;
   /** Connected owner by client id. */
@@ -58,7 +58,7 @@ export interface IdentitySessions<Owner extends SessionOwner> extends IdentityRe
   readonly kept: Map<string, SessionState>;
 }
 
-export type AdmitResult = { state: SessionState; isPresent: boolean } | 'sessions';
+type AdmitResult = { state: SessionState; isPresent: boolean } | 'sessions';
 
 export class SessionRegistry<Owner extends SessionOwner> {
   readonly #clock: Clock;

@@ -5,14 +5,14 @@ import type { MqttHooks, MqttLimits, MqttSession } from './types.ts';
 import { type Subscribe, suback, type Unsubscribe } from './packets.ts';
 import { levelCount } from './topic.ts';
 
-export interface SubscriptionsContext {
+interface SubscriptionsContext {
   readonly limits: MqttLimits;
   readonly hooks: Pick<MqttHooks, 'maySubscribe' | 'onRefused'>;
   readonly router: Router;
 }
 
 /** What the subscriptions of one session need from its connection. */
-export interface SubscriptionsPort {
+interface SubscriptionsPort {
   readonly session: MqttSession;
   readonly state: SessionState;
   /** The session is known: CONNACK may be sent. */

@@ -10,25 +10,17 @@
 import { Admission, type Full } from '../../lib/admission.ts';
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen } from './listen.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 
-export interface TlsListener {
-  /** Resolves with the port really used. */
-  start(): Promise<number>;
-  /** Stops accepting and ends handshakes; resolves when the last connection is closed. */
-  stop(): Promise<void>;
-  setSecureContext(context: SecureContextOptions): void;
-}
-
 const WARNING_INTERVAL_MS = 60_000;
 /** Purpose "TLS client" (RFC 5280 section 4.2.1.12). */
 const CLIENT_AUTHENTICATION = '1.3.6.1.5.5.7.3.2';
 
-export function createTlsListener(options: {
+interface TlsListenerOptions {
   host: string;
   port: number;
   secureContext: SecureContextOptions;
@@ -36,108 +28,130 @@ export function createTlsListener(options: {
   limits: MqttLimits;
   metrics: BrokerMetrics;
   /** Asked at each connection, before its handshake. */
-  mayArrive: (address: string | undefined) => boolean;
+  mayConnect: (address: string | undefined) => boolean;
   hooks: Pick<MqttHooks, 'onRefused' | 'nameOf'>;
   accept: (socket: TLSSocket, certificate: MqttCertificate) => void;
-}): TlsListener {
-  const { log, limits, metrics, mayArrive } = options;
-  let authority = authorityOf(options.secureContext);
-  const handshakes = createHandshakes(limits, (socket, limit) => {
-    metrics.connects.inc({ result: limit });
-    socket.destroy();
-  });
-  const server = createServer({
-    ...contextOf(options.secureContext),
-    requestCert: true,
-    rejectUnauthorized: false,
-    handshakeTimeout: limits.connectTimeoutMs,
-    noDelay: true,
-  });
-  // Open connections and handshakes have each their own limit; this one is never reached before.
-  server.maxConnections = 2 * limits.connections;
-
-  function refuse(socket: TLSSocket, problem: string, claimed?: string): void {
-    metrics.connects.inc({ result: 'certificate' });
-    const address = socket.remoteAddress ?? 'unknown';
-    log.warnLimited(`mqtt_certificate:${address}`, WARNING_INTERVAL_MS, 'connection refused: certificate', {
-      problem,
-      claims_to_be: claimed === undefined ? undefined : options.hooks.nameOf?.(claimed),
-      remote_address: address,
-    });
-    options.hooks.onRefused?.({ what: 'login', reason: 'certificate', claimed, remoteAddress: address });
-    socket.destroy();
-  }
-
-  server.on('connection', (socket: Socket) => {
-    if (mayArrive(socket.remoteAddress)) return handshakes.begin(socket);
-    metrics.connects.inc({ result: 'address_rate' });
-    socket.destroy();
-  });
-  server.on('secureConnection', (socket) => {
-    handshakes.end(socket);
-    socket.on('error', (error) => log.debug('TLS connection failed', { error }));
-    const certificate = socket.getPeerX509Certificate();
-    const problem = certificate ? problemOf(certificate, authority) : 'none was sent';
-    if (!certificate || problem !== undefined)
-      refuse(socket, problem ?? '', certificate && describe(certificate).commonName);
-    else options.accept(socket, describe(certificate));
-  });
-  server.on('tlsClientError', (error, socket) => {
-    metrics.connects.inc({ result: 'handshake' });
-    log.debug('TLS handshake failed', { error });
-    socket.destroy();
-  });
-
-  return {
-    start: async () => {
-      const port = await listen(server, options.host, options.port);
-      server.on('error', (error) => log.error('MQTT listener failed', { error }));
-      return port;
-    },
-    stop: async () => {
-      if (!server.listening) return;
-      const closed = closeServer(server);
-      handshakes.destroyAll();
-      await closed;
-    },
-    setSecureContext: (context) => {
-      authority = authorityOf(context);
-      server.setSecureContext(contextOf(context));
-    },
-  };
 }
 
-interface Handshakes {
-  /** The oldest that is under way may be sent away for it. */
-  begin(socket: Socket): void;
-  end(socket: Socket): void;
-  destroyAll(): void;
+export class TlsListener {
+  readonly #options: TlsListenerOptions;
+  readonly #log: Log;
+  readonly #metrics: BrokerMetrics;
+  #authority: X509Certificate;
+  readonly #handshakes: Handshakes;
+  readonly #server: Server;
+
+  constructor(options: TlsListenerOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#metrics = options.metrics;
+    this.#authority = authorityOf(options.secureContext);
+    this.#handshakes = new Handshakes(options.limits, (socket, limit) => {
+      this.#metrics.connects.inc({ result: limit });
+      socket.destroy();
+    });
+    this.#server = createServer({
+      ...contextOf(options.secureContext),
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: options.limits.connectTimeoutMs,
+      noDelay: true,
+    });
+    // Open connections and handshakes have each their own limit; this one is never reached before.
+    this.#server.maxConnections = 2 * options.limits.connections;
+    this.#server.on('connection', (socket: Socket) => {
+      if (options.mayConnect(socket.remoteAddress)) return this.#handshakes.begin(socket);
+      this.#metrics.connects.inc({ result: 'address_rate' });
+      socket.destroy();
+    });
+    this.#server.on('secureConnection', (socket) => {
+      this.#handshakes.end(socket);
+      socket.on('error', (error) => this.#log.debug('TLS connection failed', { error }));
+      const certificate = socket.getPeerX509Certificate();
+      const problem = certificate ? problemOf(certificate, this.#authority) : 'none was sent';
+      if (!certificate || problem !== undefined)
+        this.#refuse(socket, problem ?? '', certificate && describe(certificate).commonName);
+      else options.accept(socket, describe(certificate));
+    });
+    this.#server.on('tlsClientError', (error, socket) => {
+      this.#metrics.connects.inc({ result: 'handshake' });
+      this.#log.debug('TLS handshake failed', { error });
+      socket.destroy();
+    });
+  }
+
+  /** Resolves with the port really used. */
+  async start(): Promise<number> {
+    const port = await listen(this.#server, this.#options.host, this.#options.port);
+    this.#server.on('error', (error) => this.#log.error('MQTT listener failed', { error }));
+    return port;
+  }
+
+  /** Stops accepting and ends handshakes; resolves when the last connection is closed. */
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = closeServer(this.#server);
+    this.#handshakes.destroyAll();
+    await closed;
+  }
+
+  setSecureContext(context: SecureContextOptions): void {
+    this.#authority = authorityOf(context);
+    this.#server.setSecureContext(contextOf(context));
+  }
+
+  #refuse(socket: TLSSocket, problem: string, claimed?: string): void {
+    this.#metrics.connects.inc({ result: 'certificate' });
+    const address = socket.remoteAddress ?? 'unknown';
+    this.#log.warnLimited(
+      `mqtt_certificate:${address}`,
+      WARNING_INTERVAL_MS,
+      'connection refused: certificate',
+      {
+        problem,
+        claims_to_be: claimed === undefined ? undefined : this.#options.hooks.nameOf?.(claimed),
+        remote_address: address,
+      },
+    );
+    this.#options.hooks.onRefused?.({
+      what: 'login',
+      reason: 'certificate',
+      claimed,
+      remoteAddress: address,
+    });
+    socket.destroy();
+  }
 }
 
 /** Sockets whose handshake is under way. The socket after it is another object with the same far end. */
-function createHandshakes(limits: MqttLimits, giveWay: (socket: Socket, limit: Full) => void): Handshakes {
-  const admission = new Admission<Socket>(limits, giveWay);
-  const pending = new Map<string, Socket>();
-  const end = ({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void => {
+class Handshakes {
+  readonly #admission: Admission<Socket>;
+  readonly #pending = new Map<string, Socket>();
+
+  constructor(limits: MqttLimits, giveWay: (socket: Socket, limit: Full) => void) {
+    this.#admission = new Admission<Socket>(limits, giveWay);
+  }
+
+  end({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
     const place = `${remoteAddress} ${remotePort}`;
-    const socket = pending.get(place);
-    pending.delete(place);
-    if (socket) admission.leave(socket);
-  };
-  return {
-    begin: (socket) => {
-      const { remoteAddress, remotePort } = socket;
-      // None of them has logged in, so that there always is room.
-      admission.admit(remoteAddress, () => socket);
-      pending.set(`${remoteAddress} ${remotePort}`, socket);
-      // A closed socket has forgotten its far end.
-      socket.once('close', () => end({ remoteAddress, remotePort }));
-    },
-    end,
-    destroyAll: () => {
-      for (const socket of pending.values()) socket.destroy();
-    },
-  };
+    const socket = this.#pending.get(place);
+    this.#pending.delete(place);
+    if (socket) this.#admission.leave(socket);
+  }
+
+  /** The oldest that is under way may be sent away for it. */
+  begin(socket: Socket): void {
+    const { remoteAddress, remotePort } = socket;
+    // None of them has logged in, so that there always is room.
+    this.#admission.admit(remoteAddress, () => socket);
+    this.#pending.set(`${remoteAddress} ${remotePort}`, socket);
+    // A closed socket has forgotten its far end.
+    socket.once('close', () => this.end({ remoteAddress, remotePort }));
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#pending.values()) socket.destroy();
+  }
 }
 
 function contextOf(context: SecureContextOptions): SecureContextOptions {

@@ -3,8 +3,6 @@
  * guard in front of it stay behind this face. No word of the device domain here: an identity
  * is whatever the `authenticate` hook says it is.
  */
-import type { Duplex } from 'node:stream';
-import type { SecureContextOptions } from 'node:tls';
 import type { Limits } from '../../lib/limits.ts';
 
 /** `LIMITS.mqtt`, or the same members with other numbers. */
@@ -106,30 +104,4 @@ export interface MqttHooks {
   onSessionOpened(session: MqttSession): void;
   /** Once per opened session, whatever ended it; after its will. `reason` as in the metric of closes. */
   onSessionClosed(session: MqttSession, reason: string): void;
-}
-
-export interface MqttBroker {
-  /** Opens the listeners; resolves with the ports really used. */
-  start(): Promise<{ port: number; tlsPort: number | undefined }>;
-  /** Another certificate for the TLS listener; open connections live on. */
-  setSecureContext(context: SecureContextOptions): void;
-  /**
-   * Stops accepting and reading, waits for pending acknowledgements (bounded), then closes every session
-   * after its pending writes. Wills are not delivered: it is the gateway that goes away.
-   */
-  stop(): Promise<void>;
-  /** Hands one client stream to the broker; tests speak MQTT over an in-memory pair. */
-  accept(stream: Duplex & { remoteAddress?: string | undefined }): void;
-  /** Number of sessions now connected with a granted subscription that matches the topic. */
-  subscribers(topic: string): number;
-  /**
-   * Publishes to the sessions now connected and subscribed, at QoS 1 or lower as subscribed, once per
-   * session; nothing is retained or queued for absent sessions. What a kept session does not acknowledge is sent
-   * again when it returns, unless `expiresMs` are over by then. Resolves with the number of sessions it was
-   * written to.
-   */
-  publish(topic: string, payload: string | Buffer, expiresMs?: number): Promise<number>;
-  /** Closes every session of an identity and forgets what was kept for it; logins under way are checked again. */
-  closeSessions(identityKey: string): void;
-  sessionCount(identityKey?: string): number;
 }

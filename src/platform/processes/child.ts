@@ -7,6 +7,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
 
+/** A program's end of the channel to the gateway. */
 export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedBytes'> {
   /** What the parent gave at start. */
   readonly settings: unknown;
@@ -19,7 +20,7 @@ export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedByt
 }
 
 /** What of `process` is needed. */
-export type ParentPort = Pick<NodeJS.Process, 'on' | 'disconnect' | 'connected'> & {
+type ParentPort = Pick<NodeJS.Process, 'on' | 'disconnect' | 'connected'> & {
   send?:
     | ((message: ToParent, handle: undefined, options: undefined, done: () => void) => boolean)
     | undefined;

@@ -1,4 +1,4 @@
-export { connectToParent, type ParentLink, type ParentPort } from './child.ts';
+export { connectToParent, type ParentLink } from './child.ts';
 export { programEntry } from './entry.ts';
 export type { ProgramRights } from './launch.ts';
 export { Processes } from './processes.ts';

@@ -13,6 +13,8 @@ export interface ProgramRights {
   network: boolean;
   /** Device files that it may open for reading and writing. */
   deviceFiles: readonly string[];
+  /** Folders whose files it may read. */
+  readFolders?: readonly string[];
   /** Starts programs of the system. Whatever may do this can get around all other bounds. */
   systemPrograms: boolean;
 }
@@ -70,7 +72,7 @@ function permissionOptions({ entry, rights }: LaunchOptions): string[] {
     '--allow-worker',
     '--disable-warning=PERM0006',
     '--disable-warning=ExperimentalWarning',
-    ...[...code, ...rights.deviceFiles].flatMap(readOptions),
+    ...[...code, ...rights.deviceFiles, ...(rights.readFolders ?? [])].flatMap(readOptions),
     ...rights.deviceFiles.map((path) => `--allow-fs-write=${path}`),
     ...(rights.network ? ['--allow-net'] : []),
     ...(rights.systemPrograms ? ['--allow-child-process'] : []),

@@ -2,26 +2,14 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { Payload } from './wire.ts';
 
-export interface Outbox {
-  /**
-   * Hands a payload to the channel. False: it was dropped, because it is larger than a message may be or the
-   * other side does not read fast enough; the drop is counted.
-   */
-  send: (payload: Payload) => boolean;
-  /** Resolves when half of the bound is free again, or when the channel is gone. */
-  drained: () => Promise<void>;
-  /** Bytes that the other side has not taken yet. */
-  readonly queuedBytes: number;
-  /** The channel is gone: nothing is queued any more, nobody waits. */
-  close: () => void;
-}
+export type Outbox = ReturnType<typeof createOutbox>;
 
 export function createOutbox(options: {
   /** Writes to the channel; `done` is called when the message has left this process. */
   post: (message: { kind: 'data'; payload: Payload }, done: () => void) => void;
   limits: Pick<Limits['processes'], 'messageBytes' | 'queuedBytes'>;
   onDropped: () => void;
-}): Outbox {
+}) {
   const { limits } = options;
   let queuedBytes = 0;
   let closed = false;
@@ -36,7 +24,11 @@ export function createOutbox(options: {
   }
 
   return {
-    send: (payload) => {
+    /**
+     * Hands a payload to the channel. False: it was dropped, because it is larger than a message may be or the
+     * other side does not read fast enough; the drop is counted.
+     */
+    send: (payload: Payload) => {
       const sizeBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
       if (closed || sizeBytes > limits.messageBytes || queuedBytes + sizeBytes > limits.queuedBytes) {
         options.onDropped();
@@ -50,10 +42,13 @@ export function createOutbox(options: {
       });
       return true;
     },
-    drained: () => (isDrained() ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    /** Resolves when half of the bound is free again, or when the channel is gone. */
+    drained: () => (isDrained() ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve))),
+    /** Bytes that the other side has not taken yet. */
     get queuedBytes() {
       return queuedBytes;
     },
+    /** The channel is gone: nothing is queued any more, nobody waits. */
     close: () => {
       closed = true;
       queuedBytes = 0;

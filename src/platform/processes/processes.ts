@@ -3,17 +3,12 @@
  * exchanges bounded messages with its owner.
  */
 import { type Limits, LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
+import type { Instruments } from '../metrics/index.ts';
 import { Program, type ProgramOptions } from './program.ts';
 
 type Counter = { inc(labels: { program: string }): void };
 
-export interface ProcessesOptions {
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+interface ProcessesOptions extends Instruments {
   limits?: Limits['processes'];
 }
 
@@ -50,12 +45,19 @@ export class Processes {
   program(options: ProgramOptions): Program {
     const { clock, log } = this.#options;
     const { name } = options;
-    const program = new Program(options, {
+    const queue = this.#options.metrics.queue(`program_${name}`, {
+      limit: this.#limits.queuedBytes,
+      depth: () => program.queuedBytes,
+    });
+    const program: Program = new Program(options, {
       clock,
       limits: this.#limits,
       log: log.child({ component: 'processes', program: name }),
       onEndedUnasked: () => this.#ends.inc({ program: name }),
-      onDropped: () => this.#dropped.inc({ program: name }),
+      onDropped: () => {
+        this.#dropped.inc({ program: name });
+        queue.dropped();
+      },
     });
     this.#programs.set(name, program);
     return program;

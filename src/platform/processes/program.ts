@@ -7,13 +7,14 @@
  *   any ─stop─▶ stopping (asked, SIGTERM, SIGKILL) ─▶ stopped
  */
 import type { Limits } from '../../lib/limits.ts';
-import { restartPauseMs } from '../../lib/restart-pause.ts';
+import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { NO_RIGHTS, type ProgramRights } from './launch.ts';
 import { type Exit, ProgramRun } from './run.ts';
 import type { Payload } from './wire.ts';
 
+/** `waiting`: it ended, and starts again after a pause. */
 export type ProgramState = 'stopped' | 'starting' | 'running' | 'waiting' | 'stopping';
 
 export interface ProgramOptions {
@@ -37,7 +38,7 @@ export interface ProgramOptions {
   onEnded?: (exit: Exit) => void;
 }
 
-export interface Surroundings {
+interface Surroundings {
   clock: Clock;
   limits: Limits['processes'];
   log: Log;
@@ -54,7 +55,7 @@ export class Program {
   #isWanted = false;
   #supervision: Promise<void> | undefined;
   #pause = new AbortController();
-  #pauseMs = 0;
+  readonly #restartPause: DoublingPause;
   /** After a run that ended unasked, whoever starts it. */
   #earliestStartMs = -Infinity;
   #idleTimer: Timer | undefined;
@@ -62,6 +63,8 @@ export class Program {
   constructor(options: ProgramOptions, surroundings: Surroundings) {
     this.#options = options;
     this.#surroundings = surroundings;
+    const { restartFirstMs: firstMs, restartMaxMs: maxMs } = surroundings.limits;
+    this.#restartPause = new DoublingPause({ firstMs, maxMs });
   }
 
   get state(): ProgramState {
@@ -182,13 +185,13 @@ export class Program {
 
   #endedUnasked({ reason, ranMs, errorOutput }: Exit): void {
     const { clock, limits, log, onEndedUnasked } = this.#surroundings;
-    this.#pauseMs = restartPauseMs(this.#pauseMs, ranMs, limits);
-    this.#earliestStartMs = clock.monotonicMs() + this.#pauseMs;
+    const pauseMs = this.#restartPause.nextAfter(ranMs, limits.stableMs);
+    this.#earliestStartMs = clock.monotonicMs() + pauseMs;
     onEndedUnasked();
     log.warn('program ended, will be started again', {
       reason,
       ran_ms: Math.round(ranMs),
-      pause_ms: this.#pauseMs,
+      pause_ms: pauseMs,
       error_output: errorOutput,
     });
   }

@@ -19,7 +19,7 @@ export interface Exit {
   errorOutput: string;
 }
 
-export interface RunOptions extends LaunchOptions {
+interface RunOptions extends LaunchOptions {
   protocolVersion: number;
   settings: unknown;
   clock: Clock;

@@ -1,1 +1,1 @@
-export { RetentionLoop, type RetentionLoopOptions, type ScarceRoom } from './retention-loop.ts';
+export { RetentionLoop, type ScarceRoom } from './retention-loop.ts';

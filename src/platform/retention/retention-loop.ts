@@ -1,5 +1,5 @@
 /**
- * The one loop that keeps stored rows in bounds: small bites with pauses, so that nobody waits for them, and
+ * The one loop that keeps stored rows in bounds: small batches with pauses, so that nobody waits for them, and
  * stamps of a wrong clock corrected before anything is judged by them. A disk that refuses ends nothing: it is
  * counted, told once an hour, and tried again.
  */
@@ -16,22 +16,22 @@ export interface ScarceRoom {
   onScarce(listener: () => void): () => void;
 }
 
-export interface RetentionLoopOptions {
+interface RetentionLoopOptions {
   clock: Clock;
   log: Log;
-  /** Counts bites that failed. */
+  /** Counts batches that failed. */
   failures: ReturnType<Metrics['counter']>;
   /** What is kept, as its log line says it: `audit trail`. */
   what: string;
-  /** Between two bites while there is more to do, and between two rounds. */
+  /** Between two batches while there is more to do, and between two rounds. */
   limits: { retentionPauseMs: number; retentionIntervalMs: number };
-  /** While it is scarce, the next bite comes after a pause. */
+  /** While it is scarce, the next batch comes after a pause. */
   room?: Pick<ScarceRoom, 'onScarce'> | undefined;
-  /** One bite of bounded size; true when there may be more to delete. */
-  bite: () => boolean;
+  /** One batch of bounded size; true when there may be more to delete. */
+  deleteBatch: () => boolean;
   /** Corrects stamps that a wrong clock gave, at the start and after each correction of the clock. */
   restamp?: (correction: StampCorrection) => void;
-  /** After a failed bite: what was counted in memory may not be so. */
+  /** After a failed batch: what was counted in memory may not be so. */
   onFailure?: () => void;
 }
 
@@ -50,7 +50,7 @@ export class RetentionLoop {
     this.#stopCorrecting = () => corrector.stop();
   }
 
-  /** The first bite comes after one pause. */
+  /** The first batch comes after one pause. */
   start(): void {
     this.#isRunning = true;
     this.#stopWatchingRoom = this.#options.room?.onScarce(() => this.expedite());
@@ -58,7 +58,7 @@ export class RetentionLoop {
     this.expedite();
   }
 
-  /** There is something to do now: the next bite comes after one pause. */
+  /** There is something to do now: the next batch comes after one pause. */
   expedite(): void {
     this.#schedule(this.#options.limits.retentionPauseMs);
   }
@@ -89,7 +89,7 @@ export class RetentionLoop {
   #run(): void {
     let hasMore = false;
     this.#attempt(() => {
-      hasMore = this.#options.bite();
+      hasMore = this.#options.deleteBatch();
     });
     const { retentionPauseMs, retentionIntervalMs } = this.#options.limits;
     this.#schedule(hasMore ? retentionPauseMs : retentionIntervalMs);

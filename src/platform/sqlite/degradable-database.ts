@@ -3,7 +3,7 @@
  * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
  * what can still be read is taken over. Statements outlive all of that.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { gatewayError } from '../../lib/errors.ts';
@@ -13,11 +13,11 @@ import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { NewerDatabaseError } from './migrations.ts';
 import { LastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
-import { setAside } from './set-aside.ts';
+import { foreignPath, freeName, setAside, setAsideOf } from './set-aside.ts';
 import { Salvage } from './salvage.ts';
 
 /** Somebody with a connection of its own to the same file, such as a thread. */
-export interface DatabaseUser {
+interface DatabaseUser {
   /** The file is about to be replaced: let go of it. */
   release(): Promise<void>;
   /** It can be opened, for the first time or again. */
@@ -31,7 +31,7 @@ export interface Owner {
   write(database: Database, id: string): void;
 }
 
-export interface DegradableOptions extends OpenOptions {
+interface DegradableOptions extends OpenOptions {
   /** Tables of a damaged file that are taken over while the new one is used already. */
   salvageLater: readonly string[];
   /** Tables that triggers of others fill: they are not taken over. */
@@ -43,7 +43,6 @@ export interface DegradableOptions extends OpenOptions {
 /** G: an owner of the box who made room or mended permissions is noticed soon. */
 const RETRY_MS = 5_000;
 const SALVAGE_MARK = '.salvaging';
-const FOREIGN = '.of-';
 
 /** What stores of plain SQL and their group commit use of a database. */
 export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;
@@ -90,7 +89,7 @@ export class DegradableDatabase implements SqlDatabase {
 
   /** What can be read of a damaged copy is still taken over. */
   get isSalvaging(): boolean {
-    return existsSync(this.path + SALVAGE_MARK);
+    return isSalvaging(this.path);
   }
 
   get isOpen(): boolean {
@@ -106,12 +105,10 @@ export class DegradableDatabase implements SqlDatabase {
 
   /** Names of the files that were set aside for a person to look at: damaged ones, and those of other sites. */
   setAsideNames(): { damaged: string[]; foreign: string[] } {
-    const name = basename(this.path);
-    const names = readdirSync(dirname(this.path)).filter((found) => !/-(wal|shm)$/.test(found));
-    return {
-      damaged: names.filter((found) => found.startsWith(`${name}.damaged-`)),
-      foreign: names.filter((found) => found.startsWith(name + FOREIGN)),
-    };
+    const found = setAsideOf(this.path);
+    const namesOf = (wanted: 'damaged' | 'foreign'): string[] =>
+      found.filter(({ kind }) => kind === wanted).map(({ path }) => basename(path));
+    return { damaged: namesOf('damaged'), foreign: namesOf('foreign') };
   }
 
   /** Takes note of an error that somebody met; damage is mended from the next turn on. */
@@ -249,8 +246,8 @@ export class DegradableDatabase implements SqlDatabase {
     const owner = this.#owner as Owner;
     const paths = [this.path, ...companions];
     const isMissing = !existsSync(this.path);
-    if (isMissing && existsSync(this.path + FOREIGN + owner.id)) {
-      for (const path of paths) move(path + FOREIGN + owner.id, path);
+    if (isMissing && existsSync(foreignPath(this.path, owner.id))) {
+      for (const path of paths) move(foreignPath(path, owner.id), path);
       log.info('history of this site was taken back', { site_id: owner.id });
     }
     const database = openDatabase(this.#options);
@@ -265,10 +262,10 @@ export class DegradableDatabase implements SqlDatabase {
       throw error;
     }
     database.close();
-    for (const path of paths) move(path, freeName(path + FOREIGN + found));
+    for (const path of paths) move(path, freeName(foreignPath(path, found)));
     log.error('history of another site was set aside, it comes back with that site', {
       site_id: found,
-      aside: this.path + FOREIGN + found,
+      aside: foreignPath(this.path, found),
     });
     return this.#openOwned();
   }
@@ -339,16 +336,15 @@ export class DegradableDatabase implements SqlDatabase {
   }
 }
 
+/** Whether what can be read of a damaged copy is still to be taken over, by whoever has the database. */
+export function isSalvaging(path: string): boolean {
+  return existsSync(path + SALVAGE_MARK);
+}
+
 function move(from: string, to: string): void {
   for (const suffix of ['', '-wal', '-shm'])
     if (existsSync(from + suffix)) {
       mkdirSync(dirname(to), { recursive: true });
       renameSync(from + suffix, to + suffix);
     }
-}
-
-/** What is there already is not written over. */
-function freeName(path: string): string {
-  if (!existsSync(path)) return path;
-  for (let number = 2; ; number++) if (!existsSync(`${path}-${number}`)) return `${path}-${number}`;
 }

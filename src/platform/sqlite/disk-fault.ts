@@ -18,7 +18,7 @@ export function asDiskFault(error: unknown): unknown {
 }
 
 /** What the disk refuses, as a sentence; undefined for other errors. */
-export function diskFaultOf(error: unknown): string | undefined {
+function diskFaultOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   const code = String(error.code);
   return FAULTS.find(([pattern]) => pattern.test(code))?.[1];

@@ -19,17 +19,18 @@ const HOLDER_FILE = 'gateway.lock.holder';
 const RETRY_MS = 100;
 
 /** Another process holds the folder, and will for as long as it runs. */
-export class FolderLockedError extends UnrecoverableError {
+class FolderLockedError extends UnrecoverableError {
   override name = 'FolderLockedError';
 }
 
+/** A data folder that this process has for itself. */
 export interface FolderLock {
   /** Adds what a person who meets the lock may want to know, such as `HTTP on port 8080`. */
   tell(detail: string): void;
   release(): void;
 }
 
-export interface FolderLockOptions {
+interface FolderLockOptions {
   /** Made when it is not there. */
   dataDir: string;
   clock: Clock;

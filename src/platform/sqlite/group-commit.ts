@@ -3,35 +3,33 @@
  * windows and retries are those of `platform/commit`.
  */
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
 import { type CommitGroup, createCommitGroup } from '../commit/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
+import type { Instruments } from '../metrics/index.ts';
 import { isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 
-export interface Participant {
+interface Participant {
   /** Writes everything buffered, inside the transaction; must be repeatable, so it forgets nothing yet. */
   write(): void;
   /** What `write` wrote is on disk: forget it. */
   committed(): void;
 }
 
+/** One transaction for what many participants wrote meanwhile. */
 export interface GroupCommit extends CommitGroup {
   /** Registers a participant; order of registration is order of writing. */
   join(participant: Participant): void;
 }
 
-export function createGroupCommit(options: {
-  database: Pick<Database, 'path' | 'transaction' | 'durable'>;
-  name: string;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
-  limits?: Limits['commits'];
-  /** The database turned out to be damaged; called for every commit that fails so. */
-  onDamage?: () => void;
-}): GroupCommit {
+export function createGroupCommit(
+  options: Instruments & {
+    database: Pick<Database, 'path' | 'transaction' | 'durable'>;
+    name: string;
+    limits?: Limits['commits'];
+    /** The database turned out to be damaged; called for every commit that fails so. */
+    onDamage?: () => void;
+  },
+): GroupCommit {
   const { database, onDamage, ...rest } = options;
   const participants: Participant[] = [];
   const group = createCommitGroup({

@@ -1,12 +1,12 @@
-export { Database, openDatabase, type OpenOptions } from './database.ts';
-export { damageOf, isDamage, isStateOfGateway, judgeCopy } from './damage.ts';
-export { markDamaged, openOrSetAside, setAside } from './set-aside.ts';
-export { diskFaultOf, isFull } from './disk-fault.ts';
-export { FolderLockedError, lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
-export { localCopies, type LocalCopy } from './local-copies.ts';
-export { lastRecovery, openState, type StateRecovery } from './open-state.ts';
+export { Database, openDatabase } from './database.ts';
+export { isDamage, isStateOfGateway, judgeCopy } from './damage.ts';
+export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from './set-aside.ts';
+export { isFull } from './disk-fault.ts';
+export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
+export { copyCompact, localCopies } from './local-copies.ts';
+export { lastRecovery, openState } from './open-state.ts';
 export { releaseStartReserve, StateUpkeep } from './state-upkeep.ts';
-export { createGroupCommit, type GroupCommit, type Participant } from './group-commit.ts';
+export { createGroupCommit, type GroupCommit } from './group-commit.ts';
 export {
   MigrationsPendingError,
   migrationsDigest,
@@ -17,17 +17,16 @@ export type { SyncFile } from './write-ahead-log.ts';
 export {
   correctedStamp,
   excluded,
+  given,
   isWrongStamp,
-  type Orm,
   placeholders,
+  placeholdersBut,
   present,
-  type Present,
+  restampOf,
+  upsert,
 } from './orm.ts';
-export {
-  DegradableDatabase,
-  type DatabaseUser,
-  type Owner,
-  type SqlDatabase,
-} from './degradable-database.ts';
-export { quarantinedSince, quarantineRows, type Quarantined } from './quarantine.ts';
+export { type KeyValueStore, createKeyValueStore } from './key-values.ts';
+export { DegradableDatabase, isSalvaging, type Owner, type SqlDatabase } from './degradable-database.ts';
+export { quarantineRows } from './quarantine.ts';
+export { quarantinedRows, quarantinedSince, removeQuarantined } from './quarantine-store.ts';
 export { rowRules, type RowRules } from './row-rules.ts';

@@ -19,7 +19,7 @@ export interface CopyTask {
   keep: { hourly: number; daily: number };
 }
 
-export interface LocalCopy {
+interface LocalCopy {
   path: string;
   /** Of the wall clock when it was made, right or wrong. */
   madeAtMs: number;
@@ -58,7 +58,7 @@ export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask)
   );
   const draft = `${target}.new`;
   try {
-    copyInto(path, draft);
+    copyCompact(path, draft);
     const fault = faultOfCopy(draft, migrationsDir);
     if (fault !== undefined) throw new Error(`the copy of ${path} is not good: ${fault}`);
     syncFile(draft);
@@ -87,8 +87,8 @@ function numbered(folder: string): (LocalCopy & { kind: Kind; number: number })[
     .toSorted((a, b) => b.number - a.number);
 }
 
-/** Of one moment, without the free pages. */
-function copyInto(path: string, draft: string): void {
+/** Copies a database that may be in use, as of one moment and without its free pages. Takes long for a large one. */
+export function copyCompact(path: string, draft: string): void {
   const handle = new BetterSqlite3(path, { fileMustExist: true });
   try {
     handle.pragma('busy_timeout = 5000');

@@ -6,15 +6,16 @@
 import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { readPrivateFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { localCopies } from './local-copies.ts';
-import { setAside } from './set-aside.ts';
+import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';
 
 /** What happened to state.db, for a person to know for some days. */
-export interface StateRecovery {
+interface StateRecovery {
   reason: 'damaged' | 'missing';
   /** The copy that took its place. */
   copy: string;
@@ -88,6 +89,7 @@ function recover(options: OpenOptions & { backupDir: string }, reason: StateReco
   removeEmpty(path);
   renameSync(draft, path);
   syncFolder(dirname(path));
+  setAsideOf(path).slice(0, -LIMITS.state.damagedKept).forEach(removeSetAside);
   const recovery: StateRecovery = {
     reason,
     copy: copy.path,

@@ -2,9 +2,9 @@
  * Typed rows: drizzle over the one connection of a database. Tables are defined in the `tables.ts` of the
  * capability that owns them; the migration files stay the truth on disk, and a test holds the two together.
  */
-import { type Column, getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { type Column, eq, getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type BetterSqlite3 from 'better-sqlite3';
 
 export type Orm = BetterSQLite3Database & { readonly $client: BetterSqlite3.Database };
@@ -24,6 +24,42 @@ export function placeholders<Table extends SQLiteTable, Name extends keyof Table
   return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as never;
 }
 
+/** The property of its table that a column is. */
+function nameOf(column: Column): string {
+  const columns = Object.entries<Column>(getTableColumns(column.table));
+  return columns.find(([, one]) => one === column)?.[0] ?? column.name;
+}
+
+/** That a column has the value of the parameter of its name, in a prepared statement. */
+export function given(column: Column): SQL {
+  return eq(column, sql.placeholder(nameOf(column)));
+}
+
+/** The same without some columns, such as a number that the database gives. */
+export function placeholdersBut<Table extends SQLiteTable, Name extends keyof Table['$inferSelect'] & string>(
+  table: Table,
+  ...left: Name[]
+): Omit<Required<Table['$inferInsert']>, Name> {
+  const names = Object.keys(getTableColumns(table)).filter((name) => !left.includes(name as Name));
+  return placeholders(table, names) as never;
+}
+
+/** Adds a row, or changes all of the one with its key but what is `kept`; parameters: those of `placeholders`. */
+export function upsert<Table extends SQLiteTable>(
+  { orm }: { orm: Orm },
+  table: Table,
+  ...kept: (keyof Table['$inferSelect'] & string)[]
+) {
+  const columns = Object.entries<SQLiteColumn>(getTableColumns(table));
+  const together = new Set(getTableConfig(table).primaryKeys.flatMap((key) => key.columns));
+  const isKey = (column: SQLiteColumn): boolean => column.primary || together.has(column);
+  const target = columns.map(([, column]) => column).filter(isKey);
+  const changed = columns.filter(([name, column]) => !isKey(column) && !kept.includes(name));
+  const set = excluded(table, ...changed.map(([name]) => name));
+  const insert = orm.insert<SQLiteTable>(table).values(placeholders<SQLiteTable, never>(table));
+  return insert.onConflictDoUpdate({ target, set }).prepare();
+}
+
 /** The values that an insert had for these columns, for its ON CONFLICT DO UPDATE. */
 export function excluded<Table extends SQLiteTable>(
   table: Table,
@@ -36,13 +72,19 @@ export function excluded<Table extends SQLiteTable>(
 type NullableKey<Row> = { [Key in keyof Row]: null extends Row[Key] ? Key : never }[keyof Row];
 
 /** A row whose NULL columns are absent instead, as the models have it. */
-export type Present<Row> = Omit<Row, NullableKey<Row>> & {
+type Present<Row> = Omit<Row, NullableKey<Row>> & {
   [Key in NullableKey<Row>]?: NonNullable<Row[Key]>;
 };
 
 /** Leaves out what is NULL. */
 export function present<Row extends object>(row: Row): Present<Row> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Present<Row>;
+}
+
+/** Corrects moments of a table that a wrong clock gave; parameters: those of `StampCorrection`. */
+export function restampOf({ orm }: { orm: Orm }, column: SQLiteColumn) {
+  const set = { [nameOf(column)]: correctedStamp(column) };
+  return orm.update(column.table).set(set).where(isWrongStamp(column)).prepare();
 }
 
 /** Whether a moment in milliseconds was given by a wrong clock; parameters: those of `StampCorrection`. */

@@ -8,9 +8,10 @@ import { type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Database } from './database.ts';
+import { boundQuarantine, type Quarantined } from './quarantine-store.ts';
 import { type JudgedColumn, judgedColumns, keysOf, type RowRules } from './row-rules.ts';
 
-export interface QuarantineOptions {
+interface QuarantineOptions {
   database: Database;
   /** Of all tables, those that others refer to first. */
   rules: readonly RowRules[];
@@ -21,12 +22,10 @@ export interface QuarantineOptions {
     rowsLogged: number;
     /** Rounds of repairing, each of which may leave rows that refer to nothing. */
     rounds: number;
+    /** Rows that are kept, and their bytes. */
+    rowsKept: number;
+    bytesKept: number;
   };
-}
-
-export interface Quarantined {
-  table: string;
-  count: number;
 }
 
 interface Judged {
@@ -64,14 +63,9 @@ export function quarantineRows(options: QuarantineOptions): Quarantined[] {
   }
   const unnamed = [...counts.values()].reduce((sum, count) => sum + count, 0) - options.limits.rowsLogged;
   if (unnamed > 0) options.log.error('more rows of state.db could not be read', { count: unnamed });
+  const removed = boundQuarantine(options.database, options.limits);
+  if (removed > 0) options.log.warn('the oldest rows in quarantine were removed', { count: removed });
   return [...counts].map(([table, count]) => ({ table, count }));
-}
-
-/** Rows in quarantine that were found at or after a moment. */
-export function quarantinedSince(database: Database, fromMs: number): Quarantined[] {
-  return database.orm.all<Quarantined>(
-    sql`SELECT table_name AS "table", count(*) AS count FROM quarantine WHERE found_at_ms >= ${fromMs} GROUP BY table_name`,
-  );
 }
 
 function judgedTable({ orm }: Database, rules: RowRules): Judged {

@@ -8,8 +8,9 @@ import type { Orm } from './orm.ts';
 
 type Name<Table extends SQLiteTable> = keyof Table['$inferSelect'] & string;
 /** New values of columns, by their properties. */
-export type Repair<Table extends SQLiteTable> = Partial<Record<Name<Table>, SQL>>;
+type Repair<Table extends SQLiteTable> = Partial<Record<Name<Table>, SQL>>;
 
+/** When a row of a table is sound, and what to do with one that is not. */
 export interface RowRules<Table extends SQLiteTable = SQLiteTable> {
   table: Table;
   /** What a text of JSON holds. Default: an object in a column of mode `json`, no JSON in another one. */

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 /** G: rows read and written at once, a few milliseconds. */
 const ROWS_PER_BITE = 100;
 /** G: looks behind damaged pages of one table; each page costs a few. */
-const PROBES_MAX = 256;
+const PROBES_MAX = 1_024;
 
 type Key = readonly (number | string)[];
 type Row = Record<string, unknown>;
@@ -58,7 +58,7 @@ export class Salvage {
     }
   }
 
-  /** The rest, in bites. */
+  /** The rest, in batches. */
   *rest(): Generator<void> {
     for (const table of this.#tables())
       if (this.#later.has(table.name) && !this.#isOrphaned(table)) yield* this.#copy(table);
@@ -115,6 +115,7 @@ export class Salvage {
       const [low, high] = gap;
       for (const pivot of pivots(low, high)) {
         if (probes-- <= 0) return;
+        yield;
         const above = yield* this.#run(table, 'ASC', pivot, high);
         if (!above.first || !above.last) continue;
         const below = yield* this.#run(table, 'DESC', above.first, low);
@@ -189,14 +190,39 @@ export class Salvage {
   }
 }
 
-/** Keys between two others at which the next readable page may begin. */
+/**
+ * Keys between two others at which the next readable page may begin: ever further behind the lower one, ever further
+ * before the higher one, and in the same way behind each beginning that lies between.
+ */
 function* pivots(low: Key, high: Key): Generator<Key> {
-  const last = low.at(-1);
-  if (typeof last !== 'number') return;
-  for (let step = 1; step <= 65_536; step *= 2) yield [...low.slice(0, -1), last + step];
+  const isBetween = (key: Key): boolean => compare(low, key) < 0 && compare(key, high) < 0;
+  for (const pivot of candidates(low, high)) if (isBetween(pivot)) yield pivot;
+}
+
+function* candidates(low: Key, high: Key): Generator<Key> {
+  yield* further(low, 1);
+  yield* further(high, -1);
   const column = low.findIndex((value, index) => value !== high[index]);
   const [from, to] = [low[column], high[column]];
-  if (typeof from !== 'number' || typeof to !== 'number') return;
+  if (column === low.length - 1 || typeof from !== 'number' || typeof to !== 'number') return;
   for (let step = 1; from + step <= to; step *= 2)
-    yield low.map((value, index) => (index < column ? value : index === column ? from + step : -1));
+    yield* further(
+      low.map((value, index) => (index < column ? value : index === column ? from + step : -1)),
+      1,
+    );
+}
+
+const STEP_MAX = 65_536;
+
+function* further(key: Key, direction: 1 | -1): Generator<Key> {
+  const last = key.at(-1);
+  if (typeof last !== 'number') return;
+  for (let step = 1; step <= STEP_MAX; step *= 2) yield [...key.slice(0, -1), last + direction * step];
+}
+
+function compare(a: Key, b: Key): number {
+  const column = a.findIndex((value, index) => value !== b[index]);
+  const [left, right] = [a[column], b[column]];
+  if (left === undefined || right === undefined) return 0;
+  return left < right ? -1 : 1;
 }

@@ -1,41 +1,74 @@
-/** A database file that is damaged is never deleted: it is renamed, for a person to look at. */
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type { Clock } from '../clock/index.ts';
-import { isDamage } from './damage.ts';
-import { type Database, openDatabase, type OpenOptions } from './database.ts';
-
 /**
- * Opens a database that the gateway can do without: a file that is no database, is damaged, or was marked by
- * `markDamaged` is renamed to `<name>.damaged-<Unix seconds>`, kept for a person to look at, and a new one takes its place.
- * @throws NewerDatabaseError, and everything else that is no damage
+ * A database file that is damaged, or is that of another site, is never deleted at once: it is renamed, for a person to
+ * look at.
  */
-export function openOrSetAside(options: OpenOptions): Database {
-  if (existsSync(options.path + MARK)) {
-    const aside = existsSync(options.path) ? setAside(options.path, options.clock) : undefined;
-    rmSync(options.path + MARK);
-    options.log.error('damaged database set aside, a new one was begun', { aside });
-  }
-  try {
-    return openDatabase(options);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    const aside = setAside(options.path, options.clock);
-    options.log.error('damaged database set aside, a new one was begun', { aside, error });
-    return openDatabase(options);
-  }
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Clock } from '../clock/index.ts';
+
+/** A file, or a folder that belongs to such a database. */
+export interface SetAside {
+  kind: 'damaged' | 'foreign';
+  path: string;
+  /** With everything that belongs to it. */
+  sizeBytes: number;
+  /** When it was written last. */
+  writtenAtMs: number;
 }
 
-/** Says in the file system that the next start must set the database aside: it is damaged, and still open. */
-export function markDamaged(path: string): void {
-  writeFileSync(path + MARK, '');
+const DAMAGED = '.damaged-';
+const FOREIGN = '.of-';
+const COMPANIONS = ['-wal', '-shm'];
+
+/** Where a database, or a folder beside it, of another site lies. */
+export function foreignPath(path: string, siteId: string): string {
+  return path + FOREIGN + siteId;
 }
 
-const MARK = '.set-aside';
+/** What is there already is not written over. */
+export function freeName(path: string): string {
+  if (!existsSync(path)) return path;
+  for (let number = 2; ; number++) if (!existsSync(`${path}-${number}`)) return `${path}-${number}`;
+}
+
+/** What was set aside of a database, or of a folder beside it; the one that was written last comes last. */
+export function setAsideOf(path: string): SetAside[] {
+  const [folder, name] = [dirname(path), basename(path)];
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((found) => !COMPANIONS.some((suffix) => found.endsWith(suffix)))
+    .flatMap((found): SetAside[] => {
+      const isDamaged = found.startsWith(name + DAMAGED);
+      if (!isDamaged && !found.startsWith(name + FOREIGN)) return [];
+      return [{ kind: isDamaged ? 'damaged' : 'foreign', ...measured(join(folder, found)) }];
+    })
+    .toSorted((a, b) => a.writtenAtMs - b.writtenAtMs || a.path.localeCompare(b.path));
+}
+
+/** With everything that belongs to it; returns the bytes. */
+export function removeSetAside({ path, sizeBytes }: Pick<SetAside, 'path' | 'sizeBytes'>): number {
+  for (const suffix of [...COMPANIONS, '']) rmSync(path + suffix, { recursive: true, force: true });
+  return sizeBytes;
+}
+
+function measured(path: string): Pick<SetAside, 'path' | 'sizeBytes' | 'writtenAtMs'> {
+  const parts = ['', ...COMPANIONS].map((suffix) => path + suffix);
+  const files = parts.flatMap((part) => {
+    const stat = statSync(part, { throwIfNoEntry: false });
+    if (!stat?.isDirectory()) return stat ? [stat] : [];
+    return readdirSync(part).flatMap((name) => statSync(join(part, name), { throwIfNoEntry: false }) ?? []);
+  });
+  return {
+    path,
+    sizeBytes: files.reduce((sum, { size }) => sum + size, 0),
+    writtenAtMs: Math.max(0, ...files.map(({ mtimeMs }) => mtimeMs)),
+  };
+}
 
 /** Renames a closed database with its companions; returns the new path. */
 export function setAside(path: string, clock: Clock): string {
-  const aside = `${path}.damaged-${Math.floor(clock.wallMs() / 1_000)}`;
-  for (const suffix of ['', '-wal', '-shm'])
+  const aside = freeName(`${path}${DAMAGED}${Math.floor(clock.wallMs() / 1_000)}`);
+  for (const suffix of ['', ...COMPANIONS])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;
 }

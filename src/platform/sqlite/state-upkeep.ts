@@ -6,24 +6,20 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock, Timer } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { DiskSpace } from '../host/index.ts';
-import type { Log } from '../log/index.ts';
-import type { Metrics } from '../metrics/index.ts';
-import { createTaskWorker, type TaskWorker } from '../workers/index.ts';
+import type { Instruments } from '../metrics/index.ts';
+import { TaskWorker } from '../workers/index.ts';
 import type { Database } from './database.ts';
 import { storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
 
-export interface StateUpkeepOptions {
+interface StateUpkeepOptions extends Instruments {
   database: Database;
   dataDir: string;
   migrationsDir: string;
   space: Pick<DiskSpace, 'isLow' | 'room'>;
   /** Entry of the thread. */
   entry: string;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
   limits: Limits['state'];
   /** A copy could not be made because the database is damaged. */
   onDamage: (fault: string) => void;
@@ -48,7 +44,7 @@ export class StateUpkeep {
   constructor(options: StateUpkeepOptions) {
     const { database, clock, log, metrics, limits, entry } = options;
     this.#options = options;
-    this.#worker = createTaskWorker({
+    this.#worker = new TaskWorker({
       entry,
       timeoutMs: limits.upkeepTimeoutMs,
       heapBytes: limits.upkeepHeapBytes,

@@ -10,7 +10,7 @@ export type UpkeepTask =
   | ({ kind: 'copy' } & CopyTask);
 
 /** What of the disk belongs to state.db already, before it is needed. */
-export interface Room {
+interface Room {
   walBytes: number;
   freeBytes: number;
 }

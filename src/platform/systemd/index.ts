@@ -1,1 +1,1 @@
-export { createServiceNotices, type ServiceNoticeOptions, type ServiceNotices } from './systemd.ts';
+export { createServiceNotices, type ServiceNoticeOptions } from './systemd.ts';

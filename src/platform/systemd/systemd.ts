@@ -7,13 +7,6 @@ import { spawn } from 'node:child_process';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
-export interface ServiceNotices {
-  /** Start-up is complete; `status` is shown by `systemctl status`. Watchdog notices begin. */
-  ready(status: string): Promise<void>;
-  /** Stopping has begun. Watchdog notices end: the manager's stop timeout takes over. */
-  stopping(): Promise<void>;
-}
-
 export interface ServiceNoticeOptions {
   /** `NOTIFY_SOCKET`; undefined when no manager waits for notices: then nothing is done. */
   notifySocket: string | undefined;
@@ -31,7 +24,7 @@ export interface ServiceNoticeOptions {
 }
 
 /** Notices never fail their caller: what cannot be sent is logged. */
-export function createServiceNotices(options: ServiceNoticeOptions): ServiceNotices {
+export function createServiceNotices(options: ServiceNoticeOptions) {
   const { notifySocket, watchdogMs, clock, log } = options;
   const command = options.command ?? 'systemd-notify';
   let watchdog: Timer | undefined;
@@ -63,12 +56,14 @@ export function createServiceNotices(options: ServiceNoticeOptions): ServiceNoti
   }
 
   return {
-    ready: async (status) => {
+    /** Start-up is complete; `status` is shown by `systemctl status`. Watchdog notices begin. */
+    ready: async (status: string) => {
       await notify('READY=1', `STATUS=${status}`);
       if (notifySocket === undefined || watchdogMs === undefined) return;
       // Two chances per period, as sd_watchdog_enabled(3) recommends.
       watchdog = clock.setRepeating(watchdogMs / 2, () => void feedWatchdog());
     },
+    /** Stopping has begun. Watchdog notices end: the manager's stop timeout takes over. */
     stopping: async () => {
       watchdog?.cancel();
       await notify('STOPPING=1');

@@ -1,6 +1,7 @@
 /** The inside of a worker thread that `startThread` started. */
 import { parentPort, workerData } from 'node:worker_threads';
 
+/** A thread's end of its channel. */
 export interface ThreadPort<Data, ToThread, FromThread> {
   readonly data: Data;
   post: (message: FromThread) => void;

@@ -4,14 +4,10 @@
  */
 import { Worker } from 'node:worker_threads';
 
-export interface Thread {
-  /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
-  post: (message: unknown, transfer?: readonly ArrayBuffer[]) => void;
-  /** Ends the thread where it stands; resolves when it is gone. */
-  terminate: () => Promise<void>;
-}
+/** One that was started. */
+export type Thread = ReturnType<typeof startThread>;
 
-export interface ThreadOptions {
+interface ThreadOptions {
   /** Absolute path of the module. */
   entry: string;
   /** Handed to the thread at its start. */
@@ -24,7 +20,7 @@ export interface ThreadOptions {
   onExit: (error: Error | undefined) => void;
 }
 
-export function startThread(options: ThreadOptions): Thread {
+export function startThread(options: ThreadOptions) {
   const worker = new Worker(options.entry, {
     workerData: options.data,
     resourceLimits: {
@@ -42,7 +38,9 @@ export function startThread(options: ThreadOptions): Thread {
   });
   worker.on('exit', () => options.onExit(failure));
   return {
-    post: (message, transfer) => worker.postMessage(message, transfer),
-    terminate: async () => void (await worker.terminate()),
+    /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
+    post: (message: unknown, transfer?: readonly ArrayBuffer[]) => worker.postMessage(message, transfer),
+    /** Ends the thread where it stands; resolves when it is gone. */
+    terminate: async (): Promise<void> => void (await worker.terminate()),
   };
 }

@@ -1,2 +1,2 @@
-export { fingerprintOf, type ClientCertificate, type KeyAndCertificate, type ServerNames } from './model.ts';
-export { createTls, type Tls, type TlsOptions } from './tls.ts';
+export { fingerprintOf, type ClientCertificate, type ServerNames } from './model.ts';
+export { Tls, type TlsOptions } from './tls.ts';

@@ -48,7 +48,7 @@ export function fingerprintOf(certificatePem: string): string {
   return new X509Certificate(certificatePem).fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
-export function isSignedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
+function isSignedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
 }
 

@@ -7,56 +7,18 @@
  *
  * An operator's own certificate replaces `web.pem` only: devices trust our authority and nothing else.
  */
-import { randomBytes as systemRandomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import { messageOf } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
-import { type Clock, CLOCK_PLAUSIBLE_FROM_MS, type Timer } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { openKeyFolder, parseKeyFile, readKeyFile, writeKeyFile } from './key-files.ts';
-import {
-  type ClientCertificate,
-  fingerprintOf,
-  type KeyAndCertificate,
-  LONG_VALIDITY,
-  renewalReason,
-  type ServerNames,
-  usableNames,
-} from './model.ts';
-import { constraintsOf, dividedNames } from './name-constraints.ts';
+import { Authority, type AuthorityOptions } from './authority.ts';
+import { parseKeyFile } from './key-files.ts';
+import type { ClientCertificate, KeyAndCertificate } from './model.ts';
 
-export interface TlsOptions {
-  /** Folder of the keys; made with mode 0700. */
-  folder: string;
-  /** Where the authority is kept once more: it comes back from there when its own file is gone. */
-  authorityCopy?: string;
-  clock: Clock;
-  log: Log;
-  limits: Limits['tls'];
-  /** What clients call this gateway by now; asked again every while. */
-  names: () => ServerNames;
+export interface TlsOptions extends AuthorityOptions {
   /** Files of a certificate (with its chain) and key that the operator brings for HTTPS; read again when changed. */
   operatorCertificate?: { certificatePath: string; privateKeyPath: string } | undefined;
-  randomBytes?: (sizeBytes: number) => Buffer;
-}
-
-export interface Tls {
-  /** Certificate of our authority, PEM: the only one that devices trust. */
-  readonly caPem: string;
-  /** For HTTPS. */
-  serverContext(): SecureContextOptions;
-  /** For MQTT over TLS; client certificates are of our authority. */
-  deviceContext(): SecureContextOptions;
-  /** Calls `listener` after another certificate is to be used; returns the unsubscribe. */
-  onRenewed(listener: () => void): () => void;
-  /** A fresh key and certificate for a device; nothing of it is kept here. */
-  issueClientCertificate(hardwareId: string): Promise<ClientCertificate>;
-  /** Renews what is due, now; also every while after `start` and when the clock jumps. */
-  check(): Promise<void>;
-  start(): void;
-  stop(): void;
 }
 
 /**
@@ -79,161 +41,94 @@ const PROTOCOL: SecureContextOptions = {
   honorCipherOrder: true,
 };
 
-const SERIAL_BYTES = 16;
-const COMMON_NAME_LENGTH = 64;
-const HARDWARE_ID = /^[A-Za-z0-9]{8,64}$/;
+/** The certificates in use; they are renewed while the gateway runs. */
+export class Tls {
+  readonly #options: TlsOptions;
+  readonly #authority: Authority;
+  readonly #listeners = new Set<() => void>();
+  #web: KeyAndCertificate;
+  #devices: KeyAndCertificate;
+  #operator: KeyAndCertificate | undefined;
+  #timer: Timer | undefined;
+  #stopListening: (() => void) | undefined;
+  #checking: Promise<void> | undefined;
 
-/**
- * Reads the keys, or makes them at the first start.
- * @throws Error when a file is there and not usable: with a new authority no device could connect any more.
- */
-export async function createTls(options: TlsOptions): Promise<Tls> {
-  const { folder, clock, log, limits } = options;
-  const random = options.randomBytes ?? systemRandomBytes;
-  const path = (name: string): string => join(folder, `${name}.pem`);
-  openKeyFolder(folder);
-  const authority = readKeyFile(path('authority')) ?? authorityOfCopy() ?? (await makeAuthority());
-  keepAuthority();
-  const authorityCertificate = new X509Certificate(authority.certificatePem);
-  const constraints = constraintsOf(authorityCertificate);
-  const listeners = new Set<() => void>();
-  let web = await ownCertificate('web');
-  let devices = await ownCertificate('devices');
-  let operator = options.operatorCertificate && readOperator(options.operatorCertificate);
-  let timer: Timer | undefined;
-  let stopListening: (() => void) | undefined;
-  let checking: Promise<void> | undefined;
-
-  /** Devices hold certificates of it; another one would lock them all out. */
-  function authorityOfCopy(): KeyAndCertificate | undefined {
-    const kept = options.authorityCopy === undefined ? undefined : readUsable(options.authorityCopy, log);
-    if (!kept) return undefined;
-    writeKeyFile(path('authority'), kept);
-    log.error('certificate authority was missing and came back from its copy', {
-      copy: options.authorityCopy,
-    });
-    return kept;
+  /**
+   * Reads the keys, or makes them at the first start.
+   * @throws Error when a file is there and not usable: with a new authority no device could connect any more.
+   */
+  static async open(options: TlsOptions): Promise<Tls> {
+    const authority = await Authority.open(options);
+    const web = await authority.serverCertificate('web');
+    return new Tls(options, authority, web, await authority.serverCertificate('devices'));
   }
 
-  function keepAuthority(): void {
-    const { authorityCopy } = options;
-    if (authorityCopy === undefined) return;
-    try {
-      if (readUsable(authorityCopy, log)?.certificatePem !== authority.certificatePem)
-        writeKeyFile(authorityCopy, authority);
-    } catch (error) {
-      log.warn('certificate authority could not be copied', { copy: authorityCopy, error });
-    }
+  private constructor(
+    options: TlsOptions,
+    authority: Authority,
+    web: KeyAndCertificate,
+    devices: KeyAndCertificate,
+  ) {
+    this.#options = options;
+    this.#authority = authority;
+    this.#web = web;
+    this.#devices = devices;
+    this.#operator = options.operatorCertificate && readOperator(options.operatorCertificate);
   }
 
-  async function makeAuthority(): Promise<KeyAndCertificate> {
-    const { makeAuthority: make } = await import('./certificates.ts');
-    const commonName = `Energy Gateway CA ${random(4).toString('hex')}`;
-    const made = await make({
-      commonName,
-      serial: newSerial(random),
-      names: usableNames(options.names()),
-      ...LONG_VALIDITY,
-    });
-    writeKeyFile(path('authority'), made);
-    log.info('certificate authority was made', { name: commonName });
-    return made;
+  /** Certificate of our authority, PEM: the only one that devices trust. */
+  get caPem(): string {
+    return this.#authority.certificatePem;
   }
 
-  /** One name too many would make verifiers refuse the whole certificate. */
-  function namesNow(): ServerNames {
-    const { permitted, refused } = dividedNames(usableNames(options.names()), constraints);
-    if (refused.length > 0)
-      log.warnLimited(
-        'tls-names',
-        86_400_000,
-        'the certificate authority may not speak for some names of this gateway, use another one over TLS',
-        { names: refused },
-      );
-    return permitted;
+  /** For HTTPS. */
+  serverContext(): SecureContextOptions {
+    return contextOf(this.#operator ?? this.#web);
   }
 
-  /** The certificate that is there, if it still fits, else a new one. */
-  async function ownCertificate(kind: 'web' | 'devices'): Promise<KeyAndCertificate> {
-    const names = namesNow();
-    const isJudged = kind === 'web' && clock.isSet();
-    const until = isJudged ? { nowMs: clock.wallMs(), renewalMs: limits.webRenewalMs } : undefined;
-    const present = readUsable(path(kind), log);
-    const reason = present && renewalReason(present.certificatePem, authorityCertificate, names, until);
-    if (present && !reason) return present;
-    const { makeCertificate } = await import('./certificates.ts');
-    const made = await makeCertificate(authority, {
-      commonName: names.dns.find((name) => name.length <= COMMON_NAME_LENGTH) ?? 'energy-gateway',
-      serial: newSerial(random),
-      purpose: 'server',
-      names,
-      ...(kind === 'web' ? webValidity(clock, limits) : LONG_VALIDITY),
-    });
-    writeKeyFile(path(kind), made);
-    log.info('server certificate was made', {
-      kind,
-      reason: reason ?? 'none',
-      names: names.dns,
-      addresses: names.ips,
-    });
-    return made;
+  /** For MQTT over TLS; client certificates are of our authority. */
+  deviceContext(): SecureContextOptions {
+    return { ...contextOf(this.#devices), ca: this.caPem };
   }
 
-  async function renew(): Promise<void> {
-    const before = [web, devices, operator].map((pair) => pair?.certificatePem);
-    web = await ownCertificate('web');
-    devices = await ownCertificate('devices');
-    if (options.operatorCertificate) operator = rereadOperator(options.operatorCertificate, operator, log);
-    const after = [web, devices, operator].map((pair) => pair?.certificatePem);
-    if (after.some((pem, index) => pem !== before[index])) for (const listener of listeners) listener();
+  /** Calls `listener` after another certificate is to be used; returns the unsubscribe. */
+  onRenewed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
-  function check(): Promise<void> {
-    checking ??= renew()
-      .catch((error: unknown) => log.error('certificates could not be renewed', { error }))
-      .finally(() => (checking = undefined));
-    return checking;
+  /** A fresh key and certificate for a device; nothing of it is kept here. */
+  issueClientCertificate(hardwareId: string): Promise<ClientCertificate> {
+    return this.#authority.clientCertificate(hardwareId);
   }
 
-  return {
-    caPem: authority.certificatePem,
-    serverContext: () => contextOf(operator ?? web),
-    deviceContext: () => ({ ...contextOf(devices), ca: authority.certificatePem }),
-    onRenewed: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    issueClientCertificate: async (hardwareId) => {
-      if (!HARDWARE_ID.test(hardwareId)) throw new Error('a hardware id is 8 to 64 letters or digits');
-      const { makeCertificate } = await import('./certificates.ts');
-      const serial = newSerial(random);
-      const made = await makeCertificate(authority, {
-        commonName: hardwareId,
-        serial,
-        purpose: 'client',
-        ...LONG_VALIDITY,
-      });
-      return { ...made, serial, fingerprint: fingerprintOf(made.certificatePem) };
-    },
-    check,
-    start: () => {
-      timer = clock.setRepeating(limits.checkIntervalMs, () => void check());
-      stopListening = clock.onStepped(() => void check());
-    },
-    stop: () => {
-      timer?.cancel();
-      stopListening?.();
-    },
-  };
-}
+  /** Renews what is due, now; also every while after `start` and when the clock jumps. */
+  check(): Promise<void> {
+    this.#checking ??= this.#renew()
+      .catch((error: unknown) => this.#options.log.error('certificates could not be renewed', { error }))
+      .finally(() => (this.#checking = undefined));
+    return this.#checking;
+  }
 
-/** A server certificate that is damaged is no loss: another one is made. */
-function readUsable(path: string, log: Log): KeyAndCertificate | undefined {
-  try {
-    return readKeyFile(path);
-  } catch (error) {
-    log.warn('server certificate is not usable, another one is made', { path, error });
-    return undefined;
+  start(): void {
+    const { clock, limits } = this.#options;
+    this.#timer = clock.setRepeating(limits.checkIntervalMs, () => void this.check());
+    this.#stopListening = clock.onStepped(() => void this.check());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#stopListening?.();
+  }
+
+  async #renew(): Promise<void> {
+    const { operatorCertificate, log } = this.#options;
+    const before = [this.#web, this.#devices, this.#operator].map((pair) => pair?.certificatePem);
+    this.#web = await this.#authority.serverCertificate('web');
+    this.#devices = await this.#authority.serverCertificate('devices');
+    if (operatorCertificate) this.#operator = rereadOperator(operatorCertificate, this.#operator, log);
+    const after = [this.#web, this.#devices, this.#operator].map((pair) => pair?.certificatePem);
+    if (after.some((pem, index) => pem !== before[index])) for (const listener of this.#listeners) listener();
   }
 }
 
@@ -262,23 +157,6 @@ function rereadOperator(
   }
 }
 
-/** From now, or from the first day that can be, when the clock was never set. */
-function webValidity(
-  clock: Clock,
-  { webBackdatingMs, webValidityMs }: Limits['tls'],
-): { validFromMs: number; validToMs: number } {
-  const nowMs = clock.isSet() ? clock.wallMs() : CLOCK_PLAUSIBLE_FROM_MS;
-  const validFromMs = nowMs - webBackdatingMs;
-  return { validFromMs, validToMs: validFromMs + webValidityMs };
-}
-
 function contextOf({ privateKeyPem, certificatePem }: KeyAndCertificate): SecureContextOptions {
   return { key: privateKeyPem, cert: certificatePem, ...PROTOCOL };
-}
-
-/** Positive and of full length: the highest bit is off, the next one on (RFC 5280 section 4.1.2.2). */
-function newSerial(random: (sizeBytes: number) => Buffer): string {
-  const bytes = random(SERIAL_BYTES);
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return bytes.toString('hex');
 }

@@ -1,1 +1,1 @@
-export { readUpload, type UploadRequest } from './upload.ts';
+export { readUpload } from './upload.ts';

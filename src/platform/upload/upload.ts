@@ -7,7 +7,7 @@ import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
 
 /** What of a call is needed. */
-export interface UploadRequest {
+interface UploadRequest {
   /** Header by its lower-case name. */
   header(name: string): string | undefined;
   /** The body, which fails when it grows over its limit. */

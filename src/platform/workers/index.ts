@@ -1,8 +1,2 @@
-export {
-  createTaskWorker,
-  TaskFailure,
-  type TaskTerms,
-  type TaskWorker,
-  type TaskWorkerOptions,
-} from './task-worker.ts';
+export { TaskWorker, TaskFailure, type TaskTerms } from './task-worker.ts';
 export { serveTasks } from './serve.ts';

@@ -8,7 +8,7 @@ import { GatewayError } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
-export interface TaskWorkerOptions {
+interface TaskWorkerOptions {
   /** Absolute path of the thread's entry, which calls `serveTasks`. */
   entry: string;
   /** Longest duration of one task. */
@@ -23,6 +23,7 @@ export interface TaskWorkerOptions {
   log: Log;
 }
 
+/** How one task runs. */
 export interface TaskTerms {
   /** Begins when no other task waits. */
   givesWay?: boolean;
@@ -32,16 +33,7 @@ export interface TaskTerms {
   onWork?: (durationMs: number) => void;
 }
 
-export interface TaskWorker<Input, Output> {
-  /**
-   * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails; GatewayError
-   * unavailable when too many tasks wait
-   */
-  run(input: Input, terms?: TaskTerms): Promise<Output>;
-  /** Ends the thread; tasks in hand fail. */
-  stop(): Promise<void>;
-}
-
+/** Why a task has no result. */
 export class TaskFailure extends Error {
   readonly reason: 'timeout' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
 
@@ -71,11 +63,7 @@ interface Task<Input, Output> {
 const RETRY_AFTER_S = 5;
 const MIB = 1_048_576;
 
-export function createTaskWorker<Input, Output>(options: TaskWorkerOptions): TaskWorker<Input, Output> {
-  return new Tasks<Input, Output>(options);
-}
-
-class Tasks<Input, Output> implements TaskWorker<Input, Output> {
+export class TaskWorker<Input, Output> {
   readonly #options: TaskWorkerOptions;
   readonly #waiting: Task<Input, Output>[] = [];
   /** Those that give way. */
@@ -89,6 +77,10 @@ class Tasks<Input, Output> implements TaskWorker<Input, Output> {
     this.#options = options;
   }
 
+  /**
+   * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails; GatewayError
+   * unavailable when too many tasks wait
+   */
   run(input: Input, terms: TaskTerms = {}): Promise<Output> {
     const queue = terms.givesWay === true ? this.#behind : this.#waiting;
     if (this.#current !== undefined && queue.length >= this.#options.waiting)
@@ -105,6 +97,12 @@ class Tasks<Input, Output> implements TaskWorker<Input, Output> {
     });
   }
 
+  /** Tasks that wait for those before them. */
+  get waiting(): number {
+    return this.#waiting.length + this.#behind.length;
+  }
+
+  /** Ends the thread; tasks in hand fail. */
   async stop(): Promise<void> {
     const worker = this.#worker;
     for (const task of [...this.#waiting.splice(0), ...this.#behind.splice(0)])

@@ -11,14 +11,8 @@ import {
   type SerialSettings,
   type SerialTurn,
 } from './field/index.ts';
+import { IoCalls } from './io-calls.ts';
 import type { CallFault, CallResult, SerialOperation, ThreadCall } from './thread-messages.ts';
-
-export interface Calls {
-  /** Never rejects. */
-  carryOut(run: number, call: ThreadCall): Promise<CallResult>;
-  /** The script is over: what it holds is given back. */
-  release(run: number): void;
-}
 
 /** A serial port that a script has to itself. */
 interface Holding {
@@ -38,46 +32,83 @@ function silenceMs({ settings }: SerialTurn): number {
   return PAUSE_MS + PAUSE_CHARACTERS * characterMs(settings);
 }
 
-export function createCalls(options: {
+interface CallsOptions {
   bus: FieldBus;
   channel: Pick<ControlChannel, 'request'>;
   limits: Limits['field'];
-}): Calls {
-  const { bus, channel, limits } = options;
+}
+
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #bus: FieldBus;
   /** By run and port. */
-  const holdings = new Map<string, Holding>();
-  const waitingRuns = new Set<number>();
-
+  readonly #holdings = new Map<string, Holding>();
+  readonly #waitingRuns = new Set<number>();
+  readonly #io: IoCalls;
   /** Ports whose line a script set up: it ends as it was with that script. */
-  const lent = new Map<string, { run: number; before: SerialSettings }>();
+  readonly #lent = new Map<string, { run: number; before: SerialSettings }>();
 
-  async function modbus(call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
-    const client = bus.modbus(call.uri);
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#bus = options.bus;
+    this.#io = new IoCalls({ io: options.bus.io, limits: options.limits });
+  }
+
+  /** Never rejects. */
+  async carryOut(run: number, call: ThreadCall): Promise<CallResult> {
+    switch (call.kind) {
+      case 'modbus':
+        return this.#modbus(call);
+      case 'serial':
+        return this.#serial(run, call.port, call.operation);
+      case 'can':
+        return this.#io.can(run, call.port, call.operation);
+      case 'io':
+        return this.#io.io(call.port, call.operation);
+      case 'request':
+        return { kind: 'answer', answer: await this.#options.channel.request(call.request, call.timeoutMs) };
+    }
+  }
+
+  /** The script is over: what it holds is given back. */
+  release(run: number): void {
+    this.#io.release(run);
+    for (const [name, loan] of this.#lent) {
+      if (loan.run !== run) continue;
+      this.#lent.delete(name);
+      this.#bus.serialPort(name)?.configure(loan.before);
+    }
+    this.#waitingRuns.delete(run);
+    for (const [key, holding] of this.#holdings) if (key.startsWith(`${run} `)) holding.release();
+  }
+
+  async #modbus(call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
+    const client = this.#bus.modbus(call.uri);
     if (typeof client === 'string') return fault(client, 3);
     const answer = await client.request(call.unitId, call.request, call.timeoutMs);
     if (answer.ok) return { kind: 'values', values: answer.values };
     return fault(faultText(answer.fault), faultNumber(answer.fault));
   }
 
-  async function serial(run: number, name: string, operation: SerialOperation): Promise<CallResult> {
-    const port = bus.serialPort(name);
+  async #serial(run: number, name: string, operation: SerialOperation): Promise<CallResult> {
+    const port = this.#bus.serialPort(name);
     if (port === undefined) return fault(`hardware port "${name}" is not available on this module`, 5);
     const key = `${run} ${name}`;
-    const holding = holdings.get(key);
+    const holding = this.#holdings.get(key);
     try {
       switch (operation.do) {
         case 'configure':
-          lent.set(name, { run, before: lent.get(name)?.before ?? port.settings });
+          this.#lent.set(name, { run, before: this.#lent.get(name)?.before ?? port.settings });
           port.configure(operation.settings);
           return { kind: 'done' };
         case 'acquire':
-          return await acquire(run, key, port);
+          return await this.#acquire(run, key, port);
         case 'release':
           holding?.release();
           return { kind: 'done' };
         default:
-          if (holding) return await operate(holding.turn, operation, limits);
-          return await port.inTurn((turn) => operate(turn, operation, limits));
+          if (holding) return await operate(holding.turn, operation, this.#options.limits);
+          return await port.inTurn((turn) => operate(turn, operation, this.#options.limits));
       }
     } catch (error) {
       if (!(error instanceof SerialFault)) throw error;
@@ -88,19 +119,19 @@ export function createCalls(options: {
     }
   }
 
-  function acquire(run: number, key: string, port: SerialPort): Promise<CallResult> {
-    if (holdings.has(key)) return Promise.resolve(fault('the port is held already', 3));
-    waitingRuns.add(run);
+  #acquire(run: number, key: string, port: SerialPort): Promise<CallResult> {
+    if (this.#holdings.has(key)) return Promise.resolve(fault('the port is held already', 3));
+    this.#waitingRuns.add(run);
     return new Promise((resolve, reject) => {
       const held = port.inTurn(
         (turn) =>
           new Promise<void>((release) => {
             // The script may be over by now.
-            if (!waitingRuns.has(run)) return release();
-            holdings.set(key, {
+            if (!this.#waitingRuns.has(run)) return release();
+            this.#holdings.set(key, {
               turn,
               release: () => {
-                holdings.delete(key);
+                this.#holdings.delete(key);
                 release();
               },
             });
@@ -110,28 +141,6 @@ export function createCalls(options: {
       held.then(() => resolve(fault('stopped', 2)), reject);
     });
   }
-
-  return {
-    carryOut: async (run, call) => {
-      switch (call.kind) {
-        case 'modbus':
-          return modbus(call);
-        case 'serial':
-          return serial(run, call.port, call.operation);
-        case 'question':
-          return { kind: 'answer', answer: await channel.request(call.question, call.timeoutMs) };
-      }
-    },
-    release: (run) => {
-      for (const [name, loan] of lent) {
-        if (loan.run !== run) continue;
-        lent.delete(name);
-        bus.serialPort(name)?.configure(loan.before);
-      }
-      waitingRuns.delete(run);
-      for (const [key, holding] of holdings) if (key.startsWith(`${run} `)) holding.release();
-    },
-  };
 }
 
 function fault(text: string, number: number): CallResult & { fault: CallFault } {
@@ -151,15 +160,15 @@ async function operate(
       return { kind: 'bytes', bytes: await turn.read(count, within(operation.timeoutMs, limits)) };
     }
     case 'receive': {
-      const pieces: Buffer[] = [];
+      const chunks: Buffer[] = [];
       let waitMs = within(operation.timeoutMs, limits);
       for (let sizeBytes = 0; sizeBytes < limits.serialBufferBytes; waitMs = silenceMs(turn)) {
-        const piece = (await turn.next(waitMs)) ?? (await turn.next(LOOK_AGAIN_MS));
-        if (piece === undefined) break;
-        pieces.push(piece);
-        sizeBytes += piece.length;
+        const chunk = (await turn.next(waitMs)) ?? (await turn.next(LOOK_AGAIN_MS));
+        if (chunk === undefined) break;
+        chunks.push(chunk);
+        sizeBytes += chunk.length;
       }
-      return pieces.length === 0 ? fault('timeout', 1) : { kind: 'bytes', bytes: Buffer.concat(pieces) };
+      return chunks.length === 0 ? fault('timeout', 1) : { kind: 'bytes', bytes: Buffer.concat(chunks) };
     }
     case 'write':
       if (operation.bytes.length > limits.serialWriteBytes)

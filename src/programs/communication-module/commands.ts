@@ -2,7 +2,7 @@
 import { MODULE_CHANNEL, moduleAnswer } from '../../protocol/module.ts';
 import type { DeviceRegistry } from './device-registry.ts';
 
-export interface CommandOptions {
+interface CommandOptions {
   registry: Pick<DeviceRegistry, 'get' | 'restart'>;
   respond: (channelId: string, text: string) => void;
   /** Nobody's request. */

@@ -35,22 +35,15 @@ export interface ControlChannelOptions {
   onUnreadable: (problem: string) => void;
 }
 
-export interface ControlChannel {
-  connected(): void;
-  lost(): void;
-  receive(payload: Buffer): void;
-  /** False: not handed over. */
-  send(message: FromModule): boolean;
-  /** Never rejects: a request without an answer is answered with an error. */
-  request(request: ChannelRequest, timeoutMs?: number): Promise<Answer>;
-}
+export type ControlChannel = ReturnType<typeof createControlChannel>;
 
-export function createControlChannel(options: ControlChannelOptions): ControlChannel {
+export function createControlChannel(options: ControlChannelOptions) {
   const { clock, limits } = options;
   const open = new Map<string, (answer: Answer) => void>();
   let lastId = 0;
   let helloTimer: Timer | undefined;
 
+  /** False: not handed over. */
   const send = (message: FromModule): boolean => options.send(encodeModuleMessage(message));
 
   function hello(): void {
@@ -86,12 +79,13 @@ export function createControlChannel(options: ControlChannelOptions): ControlCha
       helloTimer?.cancel();
       for (const [id, settle] of open) settle({ type: 'answer', id, error: 'the gateway is not connected' });
     },
-    receive: (payload) => {
+    receive: (payload: Buffer) => {
       const decoded = decodeToModule(payload);
       if (decoded.problem === undefined) handle(decoded.message);
       else options.onUnreadable(decoded.problem);
     },
-    request: (request, timeoutMs = limits.answerMs) =>
+    /** Never rejects: a request without an answer is answered with an error. */
+    request: (request: ChannelRequest, timeoutMs = limits.answerMs): Promise<Answer> =>
       new Promise((resolve) => {
         const id = `${options.run}-${++lastId}`;
         const settle = (answer: Answer): void => {

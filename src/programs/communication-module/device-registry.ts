@@ -4,32 +4,20 @@ import type { ContentLibrary } from './content-library.ts';
 import type { ScriptLifecycle } from './script-lifecycle.ts';
 import type { ConfigurationGroups } from './thread-messages.ts';
 
-export interface DeviceRegistry {
-  get(channelId: string): ScriptLifecycle | undefined;
-  /** The whole truth: stops, replaces, starts, and leaves alone what is the same. */
-  assign(message: ToModule & { type: 'assignments' }): void;
-  configure(channelId: string, groups: ConfigurationGroups, written: readonly string[]): void;
-  /** Undefined: all. */
-  restart(channelId: string | undefined): void;
-  /** Something arrived that some may have been waiting for. */
-  tryStart(): void;
-  /** Every device says its status again. */
-  report(): void;
-  count(state: ScriptLifecycle['state']): number;
-  stop(): void;
-}
+export type DeviceRegistry = ReturnType<typeof createDeviceRegistry>;
 
 export function createDeviceRegistry(options: {
   library: Pick<ContentLibrary, 'want'>;
   createLifecycle: (assignment: ScriptLifecycle['assignment']) => ScriptLifecycle;
-}): DeviceRegistry {
+}) {
   const lifecycles = new Map<string, ScriptLifecycle>();
   /** Configurations that came before their assignment. */
   const early = new Map<string, ConfigurationGroups>();
 
   return {
-    get: (channelId) => lifecycles.get(channelId),
-    assign: ({ devices }) => {
+    get: (channelId: string) => lifecycles.get(channelId),
+    /** The whole truth: stops, replaces, starts, and leaves alone what is the same. */
+    assign: ({ devices }: ToModule & { type: 'assignments' }) => {
       const assigned = new Map(devices.map((assignment) => [assignment.channel_id, assignment]));
       for (const [channelId, lifecycle] of lifecycles)
         if (!assigned.has(channelId)) {
@@ -47,22 +35,26 @@ export function createDeviceRegistry(options: {
       }
       early.clear();
     },
-    configure: (channelId, groups, written) => {
+    configure: (channelId: string, groups: ConfigurationGroups, written: readonly string[]) => {
       const lifecycle = lifecycles.get(channelId);
       if (lifecycle) lifecycle.configure(groups, written);
       else early.set(channelId, groups);
     },
-    restart: (channelId) => {
+    /** Undefined: all. */
+    restart: (channelId: string | undefined) => {
       for (const [name, lifecycle] of lifecycles)
         if (channelId === undefined || name === channelId) lifecycle.restart();
     },
+    /** Something arrived that some may have been waiting for. */
     tryStart: () => {
       for (const lifecycle of lifecycles.values()) lifecycle.tryStart();
     },
+    /** Every device says its status again. */
     report: () => {
       for (const lifecycle of lifecycles.values()) lifecycle.report();
     },
-    count: (state) => [...lifecycles.values()].filter((lifecycle) => lifecycle.state === state).length,
+    count: (state: ScriptLifecycle['state']) =>
+      [...lifecycles.values()].filter((lifecycle) => lifecycle.state === state).length,
     stop: () => {
       for (const lifecycle of lifecycles.values()) lifecycle.stop();
     },

@@ -5,6 +5,7 @@ import { programEntry } from '../../platform/processes/index.ts';
 import type { startThread } from '../../platform/threads/index.ts';
 import { type ScriptRun, ScriptThreads, type ThreadLoss } from '../script-host/index.ts';
 import type { Calls } from './calls.ts';
+import type { IoKind } from './field/index.ts';
 import type { CallResult, DeviceTypes, ScriptEvent, ScriptStart, Surroundings } from './thread-messages.ts';
 
 export interface ScriptEvents {
@@ -13,13 +14,15 @@ export interface ScriptEvents {
   onThreadLost: (isCulprit: boolean, message: string) => void;
 }
 
-export interface DeviceScriptsOptions {
+interface DeviceScriptsOptions {
   clock: Clock;
   limits: Pick<Limits, 'lua' | 'rules' | 'module'>;
-  calls: Calls;
+  calls: Pick<Calls, 'carryOut' | 'release'>;
   surroundings: Surroundings;
   /** Device file of each serial port by its name. */
   ports: Readonly<Record<string, string>>;
+  /** What kind of port each other name stands for. */
+  ioPorts?: Readonly<Record<string, IoKind>>;
   /** Something of ours failed; the script is told so, and nothing else stops. */
   onFault: (error: unknown) => void;
   /** Default: real threads. */
@@ -49,13 +52,13 @@ export class DeviceScripts {
 
   /** `isAlone`: in a thread of its own, because it has taken one down before. */
   start(
-    script: Omit<ScriptStart, 'ports'>,
+    script: Omit<ScriptStart, 'ports' | 'ioPorts'>,
     events: ScriptEvents,
     isAlone: boolean,
   ): { tell: ScriptRun<DeviceTypes>['tell']; stop: () => void } {
-    const { calls, ports } = this.#options;
+    const { calls, ports, ioPorts = {} } = this.#options;
     const run = this.#threads.start(
-      { ...script, ports },
+      { ...script, ports, ioPorts },
       {
         onEvent: events.onEvent,
         onRequest: (request, answer) => {

@@ -11,11 +11,7 @@ import { createSystemClock } from '../../platform/clock/index.ts';
 import { createLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent } from '../../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
-import {
-  type ModuleConfiguration,
-  moduleConfigurationOf,
-  parseModuleConfiguration,
-} from './module-configuration.ts';
+import { moduleConfigurationOf, parseModuleConfiguration } from './module-configuration.ts';
 import { startModule } from './module.ts';
 
 const EXIT_CONFIGURATION = 78;
@@ -36,13 +32,7 @@ The gateway starts its own module by itself.
 `;
 
 /** What the program was started with, and when it shall end. */
-interface Orders {
-  configuration: ModuleConfiguration;
-  level: LogLevel;
-  stopRequested: Promise<void>;
-  /** Lets go of the parent. */
-  close: () => void;
-}
+type Orders = Awaited<ReturnType<typeof ordersOfParent>>;
 
 async function orders(): Promise<Orders | undefined> {
   if (process.send !== undefined) return ordersOfParent();
@@ -66,7 +56,7 @@ async function orders(): Promise<Orders | undefined> {
   return { configuration, level, stopRequested: stop.promise, close: () => undefined };
 }
 
-async function ordersOfParent(): Promise<Orders> {
+async function ordersOfParent() {
   const link = await connectToParent({
     port: process,
     protocolVersion: MODULE_PROTOCOL.version,
@@ -77,6 +67,7 @@ async function ordersOfParent(): Promise<Orders> {
     configuration: moduleConfigurationOf(link.settings),
     level: levelOf(settings.log_level ?? 'info'),
     stopRequested: link.stopRequested,
+    /** Lets go of the parent. */
     close: () => link.close(),
   };
 }

@@ -3,20 +3,20 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
-import { createCalls } from './calls.ts';
+import { Calls } from './calls.ts';
 import { createCommands } from './commands.ts';
-import { createContentLibrary } from './content-library.ts';
+import { ContentLibrary } from './content-library.ts';
 import { type ControlChannel, type ControlChannelOptions, createControlChannel } from './control-channel.ts';
 import { ScriptLifecycle, type ScriptLifecycleOptions } from './script-lifecycle.ts';
-import { createFieldBus, type FieldBus } from './field/index.ts';
+import { FieldBus, type IoKind } from './field/index.ts';
 import type { ModuleConfiguration } from './module-configuration.ts';
-import { type GatewayLink, openGatewayLink } from './mqtt.ts';
+import { GatewayLink, type GatewayLinkOptions } from './mqtt.ts';
 import { createDeviceRegistry, type DeviceRegistry } from './device-registry.ts';
 import { DeviceScripts } from './device-scripts.ts';
 import type { Surroundings } from './thread-messages.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 
-export interface ModuleOptions {
+interface ModuleOptions {
   configuration: ModuleConfiguration;
   clock: Clock;
   log: Log;
@@ -38,11 +38,11 @@ const AT_START: Surroundings = { isConnected: false, hasRoom: false, timeZone: '
 
 export function startModule(options: ModuleOptions): CommunicationModule {
   const { configuration, clock, limits = LIMITS } = options;
-  const { ports } = configuration;
+  const { ports, ioPorts } = configuration;
   const log = options.log.child({ component: 'module' });
-  const bus = options.bus ?? ownBus(options, ports, limits, log);
+  const bus = options.bus ?? ownBus(options, limits, log);
   const surround = createSurroundings((surroundings) => scripts.surround(surroundings));
-  const library = createContentLibrary({
+  const library = new ContentLibrary({
     clock,
     limits: limits.module,
     ask: (hash, offset) => void channel.send({ type: 'get', hash, offset }),
@@ -63,22 +63,16 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     clock,
     limits: limits.module,
     run: options.run,
-    offers: moduleOffers(Object.keys(ports)),
+    offers: moduleOffers(Object.keys(ports), kindsOf(ioPorts)),
     send: (text) => link.send(MODULE_CHANNEL, 'module', text),
     ...gatewayEvents(registry, log, {
       send: (message) => channel.send(message),
-      onContent: (piece) => library.receive(piece),
+      onContent: (chunk) => library.receive(chunk),
       onTimeZone: (timeZone) => surround({ timeZone }),
     }),
   });
-  const scripts = new DeviceScripts({
-    clock,
-    limits,
-    calls: createCalls({ bus, channel, limits: limits.field }),
-    surroundings: AT_START,
-    ports: Object.fromEntries(Object.entries(ports).map(([name, { path }]) => [name, path])),
-    onFault: (error) => log.error('call of a script failed', { error }),
-  });
+  const calls = new Calls({ bus, channel, limits: limits.field });
+  const scripts = scriptsOf(options, { limits, log, calls });
   const link = openLink(options, limits, {
     onConnected: () => {
       surround({ isConnected: true, hasRoom: true });
@@ -99,11 +93,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     clock,
     log,
     limits: limits.module,
-    counts: () => ({
-      running: registry.count('running'),
-      failed: registry.count('failed'),
-      portsFailed: bus.portsFailed.length,
-    }),
+    counts: () => countsOf(registry, bus),
     onPulse: () => surround({ hasRoom: link.isReady }),
   });
   const parts = { channel, publisher, log };
@@ -115,18 +105,41 @@ export function startModule(options: ModuleOptions): CommunicationModule {
   return face({ registry, library, scripts, bus, link, publisher, log });
 }
 
-function ownBus(
-  { clock }: ModuleOptions,
-  ports: ModuleConfiguration['ports'],
-  limits: Limits,
-  log: Log,
-): FieldBus {
-  return createFieldBus({
+function kindsOf(ioPorts: ModuleConfiguration['ioPorts']): Record<string, IoKind> {
+  return Object.fromEntries(Object.entries(ioPorts).map(([name, { kind }]) => [name, kind]));
+}
+
+function scriptsOf(
+  { clock, configuration }: ModuleOptions,
+  { limits, log, calls }: { limits: Limits; log: Log; calls: Calls },
+): DeviceScripts {
+  return new DeviceScripts({
     clock,
-    ports,
+    limits,
+    calls,
+    surroundings: AT_START,
+    ports: Object.fromEntries(Object.entries(configuration.ports).map(([name, { path }]) => [name, path])),
+    ioPorts: kindsOf(configuration.ioPorts),
+    onFault: (error) => log.error('call of a script failed', { error }),
+  });
+}
+
+function countsOf(registry: DeviceRegistry, bus: FieldBus) {
+  return {
+    running: registry.count('running'),
+    failed: registry.count('failed'),
+    portsFailed: bus.portsFailed.length,
+  };
+}
+
+function ownBus({ clock, configuration }: ModuleOptions, limits: Limits, log: Log): FieldBus {
+  return new FieldBus({
+    clock,
+    ports: configuration.ports,
+    ioPorts: configuration.ioPorts,
     limits: limits.field,
     onPortFailed: (failure) =>
-      log.warnLimited(`port:${failure.port}`, limits.module.sameErrorMs, 'serial port failed', failure),
+      log.warnLimited(`port:${failure.port}`, limits.module.sameErrorMs, 'port failed', failure),
   });
 }
 
@@ -172,14 +185,13 @@ function createSurroundings(
   };
 }
 
-type LinkEvents = Pick<
-  Parameters<typeof openGatewayLink>[0],
-  'onConnected' | 'onModuleMessage' | 'onCommand'
-> & { onLost: () => void };
+type LinkEvents = Pick<GatewayLinkOptions, 'onConnected' | 'onModuleMessage' | 'onCommand'> & {
+  onLost: () => void;
+};
 
 function openLink(options: ModuleOptions, limits: Limits, on: LinkEvents): GatewayLink {
   const log = options.log.child({ component: 'link' });
-  return openGatewayLink({
+  return new GatewayLink({
     connection: options.configuration.connection,
     clock: options.clock,
     limits: limits.module,

@@ -15,14 +15,14 @@ import { clientOptions } from './client-options.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
 
 /** Last part of a topic below the address of a channel. */
-export const SUBJECTS = {
+const SUBJECTS = {
   telemetry: 'v1/telemetry',
   properties: 'v1/register',
   log: 'v3/logs',
   commandResponse: 'v1/command/responses',
   module: 'v1/module',
 } as const;
-export type Subject = keyof typeof SUBJECTS;
+type Subject = keyof typeof SUBJECTS;
 
 export interface GatewayLinkOptions {
   connection: ConnectionConfiguration;
@@ -38,138 +38,148 @@ export interface GatewayLinkOptions {
   onCommand: (channelId: string, payload: Buffer) => void;
 }
 
-export interface GatewayLink {
-  /** Connected, and the broker keeps up. */
-  readonly isReady: boolean;
-  /** False: not handed over, because there is no connection or the broker does not keep up. */
-  send(channelId: string, subject: Subject, text: string, qos?: 0 | 1): boolean;
-  /** Is sent until it is acknowledged. False: too much waits already. */
-  keep(channelId: string, subject: Subject, text: string): boolean;
-  /** Says goodbye; resolves when the socket is closed. */
-  close(): Promise<void>;
-}
-
 interface Kept {
   topic: string;
   text: string;
 }
 
-export function openGatewayLink(options: GatewayLinkOptions): GatewayLink {
-  const { connection, clock, limits } = options;
-  const { hardwareId } = connection;
-  const moduleMessages = moduleTopic(hardwareId);
-  const commandFilter = deviceTopic({ hardwareId, channelId: '+' }, 'v1/command/requests');
-  const kept = new Set<Kept>();
-  let keptBytes = 0;
-  let client: MqttClient | undefined;
-  let isConnected = false;
-  let isClosed = false;
-  let unacknowledged = 0;
-  const pause = new DoublingPause({ firstMs: limits.reconnectFirstMs, maxMs: limits.reconnectMaxMs });
-  let retry: Timer | undefined;
+export class GatewayLink {
+  readonly #options: GatewayLinkOptions;
+  readonly #connection: ConnectionConfiguration;
+  readonly #clock: Clock;
+  readonly #limits: Limits['module'];
+  readonly #moduleMessages: string;
+  readonly #commandFilter: string;
+  readonly #kept = new Set<Kept>();
+  #keptBytes = 0;
+  #client: MqttClient | undefined;
+  #isConnected = false;
+  #isClosed = false;
+  #unacknowledged = 0;
+  readonly #pause: DoublingPause;
+  #retry: Timer | undefined;
 
-  function lose(reason: string): void {
-    if (isClosed) return;
-    const lost = client;
-    client = undefined;
-    isConnected = false;
-    unacknowledged = 0;
+  constructor(options: GatewayLinkOptions) {
+    this.#options = options;
+    this.#connection = options.connection;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    const { hardwareId } = options.connection;
+    this.#moduleMessages = moduleTopic(hardwareId);
+    this.#commandFilter = deviceTopic({ hardwareId, channelId: '+' }, 'v1/command/requests');
+    this.#pause = new DoublingPause({
+      firstMs: this.#limits.reconnectFirstMs,
+      maxMs: this.#limits.reconnectMaxMs,
+    });
+    this.#open();
+  }
+
+  /** Connected, and the broker keeps up. */
+  get isReady(): boolean {
+    return this.#isConnected && this.#unacknowledged < this.#limits.unacknowledged;
+  }
+
+  /** False: not handed over, because there is no connection or the broker does not keep up. */
+  send(channelId: string, subject: Subject, text: string, qos: 0 | 1 = 1): boolean {
+    if (!this.isReady) return false;
+    this.#publish(this.#topicOf(channelId, subject), text, qos, () => undefined);
+    return true;
+  }
+
+  /** Is sent until it is acknowledged. False: too much waits already. */
+  keep(channelId: string, subject: Subject, text: string): boolean {
+    if (this.#keptBytes + text.length > this.#limits.keptBytes) return false;
+    const message: Kept = { topic: this.#topicOf(channelId, subject), text };
+    this.#kept.add(message);
+    this.#keptBytes += text.length;
+    if (this.#isConnected) this.#sendKept(message);
+    return true;
+  }
+
+  /** Says goodbye; resolves when the socket is closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#isConnected = false;
+    this.#retry?.cancel();
+    const last = this.#client;
+    this.#client = undefined;
+    if (last) await endWithin(last, this.#limits.goodbyeMs, this.#clock);
+  }
+
+  #lose(reason: string): void {
+    if (this.#isClosed) return;
+    const lost = this.#client;
+    this.#client = undefined;
+    this.#isConnected = false;
+    this.#unacknowledged = 0;
     lost?.end(true);
-    retry = clock.setTimer(pause.next(), open);
-    options.onLost(reason);
+    this.#retry = this.#clock.setTimer(this.#pause.next(), () => this.#open());
+    this.#options.onLost(reason);
   }
 
   /** The address may be another one at each attempt: boxes get theirs from a router. */
-  function open(): void {
-    addressOf(connection.mqttHost, { clock, limits }).then(
+  #open(): void {
+    addressOf(this.#connection.mqttHost, { clock: this.#clock, limits: this.#limits }).then(
       (host) => {
-        if (!isClosed) connect(host);
+        if (!this.#isClosed) this.#connect(host);
       },
-      (error: unknown) => lose(messageOf(error)),
+      (error: unknown) => this.#lose(messageOf(error)),
     );
   }
 
-  function connect(host: string): void {
+  #connect(host: string): void {
     // A client that was given up keeps its listeners: its own clean-up needs some, ours look at `client`.
-    const opening = mqtt.connect(clientOptions(connection, host));
-    client = opening;
+    const opening = mqtt.connect(clientOptions(this.#connection, host));
+    this.#client = opening;
     let reason = 'connection closed';
     opening.on('error', (error) => {
       reason = messageOf(error);
-      if (!isConnected && client === opening) lose(reason);
+      if (!this.#isConnected && this.#client === opening) this.#lose(reason);
     });
     opening.on('close', () => {
-      if (client === opening) lose(reason);
+      if (this.#client === opening) this.#lose(reason);
     });
     opening.on('message', (topic, payload) => {
-      if (client === opening) receive(topic, payload);
+      if (this.#client === opening) this.#receive(topic, payload);
     });
     opening.on('connect', () => {
-      opening.subscribe([moduleMessages, commandFilter], { qos: 1 }, (error, granted) => {
-        if (client !== opening) return;
+      opening.subscribe([this.#moduleMessages, this.#commandFilter], { qos: 1 }, (error, granted) => {
+        if (this.#client !== opening) return;
         const isRefused = granted?.some((grant) => grant.qos === 128);
-        if (error || isRefused) return lose(error ? messageOf(error) : 'the subscription is refused');
-        isConnected = true;
-        pause.reset();
-        options.onConnected();
-        for (const message of kept) sendKept(message);
+        if (error || isRefused) return this.#lose(error ? messageOf(error) : 'the subscription is refused');
+        this.#isConnected = true;
+        this.#pause.reset();
+        this.#options.onConnected();
+        for (const message of this.#kept) this.#sendKept(message);
       });
     });
   }
 
-  function receive(topic: string, payload: Buffer): void {
-    if (topic === moduleMessages) options.onModuleMessage(payload);
-    else options.onCommand(channelOf(topic), payload);
+  #receive(topic: string, payload: Buffer): void {
+    if (topic === this.#moduleMessages) this.#options.onModuleMessage(payload);
+    else this.#options.onCommand(channelOf(topic), payload);
   }
 
-  function publish(topic: string, text: string, qos: 0 | 1, onAcknowledged: () => void): void {
-    const sending = client;
+  #publish(topic: string, text: string, qos: 0 | 1, onAcknowledged: () => void): void {
+    const sending = this.#client;
     if (!sending) return;
-    unacknowledged += 1;
+    this.#unacknowledged += 1;
     sending.publish(topic, text, { qos }, (error) => {
-      if (client !== sending) return;
-      unacknowledged -= 1;
+      if (this.#client !== sending) return;
+      this.#unacknowledged -= 1;
       if (!error) onAcknowledged();
     });
   }
 
-  function sendKept(message: Kept): void {
-    publish(message.topic, message.text, 1, () => {
-      if (kept.delete(message)) keptBytes -= message.text.length;
+  #sendKept(message: Kept): void {
+    this.#publish(message.topic, message.text, 1, () => {
+      if (this.#kept.delete(message)) this.#keptBytes -= message.text.length;
     });
   }
 
-  const isReady = (): boolean => isConnected && unacknowledged < limits.unacknowledged;
-  const topicOf = (channelId: string, subject: Subject): string =>
-    fromTopic({ hardwareId, channelId }, SUBJECTS[subject]);
-
-  open();
-  return {
-    get isReady() {
-      return isReady();
-    },
-    send: (channelId, subject, text, qos = 1) => {
-      if (!isReady()) return false;
-      publish(topicOf(channelId, subject), text, qos, () => undefined);
-      return true;
-    },
-    keep: (channelId, subject, text) => {
-      if (keptBytes + text.length > limits.keptBytes) return false;
-      const message: Kept = { topic: topicOf(channelId, subject), text };
-      kept.add(message);
-      keptBytes += text.length;
-      if (isConnected) sendKept(message);
-      return true;
-    },
-    close: async () => {
-      isClosed = true;
-      isConnected = false;
-      retry?.cancel();
-      const last = client;
-      client = undefined;
-      if (last) await endWithin(last, limits.goodbyeMs, clock);
-    },
-  };
+  #topicOf(channelId: string, subject: Subject): string {
+    return fromTopic({ hardwareId: this.#connection.hardwareId, channelId }, SUBJECTS[subject]);
+  }
 }
 
 function fromTopic({ hardwareId, channelId }: DeviceAddress, subject: string): string {

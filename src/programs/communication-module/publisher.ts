@@ -12,16 +12,7 @@ import {
 import type { GatewayLink } from './mqtt.ts';
 import type { DeviceLogEntry } from './thread-messages.ts';
 
-export interface Publisher {
-  /** Telemetry or properties; what cannot be sent now is measured anew. */
-  publish(channelId: string, subject: 'telemetry' | 'properties', text: string): void;
-  log(channelId: string, entry: DeviceLogEntry): void;
-  /** The answer to a command; sent until it is acknowledged. */
-  respond(channelId: string, text: string): void;
-  /** The module's own properties, now. */
-  introduce(): void;
-  stop(): void;
-}
+export type Publisher = ReturnType<typeof createPublisher>;
 
 export function createPublisher(options: {
   link: Pick<GatewayLink, 'send' | 'keep'>;
@@ -31,7 +22,7 @@ export function createPublisher(options: {
   counts: () => ModuleCounts;
   /** Called with every heartbeat and after a message that could not be sent. */
   onPulse: () => void;
-}): Publisher {
+}) {
   const { link, clock, limits } = options;
   const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
 
@@ -49,6 +40,7 @@ export function createPublisher(options: {
     link.send(MODULE_CHANNEL, 'telemetry', JSON.stringify(moduleTelemetry(epochS(), options.counts())), 0);
   }
 
+  /** The module's own properties, now. */
   function introduce(): void {
     link.send(MODULE_CHANNEL, 'properties', JSON.stringify(moduleProperties(epochS())));
   }
@@ -59,15 +51,17 @@ export function createPublisher(options: {
   ];
 
   return {
-    publish: (channelId, subject, text) => {
+    /** Telemetry or properties; what cannot be sent now is measured anew. */
+    publish: (channelId: string, subject: 'telemetry' | 'properties', text: string) => {
       if (!link.send(channelId, subject, text)) options.onPulse();
     },
-    log: (channelId, { message, severity, persist }) => {
+    log: (channelId: string, { message, severity, persist }: DeviceLogEntry) => {
       const text = JSON.stringify({ timestamp: epochS(), message, severity, persist });
       if (persist) keep(channelId, 'log', text);
       else link.send(channelId, 'log', text);
     },
-    respond: (channelId, text) => keep(channelId, 'commandResponse', text),
+    /** The answer to a command; sent until it is acknowledged. */
+    respond: (channelId: string, text: string) => keep(channelId, 'commandResponse', text),
     introduce,
     stop: () => {
       for (const timer of timers) timer.cancel();

@@ -1,11 +1,11 @@
 /** A thread that runs scripts of devices, up to a few dozen, each in a Lua state of its own. */
 import { LIMITS } from '../../lib/limits.ts';
 import { hostScripts } from '../script-host/index.ts';
-import { startDeviceScript } from './runtime/device-script.ts';
+import { DeviceScript } from './runtime/device-script.ts';
 import type { DeviceTypes } from './thread-messages.ts';
 
 hostScripts<DeviceTypes>((start, port) => {
-  const script = startDeviceScript({
+  const script = new DeviceScript({
     start,
     scripts: port.scripts,
     clock: port.clock,

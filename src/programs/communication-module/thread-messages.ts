@@ -1,7 +1,7 @@
 /** What goes between the module's main thread, which owns all wires, and the threads that run scripts. */
 import type { BlueprintFacts } from '../../protocol/module.ts';
 import type { Answer, ChannelRequest } from './control-channel.ts';
-import type { ModbusRequest, SerialSettings } from './field/index.ts';
+import type { IoKind, ModbusRequest, Quantity, SerialSettings } from './field/index.ts';
 
 /** All groups of a device, as the gateway gives them. */
 export type ConfigurationGroups = Record<string, Record<string, unknown>>;
@@ -13,6 +13,8 @@ export interface ScriptStart {
   groups: ConfigurationGroups;
   /** Device file of each serial port by its name. */
   ports: Readonly<Record<string, string>>;
+  /** What kind of port each other name stands for. */
+  ioPorts: Readonly<Record<string, IoKind>>;
 }
 
 export interface DeviceTypes {
@@ -24,7 +26,7 @@ export interface DeviceTypes {
   answer: CallResult;
 }
 
-export type ScriptOrder =
+type ScriptOrder =
   | { kind: 'command'; id: string; name: string; argumentsText: string }
   /** `changed`: groups whose callbacks run. */
   | { kind: 'configuration'; groups: ConfigurationGroups; changed: readonly string[] }
@@ -66,7 +68,9 @@ export type ScriptEvent =
 export type ThreadCall =
   | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: number | undefined }
   | { kind: 'serial'; port: string; operation: SerialOperation }
-  | { kind: 'question'; question: ChannelRequest; timeoutMs: number | undefined };
+  | { kind: 'can'; port: string; operation: CanOperation }
+  | { kind: 'io'; port: string; operation: IoOperation }
+  | { kind: 'request'; request: ChannelRequest; timeoutMs: number | undefined };
 
 export type SerialOperation =
   | { do: 'read'; countMax: number; timeoutMs: number }
@@ -79,6 +83,33 @@ export type SerialOperation =
   | { do: 'acquire' }
   | { do: 'release' };
 
+export type CanOperation =
+  | { do: 'send'; id: number; data: Uint8Array }
+  /** Keeps what comes in a mailbox of this number. `ids` undefined: everything, in one row. */
+  | {
+      do: 'keep';
+      mailbox: number;
+      ids: readonly number[] | undefined;
+      sizeMax: number;
+      drops: 'oldest' | 'newest';
+    }
+  /** A table of the frames of each identifier, oldest first; without identifiers the row of all. */
+  | { do: 'take'; mailbox: number; ids: readonly number[] | undefined }
+  /** How many gave way since the last time. */
+  | { do: 'drops'; mailbox: number; id: number };
+
+export type IoOperation =
+  | { do: 'is_closed' }
+  | { do: 'read_counter' }
+  | { do: 'set_counter'; count: number }
+  | { do: 'is_on' }
+  | { do: 'set'; isOn: boolean }
+  | { do: 'impulse'; durationMs: number }
+  | { do: 'measure'; quantity: Quantity };
+
+/** A frame in a table for a script: identifier, and bytes as hexadecimal text. */
+export type WireFrame = [id: number, hex: string];
+
 /** A fault in the words and numbers of the device API. */
 export interface CallFault {
   text: string;
@@ -89,5 +120,7 @@ export type CallResult =
   | { kind: 'values'; values: readonly number[] }
   | { kind: 'bytes'; bytes: Uint8Array }
   | { kind: 'done' }
+  /** One or several results, each a number, a boolean or what becomes a table. */
+  | { kind: 'results'; results: readonly (number | boolean | object)[] }
   | { kind: 'answer'; answer: Answer }
   | { kind: 'fault'; fault: CallFault };

@@ -2,13 +2,9 @@
 import type { Limits } from '../../lib/limits.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { ScriptClock } from '../../lua/index.ts';
-import type { RuleAnswer, RuleMethod, RuleQuestion } from '../../protocol/rule-sandbox.ts';
+import type { RuleAnswer, RuleMethod, RuleRequest } from '../../protocol/rule-sandbox.ts';
 
-export interface GatewayRequests {
-  /** Resolves with the answer, never when the run ends before. */
-  send(question: RuleQuestion): Promise<RuleAnswer>;
-  stop(): void;
-}
+export type GatewayRequests = ReturnType<typeof createGatewayRequests>;
 
 const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove'];
 const RETRY_MS = 20;
@@ -19,8 +15,8 @@ export function createGatewayRequests(options: {
     Limits['rules'],
     'requestsPerSecond' | 'requestBurst' | 'writesPerSecond' | 'writeBurst' | 'commandsAtOnce'
   >;
-  send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
-}): GatewayRequests {
+  send: (request: RuleRequest, answered: (answer: RuleAnswer) => void) => void;
+}) {
   const { clock, limits, send } = options;
   const nowMs = clock.monotonicMs();
   const all = new TokenBucket(limits.requestsPerSecond, limits.requestBurst, nowMs);
@@ -42,15 +38,16 @@ export function createGatewayRequests(options: {
   }
 
   return {
-    send: async (question) => {
-      const isCommand = question.method === 'execute';
+    /** Resolves with the answer, never when the run ends before. */
+    send: async (request: RuleRequest): Promise<RuleAnswer> => {
+      const isCommand = request.method === 'execute';
       if (isCommand && commands >= limits.commandsAtOnce)
         return { ok: false, error: `too many commands at once, at most ${limits.commandsAtOnce}` };
       if (isCommand) commands++;
       try {
-        await admitted(WRITES.includes(question.method) ? writes : all);
+        await admitted(WRITES.includes(request.method) ? writes : all);
         return await new Promise<RuleAnswer>((resolve) => {
-          if (!isStopped) send(question, resolve);
+          if (!isStopped) send(request, resolve);
         });
       } finally {
         if (isCommand) commands--;

@@ -6,24 +6,24 @@ import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
 import { type HostFunction, type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import type { RuleAnswer, RuleQuestion, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
+import type { RuleAnswer, RuleRequest, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
 import { exactJson, type JsonValue } from '../../protocol/telemetry.ts';
 import { CALENDAR_LIBRARY, createCalendar } from './libraries/calendar-library.ts';
 import { createRuleFunctions } from './libraries/rule-functions.ts';
 import { RULE_LIBRARY } from './libraries/rule-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '../script-http/index.ts';
-import { createGatewayRequests, type GatewayRequests } from './requests.ts';
+import { createGatewayRequests } from './requests.ts';
 import type { RuleLog } from './rule-log.ts';
 import type { RunEnd } from './thread-messages.ts';
 
-export interface RunOptions {
+interface RunOptions {
   rule: RuleScript;
   scripts: Pick<Scripts, 'create'>;
   clock: Clock;
   site: () => SandboxSite;
   limits: Pick<Limits, 'lua' | 'rules'>;
   log: RuleLog;
-  send: (question: RuleQuestion, answered: (answer: RuleAnswer) => void) => void;
+  send: (request: RuleRequest, answered: (answer: RuleAnswer) => void) => void;
   /** In place of those that use the network. */
   httpFunctions?: Readonly<Record<string, HostFunction>>;
   /** Told once, unless the run was stopped. */
@@ -46,18 +46,12 @@ export function createRun(options: RunOptions): Run {
 }
 
 /** A Lua state with the libraries of rules. */
-interface Life {
-  script: Script;
-  requests: GatewayRequests;
-  /** Runs the script and its `enapter.main`. @throws LuaFailure */
-  run(timeoutMs?: number): Promise<void>;
-  close(): void;
-}
+type Life = ReturnType<typeof createLife>;
 
 function createLife(
   options: RunOptions,
   told: { onJobFailure: (failure: LuaFailure) => void; onSettled: () => void },
-): Life {
+) {
   const { rule, scripts, clock, site, limits, log } = options;
   const requests = createGatewayRequests({ clock, limits: limits.rules, send: options.send });
   const calendar = createCalendar({ clock, site, jobs: () => script.jobs, limits: limits.rules });
@@ -84,7 +78,8 @@ function createLife(
   return {
     script,
     requests,
-    run: async (timeoutMs) => {
+    /** Runs the script and its `enapter.main`. @throws LuaFailure */
+    run: async (timeoutMs?: number) => {
       await script.machine.call('prepare', [rule.runtimeVersion, rule.id]);
       await script.run(Buffer.from(rule.code), FILE, timeoutMs);
       if (rule.runtimeVersion === 'V3') await script.machine.call('main');

@@ -19,7 +19,7 @@ function start(rule: RuleScript, port: RunPort<RuleTypes>): HostedScript<RuleTyp
     site: port.shared,
     limits,
     log,
-    send: (question, answered) => void port.request(question).then(answered),
+    send: (request, answered) => void port.request(request).then(answered),
     onEnded: (how) => {
       log.flush();
       tell({ type: 'ended', how });

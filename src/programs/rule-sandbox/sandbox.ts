@@ -10,14 +10,8 @@ import {
   type SandboxSettings,
   type ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
-import { createDryRunHost } from './dry-run-host.ts';
+import { DryRunHost } from './dry-run-host.ts';
 import { Supervisor } from './supervisor.ts';
-
-export interface Sandbox {
-  receive: (payload: Payload) => void;
-  /** Resolves when all threads are gone. */
-  stop(): Promise<void>;
-}
 
 export function createSandbox(options: {
   link: Pick<ParentLink, 'send' | 'drained'>;
@@ -25,7 +19,7 @@ export function createSandbox(options: {
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
-}): Sandbox {
+}) {
   const { link, log } = options;
   /** States that could not be told yet: the newest of each rule counts. */
   const untold = new Map<string, FromSandbox>();
@@ -55,7 +49,7 @@ export function createSandbox(options: {
     },
   });
   let { site } = options.settings;
-  const dryRuns = createDryRunHost({
+  const dryRuns = new DryRunHost({
     ...options,
     site: () => site,
     send: async (message) => {
@@ -75,7 +69,8 @@ export function createSandbox(options: {
   }
 
   return {
-    receive: (payload) => receive(decodeToSandbox(payload)),
+    receive: (payload: Payload) => receive(decodeToSandbox(payload)),
+    /** Resolves when all threads are gone. */
     stop: async () => {
       await Promise.all([supervisor.stop(), dryRuns.stop()]);
     },

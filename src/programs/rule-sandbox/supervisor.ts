@@ -3,14 +3,14 @@
  * starts failed ones again after growing pauses, and those at once whose thread was ended because of another.
  */
 import type { Limits } from '../../lib/limits.ts';
-import { restartPauseMs } from '../../lib/restart-pause.ts';
+import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type {
   FromSandbox,
   RuleAnswer,
   RuleLogEntry,
-  RuleQuestion,
+  RuleRequest,
   RuleScript,
   RuleSeverity,
   RuleState,
@@ -22,7 +22,7 @@ import { programEntry } from '../../platform/processes/index.ts';
 import { type ScriptRun, ScriptThreads, type ThreadLoss } from '../script-host/index.ts';
 import type { RuleTypes, RunEnd } from './thread-messages.ts';
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
@@ -37,8 +37,7 @@ interface Rule {
   /** Undefined while it does not run. */
   run: ScriptRun<RuleTypes> | undefined;
   startedMs: number;
-  /** Before this run; zero if it is the first one. */
-  pauseMs: number;
+  restartPause: DoublingPause;
   restart: { cancel(): void } | undefined;
   isSolitary: boolean;
 }
@@ -51,10 +50,10 @@ export class Supervisor {
   readonly #rules = new Map<string, Rule>();
   readonly #ruleOfRun = new Map<number, Rule>();
   /** Requests that the gateway has not answered. */
-  readonly #questions = new Map<number, { run: number; answer: (answer: RuleAnswer) => void }>();
+  readonly #requests = new Map<number, { run: number; answer: (answer: RuleAnswer) => void }>();
   readonly #statusTimer: { cancel(): void };
   #site: SandboxSite;
-  #lastQuestion = 0;
+  #lastRequest = 0;
   #threadsEnded = 0;
   /** Because of which the last thread was ended. */
   #culprit: Rule | undefined;
@@ -106,12 +105,13 @@ export class Supervisor {
   #start(script: RuleScript, generation: number): void {
     const present = this.#rules.get(script.id);
     if (present) this.#end(present);
+    const { restartFirstMs: firstMs, restartMaxMs: maxMs } = this.#options.limits.rules;
     const rule: Rule = {
       script,
       generation,
       run: undefined,
       startedMs: 0,
-      pauseMs: 0,
+      restartPause: new DoublingPause({ firstMs, maxMs }),
       restart: undefined,
       isSolitary: false,
     };
@@ -160,7 +160,7 @@ export class Supervisor {
         onLateEvent: (event) => {
           if (event.type === 'log') tellLog(event.entries);
         },
-        onRequest: (question, answer) => this.#ask(rule, run.number, question, answer),
+        onRequest: (request, answer) => this.#ask(rule, run.number, request, answer),
         onThreadLost: (loss) => this.#threadLost(rule, loss),
       },
       rule.isSolitary,
@@ -181,7 +181,7 @@ export class Supervisor {
     if (!rule.run) return;
     const { number: run } = rule.run;
     this.#ruleOfRun.delete(run);
-    for (const [id, question] of this.#questions) if (question.run === run) this.#questions.delete(id);
+    for (const [id, request] of this.#requests) if (request.run === run) this.#requests.delete(id);
     rule.run = undefined;
     this.#options.send({ type: 'run_ended', ruleId: rule.script.id, run });
   }
@@ -190,17 +190,17 @@ export class Supervisor {
     this.#options.log.error('a function of the rule API failed', { rule_id: ruleId, fault });
   }
 
-  #ask(rule: Rule, run: number, question: RuleQuestion, answer: (answer: RuleAnswer) => void): void {
-    const id = ++this.#lastQuestion;
-    this.#questions.set(id, { run, answer });
-    if (!this.#options.send({ type: 'request', id, ruleId: rule.script.id, run, ...question }))
+  #ask(rule: Rule, run: number, request: RuleRequest, answer: (answer: RuleAnswer) => void): void {
+    const id = ++this.#lastRequest;
+    this.#requests.set(id, { run, answer });
+    if (!this.#options.send({ type: 'request', id, ruleId: rule.script.id, run, ...request }))
       this.#answer(id, { ok: false, error: 'the gateway is too busy' });
   }
 
   #answer(id: number, answer: RuleAnswer): void {
-    const question = this.#questions.get(id);
-    this.#questions.delete(id);
-    question?.answer(answer);
+    const request = this.#requests.get(id);
+    this.#requests.delete(id);
+    request?.answer(answer);
   }
 
   #runEnded(rule: Rule, how: RunEnd): void {
@@ -215,10 +215,11 @@ export class Supervisor {
 
   #restartLater(rule: Rule): void {
     const { clock, limits } = this.#options;
-    rule.pauseMs = restartPauseMs(rule.pauseMs, clock.monotonicMs() - rule.startedMs, limits.rules);
-    this.#say(rule, 'info', `rule restarts in ${rule.pauseMs / 1_000} s`);
-    this.#tellState(rule, 'STOPPED');
-    rule.restart = clock.setTimer(rule.pauseMs, () => this.#launch(rule));
+    const ranMs = clock.monotonicMs() - rule.startedMs;
+    const pauseMs = rule.restartPause.nextAfter(ranMs, limits.rules.stableMs);
+    this.#say(rule, 'info', `rule restarts in ${pauseMs / 1_000} s`);
+    this.#tellState(rule, 'STOPPED', pauseMs);
+    rule.restart = clock.setTimer(pauseMs, () => this.#launch(rule));
   }
 
   #threadEnded(loss: ThreadLoss, rules: number): void {
@@ -252,8 +253,9 @@ export class Supervisor {
     this.#options.send({ type: 'log', ruleId: id, generation: rule.generation, entries });
   }
 
-  #tellState(rule: Rule, state: RuleState): void {
-    this.#options.send({ type: 'state', ruleId: rule.script.id, generation: rule.generation, state });
+  #tellState({ script, generation }: Rule, state: RuleState, restartsInMs?: number): void {
+    const pause = restartsInMs === undefined ? {} : { restartsInMs };
+    this.#options.send({ type: 'state', ruleId: script.id, generation, state, ...pause });
   }
 
   #tellStatus(): void {

@@ -1,10 +1,10 @@
 /** What goes between the sandbox's main thread and the threads that run rules. */
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type {
-  DryRunQuestion,
+  RecordedRequest,
   RuleAnswer,
   RuleLogEntry,
-  RuleQuestion,
+  RuleRequest,
   RuleScript,
   SandboxSite,
 } from '../../protocol/rule-sandbox.ts';
@@ -20,7 +20,7 @@ export interface RuleTypes {
     /** It has ended by itself. */
     | { type: 'ended'; how: RunEnd }
     | Fault;
-  request: RuleQuestion;
+  request: RuleRequest;
   answer: RuleAnswer;
 }
 
@@ -32,7 +32,7 @@ export interface DryRunTypes {
     | { type: 'entry'; entry: DryRunEntry }
     | { type: 'report'; report: Omit<DryRunReport, 'entries'> }
     | Fault;
-  request: DryRunQuestion;
+  request: RecordedRequest;
   answer: RuleAnswer;
 }
 

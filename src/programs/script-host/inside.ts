@@ -42,7 +42,7 @@ export interface RunPort<Types extends ScriptTypes> {
   over: () => void;
 }
 
-export type Start<Types extends ScriptTypes> = (
+type Start<Types extends ScriptTypes> = (
   script: Types['script'],
   port: RunPort<Types>,
 ) => HostedScript<Types>;

@@ -24,7 +24,7 @@ export interface ThreadLoss {
   error: Error | undefined;
 }
 
-export interface RunEvents<Types extends ScriptTypes> {
+interface RunEvents<Types extends ScriptTypes> {
   onEvent(event: Types['event']): void;
   /** What it said after it was told to stop, before it did. */
   onLateEvent?(event: Types['event']): void;
@@ -44,7 +44,7 @@ export interface ScriptRun<Types extends ScriptTypes> {
   stop(): boolean;
 }
 
-export interface ScriptThreadsOptions<Types extends ScriptTypes> {
+interface ScriptThreadsOptions<Types extends ScriptTypes> {
   clock: Clock;
   /** Of the module that calls `hostScripts`. */
   entry: string;

@@ -10,7 +10,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
 
-export interface HttpExchange {
+interface HttpExchange {
   method: string;
   url: string;
   /** Names as the script wrote them. */
@@ -30,7 +30,7 @@ export interface HttpAnswer {
   jar: readonly Cookie[] | undefined;
 }
 
-export interface ExchangeLimits {
+interface ExchangeLimits {
   httpBodyBytes: number;
   httpRedirects: number;
   httpCookies: number;
@@ -171,14 +171,14 @@ function clientOf(url: URL, insecureTls: boolean): { client: typeof http | typeo
 }
 
 async function receive(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let sizeBytes = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    sizeBytes += piece.length;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.length;
     if (sizeBytes > bytesMax) throw new Failure(`the body has more than ${bytesMax} bytes`);
-    pieces.push(piece);
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 async function decoded(raw: Buffer, encoding: string | undefined, bytesMax: number): Promise<Buffer> {

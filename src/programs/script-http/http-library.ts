@@ -150,7 +150,7 @@ function http.post_form(url, form) return simple(default, 'POST', url, FORM, hos
 `,
 };
 
-export interface HttpLibraryOptions {
+interface HttpLibraryOptions {
   clock: Clock;
   limits: Limits['lua'];
 }

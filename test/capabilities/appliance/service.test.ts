@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { Appliance, type PartsStatus } from '../../../src/capabilities/appliance/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import type { Host, HostLoad } from '../../../src/platform/host/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
@@ -16,6 +17,7 @@ const LOAD: HostLoad = {
   diskTotalBytes: 1_000,
   diskFreeBytes: 400,
   cpuTemperatureCelsius: 48.5,
+  writtenBytes: 1_000_000,
 };
 
 const STATUS: PartsStatus = {
@@ -25,17 +27,23 @@ const STATUS: PartsStatus = {
   historyDamagedParts: 0,
   historyRemovedEarly: 0,
   historySetAside: { damaged: [], foreign: [] },
+  historyMissing: [],
   journalSetAside: [],
   unknownDevices: [],
   stateSizeBytes: 20,
   isDiskFull: false,
   isStateRecovered: false,
   stateRowsQuarantined: [],
+  isTlsOff: false,
   brokerSessions: 3,
   devicesOnline: 2,
   telemetryValues: 0,
   restarts: 0,
+  targetsFailing: [],
+  targetsLagS: 0,
+  targetsLagSamples: 0,
   missingPrograms: [],
+  backup: { isOverdue: false },
 };
 
 function start(t: TestContext, wallMs?: number) {
@@ -62,6 +70,7 @@ function start(t: TestContext, wallMs?: number) {
   };
   const metrics = createMetrics();
   const appliance = new Appliance({
+    httpsPort: () => undefined,
     clock,
     log,
     metrics,
@@ -154,8 +163,12 @@ describe('the gateway as a device', () => {
       state_size_bytes: 20,
       broker_sessions: 3,
       devices_online: 2,
+      targets_lag_s: 0,
+      targets_lag_samples: 0,
       telemetry_values_per_second: 50,
       cpu_temperature: 48.5,
+      flash_written_bytes_per_day: null,
+      last_backup_age_h: null,
       alerts: [],
     });
   });
@@ -175,6 +188,10 @@ describe('the gateway as a device', () => {
     assert.equal(told.at(-1)?.['status'], 'degraded');
     box.status = { ...STATUS, historyDamagedParts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['history_damaged']);
+    assert.deepEqual(await alertsAfter(LIMITS.history.damageShownMs), []);
+    box.status = { ...STATUS, historyMissing: ['history.db'], isTlsOff: true };
+    assert.deepEqual(await alertsAfter(10_000), ['history_missing', 'tls_off']);
+    assert.deepEqual(told.at(-1)?.['alert_details'], { history_missing: 'Begun anew: history.db.' });
     box.status = { ...STATUS, restarts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['service_restarted']);
     assert.deepEqual(await alertsAfter(3_590_000), ['service_restarted']);

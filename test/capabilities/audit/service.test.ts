@@ -203,7 +203,7 @@ describe('the audit trail', () => {
     assert.deepEqual(operations(), ['first']);
   });
 
-  test('keeps so many entries, and removes the oldest in bites', async (t) => {
+  test('keeps so many entries, and removes the oldest in batches', async (t) => {
     const { clock, record, operations } = start(t, { entries: 3, deletedAtOnce: 2, retentionPauseMs: 1 });
     for (let count = 1; count <= 10; count++) await record(`change_${count}`);
     await clock.advance(LIMITS.audit.retentionIntervalMs + 100);

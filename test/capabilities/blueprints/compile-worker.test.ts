@@ -4,13 +4,14 @@ import {
   createWorkerCompiler,
   type BlueprintCompiler,
 } from '../../../src/capabilities/blueprints/compile-worker.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 import { compiled, manifestWith, zipOf } from './support.ts';
 
 function start(test: Pick<TestContext, 'after'>): BlueprintCompiler {
   const clock = new TestClock();
-  const compiler = createWorkerCompiler({ clock, log: recordingLog(clock).log });
+  const compiler = createWorkerCompiler({ clock, log: recordingLog(clock).log, metrics: createMetrics() });
   test.after(() => compiler.stop());
   return compiler;
 }

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { assert as assertProperty, property, string } from 'fast-check';
 import { isSafePattern } from '../../../src/capabilities/blueprints/source/patterns.ts';
 import { manifestWith, problemsOf } from './support.ts';
+import { runs } from '../../support/runs.ts';
 
 describe('a pattern is refused when it may take exponential time:', () => {
   for (const pattern of [
@@ -49,6 +50,6 @@ test('any text is judged', () => {
     property(string({ unit: 'binary' }), (pattern) => {
       assert.equal(typeof isSafePattern(pattern), 'boolean');
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

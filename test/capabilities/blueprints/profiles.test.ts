@@ -5,7 +5,7 @@ import { loadBuiltInProfiles } from '../../../src/capabilities/blueprints/built-
 import { readArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import type { BlueprintService } from '../../../src/capabilities/blueprints/index.ts';
+import type { Blueprints } from '../../../src/capabilities/blueprints/index.ts';
 import type { UploadedFile } from '../../../src/capabilities/blueprints/profiles/library.ts';
 import { PUBLISHED } from './published-manifests.ts';
 import { manifestWith, startBlueprints, zipOf } from './support.ts';
@@ -184,7 +184,7 @@ describe('the profiles of the gateway', () => {
     Object.fromEntries(
       files.map(({ path, profileId, result }) => [path, `${result} ${profileId ?? ''}`.trim()]),
     );
-  const sources = (blueprints: BlueprintService): Record<string, string> =>
+  const sources = (blueprints: Blueprints): Record<string, string> =>
     Object.fromEntries(
       blueprints.profiles
         .list()

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { missingRequirements } from '../../../src/capabilities/blueprints/index.ts';
+import {
+  missingRequirements,
+  offersOfModule,
+  remedyFor,
+} from '../../../src/capabilities/blueprints/index.ts';
 import { compiled, manifestWith, oldManifestWith } from './support.ts';
 
 const needing = (requirements: string): string[] =>
@@ -24,4 +28,36 @@ test('names the hardware that an old blueprint is written for', () => {
   assert.deepEqual(missingRequirements(compiled(old.replace('ENP-VIRTUAL', 'ENP-RS485'), files).manifest), [
     'ENP-RS485',
   ]);
+});
+
+test('a module offers what the ports that it names are good for, the whole of a board only with all its ports', () => {
+  const relays = [1, 2, 3, 4, 5, 6].map((n) => `digital_output:rl-${n}`);
+  for (const [said, wanted, expected] of [
+    [[], 'can', false],
+    [['can:bus'], 'can', true],
+    [['can:bus'], 'ENP-CAN', false],
+    [['can:can'], 'ENP-CAN', true],
+    [['can:can'], 'enp_can_ports', true],
+    [['digital_input:di-1'], 'digitalin', true],
+    [['digital_input:di-1'], 'relay', false],
+    [relays, 'relay', true],
+    [relays, 'digitalout', true],
+    [relays, 'ENP-RL6', true],
+    [relays.slice(1), 'enp_rl6_ports', false],
+    [['analog_input:ai-1'], 'analogin', true],
+  ] as const)
+    assert.equal(offersOfModule(said).has(wanted), expected, `${said.join()} ${wanted}`);
+});
+
+test('says how a module comes to ports, and nothing of hardware that no port stands for', () => {
+  assert.equal(remedyFor(['telepathy']), undefined);
+  assert.equal(
+    remedyFor(['ENP-CAN']),
+    'a module provides it with a port named "can": add with POST /v3/io_ports, or in the configuration of a module on another board',
+  );
+  assert.match(remedyFor(['enp_rl6_ports']) ?? '', /ports named "rl-1" to "rl-6"/);
+  assert.match(
+    remedyFor(['serial', 'digitalin']) ?? '',
+    /serial port named "rs485".*a port of the kind DIGITAL_INPUT/,
+  );
 });

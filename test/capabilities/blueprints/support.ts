@@ -9,24 +9,21 @@ import {
   type BlueprintChecks,
 } from '../../../src/capabilities/blueprints/compile-archive.ts';
 import type { CompileTask } from '../../../src/capabilities/blueprints/compile-worker.ts';
-import {
-  createBlueprints,
-  type BlueprintService,
-  type CompiledManifest,
-} from '../../../src/capabilities/blueprints/index.ts';
+import { Blueprints, type CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { openDatabase, type Database } from '../../../src/platform/sqlite/index.ts';
 import type { TaskTerms } from '../../../src/platform/workers/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder, type LogLine } from '../../support/workspace.ts';
 
 export interface BlueprintSetup {
-  blueprints: BlueprintService;
+  blueprints: Blueprints;
   database: Database;
   clock: TestClock;
   lines: LogLine[];
   /** A second service over the same database, as after a restart. */
-  restart: () => BlueprintService;
+  restart: () => Blueprints;
 }
 
 /** @param workMs what the thread says that every blueprint took */
@@ -52,11 +49,12 @@ export function startBlueprints(
     },
     stop: () => Promise.resolve(),
   };
-  const restart = (): BlueprintService => {
-    const service = createBlueprints({
+  const restart = (): Blueprints => {
+    const service = new Blueprints({
       database,
       clock,
       log,
+      metrics: createMetrics(),
       newId: randomUUID,
       compiler,
       ...(checks ? { checks } : {}),

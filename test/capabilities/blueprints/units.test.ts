@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseUnit } from '../../../src/capabilities/blueprints/compiler/units.ts';
+import { parseUnit } from '../../../src/capabilities/blueprints/source/units.ts';
 
 /** Codes that published profiles and blueprints use (docs/interface/blueprints.md#units). */
 const CODES =

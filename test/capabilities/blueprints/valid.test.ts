@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CATEGORIES } from '../../../src/capabilities/blueprints/validation/manifest.ts';
 import { ACCESS_LEVELS } from '../../../src/capabilities/blueprints/validation/attributes.ts';
-import { COLORS } from '../../../src/capabilities/blueprints/compiler/enums.ts';
-import { parseUnit } from '../../../src/capabilities/blueprints/compiler/units.ts';
+import { COLORS } from '../../../src/capabilities/blueprints/source/enums.ts';
+import { parseUnit } from '../../../src/capabilities/blueprints/source/units.ts';
 import { argument, attribute, command, lua, SCRIPT } from './examples.ts';
 import { compiled, manifestWith, oldManifestWith, problemsOf } from './support.ts';
 

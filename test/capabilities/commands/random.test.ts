@@ -18,8 +18,9 @@ import type { Execution } from '../../../src/capabilities/commands/index.ts';
 import { isFinished } from '../../../src/capabilities/commands/model.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { type Bench, startBench } from './support.ts';
+import { runs } from '../../support/runs.ts';
 
-const RUNS = 60;
+const RUNS = runs(20);
 const EXECUTIONS = 3;
 
 const action = oneof(

@@ -124,7 +124,7 @@ describe('executions are deleted', () => {
     assert.deepEqual(new Set(ids(bench)), new Set([waiting, ...kept.slice(1), last, otherId]));
   });
 
-  test('beyond the newest of all, in bites', async (t) => {
+  test('beyond the newest of all, in batches', async (t) => {
     const bench = await startBench(t, { limits: { executions: 3, deletedAtOnce: 2 } });
     const created: string[] = [];
     for (let i = 0; i < 8; i++)

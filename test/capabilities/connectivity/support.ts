@@ -1,17 +1,13 @@
 /** Connectivity over real records; the test plays the broker: it opens sessions and hands over messages. */
 import type { TestContext } from 'node:test';
-import {
-  type ConnectivityService,
-  createConnectivity,
-  type DeviceMessage,
-} from '../../../src/capabilities/connectivity/index.ts';
+import { Connectivity, type DeviceMessage } from '../../../src/capabilities/connectivity/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import type { MqttSession } from '../../../src/platform/mqtt/index.ts';
 import { type LogLine, recordingLog } from '../../support/workspace.ts';
 import { type ProvisioningSetup, startProvisioning } from '../provisioning/support.ts';
 
 export interface ConnectivitySetup extends ProvisioningSetup {
-  connectivity: ConnectivityService;
+  connectivity: Connectivity;
   /** What reached the handlers. */
   messages: DeviceMessage[];
   /** What the device is told, as `slug: sentence`. */
@@ -32,7 +28,7 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
   const setup = startProvisioning(test);
   const { clock, metrics, devices, provisioning } = setup;
   const { log, lines: serviceLog } = recordingLog(clock);
-  const connectivity = createConnectivity({ devices, provisioning, clock, log, metrics });
+  const connectivity = new Connectivity({ devices, provisioning, clock, log, metrics });
   test.after(() => connectivity.stop());
   const messages: DeviceMessage[] = [];
   const complaints: string[] = [];

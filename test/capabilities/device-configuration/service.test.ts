@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { array, assert as assertProperty, constantFrom, oneof, property, record } from 'fast-check';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { manifestOf, PARAMETERS, problemsOf, startConfiguration } from './support.ts';
+import { runs } from '../../support/runs.ts';
 
 describe('configuration is refused', () => {
   test('for a group that the manifest does not have, inherited names included', (t) => {
@@ -127,15 +128,6 @@ describe('configuration', () => {
     assert.deepEqual(configuration.valuesForDevice(device)['main'], { limit: 5 });
   });
 
-  test('is complete once every required parameter has a value', (t) => {
-    const { configuration, device, update } = startConfiguration(t);
-    assert.equal(configuration.isConfigured(device), false);
-    update({ set: { address: 'port://rs485' } });
-    assert.equal(configuration.isConfigured(device), true);
-    update({ reset: ['address'] });
-    assert.equal(configuration.isConfigured(device), false);
-  });
-
   test('tells of every change once, with the whole group in clear, and of nothing when nothing changes', (t) => {
     const { configuration, device, update, changes } = startConfiguration(t);
     update({ set: { password: 'secret', limit: 7 } });
@@ -247,6 +239,6 @@ test('any order of changes leaves what the last ones said', (t) => {
       }
       assert.deepEqual(configuration.valuesForDevice(device)['main'], expected);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });

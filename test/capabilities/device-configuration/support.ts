@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
 import {
-  createDeviceConfiguration,
+  DeviceConfiguration,
   type ConfigurationChange,
-  type DeviceConfigurationService,
 } from '../../../src/capabilities/device-configuration/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
@@ -37,7 +36,7 @@ export function manifestOf(parameters: string, level = 'owner'): CompiledManifes
 }
 
 export interface ConfigurationSetup extends DeviceFaces {
-  configuration: DeviceConfigurationService;
+  configuration: DeviceConfiguration;
   device: Device;
   database: Database;
   /** What was told of changes. */
@@ -45,7 +44,7 @@ export interface ConfigurationSetup extends DeviceFaces {
   /** Changes group `main`, as OWNER unless said otherwise. */
   update: (change: Partial<ConfigurationChange>, role?: Role) => Record<string, unknown>;
   /** A second service over the same database, as after a restart. */
-  restart: () => DeviceConfigurationService;
+  restart: () => DeviceConfiguration;
 }
 
 export function startConfiguration(test: Pick<TestContext, 'after'>): ConfigurationSetup {
@@ -59,8 +58,8 @@ export function startConfiguration(test: Pick<TestContext, 'after'>): Configurat
   });
   test.after(() => database.close());
   const faces = createDeviceFaces({ state: database, clock });
-  const restart = (): DeviceConfigurationService =>
-    createDeviceConfiguration({ database, clock, log, devices: faces.devices });
+  const restart = (): DeviceConfiguration =>
+    new DeviceConfiguration({ database, clock, log, devices: faces.devices });
   const configuration = restart();
   const device = faces.addDevice({ manifest: manifestOf(PARAMETERS) });
   const changes: ConfigurationSetup['changes'] = [];

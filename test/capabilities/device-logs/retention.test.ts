@@ -1,4 +1,4 @@
-/** What is deleted when, in bites, and what a wrong clock must not do. */
+/** What is deleted when, in batches, and what a wrong clock must not do. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
@@ -76,7 +76,7 @@ describe('entries are deleted', () => {
     assert.ok(bench.deviceLogs.removedEarly > 1_000);
   });
 
-  test('in bites of bounded size, with a pause between them', async (t) => {
+  test('in batches of bounded size, with a pause between them', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 10, deletedAtOnce: 40 } });
     const device = bench.addDevice();
     await bench.clock.advance(100);
@@ -92,16 +92,16 @@ describe('entries are deleted', () => {
     assert.match(await bench.metrics(), /device_logs_deleted_total 110/);
   });
 
-  test('in bites of bounded time', async (t) => {
+  test('in batches of bounded time', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 1 } });
     const devices = Array.from({ length: 6 }, () => bench.addDevice());
     await bench.clock.advance(100);
     for (const device of devices) await sayMany(bench, device, 2, true);
     await bench.clock.advance(ROUND_MS - 1_000);
-    // From now on every look at the clock takes as long as half a bite.
+    // From now on every look at the clock takes as long as half a batch.
     const trueMs = bench.clock.monotonicMs.bind(bench.clock);
     let spentMs = 0;
-    bench.clock.monotonicMs = () => trueMs() + (spentMs += LIMITS.deviceLogs.retentionBiteMs / 2);
+    bench.clock.monotonicMs = () => trueMs() + (spentMs += LIMITS.deviceLogs.retentionBatchMs / 2);
     const counts = new Set<number>();
     for (let i = 0; i < 60; i++) {
       await bench.clock.advance(LIMITS.deviceLogs.retentionPauseMs / 2);

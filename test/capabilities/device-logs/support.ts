@@ -1,11 +1,7 @@
 /** A device log service on a real history.db, with a clock and a device that the test plays. */
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import {
-  createDeviceLogs,
-  type DeviceLogs,
-  type LogQuery,
-} from '../../../src/capabilities/device-logs/index.ts';
+import { DeviceLogs, type LogQuery } from '../../../src/capabilities/device-logs/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
@@ -64,7 +60,7 @@ export async function startBench(
       limits: { ...LIMITS.commits, ...options.commits },
     });
     const { devices, connectivity } = faces;
-    const deviceLogs = createDeviceLogs({
+    const deviceLogs = new DeviceLogs({
       history,
       commits,
       clock,

@@ -6,6 +6,7 @@ import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { decodeMessage } from '../../../src/protocol/device-message.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { type DevicesSetup, startDevices } from './support.ts';
+import { runs } from '../../support/runs.ts';
 
 /** One message as it comes from the decoder; resolves when it is acknowledged. */
 async function take({ devices, clock, commits }: DevicesSetup, device: Device, body: unknown): Promise<void> {
@@ -96,7 +97,7 @@ describe('a device that says too much', () => {
   });
 
   test('by names that it invents is told of the number once, and of other faults so many times', async (t) => {
-    const setup = startDevices(t, { propertiesPerDevice: 10, propertyBytes: 20, complaintsPerDevice: 5 });
+    const setup = startDevices(t, { propertiesPerDevice: 10, propertyBytes: 20, reportsPerDevice: 5 });
     const device = setup.add();
     const names = (prefix: string, value: unknown): Record<string, unknown> =>
       Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${prefix}${index}`, value]));
@@ -220,7 +221,7 @@ describe('properties', () => {
         assert.deepEqual(new Map(entries), expected);
         setup.devices.remove(device);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -1,6 +1,6 @@
 /** Device records on a real state.db with the built-in blueprints. */
 import type { TestContext } from 'node:test';
-import { BUILT_IN_IDS, type BlueprintService } from '../../../src/capabilities/blueprints/index.ts';
+import { BUILT_IN_IDS, type Blueprints } from '../../../src/capabilities/blueprints/index.ts';
 import { DeviceService, type Device, type NewDevice } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
@@ -11,7 +11,7 @@ import { manifestWith, startBlueprints, zipOf } from '../blueprints/support.ts';
 
 export interface DevicesSetup {
   devices: DeviceService;
-  blueprints: BlueprintService;
+  blueprints: Blueprints;
   database: Database;
   commits: GroupCommit;
   metrics: Metrics;

@@ -22,7 +22,7 @@ function startBuiltIn(t: TestContext) {
     devices,
     connectivity,
     module: () => provisioning.own.module,
-    portNames: () => ['rs485'],
+    offers: () => ['modbus', 'http', 'port:rs485'],
     onEnded: () => void ended++,
     program: (on) => {
       ({ onEnded } = on);
@@ -170,7 +170,7 @@ describe('the process of the built-in module', () => {
       devices,
       connectivity,
       module: () => provisioning.own.module,
-      portNames: () => [],
+      offers: () => [],
       onEnded: () => undefined,
       program: () => ({
         start: () => void starts++,

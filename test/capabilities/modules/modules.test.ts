@@ -126,7 +126,7 @@ describe('a communication module', () => {
     const refused = change(7);
     const { id, group, values } = await module.next('configuration_check');
     assert.deepEqual([group, values], ['limits', { top: 7, name: 'a' }]);
-    // An answer to a question that nobody asked changes nothing.
+    // An answer to a request that nobody asked changes nothing.
     await module.say({ type: 'configuration_verdict', id: 'another', refusal: 'no' });
     await module.say({ type: 'configuration_verdict', id, refusal: 'too much for this relay' });
     assert.equal(refusal(await refused), '422 configuration_refused');
@@ -205,8 +205,8 @@ describe('a communication module', () => {
   });
 
   test('keeps values of a script until they are removed, and refuses more than 1 MiB', async () => {
-    const ask = async (question: object): Promise<unknown> => {
-      await module.say({ id: 'q1', channel_id: channelId, key: 'k', ...question } as FromModule);
+    const ask = async (request: object): Promise<unknown> => {
+      await module.say({ id: 'q1', channel_id: channelId, key: 'k', ...request } as FromModule);
       return module.next('answer');
     };
     assert.deepEqual(await ask({ type: 'storage_read' }), { type: 'answer', id: 'q1' });

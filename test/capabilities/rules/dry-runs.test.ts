@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import type { DryRunReport } from '../../../src/protocol/dry-run.ts';
-import type { DryRunQuestion, RuleAnswer } from '../../../src/protocol/rule-sandbox.ts';
+import type { RecordedRequest, RuleAnswer } from '../../../src/protocol/rule-sandbox.ts';
 import { settle } from '../../support/test-clock.ts';
 import { type Sandboxed, startSandbox } from './sandbox-support.ts';
 import { batteryManifest, newRule, notingRunner, startRecords, startSite } from './support.ts';
@@ -140,12 +140,12 @@ describe('a dry run ends', () => {
 });
 
 describe('a dry run asks', () => {
-  const ask = async (
+  const callMethod = async (
     site: Sandboxed,
     id: number,
-    question: DryRunQuestion,
+    request: RecordedRequest,
   ): Promise<RuleAnswer | undefined> => {
-    site.program.say({ type: 'dry_run_request', dryRun: numberOf(site), id, ...question });
+    site.program.say({ type: 'dry_run_request', dryRun: numberOf(site), id, ...request });
     for (let turn = 0; turn < 100 && site.program.of('dry_run_answer').length < id; turn++) await settle();
     const {
       type: _type,
@@ -160,7 +160,7 @@ describe('a dry run asks', () => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
-    site.rules.storage.writeValue(rule.id, 'key', '5');
+    site.rules.storage.write(rule.id, 'key', '5');
     const nowMs = site.clock.wallMs();
     const running = site.rules.dryRun(
       { rule: 'a', script: undefined, period: { fromMs: nowMs - HOUR_MS, toMs: nowMs } },
@@ -175,26 +175,26 @@ describe('a dry run asks', () => {
       execIntervalMs: 0,
     });
     assert.deepEqual(told?.period, { fromMs: nowMs - HOUR_MS, toMs: nowMs });
-    const question = { method: 'storage_read', parameters: { store: 'rule', key: 'key' } } as const;
-    assert.deepEqual(await ask(site, 1, question), { ok: true, result: '5' });
+    const request = { method: 'storage_read', parameters: { store: 'rule', key: 'key' } } as const;
+    assert.deepEqual(await callMethod(site, 1, request), { ok: true, result: '5' });
     site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
     await running;
     assert.deepEqual(site.rules.require('a').script, rule.script);
     // It is over: nobody is answered any more.
-    await ask(site, 2, question);
+    await callMethod(site, 2, request);
     assert.equal(site.program.of('dry_run_answer').length, 1);
   });
 
   test('and is told when the gateway fails to answer', async (t) => {
     const site = await startSandbox(t, {
-      askRecorded: async () => {
+      callRecordedMethod: async () => {
         throw new Error('broken');
       },
     });
     site.program.hello();
     const caller = new AbortController();
     const running = begin(site, caller.signal);
-    const answer = await ask(site, 1, { method: 'list_devices', parameters: {} });
+    const answer = await callMethod(site, 1, { method: 'list_devices', parameters: {} });
     assert.deepEqual(answer, { ok: false, error: 'the gateway failed to answer' });
     caller.abort(new Error('gone'));
     await assert.rejects(running, /gone/);
@@ -208,7 +208,7 @@ describe('what was recorded', () => {
     const site = await startSite(t);
     const { id: deviceId } = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     const samples = (name: string, id = deviceId) =>
-      site.askRecorded(site.rule, {
+      site.callRecordedMethod(site.rule, {
         method: 'samples',
         parameters: { deviceId: id, name, afterMs: 0, toMs: 1 },
       });
@@ -216,7 +216,7 @@ describe('what was recorded', () => {
     assert.deepEqual(await samples('nothing'), no('unknown telemetry attribute "nothing"'));
     assert.deepEqual(await samples('secret'), no('unknown telemetry attribute "secret"'));
     const check = (name: string, given: Record<string, number>) =>
-      site.askRecorded(site.rule, {
+      site.callRecordedMethod(site.rule, {
         method: 'check_command',
         parameters: { deviceId, name, arguments: given },
       });
@@ -234,7 +234,7 @@ describe('what was recorded', () => {
     const parameters = { deviceId, afterMs: (nowS - 20) * 1_000, toMs: (nowS - 5) * 1_000 };
     for (const name of ['soc', 'battery_soc'])
       assert.deepEqual(
-        await site.askRecorded(site.rule, { method: 'samples', parameters: { ...parameters, name } }),
+        await site.callRecordedMethod(site.rule, { method: 'samples', parameters: { ...parameters, name } }),
         {
           ok: true,
           result: {
@@ -245,14 +245,14 @@ describe('what was recorded', () => {
         },
       );
     assert.deepEqual(
-      await site.askRecorded(site.rule, {
+      await site.callRecordedMethod(site.rule, {
         method: 'aggregate_at',
         parameters: { deviceId, name: 'soc', kind: 'max', windowMs: 5_000, endMs: (nowS - 18) * 1_000 },
       }),
       { ok: true, result: 20 },
     );
     assert.deepEqual(
-      await site.askRecorded(site.rule, {
+      await site.callRecordedMethod(site.rule, {
         method: 'check_command',
         parameters: { deviceId, name: 'charge', arguments: { limit_w: 1 } },
       }),

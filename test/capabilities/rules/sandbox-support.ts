@@ -2,11 +2,10 @@
 import type { TestContext } from 'node:test';
 import { Emitter } from '../../../src/lib/emitter.ts';
 import {
-  type Ask,
-  type AskRecorded,
-  createRuleSandbox,
+  type CallMethod,
+  type CallRecordedMethod,
+  RuleSandbox,
   type Rule,
-  type RuleSandbox,
 } from '../../../src/capabilities/rules/index.ts';
 import type { Site as SiteService } from '../../../src/capabilities/site/index.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -17,7 +16,7 @@ export interface Sandboxed extends Site {
   program: StandInProgram;
   sandbox: RuleSandbox;
   setTimeZone: (timezone: string) => void;
-  /** Questions that `ask` got, in order. */
+  /** Requests that `callMethod` got, in order. */
   asked: string[];
   ends: () => number;
 }
@@ -25,7 +24,7 @@ export interface Sandboxed extends Site {
 /** Started, not yet said hello; rules are handed to it. */
 export async function startSandbox(
   t: TestContext,
-  options: { ask?: Ask; askRecorded?: AskRecorded } = {},
+  options: { callMethod?: CallMethod; callRecordedMethod?: CallRecordedMethod } = {},
 ): Promise<Sandboxed> {
   const site = await startSite(t);
   const { log } = recordingLog(site.clock);
@@ -33,8 +32,8 @@ export async function startSandbox(
   const asked: string[] = [];
   let endedCount = 0;
   let timezone = 'Europe/Berlin';
-  const events: SiteService['events'] = new Emitter(() => undefined);
-  const sandbox = createRuleSandbox({
+  const events: SiteService['events'] = new Emitter(log);
+  const sandbox = new RuleSandbox({
     processes: program.processes,
     entry: 'nowhere',
     log,
@@ -43,11 +42,11 @@ export async function startSandbox(
     site: { get: () => ({ timezone, location: { latitude: 52.5, longitude: 13.4 } }) as never, events },
     devices: site.devices,
     telemetry: site.telemetry,
-    ask: (rule, question) => {
-      asked.push(`${rule.slug} ${question.method}`);
-      return (options.ask ?? site.ask)(rule, question);
+    callMethod: (rule, request) => {
+      asked.push(`${rule.slug} ${request.method}`);
+      return (options.callMethod ?? site.callMethod)(rule, request);
     },
-    askRecorded: options.askRecorded ?? site.askRecorded,
+    callRecordedMethod: options.callRecordedMethod ?? site.callRecordedMethod,
     clock: site.clock,
     appendLog: (ruleId, severity, message) => site.rules.logs.append(ruleId, severity, message),
     onEnded: () => void endedCount++,

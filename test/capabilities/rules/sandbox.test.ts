@@ -15,10 +15,10 @@ describe('the sandbox', () => {
     site.rules.create(newRule('off', { disabled: true }));
     assert.deepEqual(site.program.told, []);
     assert.equal(
-      rules.some((rule) => site.rules.isStarted(rule)),
+      rules.some((rule) => site.rules.condition(rule).isStarted),
       false,
     );
-    assert.ok(rules.every((rule) => site.rules.isStarting(rule)));
+    assert.ok(rules.every((rule) => site.rules.condition(rule).isStarting));
     site.program.hello();
     assert.deepEqual(namesOf(site), ['site', 'start c', 'start a', 'start b']);
     const [start] = site.program.of('start');
@@ -82,16 +82,32 @@ describe('the sandbox', () => {
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
     const generation = started(site, rule);
-    assert.equal(site.rules.isStarted(rule), true);
+    assert.equal(site.rules.condition(rule).isStarted, true);
     site.rules.updateScript(rule, { ...rule.script, code: 'y = 2' });
     site.program.say({ type: 'state', ruleId: rule.id, generation, state: 'STARTED' });
-    assert.equal(site.rules.isStarted(rule), false);
+    assert.equal(site.rules.condition(rule).isStarted, false);
     const next = started(site, rule);
-    assert.equal(site.rules.isStarted(rule), true);
+    assert.equal(site.rules.condition(rule).isStarted, true);
     site.program.say({ type: 'state', ruleId: rule.id, generation, state: 'STOPPED' });
-    assert.equal(site.rules.isStarted(rule), true);
+    assert.equal(site.rules.condition(rule).isStarted, true);
     site.program.say({ type: 'state', ruleId: rule.id, generation: next, state: 'STOPPED' });
-    assert.equal(site.rules.isStarted(rule), false);
+    assert.equal(site.rules.condition(rule).isStarted, false);
+  });
+
+  test('says when a failed rule starts again, until it has or nothing is known of it', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    const generation = started(site, rule);
+    const restarts = (): number | undefined => site.rules.condition(rule).restartsAtMs;
+    const state = { type: 'state', ruleId: rule.id, generation } as const;
+    assert.equal(restarts(), undefined);
+    site.program.say({ ...state, state: 'STOPPED', restartsInMs: 10_000 });
+    assert.equal(restarts(), site.clock.wallMs() + 10_000);
+    site.rules.suspend();
+    assert.equal(restarts(), undefined);
+    site.rules.resume();
+    assert.equal(restarts(), undefined);
   });
 
   test('is believed in the log also for what a stopped rule said last, but not for a deleted one', async (t) => {
@@ -153,31 +169,31 @@ describe('the process of the sandbox', () => {
   });
 });
 
-describe('a question', () => {
+describe('a request', () => {
   test('of a rule that was stopped or replaced meanwhile is not done, whatever it was', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
-    const ask = async (id: number): Promise<RuleAnswer | undefined> => {
+    const callMethod = async (id: number): Promise<RuleAnswer | undefined> => {
       site.program.say({ type: 'request', id, ruleId: rule.id, run: 1, ...LIST_DEVICES });
       await settle();
       return site.program.of('answer').find((answer) => answer.id === id);
     };
     const refused = (id: number) => ({ type: 'answer', id, ok: false, error: 'the rule was stopped' });
-    assert.deepEqual(await ask(1), refused(1), 'nothing was heard of it yet');
+    assert.deepEqual(await callMethod(1), refused(1), 'nothing was heard of it yet');
     started(site, rule);
-    assert.equal((await ask(2))?.ok, true);
+    assert.equal((await callMethod(2))?.ok, true);
     site.rules.updateScript(rule, { ...rule.script, code: 'y = 2' });
-    assert.deepEqual(await ask(3), refused(3));
+    assert.deepEqual(await callMethod(3), refused(3));
     started(site, rule);
-    assert.equal((await ask(4))?.ok, true);
+    assert.equal((await callMethod(4))?.ok, true);
     site.rules.suspend();
-    assert.deepEqual(await ask(5), refused(5));
+    assert.deepEqual(await callMethod(5), refused(5));
     assert.deepEqual(site.asked, ['a list_devices', 'a list_devices']);
   });
 
   test('that fails by a fault of ours is answered, and the next one too', async (t) => {
-    const site = await startSandbox(t, { ask: () => Promise.reject(new Error('oops')) });
+    const site = await startSandbox(t, { callMethod: () => Promise.reject(new Error('oops')) });
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
     started(site, rule);
@@ -190,7 +206,7 @@ describe('a question', () => {
 
   test('of an earlier life of the sandbox is not answered to the next one', async (t) => {
     const { promise, resolve } = Promise.withResolvers<RuleAnswer>();
-    const site = await startSandbox(t, { ask: () => promise });
+    const site = await startSandbox(t, { callMethod: () => promise });
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
     started(site, rule);
@@ -205,7 +221,7 @@ describe('a question', () => {
 
   test('whose answer is larger than a message is refused instead of never answered', async (t) => {
     const result = 'x'.repeat(LIMITS.processes.messageBytes);
-    const site = await startSandbox(t, { ask: async () => ({ ok: true, result }) });
+    const site = await startSandbox(t, { callMethod: async () => ({ ok: true, result }) });
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
     started(site, rule);
@@ -259,13 +275,13 @@ describe('a sandbox that ends', () => {
     site.program.die();
     assert.equal(site.ends(), 1);
     assert.deepEqual(
-      rules.map((rule) => site.rules.isStarted(rule)),
+      rules.map((rule) => site.rules.condition(rule).isStarted),
       [false, false],
     );
     site.program.hello();
     assert.deepEqual(namesOf(site), ['site', 'start a', 'start b']);
     assert.deepEqual(
-      rules.map((rule) => site.rules.isStarted(rule)),
+      rules.map((rule) => site.rules.condition(rule).isStarted),
       [false, false],
     );
     await site.clock.advance(1_000);

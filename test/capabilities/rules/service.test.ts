@@ -151,14 +151,14 @@ describe('the runner', () => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     const { runner } = notingRunner(new Set([rule.id]));
-    assert.equal(records.rules.isStarted(rule), false);
+    assert.equal(records.rules.condition(rule).isStarted, false);
     records.rules.start(runner);
-    assert.equal(records.rules.isStarted(rule), true);
+    assert.equal(records.rules.condition(rule).isStarted, true);
     records.rules.suspend();
-    assert.equal(records.rules.isStarted(rule), false);
+    assert.equal(records.rules.condition(rule).isStarted, false);
     records.rules.resume();
     const [disabled = rule] = records.rules.setDisabled([rule.id], true);
-    assert.equal(records.rules.isStarted(disabled), false);
+    assert.equal(records.rules.condition(disabled).isStarted, false);
   });
 });
 

@@ -5,21 +5,16 @@ import type { CompiledManifest } from '../../../src/capabilities/blueprints/inde
 import { type Commands, createCommands } from '../../../src/capabilities/commands/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import {
-  type Ask,
-  type AskRecorded,
-  createQuestions,
-  createRecordedQuestions,
-  createRules,
+  type CallMethod,
+  type CallRecordedMethod,
+  createRuleMethods,
+  createRecordedMethods,
+  Rules,
   type NewRule,
   type Rule,
   type RuleRunner,
-  type Rules,
 } from '../../../src/capabilities/rules/index.ts';
-import {
-  createTelemetry,
-  createThreadedHistory,
-  type Telemetry,
-} from '../../../src/capabilities/telemetry/index.ts';
+import { Telemetry, ThreadedHistory } from '../../../src/capabilities/telemetry/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import type { Log } from '../../../src/platform/log/index.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
@@ -30,12 +25,7 @@ import {
   type GroupCommit,
   openDatabase,
 } from '../../../src/platform/sqlite/index.ts';
-import type {
-  RuleAnswer,
-  RuleMethod,
-  RuleQuestion,
-  RuleQuestions,
-} from '../../../src/protocol/rule-sandbox.ts';
+import type { RuleAnswer, RuleMethod, RuleRequest, RuleMethods } from '../../../src/protocol/rule-sandbox.ts';
 import { createDeviceFaces, type DeviceFaces, type NewDevice } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -81,7 +71,7 @@ export async function startRecords(
       metrics,
       limits: { ...LIMITS.commits, ...options.commits },
     });
-    const rules = createRules({
+    const rules = new Rules({
       database: state,
       history,
       historyCommits: commits,
@@ -139,6 +129,7 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
       end: (ruleId) => void told.push(`end ${ruleId.slice(-2)}`),
       isStarted: (ruleId) => started.has(ruleId),
       isStarting: () => false,
+      restartsAtMs: () => undefined,
       carriedOut: async () => undefined,
       dryRun: async ({ slug }, { fromMs, toMs }) => {
         told.push(`dry run ${slug}`);
@@ -153,15 +144,15 @@ export interface Site extends Records, Omit<DeviceFaces, 'publish'> {
   faces: DeviceFaces;
   telemetry: Telemetry;
   commands: Commands;
-  ask: Ask;
-  askRecorded: AskRecorded;
+  callMethod: CallMethod;
+  callRecordedMethod: CallRecordedMethod;
   rule: Rule;
   addDevice(fields?: NewDevice): Device;
   setProperties(device: Device, properties: Record<string, unknown>): void;
   /** Telemetry of a device, on disk when it resolves. */
   measure(device: Device, values: Record<string, unknown>): Promise<void>;
   /** The rule asks; text of an error, or the result. */
-  question<Method extends RuleMethod>(method: Method, parameters: RuleQuestions[Method]): Promise<RuleAnswer>;
+  request<Method extends RuleMethod>(method: Method, parameters: RuleMethods[Method]): Promise<RuleAnswer>;
 }
 
 /** Rules with devices, their telemetry and commands below. */
@@ -208,15 +199,15 @@ export async function startSite(
     telemetry,
     commands,
   };
-  const ask = createQuestions(asked);
-  const askRecorded = createRecordedQuestions(asked, ask);
+  const callMethod = createRuleMethods(asked);
+  const callRecordedMethod = createRecordedMethods(asked, callMethod);
   const rule = records.rules.create(newRule('asking'));
   return Object.assign(faces, records, {
     faces,
     telemetry,
     commands,
-    ask,
-    askRecorded,
+    callMethod,
+    callRecordedMethod,
     rule,
     setProperties: (device: Device, values: Record<string, unknown>) =>
       void properties.set(device.id, values),
@@ -225,8 +216,8 @@ export async function startSite(
         clock,
         telemetry.handle({ device, body: withoutPrototype(values), receivedAtMs: clock.wallMs() }),
       ),
-    question: <Method extends RuleMethod>(method: Method, parameters: RuleQuestions[Method]) =>
-      ask(rule, { method, parameters } as RuleQuestion),
+    request: <Method extends RuleMethod>(method: Method, parameters: RuleMethods[Method]) =>
+      callMethod(rule, { method, parameters } as RuleRequest),
   });
 }
 
@@ -239,17 +230,17 @@ function telemetryOf(
 ): Telemetry {
   const { folder, clock, log, metrics, devices, connectivity } = parts;
   const journalFolder = join(folder, 'journal');
-  return createTelemetry({
+  return new Telemetry({
     clock,
     log,
     metrics,
     devices,
     connectivity,
-    history: createThreadedHistory({
+    history: new ThreadedHistory({
       clock,
       log,
       metrics,
-      entry: programEntry('capabilities/telemetry/engine-thread'),
+      entry: programEntry('capabilities/telemetry/engine/thread'),
       databasePath: join(folder, 'history.db'),
       migrationsDir: join(MIGRATIONS_DIR, 'history'),
       journalFolder,

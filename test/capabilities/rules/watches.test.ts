@@ -46,13 +46,13 @@ describe('a watch', () => {
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
     started(site, rule);
-    const ask = async (method: 'watch' | 'unwatch', parameters: object): Promise<void> => {
+    const callMethod = async (method: 'watch' | 'unwatch', parameters: object): Promise<void> => {
       site.program.say({ type: 'request', id: 1, ruleId: rule.id, run: 1, method, parameters } as never);
       await settle();
     };
     const { id: deviceId } = device;
-    await ask('watch', { deviceId, watchId: 1, kind: 'telemetry', name: 'soc' });
-    await ask('watch', { deviceId, watchId: 2, kind: 'connectivity' });
+    await callMethod('watch', { deviceId, watchId: 1, kind: 'telemetry', name: 'soc' });
+    await callMethod('watch', { deviceId, watchId: 2, kind: 'connectivity' });
     const nowS = Math.floor(site.clock.wallMs() / 1_000);
     await site.measure(device, { soc: 1, status: 'ok' });
     await site.measure(device, { timestamp: nowS - 60, soc: 2 });
@@ -68,7 +68,7 @@ describe('a watch', () => {
       [2, true, 5_000],
     ]);
     site.program.told.length = 0;
-    await ask('unwatch', { watchId: 1 });
+    await callMethod('unwatch', { watchId: 1 });
     await site.clock.advance(1_000);
     await site.measure(device, { soc: 3 });
     assert.deepEqual(told(), []);

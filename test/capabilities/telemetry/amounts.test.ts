@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { amountLines, parseAmountLines } from '../../../src/capabilities/telemetry/amount-lines.ts';
-import { Amounts } from '../../../src/capabilities/telemetry/amounts.ts';
-import type { LiveSource, SampleSource } from '../../../src/capabilities/telemetry/column-cursor.ts';
-import { Samples } from '../../../src/capabilities/telemetry/samples.ts';
+import { amountMinutes, Amounts } from '../../../src/capabilities/telemetry/query/amounts.ts';
+import type { LiveSource, SampleSource } from '../../../src/capabilities/telemetry/query/column-cursor.ts';
+import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
 
 type Points = readonly (readonly [timeS: number, value: number])[];
 
@@ -47,12 +46,12 @@ function rowsOf(
     bridgeS: 3_600,
     amounts: [{ seriesId: 1, kind, risePerSecondMax: 1_000 }],
   };
-  return [...amountLines(plan, storeOf(points))].flatMap((text) => {
-    const { startsS, cells } = parseAmountLines(text, 1);
-    return startsS.map(
-      (startS, row): Row => [startS, ...cells.subarray(row * 3, row * 3 + 3)] as unknown as Row,
-    );
-  });
+  return [...amountMinutes(plan, storeOf(points))].flatMap((piece) =>
+    (piece?.startsS ?? []).map(
+      (startS, row): Row =>
+        [startS, ...(piece?.cells.subarray(row * 3, row * 3 + 3) ?? [])] as unknown as Row,
+    ),
+  );
 }
 
 describe('of a rate', () => {

@@ -10,26 +10,25 @@ import {
   oneof,
   record,
 } from 'fast-check';
-import { createBatchWriter } from '../../../src/capabilities/telemetry/batch.ts';
-import { createBlockStore } from '../../../src/capabilities/telemetry/block-store.ts';
-import { createEngine, type Engine } from '../../../src/capabilities/telemetry/engine.ts';
-import { createIngest, type Ingest } from '../../../src/capabilities/telemetry/ingest.ts';
-import { LatestValue } from '../../../src/capabilities/telemetry/latest-value.ts';
-import { fromStored, type TelemetryEvents } from '../../../src/capabilities/telemetry/model.ts';
-import { createPlans } from '../../../src/capabilities/telemetry/plans.ts';
-import { createRejections } from '../../../src/capabilities/telemetry/rejections.ts';
-import {
-  createSeriesRegistry,
-  type SeriesRegistry,
-} from '../../../src/capabilities/telemetry/series-registry.ts';
+import { BatchWriter } from '../../../src/capabilities/telemetry/codec/batch.ts';
+import { createBlockStore } from '../../../src/capabilities/telemetry/engine/block-store.ts';
+import { Engine } from '../../../src/capabilities/telemetry/engine/engine.ts';
+import { Ingest } from '../../../src/capabilities/telemetry/intake/ingest.ts';
+import { LatestValue } from '../../../src/capabilities/telemetry/intake/latest-value.ts';
+import { IngestPlans } from '../../../src/capabilities/telemetry/intake/ingest-plans.ts';
+import { Rejections } from '../../../src/capabilities/telemetry/intake/rejections.ts';
+import { SeriesRegistry } from '../../../src/capabilities/telemetry/intake/series-registry.ts';
 import { Emitter } from '../../../src/lib/emitter.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { CLOCK_PLAUSIBLE_FROM_MS } from '../../../src/platform/clock/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { runs } from '../../support/runs.ts';
 import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { attribute, createTestDevices, manifestOf, TEST_POLICY, withoutPrototype } from './support.ts';
+import { fromStored } from '../../../src/capabilities/telemetry/codec/series.ts';
+import type { TelemetryEvents } from '../../../src/capabilities/telemetry/intake/events.ts';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -57,7 +56,7 @@ function startMeter(t: Pick<TestContext, 'after'>) {
   let engine: Engine;
   let registry: SeriesRegistry;
   let ingest: Ingest;
-  let writer = createBatchWriter({ recordsPerKey: 3 });
+  let writer = new BatchWriter({ recordsPerKey: 3 });
 
   function synced(): void {
     const bytes = writer.take();
@@ -67,8 +66,8 @@ function startMeter(t: Pick<TestContext, 'after'>) {
   }
 
   function start(): void {
-    writer = createBatchWriter({ recordsPerKey: 3 });
-    engine = createEngine({
+    writer = new BatchWriter({ recordsPerKey: 3 });
+    engine = new Engine({
       store: createBlockStore(database),
       readJournal: (after) =>
         journal
@@ -86,7 +85,7 @@ function startMeter(t: Pick<TestContext, 'after'>) {
       pause: () => Promise.resolve(),
     });
     const content = engine.load();
-    registry = createSeriesRegistry({
+    registry = new SeriesRegistry({
       known: content.series.map(({ series, latest }) => ({
         series,
         latest:
@@ -100,15 +99,17 @@ function startMeter(t: Pick<TestContext, 'after'>) {
       nextId: content.nextSeriesId,
       batch: writer,
     });
-    const events = new Emitter<TelemetryEvents>((_owner, _event, error) => {
-      throw error;
+    const events = new Emitter<TelemetryEvents>({
+      error: (_message, { error }) => {
+        throw error;
+      },
     });
-    ingest = createIngest({
-      plans: createPlans(devices, registry),
+    ingest = new Ingest({
+      plans: new IngestPlans(devices, registry),
       registry,
       batch: writer,
       events,
-      rejections: createRejections({ events, clock, metrics: createMetrics() }),
+      rejections: new Rejections({ events, clock, metrics: createMetrics() }),
       clock,
       limits: LIMITS_HERE,
       canStore: () => true,
@@ -134,7 +135,27 @@ function startMeter(t: Pick<TestContext, 'after'>) {
   };
 }
 
-const RUNS = 30;
+const RUNS = runs(30);
+
+interface Sent {
+  value: number;
+  atMs: number;
+  /** So much younger than it is a start may take it. */
+  unknownMs: number;
+  /** So much the clock was ahead at a start since. */
+  aheadMs: number;
+}
+
+/**
+ * By a clock that is behind, a start may take what it finds for that much younger. So it may when an earlier start found
+ * it by a clock that was ahead: a stamp says not whose it is, so it stays when that clock is put back.
+ */
+function started(sent: Iterable<Sent>, aheadMs: number): void {
+  for (const last of sent) {
+    last.unknownMs = Math.max(last.unknownMs, -aheadMs, last.aheadMs);
+    last.aheadMs = Math.max(last.aheadMs, aheadMs);
+  }
+}
 
 const action = oneof(
   { weight: 5, arbitrary: constant({ kind: 'arrive' as const }) },
@@ -170,10 +191,10 @@ describe('whatever the clock does', () => {
           const offMs = clock.wallMs() - clock.monotonicMs();
           const trueMs = (): number => clock.monotonicMs() + offMs;
           // What was sent last of each kind: stamped by the gateway, and by the device, whose clock is right.
-          const sent = new Map<string, { value: number; atMs: number }>();
+          const sent = new Map<string, Sent>();
           let count = 0;
           const arrive = (name: string, more: object): void => {
-            const next = { value: ++count, atMs: trueMs() };
+            const next = { value: ++count, atMs: trueMs(), unknownMs: 0, aheadMs: 0 };
             send({ [name]: next.value, ...more });
             sent.set(name, next);
           };
@@ -183,16 +204,20 @@ describe('whatever the clock does', () => {
             else if (step.kind === 'dead') clock.step(CLOCK_PLAUSIBLE_FROM_MS - DAY_MS - clock.wallMs());
             else if (step.kind === 'right') clock.step(trueMs() - clock.wallMs());
             else if (step.kind === 'seal') await seal();
-            else if (step.kind === 'restart') restart();
-            else {
+            else if (step.kind === 'restart') {
+              restart();
+              started(sent.values(), clock.wallMs() - trueMs());
+            } else {
               // Without a clock, what has no time waits and is not acknowledged.
               if (clock.isSet()) arrive('power', {});
-              arrive('measured', { timestamp: Math.floor(trueMs() / SECOND_MS) });
+              // A device that is ahead of the box gets times of receipt; a right time after that looks like what it kept.
+              if (!clock.isSet() || trueMs() - clock.wallMs() < LIMITS_HERE.futureToleranceMs)
+                arrive('measured', { timestamp: Math.floor(trueMs() / SECOND_MS) });
             }
             for (const [name, last] of sent) {
               assert.equal(value(name), last.value, `${name} is what arrived last`);
               // Corrections below a minute are not written, and times are whole seconds.
-              const leastMs = trueMs() - last.atMs - 62 * SECOND_MS;
+              const leastMs = trueMs() - last.atMs - last.unknownMs - 62 * SECOND_MS;
               assert.ok(
                 ageMs(name) >= leastMs,
                 `${name} is ${leastMs} ms old and taken for ${ageMs(name)} ms`,
@@ -203,7 +228,21 @@ describe('whatever the clock does', () => {
           for (const end of ends.reverse()) await end();
         }
       }),
-      { numRuns: RUNS },
+      {
+        numRuns: RUNS,
+        // A dead clock came in between, and then a wrong one that looks set.
+        examples: [
+          [
+            [
+              { kind: 'arrive' },
+              { kind: 'dead' },
+              { kind: 'pass', passMs: HOUR_MS },
+              { kind: 'jump', jumpMs: 3 * DAY_MS },
+              { kind: 'restart' },
+            ],
+          ],
+        ],
+      },
     );
   });
 });

@@ -15,16 +15,21 @@ import {
   tuple,
   uint8Array,
 } from 'fast-check';
-import { DamagedBlockError, decodeBlock, encodeBlock } from '../../../src/capabilities/telemetry/block.ts';
 import {
-  createBatchReader,
-  createBatchWriter,
+  DamagedBlockError,
+  decodeBlock,
+  encodeBlock,
+} from '../../../src/capabilities/telemetry/codec/block.ts';
+import {
+  BatchReader,
+  BatchWriter,
   createCoding,
   type BatchSink,
-} from '../../../src/capabilities/telemetry/batch.ts';
-import { decodeLatest, encodeLatest } from '../../../src/capabilities/telemetry/latest-blob.ts';
-import { Samples } from '../../../src/capabilities/telemetry/samples.ts';
-import type { StoredValue } from '../../../src/capabilities/telemetry/model.ts';
+} from '../../../src/capabilities/telemetry/codec/batch.ts';
+import { decodeLatest, encodeLatest } from '../../../src/capabilities/telemetry/codec/latest-blob.ts';
+import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
+import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
+import { runs } from '../../support/runs.ts';
 
 const single = oneof(
   float({ noNaN: true, noDefaultInfinity: true }),
@@ -68,7 +73,7 @@ describe('a block', () => {
         for (const [step, pick] of times) samples.push((at += step), values[pick % values.length] ?? 0);
         roundTrip(samples);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -90,7 +95,7 @@ describe('a block', () => {
           roundTrip(samples);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -134,7 +139,7 @@ describe('a block', () => {
           roundTrip(samples);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -191,8 +196,8 @@ describe('a journal record', () => {
     );
     assertProperty(
       property(array(array(tuple(value, integer({ min: 0, max: 4e9 })), { maxLength: 20 })), (records) => {
-        const writer = createBatchWriter({ recordsPerKey: 4 });
-        const reader = createBatchReader();
+        const writer = new BatchWriter({ recordsPerKey: 4 });
+        const reader = new BatchReader();
         const codings = (['number', 'boolean', 'text'] as const).map((kind, id) => createCoding(id, kind));
         const found: [number, number, StoredValue][] = [];
         const take = (id: number, at: number, given: StoredValue): void => void found.push([id, at, given]);

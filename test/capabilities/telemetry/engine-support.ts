@@ -1,26 +1,26 @@
 /** The engine on a real file without its thread, and a model of it: all samples in plain maps. */
 import { join } from 'node:path';
 import {
-  createBatchWriter,
+  BatchWriter,
   createCoding,
   type SeriesCoding,
-} from '../../../src/capabilities/telemetry/batch.ts';
-import { type BlockStore, createBlockStore } from '../../../src/capabilities/telemetry/block-store.ts';
-import { csvRows } from '../../../src/capabilities/telemetry/csv.ts';
-import { createEngine, type Engine, type EngineContent } from '../../../src/capabilities/telemetry/engine.ts';
-import { kindOf, type Series, type StoredValue } from '../../../src/capabilities/telemetry/model.ts';
+} from '../../../src/capabilities/telemetry/codec/batch.ts';
+import { type BlockStore, createBlockStore } from '../../../src/capabilities/telemetry/engine/block-store.ts';
+import { csvRows } from '../../../src/capabilities/telemetry/query/csv-rows.ts';
+import { Engine, type EngineContent } from '../../../src/capabilities/telemetry/engine/engine.ts';
 import {
   columnType,
   type PlannedColumn,
   type QueryPlan,
-} from '../../../src/capabilities/telemetry/query-plan.ts';
-import type { RetentionPolicy } from '../../../src/capabilities/telemetry/retention.ts';
+} from '../../../src/capabilities/telemetry/query/query-plan.ts';
+import type { RetentionPolicy } from '../../../src/capabilities/telemetry/engine/retention.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
 import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog } from '../../support/workspace.ts';
 import { TEST_POLICY } from './support.ts';
+import { kindOf, type Series, type StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
 
 export interface TestSeries {
   series: Series;
@@ -50,7 +50,7 @@ export interface TestEngine {
   restart(): void;
   rows(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): string[];
   /** The same as the thread of the store reads it, with pauses. */
-  pieces(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): Generator<string>;
+  pieces(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): Generator<string | undefined>;
   close(): void;
 }
 
@@ -69,7 +69,7 @@ export function startEngine(options: {
 }): TestEngine {
   const clock = new TestClock(options.wallMs);
   const { log, lines } = recordingLog(clock);
-  const writer = createBatchWriter({ recordsPerKey: 3 });
+  const writer = new BatchWriter({ recordsPerKey: 3 });
   const series: TestSeries[] = [];
   let sequence = 0;
   let pausesLeft = Number.POSITIVE_INFINITY;
@@ -139,7 +139,7 @@ export function startEngine(options: {
     self.store = createBlockStore(self.database);
     const policy = { ...TEST_POLICY, ...options.policy };
     self.store.limitSize(policy.sizeMaxBytes);
-    self.engine = createEngine({
+    self.engine = new Engine({
       store: self.store,
       readJournal: (after) =>
         self.journal
@@ -262,14 +262,14 @@ export function writeDay(engine: TestEngine, series: TestSeries, dayStartS: numb
     );
 }
 
-export async function keepHouse(engine: TestEngine, days = 0): Promise<void> {
+export async function maintain(engine: TestEngine, days = 0): Promise<void> {
   for (let day = 0; day < days; day++) {
     await engine.clock.advance(DAY_S * 1_000);
-    await engine.engine.keepHouse();
+    await engine.engine.maintain();
   }
   await engine.clock.advance(3_600_000);
   await engine.engine.seal();
-  await engine.engine.keepHouse();
+  await engine.engine.maintain();
 }
 
 export function countRows(

@@ -19,7 +19,6 @@ import {
   string,
   tuple,
 } from 'fast-check';
-import type { StoredValue } from '../../../src/capabilities/telemetry/model.ts';
 import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
 import {
   type ColumnWish,
@@ -28,6 +27,8 @@ import {
   type TestEngine,
   type TestSeries,
 } from './engine-support.ts';
+import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
+import { runs } from '../../support/runs.ts';
 
 const DAY_S = 86_400;
 /** Three days before the clock of the tests, so that days are open, closing and closed. */
@@ -91,7 +92,7 @@ const housework: Arbitrary<Action> = oneof(
     (engine) => engine.engine.seal(),
     async (engine) => {
       await engine.clock.advance(3_600_000);
-      await engine.engine.keepHouse();
+      await engine.engine.maintain();
     },
     async (engine) => engine.restart(),
   ),
@@ -105,7 +106,7 @@ const housework: Arbitrary<Action> = oneof(
       (engine) =>
         engine.killed(pauses, async () => {
           await engine.clock.advance(3_600_000);
-          await engine.engine.keepHouse();
+          await engine.engine.maintain();
         }),
   ),
 );
@@ -195,7 +196,7 @@ describe('the store of samples', () => {
           }
         },
       ),
-      { numRuns: 250 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../support/workspace.ts';
 import {
   countRows,
   DAY_S,
-  keepHouse,
+  maintain,
   startEngine,
   type TestEngine,
   type TestSeries,
@@ -28,7 +28,7 @@ describe('a damaged block', () => {
       t.after(() => engine.close());
       const series = engine.addSeries('float');
       for (const day of [3, 2, 1]) writeDay(engine, series, TODAY_S - day * DAY_S);
-      await keepHouse(engine);
+      await maintain(engine);
       engine.database.prepare<[number]>(sql).run(TODAY_S / DAY_S - 2);
       const rows = (fromDay: number): number =>
         countRows(engine, series, 60, TODAY_S - fromDay * DAY_S, TODAY_S - (fromDay - 1) * DAY_S);
@@ -92,7 +92,7 @@ describe('an answer', () => {
       let text = '';
       let at = 2;
       for (const piece of pieces) {
-        text += piece;
+        text += piece ?? '';
         // Between two pieces the thread of the store takes in what arrives.
         message(at++);
         await meanwhile(engine);
@@ -128,7 +128,7 @@ describe('the size of the file', () => {
       const startS = TODAY_S + day * DAY_S;
       for (const each of series)
         for (let from = 0; from < 17_280; from += 1_728) {
-          await engine.engine.keepHouse();
+          await engine.engine.maintain();
           engine.write(
             Array.from({ length: 1_728 }, (_, index) => {
               random = (random * 48_271) % 2_147_483_647;
@@ -137,7 +137,7 @@ describe('the size of the file', () => {
           );
         }
       await engine.clock.advance(DAY_S * 1_000);
-      await engine.engine.keepHouse();
+      await engine.engine.maintain();
       const { fileBytes } = engine.engine.status();
       assert.ok(fileBytes <= sizeMaxBytes, `${fileBytes} bytes after day ${day}`);
     }
@@ -163,7 +163,7 @@ describe('the size of the file', () => {
     const loud = engine.addSeries('float', 'noise', 'loud');
     const oldS = TODAY_S - 5 * DAY_S;
     engine.write(Array.from({ length: 1_440 }, (_, index) => [quiet, oldS + index * 60, index / 10]));
-    await keepHouse(engine);
+    await maintain(engine);
     let random = 1;
     for (let from = 0; from < 400_000; from += 2_000) {
       engine.write(
@@ -172,7 +172,7 @@ describe('the size of the file', () => {
           return [loud, TODAY_S + ((from + index) % DAY_S), Math.sqrt(random)];
         }),
       );
-      await engine.engine.keepHouse();
+      await engine.engine.maintain();
       const { fileBytes, degraded } = engine.engine.status();
       assert.ok(fileBytes <= sizeMaxBytes, `${fileBytes} bytes`);
       assert.equal(degraded, undefined);
@@ -201,7 +201,7 @@ describe('the size of the file', () => {
     assert.ok(engine.engine.status().fileBytes > 1_600_000);
     engine.engine.setRoom({ fileMaxBytes: 1_572_864, journalMaxBytes: 524_288 });
     assert.ok(engine.engine.isSealDue && engine.engine.isOverloaded);
-    for (let round = 0; round < 3; round++) await engine.engine.keepHouse();
+    for (let round = 0; round < 3; round++) await engine.engine.maintain();
     const { openSamples, fileBytes } = engine.engine.status();
     assert.equal(openSamples, 0);
     assert.ok(fileBytes <= 1_572_864, `${fileBytes} bytes`);
@@ -221,10 +221,10 @@ describe('the size of the file', () => {
             return [series, TODAY_S - day * DAY_S + (from + index) * 5, random / 1_000];
           }),
         );
-    await keepHouse(engine, 1);
+    await maintain(engine, 1);
     const before = engine.engine.status().fileBytes;
     engine.drop(series);
-    await keepHouse(engine);
+    await maintain(engine);
     const { fileBytes, usedBytes } = engine.engine.status();
     assert.ok(fileBytes < before / 2, `${before} → ${fileBytes}`);
     assert.ok(fileBytes - usedBytes <= 1_048_576);
@@ -239,11 +239,11 @@ describe('a full disk', () => {
     engine.store.limitSize(engine.engine.status().fileBytes);
     const values = Array.from({ length: 2_880 }, (_, index) => Math.sin(index) * 1e-3);
     engine.write(values.map((value, index) => [series, TODAY_S + index * 30, value]));
-    await engine.engine.keepHouse();
+    await engine.engine.maintain();
     assert.match(engine.engine.status().degraded ?? '', /full/);
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);
     engine.store.limitSize(64 * 1_048_576);
-    await engine.engine.keepHouse();
+    await engine.engine.maintain();
     assert.equal(engine.engine.status().degraded, undefined);
     engine.restart();
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { csvField } from '../../../src/capabilities/telemetry/csv.ts';
+import { csvField } from '../../../src/capabilities/telemetry/query/csv-rows.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry, type TestTelemetry } from './support.ts';
 
 const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;

@@ -10,4 +10,4 @@ parentPort?.on('message', (message: { kind: string }) => {
   writeFileSync(marker, '');
   throw new Error('made to fail');
 });
-await import('../../../src/capabilities/telemetry/engine-thread.ts');
+await import('../../../src/capabilities/telemetry/engine/thread.ts');

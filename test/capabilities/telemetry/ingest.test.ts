@@ -46,7 +46,7 @@ describe('taking telemetry in', () => {
       const names = Array.from({ length: 99 }, (_, index) => [`${prefix}${index}`, 1]);
       await send(device, Object.fromEntries(names) as Record<string, unknown>);
     }
-    assert.equal(rejected.length, LIMITS.devices.complaintsPerDevice);
+    assert.equal(rejected.length, LIMITS.devices.reportsPerDevice);
     assert.match(rejected.at(-1)?.message ?? '', /Further faults are not listed for a while\.$/);
   });
 

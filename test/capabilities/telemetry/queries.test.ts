@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ToEngine } from '../../../src/capabilities/telemetry/engine-messages.ts';
-import { createQueries } from '../../../src/capabilities/telemetry/queries.ts';
+import type { ToEngine } from '../../../src/capabilities/telemetry/engine/messages.ts';
+import { Queries } from '../../../src/capabilities/telemetry/engine/queries.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { settle } from '../../support/test-clock.ts';
@@ -11,7 +11,7 @@ const { queriesAtOnce, queriesWaiting } = LIMITS.telemetry;
 
 function createHarness() {
   const posted: ToEngine[] = [];
-  const queries = createQueries({
+  const queries = new Queries({
     limits: LIMITS.telemetry,
     metrics: createMetrics(),
     post: (message) => void posted.push(message),
@@ -61,7 +61,7 @@ describe('queries', () => {
     const leaving = new AbortController();
     const answer = ask(leaving.signal);
     await settle();
-    queries.receive({ kind: 'rows', id: started()[0] ?? 0, text: 'a' });
+    queries.receive({ kind: 'piece', id: started()[0] ?? 0, piece: 'a' });
     await settle();
     leaving.abort(new Error('left'));
     await assert.rejects(answer, /left/);

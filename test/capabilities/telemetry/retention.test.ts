@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../support/workspace.ts';
 import {
   countRows,
   DAY_S,
-  keepHouse,
+  maintain,
   startEngine,
   type TestSeries,
   TODAY_S,
@@ -27,16 +27,16 @@ describe('retention', () => {
         { of: series, aggregation: 'max' },
         { of: series, aggregation: 'last' },
       ]);
-    await keepHouse(engine);
+    await maintain(engine);
     assert.deepEqual([rows(10), rows(60), rows(900)], [8_640, 1_440, 96]);
     const before = exact();
-    await keepHouse(engine, 4);
+    await maintain(engine, 4);
     assert.deepEqual([rows(10), rows(60), rows(900)], [1_440, 1_440, 96]);
     assert.deepEqual(exact(), before);
-    await keepHouse(engine, 3);
+    await maintain(engine, 3);
     assert.deepEqual([rows(10), rows(60), rows(900)], [96, 96, 96]);
     assert.deepEqual(exact(), before);
-    await keepHouse(engine, 3);
+    await maintain(engine, 3);
     assert.deepEqual([rows(10), rows(900)], [0, 0]);
   });
 
@@ -56,10 +56,10 @@ describe('retention', () => {
       await engine.killed(pauses, async () => {
         await engine.clock.advance(3_600_000);
         await engine.engine.seal();
-        await engine.engine.keepHouse();
+        await engine.engine.maintain();
       });
       assert.deepEqual(hours(), before, `killed after ${pauses} pauses`);
-      await keepHouse(engine, 1);
+      await maintain(engine, 1);
       assert.deepEqual(hours(), before, `and completed after ${pauses} pauses`);
       for (const each of series)
         assert.equal(engine.store.firstDay(each.series.id, 1, 0), undefined, 'samples have expired');
@@ -74,13 +74,13 @@ describe('retention', () => {
     t.after(() => engine.close());
     const series = engine.addSeries('float');
     for (let day = 8; day >= 1; day--) writeDay(engine, series, TODAY_S - day * DAY_S);
-    await keepHouse(engine);
+    await maintain(engine);
     engine.clock.step(20 * 365 * DAY_S * 1_000);
-    for (let hour = 0; hour < 10; hour++) await keepHouse(engine);
+    for (let hour = 0; hour < 10; hour++) await maintain(engine);
     engine.clock.step(-20 * 365 * DAY_S * 1_000);
     const left = countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440;
     assert.equal(left, 8);
-    await keepHouse(engine);
+    await maintain(engine);
     assert.equal(countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440, 8);
   });
 
@@ -91,7 +91,7 @@ describe('retention', () => {
     const noisy = engine.addSeries('float', 'noisy');
     const calm = engine.addSeries('float', 'calm');
     for (const series of [noisy, calm]) writeDay(engine, series, TODAY_S - DAY_S, 30);
-    await keepHouse(engine, 2);
+    await maintain(engine, 2);
     assert.equal(countRows(engine, noisy, 30, TODAY_S - DAY_S, TODAY_S), 1_440);
     assert.equal(countRows(engine, calm, 30, TODAY_S - DAY_S, TODAY_S), 2_880);
   });
@@ -101,7 +101,7 @@ describe('retention', () => {
     t.after(() => engine.close());
     const series = engine.addSeries('integer');
     engine.write([[series, TODAY_S - DAY_S + 30, 1]]);
-    await keepHouse(engine, 3);
+    await maintain(engine, 3);
     engine.write([
       [series, TODAY_S - DAY_S + 90, 7],
       [series, TODAY_S - DAY_S + 99, 5],
@@ -112,7 +112,7 @@ describe('retention', () => {
       ]);
     const expected = [`${TODAY_S - DAY_S},1`, `${TODAY_S - DAY_S + 60},7`];
     assert.deepEqual(rows(), expected);
-    await keepHouse(engine);
+    await maintain(engine);
     assert.deepEqual(rows(), expected);
   });
 
@@ -121,7 +121,7 @@ describe('retention', () => {
     t.after(() => engine.close());
     const series = engine.addSeries('float');
     writeDay(engine, series, TODAY_S - DAY_S, 10);
-    await keepHouse(engine, 3);
+    await maintain(engine, 3);
     const quarters = (): string[] =>
       engine.rows({ fromS: TODAY_S - DAY_S, toS: TODAY_S, granularityS: 900 }, [
         { of: series, aggregation: 'avg' },
@@ -131,11 +131,11 @@ describe('retention', () => {
     assert.equal(engine.store.firstDay(series.series.id, 1, 0), undefined, 'samples have expired');
     const again = [...series.samples].slice(0, 1_000);
     writeDay(engine, series, TODAY_S - DAY_S, 10);
-    await keepHouse(engine, 1);
+    await maintain(engine, 1);
     assert.deepEqual(quarters(), before);
     for (let from = 0; from < again.length; from += 125) {
       engine.write(again.slice(from, from + 125).map(([at, value]) => [series, at, value]));
-      await keepHouse(engine, 1);
+      await maintain(engine, 1);
     }
     assert.deepEqual(quarters(), before);
   });
@@ -155,11 +155,11 @@ describe('retention', () => {
         { of: series, aggregation: 'avg' },
       ]);
     const hasSamples = (): boolean => engine.store.firstDay(series.series.id, 1, 0) !== undefined;
-    await engine.engine.keepHouse();
+    await engine.engine.maintain();
     assert.ok(hasSamples(), 'the rest is in the journal');
     await engine.engine.seal();
     await engine.clock.advance(3_600_000);
-    await engine.engine.keepHouse();
+    await engine.engine.maintain();
     assert.ok(!hasSamples(), 'all of it was in the block');
     assert.deepEqual(quarter(), [`${startS},449.5`]);
   });
@@ -171,7 +171,7 @@ describe('retention', () => {
     const stays = engine.addSeries('float');
     for (const series of [gone, stays]) {
       writeDay(engine, series, TODAY_S - DAY_S);
-      await keepHouse(engine);
+      await maintain(engine);
       engine.write([[series, TODAY_S + 1, 1]]);
     }
     await engine.engine.seal();
@@ -181,7 +181,7 @@ describe('retention', () => {
       engine.content.series.map(({ series }) => series.id),
       [stays.series.id],
     );
-    await keepHouse(engine);
+    await maintain(engine);
     assert.equal(engine.store.firstDay(gone.series.id, 1, 0), undefined);
     assert.equal(engine.store.nextSeriesWithBlocks(-1), stays.series.id);
     assert.equal(countRows(engine, gone, 60, TODAY_S - DAY_S, TODAY_S + DAY_S), 0);

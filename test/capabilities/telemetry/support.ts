@@ -6,10 +6,9 @@ import type { CompiledAttribute, CompiledManifest } from '../../../src/capabilit
 import type { DeviceMessageHandler } from '../../../src/capabilities/connectivity/index.ts';
 import type { Device, DeviceEvents, Devices } from '../../../src/capabilities/devices/index.ts';
 import {
-  createTelemetry,
-  createThreadedHistory,
+  Telemetry,
+  ThreadedHistory,
   type RetentionPolicy,
-  type Telemetry,
   type TelemetryEvents,
 } from '../../../src/capabilities/telemetry/index.ts';
 import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
@@ -67,8 +66,10 @@ export const TEST_POLICY: RetentionPolicy = {
 
 /** The part of device records that telemetry asks for, in memory. */
 export function createTestDevices(): TestDevices {
-  const events = new Emitter<DeviceEvents>((owner, event, error) => {
-    throw new Error(`${owner} failed on ${event}`, { cause: error });
+  const events = new Emitter<DeviceEvents>({
+    error: (_message, { owner, event, error }) => {
+      throw new Error(`${owner} failed on ${event}`, { cause: error });
+    },
   });
   const all: Device[] = [];
   const manifests = new Map<string, CompiledManifest>();
@@ -191,9 +192,9 @@ export async function startTelemetry(
     const databasePath = join(folder, 'history.db');
     const migrationsDir = join(MIGRATIONS_DIR, 'history');
     openDatabase({ path: databasePath, migrationsDir, clock, log }).close();
-    const telemetry = createTelemetry({
-      history: createThreadedHistory({
-        entry: options.entry ?? programEntry('capabilities/telemetry/engine-thread'),
+    const telemetry = new Telemetry({
+      history: new ThreadedHistory({
+        entry: options.entry ?? programEntry('capabilities/telemetry/engine/thread'),
         databasePath,
         migrationsDir,
         journalFolder,

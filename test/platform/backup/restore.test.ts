@@ -7,6 +7,7 @@ import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
 import { applyRestore, BackupError } from '../../../src/platform/backup/index.ts';
 import { readMigrations } from '../../../src/platform/sqlite/index.ts';
 import { MIGRATIONS_DIR } from '../../support/workspace.ts';
+import { runs } from '../../support/runs.ts';
 import { makeHome, openState, PASSWORD, rename, sealed, sealedWith, siteName } from './support.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
@@ -55,7 +56,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
         if (!isCut) wrong[at] = (wrong[at] ?? 0) ^ (1 << bit);
         await assert.rejects(home.restore(wrong), BackupError);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(10) },
     );
     assert.equal(existsSync(join(home.dataDir, 'restore')), false);
   });
@@ -77,7 +78,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
       'it holds a file that we do not know',
       [
         ['state.db', state],
-        ['history.db', state],
+        ['telemetry-journal/other', state],
       ],
       /strange file/,
     ],

@@ -6,6 +6,7 @@ import { array, assert as assertProperty, constant, constantFrom, oneof, propert
 import { CLOCK_PLAUSIBLE_FROM_MS, keepProvenTime, ProvenTime } from '../../../src/platform/clock/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
+import { runs } from '../../support/runs.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -185,7 +186,7 @@ describe('whatever the clock does, over kills and reboots', () => {
           rows = rows.filter((row) => !isOld(row));
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });

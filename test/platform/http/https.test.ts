@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createTls, type Tls } from '../../../src/platform/tls/index.ts';
+import { Tls } from '../../../src/platform/tls/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -19,7 +19,7 @@ async function newTls(t: TestContext): Promise<Tls> {
   // Clients judge dates by the real clock of the machine.
   const clock = new TestClock(Date.now());
   const folder = join(temporaryFolder(t), 'tls');
-  return createTls({ folder, clock, log: recordingLog(clock).log, limits: LIMITS.tls, names: () => NAMES });
+  return Tls.open({ folder, clock, log: recordingLog(clock).log, limits: LIMITS.tls, names: () => NAMES });
 }
 
 async function serveSecure(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { jsonDepth, jsonFaultOffset, positionAt } from '../../../src/platform/http/json-fault.ts';
+import { runs } from '../../support/runs.ts';
 
 function isJson(text: string): boolean {
   try {
@@ -65,7 +66,7 @@ describe('the place where a text stops being JSON', () => {
         assert.equal(offset === undefined, isJson(text), text);
         if (offset !== undefined) assert.ok(offset <= text.length);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 

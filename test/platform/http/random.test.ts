@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { type Answer, ask, parseAnswer, raw, type Served, serve } from './support.ts';
+import { runs } from '../../support/runs.ts';
 
 const segment = fc.oneof(
   fc.constantFrom(
@@ -110,7 +111,7 @@ describe('random requests', () => {
           assertKnown(answer, `${verb} ${at}${asked}`);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: runs(100) },
     );
     assert.deepEqual(
       lines.filter(({ level }) => level === 'error'),
@@ -152,7 +153,7 @@ describe('random requests', () => {
           if (text !== '') parseAnswer(text);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
     assert.equal((await ask(origin, 'GET', '/v3/things/slug')).status, 200);
     assert.deepEqual(

@@ -70,6 +70,19 @@ describe('paths', () => {
     assert.equal((await ask('GET', '/v3/things/?limit=3')).status, 200);
   });
 
+  test('letters and digits of a path may be percent codes; codes that mean something else stay', async (t) => {
+    const { ask } = await serve(t);
+    for (const path of ['/%76%33/th%69ngs/%73lug', '/v3/%74%68ings/sl%75g/'])
+      assert.deepEqual((await ask('GET', path)).json, { thing: 'id' }, path);
+    for (const path of [
+      '/v3%2Fthings/slug',
+      '/v3/th%2569ngs/slug',
+      '/v3/things%00/slug',
+      '/v3/th%zzngs/slug',
+    ])
+      assert.ok([400, 404].includes((await ask('GET', path)).status), path);
+  });
+
   test('a fixed segment wins over a parameter that was declared before it', async (t) => {
     const { ask } = await serve(t);
     assert.deepEqual((await ask('GET', '/v3/things/special')).json, { special: true });

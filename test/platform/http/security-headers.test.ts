@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createTls } from '../../../src/platform/tls/index.ts';
+import { Tls } from '../../../src/platform/tls/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { ask, type More, rawAnswer, serve } from './support.ts';
@@ -63,7 +63,7 @@ describe('every answer forbids guessing its type, framing, a referrer and loadin
 describe('the order to come over TLS only', () => {
   async function headersOver(t: TestContext, more: More): Promise<{ plain: Headers; secure: unknown }> {
     const clock = new TestClock(Date.now());
-    const tls = await createTls({
+    const tls = await Tls.open({
       folder: join(temporaryFolder(t), 'tls'),
       clock,
       log: recordingLog(clock).log,

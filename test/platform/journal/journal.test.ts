@@ -14,6 +14,7 @@ import {
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { runs } from '../../support/runs.ts';
 
 const SEGMENT_BYTES = 4_096;
 
@@ -237,7 +238,7 @@ describe('a journal', () => {
           return Promise.resolve();
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
     writeFileSync(path, whole);
   });

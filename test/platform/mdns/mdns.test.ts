@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
-import { createMdns, type Mdns } from '../../../src/platform/mdns/index.ts';
+import { Mdns } from '../../../src/platform/mdns/index.ts';
 import { type DnsRecord, encodeName, type Question, TYPE } from '../../../src/platform/mdns/message.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -33,7 +33,7 @@ function box(
 ): Box {
   const { net = ether(), clock = new TestClock(), addresses = ['10.0.0.1'] } = options;
   const { log, lines } = recordingLog(clock);
-  const mdns = createMdns({
+  const mdns = new Mdns({
     name: 'energy-gateway',
     clock,
     log,

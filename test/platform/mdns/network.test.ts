@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { addressOf, createMdns } from '../../../src/platform/mdns/index.ts';
+import { addressOf, Mdns } from '../../../src/platform/mdns/index.ts';
 import { systemNetwork } from '../../../src/platform/mdns/network.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -11,7 +11,7 @@ test('a machine that announces itself is found by its name, and not found after 
   const clock = createSystemClock();
   const { log, lines } = recordingLog(clock);
   const name = `energy-gateway-test-${process.pid}`;
-  const mdns = createMdns({ name, clock, log, network: systemNetwork(true) });
+  const mdns = new Mdns({ name, clock, log, network: systemNetwork(true) });
   t.after(() => {
     mdns.stop();
     clock.close();

@@ -14,6 +14,7 @@ import {
 import { FrameReader } from '../../../src/platform/mqtt/frame-reader.ts';
 import type { Violation } from '../../../src/platform/mqtt/packet-types.ts';
 import { packet } from '../../support/mqtt-bytes.ts';
+import { runs } from '../../support/runs.ts';
 
 interface Reading {
   reader: FrameReader;
@@ -71,7 +72,7 @@ describe('the frame reader', () => {
         assert.deepEqual(violations, []);
         assert.equal(reader.isMidFrame, false);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -88,7 +89,7 @@ describe('the frame reader', () => {
           parts.map(({ firstByte, body }) => `${firstByte}:${body.toString('hex')}`),
         );
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

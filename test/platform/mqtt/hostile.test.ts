@@ -27,6 +27,9 @@ import {
   unsubscribeBytes,
 } from '../../support/mqtt-bytes.ts';
 import { settle } from '../../support/test-clock.ts';
+import { runs } from '../../support/runs.ts';
+
+const SEQUENCES = runs(5) * 100;
 
 const valid = oneof(
   constant(connectBytes()),
@@ -80,7 +83,7 @@ const attack = record({
 });
 
 describe('the broker under attack', () => {
-  test('survives 2 500 hostile sequences, keeps its memory and serves the client beside', async (t) => {
+  test('survives hostile sequences, keeps its memory and serves the client beside', async (t) => {
     const { broker, raw, client, clock, opened, closed, lines } = await startTestBroker(t, {
       limits: {
         messagesPerSecond: 1_000_000,
@@ -111,12 +114,12 @@ describe('the broker under attack', () => {
           assert.equal(await broker.publish('to/beside/x', 'still there'), 1);
           await beside.publishAsync('from/beside/x', 'me too', { qos: 1 });
         }
-        if (count === 500) usedAfterWarmUp = process.memoryUsage().rss;
+        if (count === SEQUENCES / 5) usedAfterWarmUp = process.memoryUsage().rss;
       }),
-      { numRuns: 2_500 },
+      { numRuns: SEQUENCES },
     );
-    assert.equal(count, 2_500);
-    assert.equal(heard, 25);
+    assert.equal(count, SEQUENCES);
+    assert.equal(heard, SEQUENCES / 100);
     // Nothing of the attackers is left but kept sessions, which are bounded.
     assert.equal(broker.sessionCount(), 1);
     assert.equal(opened.length, closed.length + 1);

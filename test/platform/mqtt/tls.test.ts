@@ -10,12 +10,7 @@ import { LIMITS } from '../../../src/lib/limits.ts';
 import type { MqttHooks } from '../../../src/platform/mqtt/index.ts';
 import { makeCertificate } from '../../../src/platform/tls/certificates.ts';
 import { readKeyFile } from '../../../src/platform/tls/key-files.ts';
-import {
-  type ClientCertificate,
-  createTls,
-  fingerprintOf,
-  type Tls,
-} from '../../../src/platform/tls/index.ts';
+import { type ClientCertificate, Tls, fingerprintOf } from '../../../src/platform/tls/index.ts';
 import { metric, startTestBroker, type TestBroker } from '../../support/mqtt.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
@@ -45,7 +40,7 @@ interface Bench {
 
 async function newAuthority(t: TestContext, folder = join(temporaryFolder(t), 'tls')): Promise<Tls> {
   const clock = new TestClock();
-  return createTls({ folder, clock, log: recordingLog(clock).log, limits: LIMITS.tls, names: () => NAMES });
+  return Tls.open({ folder, clock, log: recordingLog(clock).log, limits: LIMITS.tls, names: () => NAMES });
 }
 
 async function startSecure(t: TestContext, more: Parameters<typeof startTestBroker>[1] = {}): Promise<Bench> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { array, assert as check, constantFrom, property } from 'fast-check';
 import { topicFilterProblem, topicMatches, topicNameProblem } from '../../../src/platform/mqtt/topic.ts';
+import { runs } from '../../support/runs.ts';
 
 /** The definition of chapter 4.7 level by level, without regard to speed. */
 function matchesByLevels(filter: readonly string[], topic: readonly string[]): boolean {
@@ -56,7 +57,7 @@ describe('a topic filter', () => {
         if (topicFilterProblem(filter) || topicNameProblem(topic)) return;
         assert.equal(topicMatches(filter, topic), matchesByDefinition(filter, topic), `${filter} ${topic}`);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     );
   });
 });

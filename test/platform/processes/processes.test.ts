@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { connectToParent, programEntry } from '../../../src/platform/processes/index.ts';
+import { connectToParent } from '../../../src/platform/processes/index.ts';
 import { until } from '../../support/until.ts';
 import { PROJECT_ROOT } from '../../support/workspace.ts';
 import { CHILDREN, isAlive, limits, world } from './support.ts';
@@ -241,10 +241,20 @@ describe('the channel to a child program', () => {
 });
 
 describe('the entry of a program', () => {
-  test('is the source file while running from sources', () => {
-    assert.equal(programEntry('lib/limits'), join(PROJECT_ROOT, 'src/lib/limits.ts'));
-    assert.ok(existsSync(programEntry('lib/limits')));
-  });
+  for (const [options, path] of [
+    [[], 'src/programs/rule-sandbox/main.ts'],
+    [['--conditions=bundled'], 'dist/programs/rule-sandbox/main.js'],
+  ] as const)
+    test(`is ${path} when sources run with ${JSON.stringify(options)}`, () => {
+      const module = join(PROJECT_ROOT, 'src/platform/processes/index.ts');
+      const script = `import { programEntry } from ${JSON.stringify(module)};
+        process.stdout.write(programEntry('programs/rule-sandbox/main'));`;
+      const { stdout } = spawnSync(process.execPath, [...options, '--input-type=module', '--eval', script], {
+        encoding: 'utf8',
+      });
+      assert.equal(stdout, join(PROJECT_ROOT, path));
+      assert.ok(existsSync(stdout));
+    });
 
   test('says so when a child program is started by hand', () => {
     const port = { on: process.on.bind(process), connected: false };

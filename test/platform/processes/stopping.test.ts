@@ -5,15 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import {
-  type Payload,
-  Processes,
-  programEntry,
-  type ProgramRights,
-} from '../../../src/platform/processes/index.ts';
+import { type Payload, Processes, type ProgramRights } from '../../../src/platform/processes/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
-import { recordingLog } from '../../support/workspace.ts';
+import { PROJECT_ROOT, recordingLog } from '../../support/workspace.ts';
 import { CHILDREN, isAlive, limits, world } from './support.ts';
 
 describe('stopping a child program', () => {
@@ -188,7 +183,7 @@ describe('the rights of a child program', () => {
     await runs();
     for (const order of [`read ${file}`, `write ${file}`, 'run /bin/true', 'listen'])
       assert.equal(await tell(order), 'ERR_ACCESS_DENIED', order);
-    assert.equal(await tell(`read ${programEntry('lib/limits')}`), 'done');
+    assert.equal(await tell(`read ${join(PROJECT_ROOT, 'src/lib/limits.ts')}`), 'done');
   });
 
   test('are fewer in its threads, which can start no other thread to get them back', async (t) => {

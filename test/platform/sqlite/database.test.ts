@@ -184,7 +184,7 @@ describe('opening a database', () => {
       t.after(() => database.close());
       const tables = database
         .prepare<[], { name: string; strict: number }>(
-          "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'",
+          "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'",
         )
         .all();
       assert.ok(tables.length > 0);

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createTls, type ServerNames, type Tls, type TlsOptions } from '../../../src/platform/tls/index.ts';
+import { Tls, type ServerNames, type TlsOptions } from '../../../src/platform/tls/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
@@ -32,7 +32,7 @@ export function startBench(t: TestContext, clock = new TestClock()): Bench {
     lines,
     names,
     open: async (more = {}) => {
-      const tls = await createTls({ folder, clock, log, limits: LIMITS.tls, names: () => names, ...more });
+      const tls = await Tls.open({ folder, clock, log, limits: LIMITS.tls, names: () => names, ...more });
       t.after(() => tls.stop());
       return tls;
     },

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { array, assert as assertProperty, asyncProperty, nat, uint8Array } from 'fast-check';
 import { gatewayError, GatewayError } from '../../../src/lib/errors.ts';
 import { readUpload } from '../../../src/platform/upload/index.ts';
+import { runs } from '../../support/runs.ts';
 
 const TYPE = 'multipart/form-data; boundary=limit';
 
@@ -108,6 +109,6 @@ test('a form of the browser keeps every byte, however the pieces are cut', async
         assert.deepEqual(await read(body, response.headers.get('content-type') ?? '', size + 1), bytes);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

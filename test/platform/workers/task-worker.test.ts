@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
-import { createTaskWorker, TaskFailure, type TaskWorker } from '../../../src/platform/workers/index.ts';
+import { TaskWorker, TaskFailure } from '../../../src/platform/workers/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
@@ -13,7 +13,7 @@ interface Input {
 
 function start(test: Pick<TestContext, 'after'>): { worker: TaskWorker<Input, unknown>; clock: TestClock } {
   const clock = new TestClock();
-  const worker = createTaskWorker<Input, unknown>({
+  const worker = new TaskWorker<Input, unknown>({
     entry: join(import.meta.dirname, 'entry.ts'),
     timeoutMs: 5_000,
     heapBytes: 32 * 1_048_576,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { type Calls, createCalls } from '../../../src/programs/communication-module/calls.ts';
-import { createFieldBus } from '../../../src/programs/communication-module/field/index.ts';
+import { Calls } from '../../../src/programs/communication-module/calls.ts';
+import { FieldBus } from '../../../src/programs/communication-module/field/index.ts';
 import type {
   CallResult,
   SerialOperation,
@@ -19,12 +19,12 @@ function setUp(): {
 } {
   const clock = new TestClock();
   const device = fakeSerialDevice();
-  const bus = createFieldBus({
+  const bus = new FieldBus({
     clock,
     ports: { rs485: { path: '/dev/ttyUSB0', ...SETTINGS } },
     openSerialLine: () => device.open,
   });
-  const calls = createCalls({
+  const calls = new Calls({
     bus,
     channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
     limits: LIMITS.field,

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createContentLibrary } from '../../../src/programs/communication-module/content-library.ts';
+import { ContentLibrary } from '../../../src/programs/communication-module/content-library.ts';
 import {
   type ControlChannel,
   createControlChannel,
 } from '../../../src/programs/communication-module/control-channel.ts';
 import {
-  contentPiece,
+  contentChunk,
   decodeFromModule,
   encodeModuleMessage,
   type FromModule,
@@ -116,31 +116,31 @@ describe('the library of contents', () => {
     asked: number[];
     complete: string[];
     damaged: string[];
-    contents: ReturnType<typeof createContentLibrary>;
-    deliver: (change?: (piece: Buffer) => Buffer) => void;
+    contents: ContentLibrary;
+    deliver: (change?: (chunk: Buffer) => Buffer) => void;
   } {
     const clock = new TestClock();
     const asked: number[] = [];
     const complete: string[] = [];
     const damaged: string[] = [];
-    const contents = createContentLibrary({
+    const contents = new ContentLibrary({
       clock,
       limits: MODULE,
       ask: (_, offset) => asked.push(offset),
       onComplete: (done) => complete.push(done),
       onDamaged: (bad) => damaged.push(bad),
     });
-    const deliver = (change: (piece: Buffer) => Buffer = (piece) => piece): void => {
-      const piece = contentPiece(hash, bytes, asked.at(-1) ?? 0) ?? assert.fail();
-      contents.receive({ ...piece, data: change(piece.data) });
+    const deliver = (change: (chunk: Buffer) => Buffer = (chunk) => chunk): void => {
+      const chunk = contentChunk(hash, bytes, asked.at(-1) ?? 0) ?? assert.fail();
+      contents.receive({ ...chunk, data: change(chunk.data) });
     };
     return { clock, asked, complete, damaged, contents, deliver };
   }
 
   test('throws away what is damaged, too long or too short, and fetches it again after a pause', async () => {
     for (const damage of [
-      (piece: Buffer): Buffer => Buffer.from(piece.map((byte) => byte ^ 1)),
-      (piece: Buffer): Buffer => Buffer.concat([piece, piece, piece]),
+      (chunk: Buffer): Buffer => Buffer.from(chunk.map((byte) => byte ^ 1)),
+      (chunk: Buffer): Buffer => Buffer.concat([chunk, chunk, chunk]),
       (): Buffer => Buffer.alloc(0),
     ]) {
       const { clock, asked, damaged, complete, contents, deliver } = library();
@@ -157,13 +157,13 @@ describe('the library of contents', () => {
     }
   });
 
-  test('fetches piece by piece, asks again when nothing comes, and takes no piece twice', async () => {
+  test('fetches chunk by chunk, asks again when nothing comes, and takes no chunk twice', async () => {
     const { clock, asked, complete, contents, deliver } = library();
     contents.want([reference, reference]);
     await clock.advance(MODULE.answerMs);
     assert.deepEqual(asked, [0, 0]);
     deliver();
-    const again = contentPiece(hash, bytes, 0) ?? assert.fail();
+    const again = contentChunk(hash, bytes, 0) ?? assert.fail();
     contents.receive(again);
     contents.askAgain();
     assert.deepEqual(asked, [0, 0, MODULE.chunkBytes, MODULE.chunkBytes]);

@@ -28,6 +28,31 @@ describe('the configuration of a module', () => {
     ['nine data bits', textOf({ config: CONFIG, ports: { p: { ...PORT, data_bits: 9 } } }), /data_bits/],
     ['another parity', textOf({ config: CONFIG, ports: { p: { ...PORT, parity: 'M' } } }), /parity/],
     ['three stop bits', textOf({ config: CONFIG, ports: { p: { ...PORT, stop_bits: 3 } } }), /stop_bits/],
+    [
+      'an unknown kind',
+      textOf({ config: CONFIG, ports: { p: { ...PORT, kind: 'spi' } } }),
+      /p.kind must be one of/,
+    ],
+    [
+      'a CAN port with a device file',
+      textOf({ config: CONFIG, ports: { can: { kind: 'can', path: '/dev/can0' } } }),
+      /can.path must be an interface/,
+    ],
+    [
+      'an input of something that is no chip',
+      textOf({ config: CONFIG, ports: { d: { kind: 'digital_input', path: '/dev/../etc', line: 1 } } }),
+      /d.path must be a chip/,
+    ],
+    [
+      'an output without a line',
+      textOf({ config: CONFIG, ports: { d: { kind: 'digital_output', path: '/dev/gpiochip0' } } }),
+      /d.line must be a whole number/,
+    ],
+    [
+      'a channel outside of its folder',
+      textOf({ config: CONFIG, ports: { a: { kind: 'analog_input', path: '/etc/in_voltage0' } } }),
+      /a.path must be a channel/,
+    ],
   ] as const)
     test(`refuses ${what}`, () => assert.throws(() => parseModuleConfiguration(text), problem));
 
@@ -45,7 +70,34 @@ describe('the configuration of a module', () => {
       Buffer.from(textOf(CONFIG)).toString('base64'),
       `\n${textOf({ config: CONFIG })}\n`,
     ])
-      assert.deepEqual(parseModuleConfiguration(text), { connection: expected, ports: {} });
+      assert.deepEqual(parseModuleConfiguration(text), { connection: expected, ports: {}, ioPorts: {} });
+  });
+
+  test('names CAN, contacts and channels beside serial ports', () => {
+    const chip = '/dev/gpiochip0';
+    const channel = '/sys/bus/iio/devices/iio:device0/in_voltage0';
+    const ports = {
+      rs485: PORT,
+      can: { kind: 'can', path: 'can0' },
+      'di-1': { kind: 'digital_input', path: chip, line: 17, active_low: true, bias: 'pull_up' },
+      'rl-1': { kind: 'digital_output', path: chip, line: 4 },
+      'ai-1': { kind: 'analog_input', path: channel },
+    };
+    const { ports: serial, ioPorts } = parseModuleConfiguration(textOf({ config: CONFIG, ports }));
+    assert.deepEqual(Object.keys(serial), ['rs485']);
+    assert.deepEqual(ioPorts, {
+      can: { kind: 'can', path: 'can0' },
+      'di-1': {
+        kind: 'digital_input',
+        path: chip,
+        line: 17,
+        isActiveLow: true,
+        bias: 'pull-up',
+        debounceMs: 5,
+      },
+      'rl-1': { kind: 'digital_output', path: chip, line: 4, isActiveLow: false },
+      'ai-1': { kind: 'analog_input', path: channel },
+    });
   });
 
   test('names serial ports, with 9600 8N1 where nothing is said', () => {

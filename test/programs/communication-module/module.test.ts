@@ -14,7 +14,7 @@ after(() => clock.close());
 
 function start(gateway: StandInGateway, limits: Partial<Limits['module']> = {}): CommunicationModule {
   return startModule({
-    configuration: { connection: gateway.connection, ports: {} },
+    configuration: { connection: gateway.connection, ports: {}, ioPorts: {} },
     clock,
     log: recordingLog(clock).log,
     run: randomUUID(),

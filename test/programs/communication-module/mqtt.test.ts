@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { type GatewayLink, openGatewayLink } from '../../../src/programs/communication-module/mqtt.ts';
+import { GatewayLink } from '../../../src/programs/communication-module/mqtt.ts';
 import { until } from '../../support/until.ts';
 import { type StandInGateway, startStandInGateway } from './stand-in-gateway.ts';
 
@@ -24,7 +24,7 @@ async function open(
   const lost: string[] = [];
   const commands: [string, string][] = [];
   let connections = 0;
-  const link = openGatewayLink({
+  const link = new GatewayLink({
     connection: {
       ...gateway.connection,
       credentials: { protocol: 'MQTT', username: 'VTEST', password: options.password ?? 'secret' },

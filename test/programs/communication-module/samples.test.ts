@@ -51,7 +51,7 @@ describe('the samples on a module', () => {
     simulated = await simulateModbus(parts);
     address = `tcp://127.0.0.1:${simulated.servers[0]?.port}`;
     module = startModule({
-      configuration: { connection: gateway.connection, ports: {} },
+      configuration: { connection: gateway.connection, ports: {}, ioPorts: {} },
       clock,
       log: recordingLog(clock).log,
       run: randomUUID(),

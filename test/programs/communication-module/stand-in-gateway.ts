@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import { createMqttBroker, type MqttBroker } from '../../../src/platform/mqtt/index.ts';
+import { MqttBroker } from '../../../src/platform/mqtt/index.ts';
 import { commandRequestTopic, parseDeviceTopic } from '../../../src/protocol/device-topic.ts';
 import {
   type Assignment,
   type BlueprintFacts,
-  contentPiece,
+  contentChunk,
   decodeFromModule,
   encodeFacts,
   encodeModuleMessage,
@@ -52,7 +52,7 @@ export interface StandInGateway {
   stateOf(channelId: string): string | undefined;
   readonly sessions: number;
   /** What to do with content before it is sent; for damage. */
-  tamper: ((piece: ToModule & { type: 'content' }) => void) | undefined;
+  tamper: ((chunk: ToModule & { type: 'content' }) => void) | undefined;
   /** The broker goes away, and comes back at the same port. */
   interrupt(): Promise<void>;
   resume(): Promise<void>;
@@ -98,10 +98,10 @@ export async function startStandInGateway(): Promise<StandInGateway> {
         return sayAssignments();
       case 'get': {
         const whole = contents.get(message.hash);
-        const piece = whole && contentPiece(message.hash, whole, message.offset);
-        if (!piece) return;
-        gateway.tamper?.(piece);
-        return gateway.say(piece);
+        const chunk = whole && contentChunk(message.hash, whole, message.offset);
+        if (!chunk) return;
+        gateway.tamper?.(chunk);
+        return gateway.say(chunk);
       }
       case 'storage_read': {
         const value = storage.get(`${message.channel_id} ${message.key}`);
@@ -140,7 +140,7 @@ export async function startStandInGateway(): Promise<StandInGateway> {
   }
 
   async function startBroker(): Promise<MqttBroker> {
-    const created = await createMqttBroker({
+    const created = await MqttBroker.create({
       clock,
       log,
       metrics: createMetrics(),

@@ -4,6 +4,7 @@ import { assert as assertProperty, constantFrom, integer, property } from 'fast-
 import { nextCronMs, nextSunMs } from '../../../src/programs/rule-sandbox/libraries/calendar-library.ts';
 import { startRule } from '../../support/rule-run.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { runs } from '../../support/runs.ts';
 
 const DAY_MS = 86_400_000;
 /** Fewer looks at the clock, so that a year goes by quickly. */
@@ -34,7 +35,7 @@ describe('jobs of the calendar', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(12) },
     );
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
-import { createDryRunHost } from '../../../src/programs/rule-sandbox/dry-run-host.ts';
+import { DryRunHost } from '../../../src/programs/rule-sandbox/dry-run-host.ts';
 import type { FromSandbox } from '../../../src/protocol/rule-sandbox.ts';
 import { system } from '../../support/lua.ts';
 import { until } from '../../support/until.ts';
@@ -16,7 +16,7 @@ type Over = FromSandbox & { type: 'dry_run_over' };
 function startHost(options: { limits?: Partial<Limits['rules']['dryRun']>; isGatewayGone?: boolean } = {}) {
   const { log, lines } = recordingLog(system);
   const messages: FromSandbox[] = [];
-  const host = createDryRunHost({
+  const host = new DryRunHost({
     clock: system,
     log,
     limits: {
@@ -104,13 +104,13 @@ describe('the host of dry runs', () => {
     ]);
   });
 
-  test('tells the script when a question does not go out, and its log when the end does not', async () => {
+  test('tells the script when a request does not go out, and its log when the end does not', async () => {
     const { lines, begin, over } = startHost({ isGatewayGone: true });
     begin(1, `enapter.log(select(2, enapter.devices()))`);
     const { report } = await over(1);
     assert.deepEqual(
       report.entries.map((entry) => 'message' in entry && entry.message),
-      ['the question is too large'],
+      ['the request is too large'],
     );
     await until(() => lines.some(({ message }) => message === 'the end of a dry run could not be told'));
   });

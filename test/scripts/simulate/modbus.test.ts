@@ -10,7 +10,7 @@ import { createPlant, DEFAULT_SETTINGS, NO_ENERGY, type Plant } from '../../../s
 import { createRandom } from '../../../scripts/support/random.ts';
 import { crc16, encodeRtuFrame } from '../../../src/programs/communication-module/field/modbus-rtu-frame.ts';
 import {
-  createFieldBus,
+  FieldBus,
   faultText,
   type ModbusClient,
 } from '../../../src/programs/communication-module/field/index.ts';
@@ -105,7 +105,7 @@ async function withSimulator(
   const options = parseSimulateModbusOptions(['--port', '0', ...args]) ?? assert.fail();
   const parts = { options, clock, random: createRandom(3), terminal: { line: () => undefined } };
   const simulated = await simulateModbus(parts);
-  const bus = createFieldBus({ clock, ports: {} });
+  const bus = new FieldBus({ clock, ports: {} });
   const client = bus.modbus(`tcp://127.0.0.1:${simulated.servers[0]?.port}`);
   assert.ok(typeof client !== 'string');
   try {

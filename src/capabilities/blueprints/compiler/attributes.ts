@@ -1,14 +1,14 @@
 /** Properties and telemetry attributes of a compiled manifest (docs/interface/blueprints.md#compiled). */
-import { bothEnumForms, enumItems, withColors } from './enums.ts';
+import { bothEnumForms, enumItems, withColors } from '../source/enums.ts';
 import type { AccessLevel, CompiledAttribute } from '../manifest.ts';
 import type { MemberSection, ProfileCatalogue } from '../profiles/catalogue.ts';
 import { conformance, satisfyingEntries, type ProfileEntry } from '../profiles/conformance.ts';
 import { listOf, mapOf, recordOf, textOf } from '../source/tree.ts';
-import { parseUnit } from './units.ts';
+import { parseUnit } from '../source/units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 /** A profile that the manifest lists, and the revision of the profiles that it keeps. */
-export interface ListedProfile {
+interface ListedProfile {
   id: string;
   catalogue: ProfileCatalogue;
 }

@@ -1,6 +1,6 @@
 /** Commands and configuration groups of a compiled manifest (docs/interface/blueprints.md#compiled). */
 import { fillProfiles, type SectionContext } from './attributes.ts';
-import { authoredEnumForm } from './enums.ts';
+import { authoredEnumForm } from '../source/enums.ts';
 import type {
   AccessLevel,
   CompiledArgument,

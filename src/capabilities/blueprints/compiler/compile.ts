@@ -8,13 +8,13 @@ import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { entriesOf } from '../profiles/conformance.ts';
 import { listOf, mapOf, recordOf, sectionOf, withoutNulls } from '../source/tree.ts';
-import { parseUnit } from './units.ts';
+import { parseUnit } from '../source/units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 /** Name of the one Lua file of a compiled blueprint. */
 export const COMPILED_SCRIPT = 'main.lua';
 
-export interface CompileContext {
+interface CompileContext {
   profiles: ProfileCatalogue;
   /** The parsed JSON Schema behind a `json_schema` value: inline text or a file of the archive. */
   schemaOf: (reference: string) => unknown;

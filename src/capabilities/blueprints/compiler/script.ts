@@ -11,7 +11,7 @@ import { folderOf, resolvePath } from '../source/paths.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 
-export interface ScriptSource {
+interface ScriptSource {
   /** Path of the file that runs first. */
   entry: string;
   /** Folder in which modules are looked for. */
@@ -96,7 +96,7 @@ function sourceOf(options: YamlMap): ScriptSource | undefined {
   };
 }
 
-export interface CompiledScript {
+interface CompiledScript {
   script?: Uint8Array;
   problems: string[];
   /** Modules that were required and not found. */

@@ -2,8 +2,8 @@
  * Whether a manifest keeps what the profiles it lists promise, and which of its entries stand for which members
  * (docs/interface/blueprints.md#profiles).
  */
-import { enumItems } from '../compiler/enums.ts';
-import { parseUnit } from '../compiler/units.ts';
+import { enumItems } from '../source/enums.ts';
+import { parseUnit } from '../source/units.ts';
 import type { EnumValue } from '../manifest.ts';
 import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import type { YamlMap } from '../source/yaml.ts';
@@ -51,7 +51,7 @@ export function satisfyingEntries(
   return referring.length > 0 ? referring : candidates.filter((entry) => entry.name === member.name);
 }
 
-export interface Conformance {
+interface Conformance {
   /** The revision of the profiles that the manifest was judged by. */
   catalogue: ProfileCatalogue;
   problems: string[];

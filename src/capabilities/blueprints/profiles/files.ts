@@ -3,8 +3,8 @@
  * ids: `lib/energy/battery/soc.yml` is `lib.energy.battery.soc`.
  */
 import { LIMITS } from '../../../lib/limits.ts';
-import { enumItems } from '../compiler/enums.ts';
-import { parseUnit } from '../compiler/units.ts';
+import { enumItems } from '../source/enums.ts';
+import { parseUnit } from '../source/units.ts';
 import { readArchive } from '../source/archive.ts';
 import { textOfUtf8 } from '../source/text.ts';
 import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
@@ -17,7 +17,7 @@ import { ProfileCatalogue, type Profile, type ProfileMember } from './catalogue.
 /** Path of a profile file → its text. */
 export type ProfileFiles = ReadonlyMap<string, string>;
 
-export type ReadProfiles =
+type ReadProfiles =
   | { files: ProfileFiles; ignored: string[]; problems?: undefined; isZip: true }
   | { files?: undefined; ignored?: undefined; problems: string[]; isZip: boolean };
 
@@ -63,7 +63,7 @@ export async function readProfileArchive(zip: Uint8Array): Promise<ReadProfiles>
   return problems.length > 0 ? { problems, isZip: true } : { files, ignored, isZip: true };
 }
 
-export interface ParsedProfiles {
+interface ParsedProfiles {
   profiles: Profile[];
   problems: string[];
 }

@@ -10,7 +10,7 @@ import type { Profile } from './catalogue.ts';
 import { parseProfiles, pathOfProfile, profileIdOf, readProfileArchive } from './files.ts';
 
 /** CHANGED: comes with the gateway and was replaced by an upload. */
-export type ProfileSource = 'BUILT_IN' | 'UPLOADED' | 'CHANGED';
+type ProfileSource = 'BUILT_IN' | 'UPLOADED' | 'CHANGED';
 
 export interface ListedProfile extends Profile {
   path: string;
@@ -19,7 +19,7 @@ export interface ListedProfile extends Profile {
 }
 
 /** What a file of an upload became; ignored: no profile file, and not stored. */
-export type UploadedFileResult = 'ADDED' | 'CHANGED' | 'RESTORED' | 'UNCHANGED' | 'IGNORED';
+type UploadedFileResult = 'ADDED' | 'CHANGED' | 'RESTORED' | 'UNCHANGED' | 'IGNORED';
 
 export interface UploadedFile {
   /** In the tree of profiles; of an ignored file, in the archive. */
@@ -28,7 +28,7 @@ export interface UploadedFile {
   result: UploadedFileResult;
 }
 
-export interface ProfileLibraryOptions {
+interface ProfileLibraryOptions {
   database: Database;
   store: Pick<BlueprintStore, 'profiles' | 'putProfile' | 'removeProfile'>;
   clock: Pick<Clock, 'wallMs'>;

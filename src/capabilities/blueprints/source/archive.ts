@@ -8,7 +8,7 @@ import { ZipFile as ZipWriter } from 'yazl';
 import { messageOf } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 
-export interface ArchiveLimits {
+interface ArchiveLimits {
   unpackedBytes: number;
   entries: number;
   /** A larger file counts, but its content is not kept. */
@@ -20,7 +20,7 @@ export interface ArchiveLimits {
 /** Files of an archive: path from the root, with `/` → content, or `null` for one too large to be of use. */
 export type ArchiveFiles = Map<string, Buffer | null>;
 
-export type ReadArchive =
+type ReadArchive =
   | { files: ArchiveFiles; problem?: undefined; isZip: true }
   | { files?: undefined; problem: string; isZip: boolean };
 

@@ -3,7 +3,7 @@
  * skipped, names that are not literal are not seen. Source: docs/interface/lua-devices.md#several-files.
  */
 
-export interface LuaRequire {
+interface LuaRequire {
   module: string;
   /** Within a `pcall` or `xpcall`: the script is prepared for its absence. */
   isOptional: boolean;

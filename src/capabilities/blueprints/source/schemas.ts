@@ -4,9 +4,7 @@ import type { ArchiveFiles } from './archive.ts';
 import { resolvePath } from './paths.ts';
 import { isSafePattern } from './patterns.ts';
 
-export type ResolvedSchema =
-  | { schema: unknown; problem?: undefined }
-  | { schema?: undefined; problem: string };
+type ResolvedSchema = { schema: unknown; problem?: undefined } | { schema?: undefined; problem: string };
 
 /** Parses the schema behind a `json_schema` value and checks that it is one. */
 export function resolveSchema(files: ArchiveFiles, reference: string): ResolvedSchema {

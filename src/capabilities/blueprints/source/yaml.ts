@@ -22,7 +22,7 @@ export type YamlKey = string | number | boolean | null;
 export type YamlMap = Map<YamlKey, YamlValue>;
 export type YamlValue = string | number | boolean | null | YamlValue[] | YamlMap;
 
-export interface ParsedYaml {
+interface ParsedYaml {
   value: YamlValue;
   /** Texts `<file>: line 12, column 3: …`; the value is usable only when there are none. */
   problems: string[];

@@ -1,5 +1,5 @@
 /** Arguments, response fields and configuration parameters (docs/interface/blueprints.md#commands). */
-import { enumItems } from '../compiler/enums.ts';
+import { enumItems } from '../source/enums.ts';
 import type { AttributeType } from '../manifest.ts';
 import { textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
@@ -12,37 +12,35 @@ import {
   checkNamed,
   checkObject,
   choice,
+  type Fields,
   filledText,
   flag,
   number,
   text,
-  type Shape,
 } from './shape.ts';
 
 const TYPES = ['boolean', 'string', 'integer', 'float', 'array_of_strings', 'json'];
 const NUMERIC = ['integer', 'float'];
 
 const COMMON = {
-  type: { check: choice(TYPES), required: true },
-  description: { check: text },
-  required: { check: flag },
-  enum: { check: anything },
-  format: { check: text },
-  json_schema: { check: text },
+  type: { required: choice(TYPES) },
+  description: text,
+  required: flag,
+  enum: anything,
+  format: text,
+  json_schema: text,
 };
 
-const ARGUMENT: Shape<ManifestContext> = {
-  fields: {
-    display_name: { check: filledText, required: true },
-    ...COMMON,
-    min: { check: number },
-    max: { check: number },
-    sensitive: { check: flag },
-    default: { check: anything },
-  },
+const ARGUMENT: Fields<ManifestContext> = {
+  display_name: { required: filledText },
+  ...COMMON,
+  min: number,
+  max: number,
+  sensitive: flag,
+  default: anything,
 };
 
-const RESPONSE_FIELD: Shape<ManifestContext> = { fields: { display_name: { check: text }, ...COMMON } };
+const RESPONSE_FIELD: Fields<ManifestContext> = { display_name: text, ...COMMON };
 
 /** `arguments` of a command or `parameters` of a configuration group. */
 export function checkArgumentMap(context: ManifestContext, path: string, value: YamlValue): void {

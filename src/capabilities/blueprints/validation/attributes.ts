@@ -1,5 +1,5 @@
 /** Properties and telemetry attributes of a manifest (docs/interface/blueprints.md#attributes). */
-import { parseUnit, type Unit } from '../compiler/units.ts';
+import { parseUnit, type Unit } from '../source/units.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import { checkAliases, takenNames } from './aliases.ts';
@@ -10,13 +10,13 @@ import {
   checkNamed,
   checkObject,
   choice,
+  type Fields,
   filledText,
   flag,
   listed,
   text,
-  texts,
   textOrTexts,
-  type Shape,
+  texts,
 } from './shape.ts';
 
 export const ACCESS_LEVELS = ['readonly', 'user', 'owner', 'installer', 'vendor', 'system'];
@@ -36,26 +36,24 @@ const TYPES: Record<Section, readonly string[]> = {
 };
 const NUMERIC = ['integer', 'float'];
 
-function shapeOf(section: Section): Shape<ManifestContext> {
+function shapeOf(section: Section): Fields<ManifestContext> {
   return {
-    fields: {
-      display_name: { check: filledText, required: true },
-      type: { check: (context, path, value) => checkType(context, path, value, section), required: true },
-      description: { check: text },
-      enum: { check: anything },
-      unit: { check: text },
-      auto_scale: { check: texts },
-      allow_unit_c: { check: flag },
-      allow_unit_f: { check: flag },
-      implements: { check: textOrTexts },
-      aliases: { check: textOrTexts },
-      access_level: { check: choice(ACCESS_LEVELS) },
-      json_schema: { check: text },
-    },
+    display_name: { required: filledText },
+    type: { required: (context, path, value) => checkType(context, path, value, section) },
+    description: text,
+    enum: anything,
+    unit: text,
+    auto_scale: texts,
+    allow_unit_c: flag,
+    allow_unit_f: flag,
+    implements: textOrTexts,
+    aliases: textOrTexts,
+    access_level: choice(ACCESS_LEVELS),
+    json_schema: text,
   };
 }
 
-const SHAPES: Record<Section, Shape<ManifestContext>> = {
+const SHAPES: Record<Section, Fields<ManifestContext>> = {
   properties: shapeOf('properties'),
   telemetry: shapeOf('telemetry'),
 };

@@ -9,92 +9,68 @@ import {
   checkNamed,
   checkObject,
   choice,
+  type Fields,
   filledText,
   flag,
+  namedObjects,
+  objectOf,
   text,
   textOrTexts,
-  type Check,
-  type Shape,
 } from './shape.ts';
 
-const objectOf =
-  (shape: Shape<ManifestContext>): Check<ManifestContext> =>
-  (context, path, value) =>
-    void checkObject(context, path, value, shape);
+const ICON: Fields<ManifestContext> = { icon: text };
 
-const ICON: Shape<ManifestContext> = { fields: { icon: { check: text } } };
-
-const GROUP: Shape<ManifestContext> = {
-  fields: {
-    display_name: { check: filledText, required: true },
-    description: { check: text },
-    ui: { check: objectOf(ICON) },
-  },
+const GROUP: Fields<ManifestContext> = {
+  display_name: { required: filledText },
+  description: text,
+  ui: objectOf(ICON),
 };
 
-const COMMAND_UI: Shape<ManifestContext> = {
-  fields: { icon: { check: text }, quick_access: { check: flag }, mobile_quick_access: { check: flag } },
+const COMMAND_UI: Fields<ManifestContext> = { icon: text, quick_access: flag, mobile_quick_access: flag };
+
+const CONFIRMATION: Fields<ManifestContext> = {
+  severity: { required: choice(['info', 'warning']) },
+  title: { required: filledText },
+  description: text,
 };
 
-const CONFIRMATION: Shape<ManifestContext> = {
-  fields: {
-    severity: { check: choice(['info', 'warning']), required: true },
-    title: { check: filledText, required: true },
-    description: { check: text },
-  },
-};
-
-const COMMAND: Shape<ManifestContext> = {
-  fields: {
-    display_name: { check: filledText, required: true },
-    group: {
-      check: (context, path, value) => {
-        text(context, path, value);
-        if (typeof value === 'string' && !context.commandGroups.has(value))
-          context.problems.add(path, `unknown command group "${value}"`);
-      },
-      required: true,
+const COMMAND: Fields<ManifestContext> = {
+  display_name: { required: filledText },
+  group: {
+    required: (context, path, value) => {
+      text(context, path, value);
+      if (typeof value === 'string' && !context.commandGroups.has(value))
+        context.problems.add(path, `unknown command group "${value}"`);
     },
-    description: { check: text },
-    arguments: { check: checkArgumentMap },
-    response: { check: checkResponse },
-    populate_values_command: {
-      check: (context, path, value) => {
-        text(context, path, value);
-        if (typeof value === 'string' && !context.commandNames.has(value))
-          context.problems.add(path, `unknown command "${value}"`);
-      },
-    },
-    ui: { check: objectOf(COMMAND_UI) },
-    confirmation: { check: objectOf(CONFIRMATION) },
-    access_level: { check: choice(ACCESS_LEVELS) },
-    read_access_level: { check: choice(ACCESS_LEVELS) },
-    implements: { check: textOrTexts },
-    aliases: { check: textOrTexts },
   },
+  description: text,
+  arguments: checkArgumentMap,
+  response: checkResponse,
+  populate_values_command: (context, path, value) => {
+    text(context, path, value);
+    if (typeof value === 'string' && !context.commandNames.has(value))
+      context.problems.add(path, `unknown command "${value}"`);
+  },
+  ui: objectOf(COMMAND_UI),
+  confirmation: objectOf(CONFIRMATION),
+  access_level: choice(ACCESS_LEVELS),
+  read_access_level: choice(ACCESS_LEVELS),
+  implements: textOrTexts,
+  aliases: textOrTexts,
 };
 
-const CONFIGURATION_GROUP: Shape<ManifestContext> = {
-  fields: {
-    display_name: { check: filledText, required: true },
-    parameters: {
-      check: (context, path, value) => {
-        if (value instanceof Map && value.size === 0) context.problems.add(path, 'must not be empty');
-        else checkArgumentMap(context, path, value);
-      },
-      required: true,
+const CONFIGURATION_GROUP: Fields<ManifestContext> = {
+  display_name: { required: filledText },
+  parameters: {
+    required: (context, path, value) => {
+      if (value instanceof Map && value.size === 0) context.problems.add(path, 'must not be empty');
+      else checkArgumentMap(context, path, value);
     },
-    description: { check: text },
-    ui: { check: objectOf(ICON) },
-    access_level: { check: choice(ACCESS_LEVELS) },
   },
+  description: text,
+  ui: objectOf(ICON),
+  access_level: choice(ACCESS_LEVELS),
 };
-
-export function checkCommandGroups(context: ManifestContext, value: YamlValue): void {
-  checkNamed(context, 'command_groups', value, NAME, (_, path, entry) => {
-    checkObject(context, path, entry, GROUP);
-  });
-}
 
 export function checkCommands(context: ManifestContext, value: YamlValue): void {
   const taken = takenNames(mapOf(value), []);
@@ -104,8 +80,5 @@ export function checkCommands(context: ManifestContext, value: YamlValue): void 
   });
 }
 
-export function checkConfiguration(context: ManifestContext, value: YamlValue): void {
-  checkNamed(context, 'configuration', value, NAME, (_, path, entry) => {
-    checkObject(context, path, entry, CONFIGURATION_GROUP);
-  });
-}
+export const checkCommandGroups = namedObjects(NAME, GROUP);
+export const checkConfiguration = namedObjects(NAME, CONFIGURATION_GROUP);

@@ -1,13 +1,13 @@
 /** Enumerations of a manifest (docs/interface/blueprints.md#enumerations). */
-import { COLORS, enumValueOf } from '../compiler/enums.ts';
+import { COLORS, enumValueOf } from '../source/enums.ts';
 import type { YamlKey, YamlMap, YamlValue } from '../source/yaml.ts';
-import { checkObject, choice, kindOf, shown, text, type Scope, type Shape } from './shape.ts';
+import { checkObject, choice, type Fields, kindOf, type Scope, shown, text } from './shape.ts';
 
-const ITEM_FIELDS = { display_name: { check: text }, description: { check: text } };
-const PLAIN_ITEM: Shape<Scope> = { fields: ITEM_FIELDS };
-const COLORED_ITEM: Shape<Scope> = { fields: { ...ITEM_FIELDS, color: { check: choice(COLORS) } } };
+const ITEM_FIELDS = { display_name: text, description: text };
+const PLAIN_ITEM: Fields<Scope> = ITEM_FIELDS;
+const COLORED_ITEM: Fields<Scope> = { ...ITEM_FIELDS, color: choice(COLORS) };
 /** Old blueprints carry any colour text. */
-const OLD_ITEM: Shape<Scope> = { fields: { ...ITEM_FIELDS, color: { check: text } } };
+const OLD_ITEM: Fields<Scope> = { ...ITEM_FIELDS, color: text };
 
 /** Checks `entry.enum`, whose type is one of the known ones. */
 export function checkEnum(context: Scope, path: string, entry: YamlMap, withColors: boolean): void {
@@ -39,7 +39,7 @@ function checkList(context: Scope, path: string, source: YamlValue[], type: stri
   }
 }
 
-function checkMap(context: Scope, path: string, source: YamlMap, type: string, shape: Shape<Scope>): void {
+function checkMap(context: Scope, path: string, source: YamlMap, type: string, fields: Fields<Scope>): void {
   if (source.size === 0 && !context.isOld) context.problems.add(path, 'must not be empty');
   const seen = new Set<YamlValue>();
   for (const [key, meta] of source) {
@@ -48,7 +48,7 @@ function checkMap(context: Scope, path: string, source: YamlMap, type: string, s
     if (!isOfType(value, type) || !isTextual(key)) context.problems.add(here, `must be ${type}`);
     else if (seen.has(value) && !context.isOld) context.problems.add(here, `duplicate value ${shown(value)}`);
     seen.add(value);
-    if (meta !== null) checkObject(context, here, meta, shape);
+    if (meta !== null) checkObject(context, here, meta, fields);
   }
 }
 

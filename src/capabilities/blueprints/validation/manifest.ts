@@ -12,12 +12,12 @@ import {
   anything,
   checkObject,
   choice,
+  type Fields,
   filledText,
+  objectOf,
   text,
-  texts,
   textOrTexts,
-  type Field,
-  type Shape,
+  texts,
 } from './shape.ts';
 
 export const CATEGORIES = [
@@ -37,48 +37,42 @@ export const CATEGORIES = [
 
 const SPECS = ['device/1.0', 'device/3.0'];
 
-const SUPPORT: Shape<ManifestContext> = { fields: { url: { check: text }, email: { check: text } } };
-
-type Fields = Record<string, Field<ManifestContext>>;
-
-const COMMON: Fields = {
-  blueprint_spec: { check: choice(SPECS), required: true },
-  display_name: { check: filledText, required: true },
-  description: { check: text },
-  icon: { check: text },
-  license: { check: text },
-  author: { check: text },
-  contributors: { check: texts },
-  support: { check: (context, path, value) => void checkObject(context, path, value, SUPPORT) },
-  implements: { check: textOrTexts },
-  properties: { check: (context, _, value) => checkAttributes(context, 'properties', value) },
-  telemetry: { check: (context, _, value) => checkAttributes(context, 'telemetry', value) },
-  alerts: { check: (context, _, value) => checkAlerts(context, value) },
-  command_groups: { check: (context, _, value) => checkCommandGroups(context, value) },
-  commands: { check: (context, _, value) => checkCommands(context, value) },
+const COMMON: Fields<ManifestContext> = {
+  blueprint_spec: { required: choice(SPECS) },
+  display_name: { required: filledText },
+  description: text,
+  icon: text,
+  license: text,
+  author: text,
+  contributors: texts,
+  support: objectOf({ url: text, email: text }),
+  implements: textOrTexts,
+  properties: (context, _, value) => checkAttributes(context, 'properties', value),
+  telemetry: (context, _, value) => checkAttributes(context, 'telemetry', value),
+  alerts: checkAlerts,
+  command_groups: checkCommandGroups,
+  commands: (context, _, value) => checkCommands(context, value),
 };
 
-const NEW: Shape<ManifestContext> = {
+const NEW: Fields<ManifestContext> = {
+  ...COMMON,
+  category: choice(CATEGORIES),
+  implements_draft: textOrTexts,
+  runtime: { required: (context, _, value) => checkRuntime(context, value) },
+  configuration: checkConfiguration,
+  units: checkOwnUnits,
+};
+
+const REMOVED = {
   spec: 'device/3.0',
-  removed: ['vendor', 'verification_level', 'communication_module', 'communication_modules'],
-  fields: {
-    ...COMMON,
-    category: { check: choice(CATEGORIES) },
-    implements_draft: { check: textOrTexts },
-    runtime: { check: (context, _, value) => checkRuntime(context, value), required: true },
-    configuration: { check: (context, _, value) => checkConfiguration(context, value) },
-    units: { check: (context, _, value) => checkOwnUnits(context, value) },
-  },
+  names: ['vendor', 'verification_level', 'communication_module', 'communication_modules'],
 };
 
-const OLD: Shape<ManifestContext> = {
-  spec: 'device/1.0',
-  fields: { ...COMMON, vendor: { check: anything }, verification_level: { check: anything } },
-};
+const OLD: Fields<ManifestContext> = { ...COMMON, vendor: anything, verification_level: anything };
 
 /** Reports every problem of the manifest's form into `context.problems`. */
 export function checkManifest(context: ManifestContext): void {
-  checkObject(context, '', context.manifest, context.isOld ? OLD : NEW);
+  checkObject(context, '', context.manifest, context.isOld ? OLD : NEW, REMOVED);
   if (context.isOld) checkCommunicationModules(context);
 }
 

@@ -1,6 +1,6 @@
 /** Form of one profile file (docs/interface/blueprints.md#profiles). */
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
-import { parseUnit } from '../compiler/units.ts';
+import { parseUnit } from '../source/units.ts';
 import { ALERT_FIELDS, ALERT_NAME } from './alerts.ts';
 import { NAME } from './attributes.ts';
 import { checkEnum } from './enums.ts';
@@ -10,13 +10,14 @@ import {
   checkNamed,
   checkObject,
   choice,
+  type Fields,
   filledText,
   flag,
+  namedObjects,
   number,
+  type Scope,
   text,
   textOrTexts,
-  type Scope,
-  type Shape,
 } from './shape.ts';
 
 const TYPES = ['boolean', 'string', 'integer', 'float', 'array_of_strings', 'json', 'alerts'];
@@ -27,26 +28,22 @@ const unit = (context: Scope, path: string, value: YamlValue): void => {
     context.problems.add(path, `unknown unit "${value}"; use a UCUM code`);
 };
 
-const ATTRIBUTE: Shape<Scope> = {
-  fields: {
-    display_name: { check: filledText, required: true },
-    type: { check: choice(TYPES), required: true },
-    description: { check: text },
-    unit: { check: unit },
-    enum: { check: anything },
-  },
+const ATTRIBUTE: Fields<Scope> = {
+  display_name: { required: filledText },
+  type: { required: choice(TYPES) },
+  description: text,
+  unit,
+  enum: anything,
 };
 
-const ARGUMENT: Shape<Scope> = {
-  fields: {
-    ...ATTRIBUTE.fields,
-    required: { check: flag },
-    min: { check: number },
-    max: { check: number },
-    format: { check: text },
-    sensitive: { check: flag },
-    default: { check: anything },
-  },
+const ARGUMENT: Fields<Scope> = {
+  ...ATTRIBUTE,
+  required: flag,
+  min: number,
+  max: number,
+  format: text,
+  sensitive: flag,
+  default: anything,
 };
 
 const attributes = (context: Scope, path: string, value: YamlValue): void =>
@@ -54,54 +51,29 @@ const attributes = (context: Scope, path: string, value: YamlValue): void =>
     if (checkObject(context, here, entry, ATTRIBUTE)) checkEnum(context, `${here}.enum`, entry, true);
   });
 
-const COMMAND: Shape<Scope> = {
-  fields: {
-    display_name: { check: filledText, required: true },
-    description: { check: text },
-    arguments: {
-      check: (context, path, value) =>
-        checkNamed(context, path, value, NAME, (_, here, entry) => {
-          if (checkObject(context, here, entry, ARGUMENT)) checkEnum(context, `${here}.enum`, entry, false);
-        }),
-    },
-  },
+const COMMAND: Fields<Scope> = {
+  display_name: { required: filledText },
+  description: text,
+  arguments: (context, path, value) =>
+    checkNamed(context, path, value, NAME, (_, here, entry) => {
+      if (checkObject(context, here, entry, ARGUMENT)) checkEnum(context, `${here}.enum`, entry, false);
+    }),
 };
 
-const PROFILE: Shape<Scope> = {
-  fields: {
-    blueprint_spec: {
-      check: (context, path, value) => {
-        if (value !== 'profile/1.0') context.problems.add(path, 'must be profile/1.0');
-      },
-      required: true,
-    },
-    display_name: { check: filledText, required: true },
-    description: { check: text },
-    draft: { check: flag },
-    implements: { check: textOrTexts },
-    properties: { check: attributes },
-    telemetry: { check: attributes },
-    commands: {
-      check: (context, path, value) =>
-        checkNamed(
-          context,
-          path,
-          value,
-          NAME,
-          (_, here, entry) => void checkObject(context, here, entry, COMMAND),
-        ),
-    },
-    alerts: {
-      check: (context, path, value) =>
-        checkNamed(
-          context,
-          path,
-          value,
-          ALERT_NAME,
-          (_, here, entry) => void checkObject(context, here, entry, { fields: ALERT_FIELDS }),
-        ),
+const PROFILE: Fields<Scope> = {
+  blueprint_spec: {
+    required: (context, path, value) => {
+      if (value !== 'profile/1.0') context.problems.add(path, 'must be profile/1.0');
     },
   },
+  display_name: { required: filledText },
+  description: text,
+  draft: flag,
+  implements: textOrTexts,
+  properties: attributes,
+  telemetry: attributes,
+  commands: namedObjects(NAME, COMMAND),
+  alerts: namedObjects(ALERT_NAME, ALERT_FIELDS),
 };
 
 /** True when the file has the form of a profile; its problems carry the path of the file. */

@@ -6,17 +6,17 @@ import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import type { ManifestContext } from './context.ts';
 import {
-  checkNamed,
+  type Check,
   checkObject,
   choice,
+  type Fields,
   filledText,
   flag,
   listed,
+  namedObjects,
   text,
-  texts,
   textOrTexts,
-  type Check,
-  type Shape,
+  texts,
 } from './shape.ts';
 
 const AMALGAMATION_MODES = ['isolate', 'nodebug'];
@@ -64,30 +64,24 @@ function isInArchive(context: ManifestContext, rock: string): boolean {
   );
 }
 
-const OPTIONS: Shape<ManifestContext> = {
-  fields: {
-    file: { check: text },
-    dir: { check: text },
-    rockspec: { check: text },
-    luarocks: { check: rocks },
-    allow_dev_luarocks: { check: flag },
-    amalg_mode: { check: amalgamationMode },
-  },
+const OPTIONS: Fields<ManifestContext> = {
+  file: text,
+  dir: text,
+  rockspec: text,
+  luarocks: rocks,
+  allow_dev_luarocks: flag,
+  amalg_mode: amalgamationMode,
 };
 
-const RUNTIME: Shape<ManifestContext> = {
-  fields: {
-    type: { check: choice(['lua', 'embedded']), required: true },
-    requirements: { check: texts },
-    options: {
-      check: (context, path, value) => {
-        const type = mapOf(context.manifest.get('runtime')).get('type');
-        if (type === 'embedded') {
-          if (!(value instanceof Map) || value.size > 0)
-            context.problems.add(path, 'not allowed for runtime type embedded');
-        } else if (checkObject(context, path, value, OPTIONS)) checkScript(context, path, value);
-      },
-    },
+const RUNTIME: Fields<ManifestContext> = {
+  type: { required: choice(['lua', 'embedded']) },
+  requirements: texts,
+  options: (context, path, value) => {
+    const type = mapOf(context.manifest.get('runtime')).get('type');
+    if (type === 'embedded') {
+      if (!(value instanceof Map) || value.size > 0)
+        context.problems.add(path, 'not allowed for runtime type embedded');
+    } else if (checkObject(context, path, value, OPTIONS)) checkScript(context, path, value);
   },
 };
 
@@ -124,31 +118,23 @@ function checkFile(context: ManifestContext, path: string, file: string | undefi
     context.problems.add(path, `missed file ${file.replace(/^(?:\.\/)+/, '')}`);
 }
 
-const OLD_LUA: Shape<ManifestContext> = {
-  fields: {
-    file: { check: text },
-    dir: { check: text },
-    rockspec: { check: text },
-    dependencies: { check: rocks },
-    allow_dev_dependencies: { check: flag },
-    amalg_mode: { check: amalgamationMode },
-  },
+const OLD_LUA: Fields<ManifestContext> = {
+  file: text,
+  dir: text,
+  rockspec: text,
+  dependencies: rocks,
+  allow_dev_dependencies: flag,
+  amalg_mode: amalgamationMode,
 };
 
-const OLD_MODULE: Shape<ManifestContext> = {
-  fields: {
-    product: { check: filledText, required: true },
-    lua_file: {
-      check: (context, path, value) => {
-        text(context, path, value);
-        checkFile(context, path, textOf(value));
-      },
-    },
-    lua: {
-      check: (context, path, value) => {
-        if (checkObject(context, path, value, OLD_LUA)) checkScript(context, path, value);
-      },
-    },
+const OLD_MODULE: Fields<ManifestContext> = {
+  product: { required: filledText },
+  lua_file: (context, path, value) => {
+    text(context, path, value);
+    checkFile(context, path, textOf(value));
+  },
+  lua: (context, path, value) => {
+    if (checkObject(context, path, value, OLD_LUA)) checkScript(context, path, value);
   },
 };
 
@@ -157,9 +143,6 @@ export function checkCommunicationModules(context: ManifestContext): void {
   const single = context.manifest.get('communication_module') ?? undefined;
   const several = context.manifest.get('communication_modules') ?? undefined;
   if (single !== undefined) checkObject(context, 'communication_module', single, OLD_MODULE);
-  if (several !== undefined)
-    checkNamed(context, 'communication_modules', several, undefined, (_, path, entry) => {
-      checkObject(context, path, entry, OLD_MODULE);
-    });
+  if (several !== undefined) namedObjects(undefined, OLD_MODULE)(context, 'communication_modules', several);
   if (single === undefined && several === undefined) context.problems.add('communication_module', 'required');
 }

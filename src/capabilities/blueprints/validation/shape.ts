@@ -13,16 +13,13 @@ export interface Scope {
 
 export type Check<Context extends Scope> = (context: Context, path: string, value: YamlValue) => void;
 
-export interface Field<Context extends Scope> {
-  check: Check<Context>;
-  required?: boolean;
-}
+/** What the value of each field must be, and which must be there. */
+export type Fields<Context extends Scope> = Record<string, Check<Context> | { required: Check<Context> }>;
 
-export interface Shape<Context extends Scope> {
-  fields: Record<string, Field<Context>>;
-  /** Fields that existed in an earlier spec. */
-  removed?: readonly string[];
-  spec?: string;
+/** Fields that an earlier spec had, and the one that has them no more. */
+interface Removed {
+  names: readonly string[];
+  spec: string;
 }
 
 const KEY_LENGTH_MAX = 128;
@@ -33,7 +30,8 @@ export function checkObject<Context extends Scope>(
   context: Context,
   path: string,
   value: YamlValue,
-  shape: Shape<Context>,
+  fields: Fields<Context>,
+  removed?: Removed,
 ): value is YamlMap {
   if (!(value instanceof Map)) {
     context.problems.add(path, 'must be an object');
@@ -41,26 +39,23 @@ export function checkObject<Context extends Scope>(
   }
   for (const [key, item] of value) {
     const name = String(key);
-    const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined;
-    if (field !== undefined) {
-      if (!(context.isOld && item === null)) field.check(context, join(path, name), item);
-    } else if (!context.isOld && !DOT_FIELD.test(name)) reportUnknown(context, join(path, name), name, shape);
+    const here = join(path, name);
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const check = typeof field === 'object' ? field.required : field;
+    if (check !== undefined) {
+      if (!(context.isOld && item === null)) check(context, here, item);
+    } else if (!context.isOld && !DOT_FIELD.test(name))
+      context.problems.add(
+        here,
+        removed?.names.includes(name)
+          ? `not supported in ${removed.spec}`
+          : `unknown field${hint(name, Object.keys(fields))}`,
+      );
   }
-  for (const [name, field] of Object.entries(shape.fields))
-    if (field.required && (!value.has(name) || (context.isOld && value.get(name) === null)))
+  for (const [name, field] of Object.entries(fields))
+    if (typeof field === 'object' && (!value.has(name) || (context.isOld && value.get(name) === null)))
       context.problems.add(join(path, name), 'required');
   return true;
-}
-
-function reportUnknown<Context extends Scope>(
-  context: Context,
-  path: string,
-  name: string,
-  shape: Shape<Context>,
-): void {
-  if (shape.removed?.includes(name))
-    context.problems.add(path, `not supported in ${shape.spec ?? 'this spec'}`);
-  else context.problems.add(path, `unknown field${hint(name, Object.keys(shape.fields))}`);
 }
 
 /** Checks a map from names to entries; names must match the pattern. */
@@ -90,7 +85,19 @@ export function checkNamed<Context extends Scope>(
   }
 }
 
-export function join(path: string, key: string): string {
+/** An object with these fields. */
+export const objectOf =
+  <Context extends Scope>(fields: Fields<Context>): Check<Context> =>
+  (context, path, value) =>
+    void checkObject(context, path, value, fields);
+
+/** A map from names to such objects. */
+export const namedObjects =
+  <Context extends Scope>(pattern: RegExp | undefined, fields: Fields<Context>): Check<Context> =>
+  (context, path, value) =>
+    checkNamed(context, path, value, pattern, objectOf(fields));
+
+function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 

@@ -8,16 +8,13 @@ import { type Limits, LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { type FieldAddress, parseConnectionUri, portNamed } from './connection-uri.ts';
 import type { ModbusClient } from './modbus-client.ts';
+import { IoPorts, type IoPortMapping } from './io-ports.ts';
 import { failed } from './modbus-fault.ts';
-import { createModbusRtu } from './modbus-rtu.ts';
-import { createModbusTcp } from './modbus-tcp.ts';
+import { ModbusRtu } from './modbus-rtu.ts';
+import { ModbusTcp } from './modbus-tcp.ts';
 import { systemSerialLine } from './serial-line.ts';
-import {
-  createSerialPort,
-  type OpenSerialLine,
-  type SerialPort,
-  type SerialSettings,
-} from './serial-port.ts';
+import { SerialPort, type OpenSerialLine, type SerialSettings } from './serial-port.ts';
+import type { SystemPrograms } from './system-program.ts';
 
 type TcpAddress = FieldAddress & { kind: 'tcp' };
 
@@ -27,20 +24,12 @@ export interface PortMapping extends SerialSettings {
   path: string;
 }
 
-export interface FieldBus {
-  /** A Modbus client for a connection URI; a text is the problem. Nothing is connected yet. */
-  modbus(uri: string): ModbusClient | string;
-  /** The serial port of that name; undefined when this module has none. */
-  serialPort(name: string): SerialPort | undefined;
-  /** Ports that could not be opened when they were needed last, or went away. */
-  readonly portsFailed: readonly string[];
-  close(): void;
-}
-
-export interface FieldBusOptions {
+interface FieldBusOptions {
   clock: Clock;
-  /** By name. */
+  /** Serial ports by name. */
   ports: Readonly<Record<string, PortMapping>>;
+  /** Everything else that has a name. */
+  ioPorts?: Readonly<Record<string, IoPortMapping>>;
   limits?: Limits['field'];
   /** A port cannot be opened, or went away. */
   onPortFailed?: (failure: { port: string; path: string; reason: string }) => void;
@@ -48,82 +37,114 @@ export interface FieldBusOptions {
   dial?: (address: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>;
   /** Default: the system's serial ports. */
   openSerialLine?: (path: string) => OpenSerialLine;
+  /** Default: the system's programs for CAN and GPIO. */
+  programs?: SystemPrograms;
 }
 
-export function createFieldBus(options: FieldBusOptions): FieldBus {
-  const { clock, limits = LIMITS.field, dial = dialTcp } = options;
-  const openSerialLine = options.openSerialLine ?? ((path) => systemSerialLine(path, clock));
-  const links = new Map<string, ModbusClient>();
-  const failing = new Set<string>();
-  const ports = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
+export class FieldBus {
+  /** CAN, contacts and analogue channels, by name. */
+  readonly io: IoPorts;
+  readonly #clock: Clock;
+  readonly #limits: Limits['field'];
+  readonly #dial: (address: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>;
+  readonly #openSerialLine: (path: string) => OpenSerialLine;
+  readonly #links = new Map<string, ModbusClient>();
+  readonly #failing = new Set<string>();
+  readonly #ports = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
   /** A line with several names is one port. */
-  const byPath = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
-  for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
-    const shared = byPath.get(path);
-    if (shared) {
-      ports.set(name, shared);
-      continue;
-    }
-    const port = createSerialPort({
-      open: openSerialLine(path),
-      settings,
-      clock,
-      limits,
-      onFailed: (reason) => {
-        failing.add(name);
-        options.onPortFailed?.({ port: name, path, reason });
-      },
-      onOpened: () => failing.delete(name),
+  readonly #byPath = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
+  readonly #paths: Map<string, string>;
+
+  constructor(options: FieldBusOptions) {
+    this.#clock = options.clock;
+    this.#limits = options.limits ?? LIMITS.field;
+    this.#dial = options.dial ?? dialTcp;
+    this.#openSerialLine = options.openSerialLine ?? ((path) => systemSerialLine(path, this.#clock));
+    const onFailed = (port: string, path: string, reason: string): void => {
+      this.#failing.add(port);
+      options.onPortFailed?.({ port, path, reason });
+    };
+    this.io = new IoPorts({
+      clock: this.#clock,
+      limits: this.#limits,
+      ports: options.ioPorts ?? {},
+      ...(options.programs && { programs: options.programs }),
+      onFailed,
+      onWorking: (port) => this.#failing.delete(port),
     });
-    const line = { port, modbus: createModbusRtu({ port, clock, limits }) };
-    byPath.set(path, line);
-    ports.set(name, line);
+    for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
+      const shared = this.#byPath.get(path);
+      if (shared) {
+        this.#ports.set(name, shared);
+        continue;
+      }
+      const port = new SerialPort({
+        open: this.#openSerialLine(path),
+        settings,
+        clock: this.#clock,
+        limits: this.#limits,
+        onFailed: (reason) => onFailed(name, path, reason),
+        onOpened: () => this.#failing.delete(name),
+      });
+      const line = { port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
+      this.#byPath.set(path, line);
+      this.#ports.set(name, line);
+    }
+    this.#paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
   }
 
-  const paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
-  const portOf = (wanted: string) => ports.get(portNamed(paths, wanted) ?? '');
+  /** A Modbus client for a connection URI; a text is the problem. Nothing is connected yet. */
+  modbus(uri: string): ModbusClient | string {
+    const address = parseConnectionUri(uri);
+    if (typeof address === 'string') return address;
+    if (address.kind === 'tcp') return this.#tcpFacade(address);
+    const port = this.#portOf(address.name);
+    return port?.modbus ?? `hardware port "${address.name}" is not available on this module`;
+  }
 
-  function linkTo(address: TcpAddress): ModbusClient | undefined {
+  /** The serial port of that name; undefined when this module has none. */
+  serialPort(name: string): SerialPort | undefined {
+    return this.#portOf(name)?.port;
+  }
+
+  /** Ports that could not be opened when they were needed last, or went away. */
+  get portsFailed(): readonly string[] {
+    return [...this.#failing];
+  }
+
+  close(): void {
+    for (const link of this.#links.values()) link.close();
+    this.#links.clear();
+    for (const { port } of this.#ports.values()) port.close();
+    this.io.close();
+  }
+
+  #portOf(wanted: string) {
+    return this.#ports.get(portNamed(this.#paths, wanted) ?? '');
+  }
+
+  #linkTo(address: TcpAddress): ModbusClient | undefined {
     const key = `${address.host} ${address.port}`;
-    const known = links.get(key);
-    if (known || links.size >= limits.addresses) return known;
-    const link = createModbusTcp({
-      dial: (signal) => dial(address, signal),
-      clock,
-      limits,
-      onIdle: () => void links.delete(key),
+    const known = this.#links.get(key);
+    if (known || this.#links.size >= this.#limits.addresses) return known;
+    const link = new ModbusTcp({
+      dial: (signal) => this.#dial(address, signal),
+      clock: this.#clock,
+      limits: this.#limits,
+      onIdle: () => void this.#links.delete(key),
     });
-    links.set(key, link);
+    this.#links.set(key, link);
     return link;
   }
 
-  function tcpFacade(address: TcpAddress): ModbusClient {
+  #tcpFacade(address: TcpAddress): ModbusClient {
     return {
       request: async (unitId, request, timeoutMs) =>
-        (await linkTo(address)?.request(unitId, request, timeoutMs)) ?? failed({ kind: 'overloaded' }),
+        (await this.#linkTo(address)?.request(unitId, request, timeoutMs)) ?? failed({ kind: 'overloaded' }),
       // Others may use the same connection; it is closed when nobody does.
       close: () => undefined,
     };
   }
-
-  return {
-    modbus: (uri) => {
-      const address = parseConnectionUri(uri);
-      if (typeof address === 'string') return address;
-      if (address.kind === 'tcp') return tcpFacade(address);
-      const port = portOf(address.name);
-      return port?.modbus ?? `hardware port "${address.name}" is not available on this module`;
-    },
-    serialPort: (name) => portOf(name)?.port,
-    get portsFailed() {
-      return [...failing];
-    },
-    close: () => {
-      for (const link of links.values()) link.close();
-      links.clear();
-      for (const { port } of ports.values()) port.close();
-    },
-  };
 }
 
 /** Probes an idle connection after so long, so that the system notices a peer that went away. */

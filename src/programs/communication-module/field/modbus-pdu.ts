@@ -5,9 +5,12 @@
 import { Buffer } from 'node:buffer';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 
+/** Functions 1 to 4. */
 export type ReadKind = 'read_coils' | 'read_discrete_inputs' | 'read_holdings' | 'read_inputs';
+/** Functions 5, 6, 15 and 16. */
 export type WriteKind = 'write_coil' | 'write_holding' | 'write_multiple_coils' | 'write_multiple_holdings';
 
+/** One request to a unit, addresses from 0. */
 export type ModbusRequest =
   | { kind: ReadKind; start: number; count: number }
   /** Registers as 0..65535 or -32768..-1, coils as 0 or 1; the two single kinds take one value. */
@@ -40,7 +43,7 @@ const ADDRESSES = 65_536;
 const EXCEPTION_FLAG = 0x80;
 const COIL_ON = 0xff00;
 
-export function functionCodeOf(request: ModbusRequest): number {
+function functionCodeOf(request: ModbusRequest): number {
   return FUNCTION_CODES[request.kind];
 }
 

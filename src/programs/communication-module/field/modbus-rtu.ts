@@ -1,12 +1,12 @@
 /**
  * Modbus RTU on one serial port: one request at a time, in the order of the calls. Source: MODBUS over Serial
  * Line V1.02, chapter 2. Units that stay silent do not take the line's time from those that answer: see
- * `line-patience.ts`.
+ * `adaptive-timeout.ts`.
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
-import { createLinePatience } from './line-patience.ts';
+import { AdaptiveTimeout } from './adaptive-timeout.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isRead, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
@@ -28,21 +28,63 @@ const ADAPTER_LATENCY_MS = 16;
 /** More bytes in one answer than a few frames: noise that never ends. */
 const NOISE_BYTES = 1_024;
 
-export function createModbusRtu(options: {
+interface ModbusRtuOptions {
   port: SerialPort;
   clock: Clock;
   limits: Limits['field'];
-}): ModbusClient {
-  const { port, clock, limits } = options;
-  const patience = createLinePatience(limits);
+}
+
+export class ModbusRtu implements ModbusClient {
+  readonly #options: ModbusRtuOptions;
+  readonly #clock: Clock;
+  readonly #limits: Limits['field'];
+  readonly #timeouts: AdaptiveTimeout;
   /**
    * An answer of a read does not say of which: one that comes late must not pass for the next one's. So before a
    * unit is asked again the line is silent until then; after noise before anybody is.
    */
-  const lateUntilMs = new Map<number, number>();
-  let noiseUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #lateUntilMs = new Map<number, number>();
+  #noiseUntilMs = Number.NEGATIVE_INFINITY;
 
-  async function exchange(
+  constructor(options: ModbusRtuOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#timeouts = new AdaptiveTimeout(this.#limits);
+  }
+
+  async request(
+    unitId: number,
+    request: ModbusRequest,
+    timeoutMs = this.#limits.requestMs,
+  ): Promise<ModbusAnswer> {
+    const problem = requestProblem(unitId, request);
+    if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
+    const limitMs = Math.min(timeoutMs, this.#limits.requestMsMax);
+    try {
+      return await this.#options.port.inTurn(async (turn) => {
+        const beginMs = this.#clock.monotonicMs();
+        const waitMs = this.#timeouts.grant(unitId, isRead(request), limitMs, beginMs);
+        if (waitMs === undefined) return failed({ kind: 'timeout' });
+        const answer = await this.#exchange(unitId, request, waitMs, turn);
+        this.#note(unitId, request, answer, beginMs);
+        return answer;
+      });
+    } catch (error) {
+      if (!(error instanceof SerialFault)) throw error;
+      return failed(
+        error.kind === 'overloaded'
+          ? { kind: 'overloaded' }
+          : { kind: 'connection_failed', reason: error.message },
+      );
+    }
+  }
+
+  close(): void {
+    this.#options.port.close();
+  }
+
+  async #exchange(
     unitId: number,
     request: ModbusRequest,
     timeoutMs: number,
@@ -50,54 +92,30 @@ export function createModbusRtu(options: {
   ): Promise<ModbusAnswer> {
     const { settings } = turn;
     const frame = encodeRtuFrame(unitId, encodeRequest(request));
-    const lateMs = Math.max(noiseUntilMs, lateUntilMs.get(unitId) ?? noiseUntilMs) - clock.monotonicMs();
+    const lateMs =
+      Math.max(this.#noiseUntilMs, this.#lateUntilMs.get(unitId) ?? this.#noiseUntilMs) -
+      this.#clock.monotonicMs();
     await settleLine(turn, Math.max(gapMs(settings), lateMs));
     await turn.write(frame);
     const sendingMs = frame.length * characterMs(settings);
     if (isBroadcast(unitId, request)) {
-      await clock.sleep(sendingMs + limits.broadcastMs);
+      await this.#clock.sleep(sendingMs + this.#limits.broadcastMs);
       return { ok: true, values: [] };
     }
-    return receive({ unitId, request, turn, clock, withinMs: sendingMs + timeoutMs });
+    return receive({ unitId, request, turn, clock: this.#clock, withinMs: sendingMs + timeoutMs });
   }
 
-  function note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: number): void {
-    const nowMs = clock.monotonicMs();
+  #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: number): void {
+    const nowMs = this.#clock.monotonicMs();
     const kind = answer.ok ? undefined : answer.fault.kind;
-    lateUntilMs.delete(unitId);
+    this.#lateUntilMs.delete(unitId);
     if (kind === 'timeout') {
-      lateUntilMs.set(unitId, nowMs + limits.lateAnswerMs);
-      return patience.silent(unitId, nowMs - beginMs, nowMs);
+      this.#lateUntilMs.set(unitId, nowMs + this.#limits.lateAnswerMs);
+      return this.#timeouts.silent(unitId, nowMs - beginMs, nowMs);
     }
-    if (kind === 'invalid_response') noiseUntilMs = nowMs + limits.lateAnswerMs;
-    if (!isBroadcast(unitId, request)) patience.answered(unitId, nowMs - beginMs, nowMs);
+    if (kind === 'invalid_response') this.#noiseUntilMs = nowMs + this.#limits.lateAnswerMs;
+    if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
   }
-
-  return {
-    request: async (unitId, request, timeoutMs = limits.requestMs) => {
-      const problem = requestProblem(unitId, request);
-      if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
-      const limitMs = Math.min(timeoutMs, limits.requestMsMax);
-      try {
-        return await port.inTurn(async (turn) => {
-          const beginMs = clock.monotonicMs();
-          const waitMs = patience.grant(unitId, isRead(request), limitMs, beginMs);
-          if (waitMs === undefined) return failed({ kind: 'timeout' });
-          const answer = await exchange(unitId, request, waitMs, turn);
-          note(unitId, request, answer, beginMs);
-          return answer;
-        });
-      } catch (error) {
-        if (!(error instanceof SerialFault)) throw error;
-        return failed(
-          error.kind === 'overloaded'
-            ? { kind: 'overloaded' }
-            : { kind: 'connection_failed', reason: error.message },
-        );
-      }
-    },
-    close: () => port.close(),
-  };
 }
 
 /** Some devices of one line answer a read at address 0. */

@@ -23,18 +23,14 @@ export function encodeTcpFrame({ transactionId, unitId, pdu }: TcpFrame): Buffer
   return Buffer.concat([header, pdu]);
 }
 
-export interface TcpFrameReader {
-  /**
-   * Takes what arrived, in pieces of any size; returns the frames that are complete now. Holds less than one
-   * frame. Undefined: this is not Modbus, or its beginning is lost; nothing after it can be understood.
-   */
-  read(chunk: Buffer): TcpFrame[] | undefined;
-}
-
-export function createTcpFrameReader(): TcpFrameReader {
+export function createTcpFrameReader() {
   let rest: Buffer = Buffer.alloc(0);
   return {
-    read: (chunk) => {
+    /**
+     * Takes what arrived, in chunks of any size; returns the frames that are complete now. Holds less than one
+     * frame. Undefined: this is not Modbus, or its beginning is lost; nothing after it can be understood.
+     */
+    read: (chunk: Buffer) => {
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       const frames: TcpFrame[] = [];
       while (rest.length >= HEADER_BYTES) {

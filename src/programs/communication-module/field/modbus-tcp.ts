@@ -14,11 +14,11 @@ import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { createTcpFrameReader, encodeTcpFrame, type TcpFrame } from './modbus-tcp-frame.ts';
-import { createPipeline, type Waiting } from './pipeline.ts';
-import { createRetryPause } from './retry-pause.ts';
+import { Pipeline, type Waiting } from './pipeline.ts';
+import { RetryPause } from './retry-pause.ts';
 
 /** Opens a connection; rejects when that fails or the signal is aborted. */
-export type Dial = (signal: AbortSignal) => Promise<Duplex>;
+type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
 export interface ModbusTcpOptions {
   dial: Dial;
@@ -33,142 +33,153 @@ interface Request extends Waiting {
   finish: (answer: ModbusAnswer) => void;
 }
 
-export function createModbusTcp({ dial, clock, limits, onIdle }: ModbusTcpOptions): ModbusClient {
-  const pipeline = createPipeline<Request>(limits);
-  const pause = createRetryPause(limits);
-  let connection: Connection | undefined;
-  let connecting: AbortController | undefined;
-  let lastFailure = '';
+export class ModbusTcp implements ModbusClient {
+  readonly #options: ModbusTcpOptions;
+  readonly #clock: Clock;
+  readonly #limits: Limits['field'];
+  readonly #pipeline: Pipeline<Request>;
+  readonly #pause: RetryPause;
+  #connection: Connection | undefined;
+  #connecting: AbortController | undefined;
+  #lastFailure = '';
   /** Unanswered requests since the last byte. */
-  let silentRequests = 0;
-  let idleTimer: Timer | undefined;
+  #silentRequests = 0;
+  #idleTimer: Timer | undefined;
 
-  function connect(): void {
-    if (connection !== undefined || connecting !== undefined) return;
+  constructor(options: ModbusTcpOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#pipeline = new Pipeline<Request>(this.#limits);
+    this.#pause = new RetryPause(this.#limits);
+  }
+
+  request(unitId: number, request: ModbusRequest, timeoutMs = this.#limits.requestMs): Promise<ModbusAnswer> {
+    const problem = requestProblem(unitId, request);
+    if (problem !== undefined) return Promise.resolve(failed({ kind: 'invalid_argument', reason: problem }));
+    if (this.#connection === undefined && this.#pause.isResting(this.#clock.monotonicMs()))
+      return Promise.resolve(failed({ kind: 'connection_failed', reason: this.#lastFailure }));
+    return new Promise((resolve) => {
+      const entry: Request = {
+        unitId,
+        request,
+        finish: (answer) => {
+          timer.cancel();
+          resolve(answer);
+        },
+      };
+      const timer = this.#clock.setTimer(Math.min(timeoutMs, this.#limits.requestMsMax), () =>
+        this.#expire(entry),
+      );
+      if (!this.#pipeline.add(entry)) return entry.finish(failed({ kind: 'overloaded' }));
+      this.#restartIdleTimer();
+      this.#connect();
+      this.#send();
+    });
+  }
+
+  close(): void {
+    this.#idleTimer?.cancel();
+    this.#connecting?.abort(new Error('closed'));
+    this.#connecting = undefined;
+    this.#connection?.drop();
+    this.#connection = undefined;
+    this.#pause.succeeded();
+    this.#failAll({ kind: 'connection_failed', reason: 'closed' });
+  }
+
+  #connect(): void {
+    if (this.#connection !== undefined || this.#connecting !== undefined) return;
     const attempt = new AbortController();
-    connecting = attempt;
-    const limit = clock.setTimer(limits.connectMs, () => attempt.abort(new Error('no answer')));
-    void openWithin(dial, attempt.signal).then(
+    this.#connecting = attempt;
+    const limit = this.#clock.setTimer(this.#limits.connectMs, () => attempt.abort(new Error('no answer')));
+    void openWithin(this.#options.dial, attempt.signal).then(
       (stream) => {
         limit.cancel();
-        if (connecting !== attempt) return void stream.destroy();
-        connecting = undefined;
-        connection = attach(stream);
-        send();
+        if (this.#connecting !== attempt) return void stream.destroy();
+        this.#connecting = undefined;
+        this.#connection = this.#attach(stream);
+        this.#send();
       },
       (error: unknown) => {
         limit.cancel();
-        if (connecting !== attempt) return;
-        connecting = undefined;
-        pause.failed(clock.monotonicMs());
-        failAll({ kind: 'connection_failed', reason: (lastFailure = reasonOf(error)) });
+        if (this.#connecting !== attempt) return;
+        this.#connecting = undefined;
+        this.#pause.failed(this.#clock.monotonicMs());
+        this.#failAll({ kind: 'connection_failed', reason: (this.#lastFailure = reasonOf(error)) });
       },
     );
   }
 
-  function attach(stream: Duplex): Connection {
-    return createConnection(stream, {
+  #attach(stream: Duplex): Connection {
+    return new Connection(stream, {
       onFrame: (frame) => {
-        pause.succeeded();
-        settle(frame);
-        send();
+        this.#pause.succeeded();
+        this.#settle(frame);
+        this.#send();
       },
-      onBytes: () => (silentRequests = 0),
+      onBytes: () => (this.#silentRequests = 0),
       onEnd: (fault, hadFrames) => {
-        connection = undefined;
-        if (fault.kind === 'connection_failed') lastFailure = fault.reason;
-        if (hadFrames) return reconnect(fault);
+        this.#connection = undefined;
+        if (fault.kind === 'connection_failed') this.#lastFailure = fault.reason;
+        if (hadFrames) return this.#reconnect(fault);
         // A device that accepts and hangs up at once is not asked faster than one that refuses.
-        pause.failed(clock.monotonicMs());
-        failAll(fault);
+        this.#pause.failed(this.#clock.monotonicMs());
+        this.#failAll(fault);
       },
     });
   }
 
-  function send(): void {
-    if (connection === undefined) return;
-    for (const entry of pipeline.takeReady()) {
+  #send(): void {
+    if (this.#connection === undefined) return;
+    for (const entry of this.#pipeline.takeReady()) {
       const { transactionId = 0, unitId, request } = entry;
-      connection.write({ transactionId, unitId, pdu: encodeRequest(request) });
+      this.#connection.write({ transactionId, unitId, pdu: encodeRequest(request) });
     }
   }
 
-  function settle(frame: TcpFrame): void {
+  #settle(frame: TcpFrame): void {
     // Nobody waits for an answer that comes after its time limit.
-    const entry = pipeline.answered(frame.transactionId);
+    const entry = this.#pipeline.answered(frame.transactionId);
     if (entry === undefined) return;
     if (frame.unitId === entry.unitId) entry.finish(decodeAnswer(entry.request, frame.pdu));
     else entry.finish(failed({ kind: 'invalid_response', reason: `unit ${frame.unitId} answers` }));
   }
 
   /** What was sent is lost with its connection and not sent again; what still waits gets a new one. */
-  function reconnect(fault: ModbusFault): void {
-    silentRequests = 0;
-    for (const entry of pipeline.takeSent()) entry.finish(failed(fault));
-    if (pipeline.isWaiting) connect();
+  #reconnect(fault: ModbusFault): void {
+    this.#silentRequests = 0;
+    for (const entry of this.#pipeline.takeSent()) entry.finish(failed(fault));
+    if (this.#pipeline.isWaiting) this.#connect();
   }
 
-  function failAll(fault: ModbusFault): void {
-    silentRequests = 0;
-    for (const entry of pipeline.clear()) entry.finish(failed(fault));
+  #failAll(fault: ModbusFault): void {
+    this.#silentRequests = 0;
+    for (const entry of this.#pipeline.clear()) entry.finish(failed(fault));
   }
 
-  function expire(entry: Request): void {
-    const wasSent = pipeline.expired(entry);
+  #expire(entry: Request): void {
+    const wasSent = this.#pipeline.expired(entry);
     entry.finish(failed({ kind: 'timeout' }));
     if (!wasSent) return;
-    silentRequests += 1;
-    if (silentRequests >= limits.silentRequests && pipeline.hopesForNothing) {
+    this.#silentRequests += 1;
+    if (this.#silentRequests >= this.#limits.silentRequests && this.#pipeline.hopesForNothing) {
       // Perhaps half-open: the other end was restarted and does not know this connection any more.
-      connection?.drop();
-      connection = undefined;
-      reconnect({ kind: 'connection_failed', reason: 'the device does not answer' });
-    } else send();
+      this.#connection?.drop();
+      this.#connection = undefined;
+      this.#reconnect({ kind: 'connection_failed', reason: 'the device does not answer' });
+    } else this.#send();
   }
 
-  function restartIdleTimer(): void {
-    idleTimer?.cancel();
-    idleTimer = clock.setTimer(limits.idleMs, () => {
-      idleTimer = undefined;
-      connection?.drop();
-      connection = undefined;
-      onIdle?.();
+  #restartIdleTimer(): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => {
+      this.#idleTimer = undefined;
+      this.#connection?.drop();
+      this.#connection = undefined;
+      this.#options.onIdle?.();
     });
   }
-
-  return {
-    request: (unitId, request, timeoutMs = limits.requestMs) => {
-      const problem = requestProblem(unitId, request);
-      if (problem !== undefined)
-        return Promise.resolve(failed({ kind: 'invalid_argument', reason: problem }));
-      if (connection === undefined && pause.isResting(clock.monotonicMs()))
-        return Promise.resolve(failed({ kind: 'connection_failed', reason: lastFailure }));
-      return new Promise((resolve) => {
-        const entry: Request = {
-          unitId,
-          request,
-          finish: (answer) => {
-            timer.cancel();
-            resolve(answer);
-          },
-        };
-        const timer = clock.setTimer(Math.min(timeoutMs, limits.requestMsMax), () => expire(entry));
-        if (!pipeline.add(entry)) return entry.finish(failed({ kind: 'overloaded' }));
-        restartIdleTimer();
-        connect();
-        send();
-      });
-    },
-    close: () => {
-      idleTimer?.cancel();
-      connecting?.abort(new Error('closed'));
-      connecting = undefined;
-      connection?.drop();
-      connection = undefined;
-      pause.succeeded();
-      failAll({ kind: 'connection_failed', reason: 'closed' });
-    },
-  };
 }
 
 /** Does not wait for a dial that ignores its signal; what it opens too late is closed. */
@@ -184,49 +195,54 @@ function openWithin(dial: Dial, signal: AbortSignal): Promise<Duplex> {
   });
 }
 
-interface Connection {
-  write(frame: TcpFrame): void;
-  /** Ends it without telling `onEnd`. */
-  drop(): void;
+interface ConnectionEvents {
+  onFrame: (frame: TcpFrame) => void;
+  onBytes: () => void;
+  onEnd: (fault: ModbusFault, hadFrames: boolean) => void;
 }
 
-function createConnection(
-  stream: Duplex,
-  on: {
-    onFrame: (frame: TcpFrame) => void;
-    onBytes: () => void;
-    onEnd: (fault: ModbusFault, hadFrames: boolean) => void;
-  },
-): Connection {
-  const reader = createTcpFrameReader();
-  let isOver = false;
-  let hadFrames = false;
-  const end = (fault: ModbusFault): void => {
-    if (isOver) return;
-    isOver = true;
-    stream.destroy();
-    on.onEnd(fault, hadFrames);
-  };
-  stream.on('data', (chunk: Buffer) => {
-    if (isOver) return;
-    on.onBytes();
-    const frames = reader.read(chunk);
-    if (frames === undefined) return end({ kind: 'invalid_response', reason: 'what arrived is not Modbus' });
-    for (const frame of frames) {
-      hadFrames = true;
-      if (!isOver) on.onFrame(frame);
-    }
-  });
-  stream.on('error', (error) => end({ kind: 'connection_failed', reason: reasonOf(error) }));
-  const hungUp: ModbusFault = { kind: 'connection_failed', reason: 'closed by the device' };
-  stream.on('end', () => end(hungUp));
-  stream.on('close', () => end(hungUp));
-  return {
-    // The window of the pipeline bounds what a peer that does not read can make us hold.
-    write: (frame) => void stream.write(encodeTcpFrame(frame)),
-    drop: () => {
-      isOver = true;
-      stream.destroy();
-    },
-  };
+class Connection {
+  readonly #stream: Duplex;
+  readonly #on: ConnectionEvents;
+  readonly #reader = createTcpFrameReader();
+  #isOver = false;
+  #hadFrames = false;
+
+  constructor(stream: Duplex, on: ConnectionEvents) {
+    this.#stream = stream;
+    this.#on = on;
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#isOver) return;
+      this.#on.onBytes();
+      const frames = this.#reader.read(chunk);
+      if (frames === undefined)
+        return this.#end({ kind: 'invalid_response', reason: 'what arrived is not Modbus' });
+      for (const frame of frames) {
+        this.#hadFrames = true;
+        if (!this.#isOver) this.#on.onFrame(frame);
+      }
+    });
+    stream.on('error', (error) => this.#end({ kind: 'connection_failed', reason: reasonOf(error) }));
+    const hungUp: ModbusFault = { kind: 'connection_failed', reason: 'closed by the device' };
+    stream.on('end', () => this.#end(hungUp));
+    stream.on('close', () => this.#end(hungUp));
+  }
+
+  /** The window of the pipeline bounds what a peer that does not read can make us hold. */
+  write(frame: TcpFrame): void {
+    this.#stream.write(encodeTcpFrame(frame));
+  }
+
+  /** Ends it without telling `onEnd`. */
+  drop(): void {
+    this.#isOver = true;
+    this.#stream.destroy();
+  }
+
+  #end(fault: ModbusFault): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stream.destroy();
+    this.#on.onEnd(fault, this.#hadFrames);
+  }
 }

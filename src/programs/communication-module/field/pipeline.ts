@@ -11,25 +11,6 @@ export interface Waiting {
   transactionId?: number;
 }
 
-export interface Pipeline<Entry extends Waiting> {
-  /** False: too many wait already. */
-  add(entry: Entry): boolean;
-  /** Takes those that may be sent now and gives them their ids. */
-  takeReady(): Entry[];
-  /** The request of that id, which is no longer in flight; undefined when nobody waits for it. */
-  answered(transactionId: number): Entry | undefined;
-  /** Its time is over; returns whether it had been sent. */
-  expired(entry: Entry): boolean;
-  /** True when some are not sent yet. */
-  readonly isWaiting: boolean;
-  /** True when nothing is in flight to a unit that answered when it was last asked. */
-  readonly hopesForNothing: boolean;
-  /** Takes out those that were sent: their connection is gone. */
-  takeSent(): Entry[];
-  /** Takes out everything. */
-  clear(): Entry[];
-}
-
 const TRANSACTION_IDS = 65_536;
 
 interface Unit<Entry> {
@@ -39,127 +20,145 @@ interface Unit<Entry> {
   answers: number;
 }
 
-export function createPipeline<Entry extends Waiting>(
-  limits: Pick<Limits['field'], 'queuedRequests' | 'requestsAtOnce' | 'requestsAtOncePerUnit'>,
-): Pipeline<Entry> {
-  const units = new Map<number, Unit<Entry>>();
-  const inFlight = new Map<number, { entry: Entry; answersBefore: number }>();
+export class Pipeline<Entry extends Waiting> {
+  readonly #limits: Pick<Limits['field'], 'queuedRequests' | 'requestsAtOnce' | 'requestsAtOncePerUnit'>;
+  readonly #units = new Map<number, Unit<Entry>>();
+  readonly #inFlight = new Map<number, { entry: Entry; answersBefore: number }>();
   /** Units that take one request at a time. */
-  const lossy = new Set<number>();
-  const silent = new Set<number>();
-  let queuedCount = 0;
-  let nextId = 0;
+  readonly #lossy = new Set<number>();
+  readonly #silent = new Set<number>();
+  #queuedCount = 0;
+  #nextId = 0;
 
-  function unitOf(unitId: number): Unit<Entry> {
-    const known = units.get(unitId);
+  constructor(limits: Pick<Limits['field'], 'queuedRequests' | 'requestsAtOnce' | 'requestsAtOncePerUnit'>) {
+    this.#limits = limits;
+  }
+
+  /** False: too many wait already. */
+  add(entry: Entry): boolean {
+    if (this.#queuedCount >= this.#limits.queuedRequests) return false;
+    this.#queuedCount += 1;
+    this.#unitOf(entry.unitId).queued.push(entry);
+    return true;
+  }
+
+  /** Takes those that may be sent now and gives them their ids. */
+  takeReady(): Entry[] {
+    const ready: Entry[] = [];
+    // The list first: the loop moves units to the end.
+    const inTurn = [...this.#units.keys()];
+    for (const unitId of inTurn) {
+      const unit = this.#unitOf(unitId);
+      const taken = this.#takeOf(unitId, unit);
+      if (taken.length === 0) continue;
+      ready.push(...taken);
+      // The next turn begins with another unit.
+      this.#units.delete(unitId);
+      this.#units.set(unitId, unit);
+    }
+    return ready;
+  }
+
+  /** The request of that id, which is no longer in flight; undefined when nobody waits for it. */
+  answered(transactionId: number): Entry | undefined {
+    const entry = this.#inFlight.get(transactionId)?.entry;
+    if (entry === undefined) return undefined;
+    this.#inFlight.delete(transactionId);
+    const unit = this.#unitOf(entry.unitId);
+    unit.inFlight.delete(entry);
+    unit.answers += 1;
+    this.#silent.delete(entry.unitId);
+    this.#forget(entry.unitId);
+    return entry;
+  }
+
+  /** Its time is over; returns whether it had been sent. */
+  expired(entry: Entry): boolean {
+    const unit = this.#unitOf(entry.unitId);
+    const sent = entry.transactionId === undefined ? undefined : this.#inFlight.get(entry.transactionId);
+    if (sent?.entry === entry) {
+      this.#inFlight.delete(entry.transactionId ?? 0);
+      unit.inFlight.delete(entry);
+      if (unit.answers > sent.answersBefore) this.#lossy.add(entry.unitId);
+      else this.#silent.add(entry.unitId);
+    } else {
+      const index = unit.queued.indexOf(entry);
+      if (index !== -1) {
+        unit.queued.splice(index, 1);
+        this.#queuedCount -= 1;
+      }
+    }
+    this.#forget(entry.unitId);
+    return sent?.entry === entry;
+  }
+
+  /** True when some are not sent yet. */
+  get isWaiting(): boolean {
+    return this.#queuedCount > 0;
+  }
+
+  /** True when nothing is in flight to a unit that answered when it was last asked. */
+  get hopesForNothing(): boolean {
+    return [...this.#inFlight.values()].every(({ entry }) => this.#silent.has(entry.unitId));
+  }
+
+  /** Takes out those that were sent: their connection is gone. */
+  takeSent(): Entry[] {
+    const sent = [...this.#inFlight.values()].map(({ entry }) => entry);
+    this.#inFlight.clear();
+    for (const entry of sent) {
+      this.#unitOf(entry.unitId).inFlight.delete(entry);
+      this.#forget(entry.unitId);
+    }
+    return sent;
+  }
+
+  /** Takes out everything. */
+  clear(): Entry[] {
+    const all = [...this.#units.values()].flatMap((unit) => [...unit.inFlight, ...unit.queued]);
+    this.#units.clear();
+    this.#inFlight.clear();
+    this.#queuedCount = 0;
+    return all;
+  }
+
+  #unitOf(unitId: number): Unit<Entry> {
+    const known = this.#units.get(unitId);
     if (known) return known;
     const unit: Unit<Entry> = { queued: [], inFlight: new Set(), answers: 0 };
-    units.set(unitId, unit);
+    this.#units.set(unitId, unit);
     return unit;
   }
 
-  function freeId(): number {
+  #freeId(): number {
     // Few of them are taken: `requestsAtOnce`, or one per unit.
-    while (inFlight.has(nextId)) nextId = (nextId + 1) % TRANSACTION_IDS;
-    const id = nextId;
-    nextId = (nextId + 1) % TRANSACTION_IDS;
+    while (this.#inFlight.has(this.#nextId)) this.#nextId = (this.#nextId + 1) % TRANSACTION_IDS;
+    const id = this.#nextId;
+    this.#nextId = (this.#nextId + 1) % TRANSACTION_IDS;
     return id;
   }
 
-  function forget(unitId: number): void {
-    const unit = units.get(unitId);
-    if (unit && unit.queued.length === 0 && unit.inFlight.size === 0) units.delete(unitId);
+  #forget(unitId: number): void {
+    const unit = this.#units.get(unitId);
+    if (unit && unit.queued.length === 0 && unit.inFlight.size === 0) this.#units.delete(unitId);
   }
 
-  function takeOf(unitId: number, unit: Unit<Entry>): Entry[] {
-    const unitMax = lossy.has(unitId) || silent.has(unitId) ? 1 : limits.requestsAtOncePerUnit;
+  #takeOf(unitId: number, unit: Unit<Entry>): Entry[] {
+    const unitMax =
+      this.#lossy.has(unitId) || this.#silent.has(unitId) ? 1 : this.#limits.requestsAtOncePerUnit;
     const mayTake = (): boolean =>
-      unit.inFlight.size === 0 || (unit.inFlight.size < unitMax && inFlight.size < limits.requestsAtOnce);
+      unit.inFlight.size === 0 ||
+      (unit.inFlight.size < unitMax && this.#inFlight.size < this.#limits.requestsAtOnce);
     const taken: Entry[] = [];
     while (mayTake()) {
       const entry = unit.queued.shift();
       if (entry === undefined) break;
-      queuedCount -= 1;
-      entry.transactionId = freeId();
+      this.#queuedCount -= 1;
+      entry.transactionId = this.#freeId();
       unit.inFlight.add(entry);
-      inFlight.set(entry.transactionId, { entry, answersBefore: unit.answers });
+      this.#inFlight.set(entry.transactionId, { entry, answersBefore: unit.answers });
       taken.push(entry);
     }
     return taken;
   }
-
-  return {
-    add: (entry) => {
-      if (queuedCount >= limits.queuedRequests) return false;
-      queuedCount += 1;
-      unitOf(entry.unitId).queued.push(entry);
-      return true;
-    },
-    takeReady: () => {
-      const ready: Entry[] = [];
-      // The list first: the loop moves units to the end.
-      const inTurn = [...units.keys()];
-      for (const unitId of inTurn) {
-        const unit = unitOf(unitId);
-        const taken = takeOf(unitId, unit);
-        if (taken.length === 0) continue;
-        ready.push(...taken);
-        // The next turn begins with another unit.
-        units.delete(unitId);
-        units.set(unitId, unit);
-      }
-      return ready;
-    },
-    answered: (transactionId) => {
-      const entry = inFlight.get(transactionId)?.entry;
-      if (entry === undefined) return undefined;
-      inFlight.delete(transactionId);
-      const unit = unitOf(entry.unitId);
-      unit.inFlight.delete(entry);
-      unit.answers += 1;
-      silent.delete(entry.unitId);
-      forget(entry.unitId);
-      return entry;
-    },
-    expired: (entry) => {
-      const unit = unitOf(entry.unitId);
-      const sent = entry.transactionId === undefined ? undefined : inFlight.get(entry.transactionId);
-      if (sent?.entry === entry) {
-        inFlight.delete(entry.transactionId ?? 0);
-        unit.inFlight.delete(entry);
-        if (unit.answers > sent.answersBefore) lossy.add(entry.unitId);
-        else silent.add(entry.unitId);
-      } else {
-        const index = unit.queued.indexOf(entry);
-        if (index !== -1) {
-          unit.queued.splice(index, 1);
-          queuedCount -= 1;
-        }
-      }
-      forget(entry.unitId);
-      return sent?.entry === entry;
-    },
-    get isWaiting() {
-      return queuedCount > 0;
-    },
-    get hopesForNothing() {
-      return [...inFlight.values()].every(({ entry }) => silent.has(entry.unitId));
-    },
-    takeSent: () => {
-      const sent = [...inFlight.values()].map(({ entry }) => entry);
-      inFlight.clear();
-      for (const entry of sent) {
-        unitOf(entry.unitId).inFlight.delete(entry);
-        forget(entry.unitId);
-      }
-      return sent;
-    },
-    clear: () => {
-      const all = [...units.values()].flatMap((unit) => [...unit.inFlight, ...unit.queued]);
-      units.clear();
-      inFlight.clear();
-      queuedCount = 0;
-      return all;
-    },
-  };
 }

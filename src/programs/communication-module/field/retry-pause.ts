@@ -1,30 +1,28 @@
-/** Growing pauses between attempts to open something that may never come back. */
+/** Growing pauses between attempts to open something that may never come back; times are monotonic. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 
-export interface RetryPause {
-  /** An attempt failed; the next one may be made after the pause. */
-  failed(nowMs: number): void;
-  /** It works: the next failure begins with the shortest pause again. */
-  succeeded(): void;
-  /** True while no attempt may be made. */
-  isResting(nowMs: number): boolean;
-}
+export class RetryPause {
+  readonly #pause: DoublingPause;
+  #untilMs = Number.NEGATIVE_INFINITY;
 
-/** Doubles from `reconnectFirstMs` to `reconnectMaxMs`; times are monotonic. */
-export function createRetryPause(limits: {
-  readonly reconnectFirstMs: number;
-  readonly reconnectMaxMs: number;
-}): RetryPause {
-  const pause = new DoublingPause({ firstMs: limits.reconnectFirstMs, maxMs: limits.reconnectMaxMs });
-  let untilMs = Number.NEGATIVE_INFINITY;
-  return {
-    failed: (nowMs) => {
-      untilMs = nowMs + pause.next();
-    },
-    succeeded: () => {
-      pause.reset();
-      untilMs = Number.NEGATIVE_INFINITY;
-    },
-    isResting: (nowMs) => nowMs < untilMs,
-  };
+  /** Doubles from `reconnectFirstMs` to `reconnectMaxMs`. */
+  constructor(limits: { readonly reconnectFirstMs: number; readonly reconnectMaxMs: number }) {
+    this.#pause = new DoublingPause({ firstMs: limits.reconnectFirstMs, maxMs: limits.reconnectMaxMs });
+  }
+
+  /** An attempt failed; the next one may be made after the pause. */
+  failed(nowMs: number): void {
+    this.#untilMs = nowMs + this.#pause.next();
+  }
+
+  /** It works: the next failure begins with the shortest pause again. */
+  succeeded(): void {
+    this.#pause.reset();
+    this.#untilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** True while no attempt may be made. */
+  isResting(nowMs: number): boolean {
+    return nowMs < this.#untilMs;
+  }
 }

@@ -7,8 +7,9 @@ import { Buffer } from 'node:buffer';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
 import { reasonOf } from './modbus-fault.ts';
-import { createRetryPause } from './retry-pause.ts';
+import { RetryPause } from './retry-pause.ts';
 
+/** How a line is set. */
 export interface SerialSettings {
   baudRate: number;
   dataBits: 5 | 6 | 7 | 8;
@@ -61,16 +62,7 @@ export interface SerialTurn {
   readonly settings: SerialSettings;
 }
 
-export interface SerialPort {
-  /** Runs `use` when it is this one's turn, with the line open. @throws SerialFault, or what `use` throws */
-  inTurn<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T>;
-  /** Other settings from the next turn on. */
-  configure(settings: SerialSettings): void;
-  readonly settings: SerialSettings;
-  close(): void;
-}
-
-export interface SerialPortOptions {
+interface SerialPortOptions {
   open: OpenSerialLine;
   settings: SerialSettings;
   clock: Clock;
@@ -81,70 +73,118 @@ export interface SerialPortOptions {
   onOpened?: () => void;
 }
 
-export function createSerialPort(options: SerialPortOptions): SerialPort {
-  const { clock, limits } = options;
-  const pause = createRetryPause(limits);
-  const inbox = createInbox(clock, limits.serialBufferBytes);
-  let wanted = options.settings;
+export class SerialPort {
+  readonly #options: SerialPortOptions;
+  readonly #clock: Clock;
+  readonly #limits: Limits['field'];
+  readonly #pause: RetryPause;
+  readonly #inbox: Inbox;
+  #wanted: SerialSettings;
   /** Of the line that is open, or was last. */
-  let settings = wanted;
-  let line: SerialLine | undefined;
+  #settings: SerialSettings;
+  #line: SerialLine | undefined;
   /** Counts calls of `close`: what opens after one is closed again. */
-  let closings = 0;
-  let lastFailure = '';
-  let waiting = 0;
-  let lastTurn: Promise<unknown> = Promise.resolve();
+  #closings = 0;
+  #lastFailure = '';
+  #waiting = 0;
+  #lastTurn: Promise<unknown> = Promise.resolve();
 
-  function lose(reason: string): void {
-    line = undefined;
-    lastFailure = reason;
-    options.onFailed?.(reason);
-    pause.failed(clock.monotonicMs());
-    inbox.end(reason);
+  constructor(options: SerialPortOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#pause = new RetryPause(this.#limits);
+    this.#inbox = new Inbox(this.#clock, this.#limits.serialBufferBytes);
+    this.#wanted = options.settings;
+    this.#settings = this.#wanted;
   }
 
-  async function ready(): Promise<SerialLine> {
-    if (line) return line;
-    if (pause.isResting(clock.monotonicMs())) throw new SerialFault('connection_failed', lastFailure);
-    inbox.begin();
-    settings = wanted;
-    const closingsBefore = closings;
+  /** Runs `use` when it is this one's turn, with the line open. @throws SerialFault, or what `use` throws */
+  inTurn<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T> {
+    if (this.#waiting >= this.#limits.queuedRequests)
+      return Promise.reject(new SerialFault('overloaded', 'too many requests are waiting'));
+    this.#waiting += 1;
+    const turn = this.#lastTurn.then(() => {
+      this.#waiting -= 1;
+      return this.#take(use);
+    });
+    // The next one does not care how this one ended.
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Other settings from the next turn on. */
+  configure(next: SerialSettings): void {
+    if (isSame(this.#wanted, next)) return;
+    this.#wanted = next;
+    this.#lastTurn = this.#lastTurn.then(() => {
+      this.#line?.close();
+      this.#line = undefined;
+    });
+  }
+
+  get settings(): SerialSettings {
+    return this.#wanted;
+  }
+
+  close(): void {
+    this.#closings += 1;
+    this.#line?.close();
+    this.#line = undefined;
+    this.#inbox.end('closed');
+  }
+
+  #lose(reason: string): void {
+    this.#line = undefined;
+    this.#lastFailure = reason;
+    this.#options.onFailed?.(reason);
+    this.#pause.failed(this.#clock.monotonicMs());
+    this.#inbox.end(reason);
+  }
+
+  async #ready(): Promise<SerialLine> {
+    if (this.#line) return this.#line;
+    if (this.#pause.isResting(this.#clock.monotonicMs()))
+      throw new SerialFault('connection_failed', this.#lastFailure);
+    this.#inbox.begin();
+    this.#settings = this.#wanted;
+    const closingsBefore = this.#closings;
     let isOver = false;
     try {
-      const opened = await options.open(settings, {
+      const opened = await this.#options.open(this.#settings, {
         onBytes: (bytes) => {
-          if (!isOver) inbox.add(bytes);
+          if (!isOver) this.#inbox.add(bytes);
         },
         onEnd: (reason) => {
           if (isOver) return;
           isOver = true;
-          lose(reason);
+          this.#lose(reason);
         },
       });
-      line = {
+      this.#line = {
         write: (bytes) => opened.write(bytes),
         close: () => {
           isOver = true;
           opened.close();
         },
       };
-      if (closings !== closingsBefore) {
-        line.close();
+      if (this.#closings !== closingsBefore) {
+        this.#line.close();
         throw new Error('closed');
       }
-      pause.succeeded();
-      options.onOpened?.();
-      return line;
+      this.#pause.succeeded();
+      this.#options.onOpened?.();
+      return this.#line;
     } catch (error) {
-      lose(reasonOf(error));
-      throw new SerialFault('connection_failed', lastFailure, error);
+      this.#lose(reasonOf(error));
+      throw new SerialFault('connection_failed', this.#lastFailure, error);
     }
   }
 
-  async function take<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T> {
-    const opened = await ready();
+  async #take<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T> {
+    const opened = await this.#ready();
     return use({
-      settings,
+      settings: this.#settings,
       write: async (bytes) => {
         try {
           await opened.write(bytes);
@@ -152,43 +192,11 @@ export function createSerialPort(options: SerialPortOptions): SerialPort {
           throw new SerialFault('connection_failed', reasonOf(error), error);
         }
       },
-      read: (countMax, timeoutMs) => inbox.read(countMax, timeoutMs),
-      next: (timeoutMs) => inbox.next(timeoutMs),
-      flush: () => inbox.flush(),
+      read: (countMax, timeoutMs) => this.#inbox.read(countMax, timeoutMs),
+      next: (timeoutMs) => this.#inbox.next(timeoutMs),
+      flush: () => this.#inbox.flush(),
     });
   }
-
-  return {
-    inTurn: (use) => {
-      if (waiting >= limits.queuedRequests)
-        return Promise.reject(new SerialFault('overloaded', 'too many requests are waiting'));
-      waiting += 1;
-      const turn = lastTurn.then(() => {
-        waiting -= 1;
-        return take(use);
-      });
-      // The next one does not care how this one ended.
-      lastTurn = turn.catch(() => undefined);
-      return turn;
-    },
-    configure: (next) => {
-      if (isSame(wanted, next)) return;
-      wanted = next;
-      lastTurn = lastTurn.then(() => {
-        line?.close();
-        line = undefined;
-      });
-    },
-    get settings() {
-      return wanted;
-    },
-    close: () => {
-      closings += 1;
-      line?.close();
-      line = undefined;
-      inbox.end('closed');
-    },
-  };
 }
 
 function isSame(a: SerialSettings, b: SerialSettings): boolean {
@@ -200,73 +208,74 @@ function isSame(a: SerialSettings, b: SerialSettings): boolean {
   );
 }
 
-interface Inbox {
-  begin(): void;
-  add(bytes: Buffer): void;
-  end(reason: string): void;
-  read(countMax: number, timeoutMs: number): Promise<Buffer>;
-  next(timeoutMs: number): Promise<Buffer | undefined>;
-  flush(): void;
-}
-
 /** What has arrived and nobody has read, bounded: of more, the oldest bytes are dropped. */
-function createInbox(clock: Clock, bytesMax: number): Inbox {
-  let held: Buffer = Buffer.alloc(0);
-  let ended: string | undefined;
-  let wake: (() => void) | undefined;
+class Inbox {
+  readonly #clock: Clock;
+  readonly #bytesMax: number;
+  #held: Buffer = Buffer.alloc(0);
+  #ended: string | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(clock: Clock, bytesMax: number) {
+    this.#clock = clock;
+    this.#bytesMax = bytesMax;
+  }
+
+  begin(): void {
+    this.#held = Buffer.alloc(0);
+    this.#ended = undefined;
+  }
+
+  add(bytes: Buffer): void {
+    const all = this.#held.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#held, bytes]);
+    this.#held = all.length > this.#bytesMax ? Buffer.from(all.subarray(all.length - this.#bytesMax)) : all;
+    this.#wake?.();
+  }
+
+  end(reason: string): void {
+    this.#ended = reason;
+    this.#wake?.();
+  }
+
+  async read(countMax: number, timeoutMs: number): Promise<Buffer> {
+    await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs);
+    if (this.#held.length === 0) throw new SerialFault('timeout', 'timeout');
+    return this.#take(countMax);
+  }
+
+  async next(timeoutMs: number): Promise<Buffer | undefined> {
+    await this.#waitFor(1, timeoutMs);
+    return this.#held.length === 0 ? undefined : this.#take(this.#held.length);
+  }
+
+  flush(): void {
+    this.#held = Buffer.alloc(0);
+  }
 
   /** Resolves when the next bytes are there, the line is gone, or the time is over. */
-  function change(withinMs: number): Promise<void> {
+  #change(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer: Timer = clock.setTimer(withinMs, () => resolve());
-      wake = () => {
+      const timer: Timer = this.#clock.setTimer(withinMs, () => resolve());
+      this.#wake = () => {
         timer.cancel();
         resolve();
       };
     });
   }
 
-  function take(countMax: number): Buffer {
-    const taken = held.subarray(0, countMax);
-    held = held.subarray(countMax);
+  #take(countMax: number): Buffer {
+    const taken = this.#held.subarray(0, countMax);
+    this.#held = this.#held.subarray(countMax);
     return taken;
   }
 
-  async function waitFor(count: number, timeoutMs: number): Promise<void> {
-    const endMs = clock.monotonicMs() + timeoutMs;
-    while (held.length < count) {
-      if (ended !== undefined) throw new SerialFault('connection_failed', ended);
-      const remainingMs = endMs - clock.monotonicMs();
+  async #waitFor(count: number, timeoutMs: number): Promise<void> {
+    const endMs = this.#clock.monotonicMs() + timeoutMs;
+    while (this.#held.length < count) {
+      if (this.#ended !== undefined) throw new SerialFault('connection_failed', this.#ended);
+      const remainingMs = endMs - this.#clock.monotonicMs();
       if (remainingMs <= 0) return;
-      await change(remainingMs);
+      await this.#change(remainingMs);
     }
   }
-
-  return {
-    begin: () => {
-      held = Buffer.alloc(0);
-      ended = undefined;
-    },
-    add: (bytes) => {
-      const all = held.length === 0 ? Buffer.from(bytes) : Buffer.concat([held, bytes]);
-      held = all.length > bytesMax ? Buffer.from(all.subarray(all.length - bytesMax)) : all;
-      wake?.();
-    },
-    end: (reason) => {
-      ended = reason;
-      wake?.();
-    },
-    read: async (countMax, timeoutMs) => {
-      await waitFor(Math.min(countMax, bytesMax), timeoutMs);
-      if (held.length === 0) throw new SerialFault('timeout', 'timeout');
-      return take(countMax);
-    },
-    next: async (timeoutMs) => {
-      await waitFor(1, timeoutMs);
-      return held.length === 0 ? undefined : take(held.length);
-    },
-    flush: () => {
-      held = Buffer.alloc(0);
-    },
-  };
 }

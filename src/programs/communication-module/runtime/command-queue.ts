@@ -1,14 +1,7 @@
 /** The commands of one script, run one after another; each is answered exactly once. */
 import { jsonOf, LuaError, LuaFailure, LuaJson, type LuaValue, type Script } from '../../../lua/index.ts';
 
-export interface CommandQueue {
-  /** Runs it when those before it have ended. */
-  add(id: string, name: string, argumentsText: string): void;
-  /** An answer that the script gives while the command runs; after `error` no further one is sent. */
-  respond(id: string, state: 'log' | 'error', payloadText: string): void;
-  /** Nothing runs any more: what waits, and what comes, is refused. */
-  close(): void;
-}
+export type CommandQueue = ReturnType<typeof createCommandQueue>;
 
 const NOT_RUNNING = JSON.stringify({ message: 'script is not running' });
 
@@ -22,7 +15,7 @@ export function createCommandQueue(options: {
   post: (text: string) => void;
   /** The handler raised. */
   onFailure: (failure: LuaFailure) => void;
-}): CommandQueue {
+}) {
   const waiting: { id: string; name: string; argumentsText: string }[] = [];
   /** Commands whose final answer has been given while they still ran. */
   const answered = new Set<string>();
@@ -56,18 +49,21 @@ export function createCommandQueue(options: {
   }
 
   return {
-    add: (id, name, argumentsText) => {
+    /** Runs it when those before it have ended. */
+    add: (id: string, name: string, argumentsText: string) => {
       if (isClosed) return send(id, 'error', NOT_RUNNING);
       if (waiting.length >= options.waitingMax)
         return send(id, 'error', JSON.stringify({ message: 'too many commands are waiting' }));
       waiting.push({ id, name, argumentsText });
       void next();
     },
-    respond: (id, state, payloadText) => {
+    /** An answer that the script gives while the command runs; after `error` no further one is sent. */
+    respond: (id: string, state: 'log' | 'error', payloadText: string) => {
       if (answered.has(id)) return;
       if (state === 'error') answered.add(id);
       send(id, state, payloadText);
     },
+    /** Nothing runs any more: what waits, and what comes, is refused. */
     close: () => {
       isClosed = true;
       for (const { id } of waiting.splice(0)) send(id, 'error', NOT_RUNNING);

@@ -5,12 +5,7 @@ import { TokenBucket } from '../../../lib/token-bucket.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DeviceLogEntry } from '../thread-messages.ts';
 
-export interface DeviceLog {
-  /** What is dropped is counted in the next entry that passes. */
-  write: (entry: DeviceLogEntry) => void;
-  /** An error of the script; the same text at most once a minute. */
-  error: (message: string) => void;
-}
+export type DeviceLog = ReturnType<typeof createDeviceLog>;
 
 export function createDeviceLog(options: {
   clock: Clock;
@@ -18,12 +13,13 @@ export function createDeviceLog(options: {
   /** Of one entry; more is cut, as the gateway would. */
   messageBytes: number;
   post: (entry: DeviceLogEntry) => void;
-}): DeviceLog {
+}) {
   const { clock, limits, post } = options;
   const bucket = new TokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
   const loggedAtMs = new Map<string, number>();
   let dropped = 0;
 
+  /** What is dropped is counted in the next entry that passes. */
   function write(entry: DeviceLogEntry): void {
     if (!bucket.take(clock.monotonicMs())) {
       dropped += 1;
@@ -39,7 +35,8 @@ export function createDeviceLog(options: {
 
   return {
     write,
-    error: (message) => {
+    /** An error of the script; the same text at most once a minute. */
+    error: (message: string) => {
       const nowMs = clock.monotonicMs();
       if (nowMs - (loggedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < limits.sameErrorMs) return;
       // Texts with numbers in them are all different; old ones make room.

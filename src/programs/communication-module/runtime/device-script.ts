@@ -21,12 +21,14 @@ import type {
   ThreadCall,
 } from '../thread-messages.ts';
 import { canonicalValues } from '../configuration-values.ts';
-import { absentLibraries } from './absent-libraries.ts';
-import { createCommandQueue, withoutPosition } from './command-queue.ts';
+import { ABSENT_LIBRARIES } from './absent-libraries.ts';
+import { canFunctions, canLibrary } from './can-library.ts';
+import { type CommandQueue, createCommandQueue, withoutPosition } from './command-queue.ts';
 import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
 import { createDeviceLog, type DeviceLog } from './device-log.ts';
 import { enapterFunctions, enapterLibrary } from './enapter-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '../../script-http/index.ts';
+import { ioFunctions, ioLibrary } from './io-library.ts';
 import { modbusFunctions, modbusLibrary } from './modbus-library.ts';
 import { PEER_LIBRARY, peerFunctions } from './peer-library.ts';
 import type { ScriptHost } from './script-host.ts';
@@ -34,7 +36,7 @@ import { serialFunctions, serialLibrary } from './serial-library.ts';
 import { storageFunctions, storageLibrary } from './storage-library.ts';
 import { UCM_MODULES } from './ucm-modules.ts';
 
-export interface DeviceScriptOptions {
+interface DeviceScriptOptions {
   start: ScriptStart;
   scripts: Pick<Scripts, 'create'>;
   clock: Clock;
@@ -46,121 +48,134 @@ export interface DeviceScriptOptions {
   call: (request: ThreadCall) => Promise<CallResult>;
 }
 
-export interface DeviceScript {
-  command(id: string, name: string, argumentsText: string): void;
-  configure(groups: ConfigurationGroups, changed: readonly string[]): void;
-  check(id: string, group: string, values: Record<string, unknown>): void;
-  read(id: string, group: string): void;
-  connectionChanged(isConnected: boolean): void;
-  close(): void;
-}
-
 /** Name of the compiled script in messages. */
 const FILE = 'main.lua';
 /** C docs/interface/lua-devices.md#life: the older generation waits longer for web services. */
 const OLD_CALL_MS = 30_000;
 
-export function startDeviceScript(options: DeviceScriptOptions): DeviceScript {
-  const { start, clock, limits, post } = options;
-  const callMs = start.facts.api === 'v1' ? OLD_CALL_MS : limits.lua.callMs;
-  let groups = start.groups;
-  let isOver = false;
+export class DeviceScript {
+  readonly #options: DeviceScriptOptions;
+  readonly #start: ScriptStart;
+  readonly #limits: Limits;
+  readonly #post: (event: ScriptEvent) => void;
+  readonly #callMs: number;
+  #groups: ConfigurationGroups;
+  #isOver = false;
   /** Values of groups that the script had nothing against, until they are written. */
-  const agreed = new Map<string, string>();
-  const log = createDeviceLog({
-    clock,
-    limits: limits.module,
-    messageBytes: limits.deviceLogs.messageBytes,
-    post: (entry) => post({ kind: 'log', ...entry }),
-  });
-  const commands = createCommandQueue({
-    call: (...values) => script.machine.call(...values),
-    callMs,
-    waitingMax: limits.module.commandsWaiting,
-    messageBytes: limits.module.messageBytes,
-    post: (text) => post({ kind: 'response', text }),
-    onFailure: failed,
-  });
-  const script = createScript(options, {
-    log,
-    groups: () => groups,
-    respond: (...response) => commands.respond(...response),
-    onJobFailure: failed,
-  });
+  readonly #agreed = new Map<string, string>();
+  readonly #log: DeviceLog;
+  readonly #commands: CommandQueue;
+  readonly #script: Script;
+
+  constructor(options: DeviceScriptOptions) {
+    this.#options = options;
+    this.#start = options.start;
+    this.#limits = options.limits;
+    this.#post = options.post;
+    this.#callMs = this.#start.facts.api === 'v1' ? OLD_CALL_MS : this.#limits.lua.callMs;
+    this.#groups = this.#start.groups;
+    this.#log = createDeviceLog({
+      clock: options.clock,
+      limits: this.#limits.module,
+      messageBytes: this.#limits.deviceLogs.messageBytes,
+      post: (entry) => this.#post({ kind: 'log', ...entry }),
+    });
+    this.#commands = createCommandQueue({
+      call: (...values) => this.#script.machine.call(...values),
+      callMs: this.#callMs,
+      waitingMax: this.#limits.module.commandsWaiting,
+      messageBytes: this.#limits.module.messageBytes,
+      post: (text) => this.#post({ kind: 'response', text }),
+      onFailure: (failure) => this.#failed(failure),
+    });
+    this.#script = createScript(this.#options, {
+      log: this.#log,
+      groups: () => this.#groups,
+      respond: (...response) => this.#commands.respond(...response),
+      onJobFailure: (failure) => this.#failed(failure),
+    });
+    this.#begin().then(
+      () => {
+        if (!this.#isOver) this.#post({ kind: 'running' });
+      },
+      (failure: LuaFailure) => this.#end(failure),
+    );
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#script.close();
+    this.#commands.close();
+  }
+
+  command(id: string, name: string, argumentsText: string): void {
+    this.#commands.add(id, name, argumentsText);
+  }
+
+  configure(next: ConfigurationGroups, changed: readonly string[]): void {
+    this.#groups = next;
+    // The older generation has no such callbacks.
+    if (this.#start.facts.api === 'v1') return;
+    for (const name of changed) {
+      const values = new LuaJson(JSON.stringify(next[name] ?? {}));
+      const isStored = this.#agreed.get(name) === canonicalValues(next[name]);
+      this.#agreed.delete(name);
+      this.#script.machine
+        .call('configuration_changed', [name, values, isStored], this.#callMs)
+        .catch((failure) => this.#failed(failure));
+    }
+  }
+
+  check(id: string, group: string, values: Record<string, unknown>): void {
+    if (this.#start.facts.api === 'v1') return this.#post({ kind: 'verdict', id });
+    const table = new LuaJson(JSON.stringify(values));
+    this.#script.machine.call('configuration_check', [group, table], this.#limits.module.verdictMs).then(
+      ([refusal]) => {
+        const text = textOf(refusal);
+        if (text === undefined) this.#agreed.set(group, canonicalValues(values));
+        this.#post({ kind: 'verdict', id, ...(text === undefined ? {} : { refusal: text }) });
+      },
+      (failure: LuaFailure) => {
+        this.#failed(failure);
+        this.#post({ kind: 'verdict', id, refusal: withoutPosition(failure.message) });
+      },
+    );
+  }
+
+  read(id: string, group: string): void {
+    this.#script.machine.call('configuration_read', [group], this.#limits.module.verdictMs).then(
+      ([values]) => this.#post({ kind: 'values', id, ...(values instanceof LuaJson && tableOf(values)) }),
+      (failure: LuaFailure) => {
+        this.#failed(failure);
+        this.#post({ kind: 'values', id });
+      },
+    );
+  }
+
+  connectionChanged(isConnected: boolean): void {
+    this.#script.machine
+      .call('connection', [isConnected], this.#callMs)
+      .catch((failure) => this.#failed(failure));
+  }
 
   /** A call ended badly: the script goes on, unless its machine is gone. */
-  function failed(failure: LuaFailure): void {
-    if (isOver || failure.reason === 'stopped') return;
-    if (failure.reason === 'memory') return end(failure);
-    log.error(describe(failure));
+  #failed(failure: LuaFailure): void {
+    if (this.#isOver || failure.reason === 'stopped') return;
+    if (failure.reason === 'memory') return this.#end(failure);
+    this.#log.error(describe(failure));
   }
 
-  function end(failure: LuaFailure): void {
-    if (isOver) return;
-    close();
+  #end(failure: LuaFailure): void {
+    if (this.#isOver) return;
+    this.close();
     const reason: FailureReason = failure.reason === 'stopped' ? 'error' : failure.reason;
-    post({ kind: 'failed', reason, message: describe(failure) });
+    this.#post({ kind: 'failed', reason, message: describe(failure) });
   }
 
-  function close(): void {
-    isOver = true;
-    script.close();
-    commands.close();
+  async #begin(): Promise<void> {
+    await this.#script.run(this.#start.script, FILE, this.#callMs);
+    await this.#script.machine.call('main', [], this.#callMs);
   }
-
-  async function begin(): Promise<void> {
-    await script.run(start.script, FILE, callMs);
-    await script.machine.call('main', [], callMs);
-  }
-
-  begin().then(
-    () => {
-      if (!isOver) post({ kind: 'running' });
-    },
-    (failure: LuaFailure) => end(failure),
-  );
-
-  return {
-    command: (id, name, argumentsText) => commands.add(id, name, argumentsText),
-    configure: (next, changed) => {
-      groups = next;
-      // The older generation has no such callbacks.
-      if (start.facts.api === 'v1') return;
-      for (const name of changed) {
-        const values = new LuaJson(JSON.stringify(next[name] ?? {}));
-        const isStored = agreed.get(name) === canonicalValues(next[name]);
-        agreed.delete(name);
-        script.machine.call('configuration_changed', [name, values, isStored], callMs).catch(failed);
-      }
-    },
-    check: (id, group, values) => {
-      if (start.facts.api === 'v1') return post({ kind: 'verdict', id });
-      const table = new LuaJson(JSON.stringify(values));
-      script.machine.call('configuration_check', [group, table], limits.module.verdictMs).then(
-        ([refusal]) => {
-          const text = textOf(refusal);
-          if (text === undefined) agreed.set(group, canonicalValues(values));
-          post({ kind: 'verdict', id, ...(text === undefined ? {} : { refusal: text }) });
-        },
-        (failure: LuaFailure) => {
-          failed(failure);
-          post({ kind: 'verdict', id, refusal: withoutPosition(failure.message) });
-        },
-      );
-    },
-    read: (id, group) => {
-      script.machine.call('configuration_read', [group], limits.module.verdictMs).then(
-        ([values]) => post({ kind: 'values', id, ...(values instanceof LuaJson && tableOf(values)) }),
-        (failure: LuaFailure) => {
-          failed(failure);
-          post({ kind: 'values', id });
-        },
-      );
-    },
-    connectionChanged: (isConnected) =>
-      void script.machine.call('connection', [isConnected], callMs).catch(failed),
-    close,
-  };
 }
 
 /** The script with everything it may call. */
@@ -187,6 +202,7 @@ function createScript(
       return options.surroundings();
     },
     ports: options.ports,
+    ioPorts: new Map(Object.entries(start.ioPorts)),
     messageBytes: limits.module.messageBytes,
     epochS: () => Math.floor(clock.wallMs() / 1_000),
     call: options.call,
@@ -204,7 +220,7 @@ function createScript(
     kind: start.facts.api,
     memoryBytes: limits.module.scriptBytes,
     libraries: librariesOf(isOld),
-    functions: { ...functionsOf(host), ...httpFunctions({ clock, limits: limits.lua }) },
+    functions: { ...functionsOf(host, limits.field), ...httpFunctions({ clock, limits: limits.lua }) },
     modules: (name) => {
       const source = UCM_MODULES.get(name);
       return source === undefined ? undefined : { source: Buffer.from(source), file: `${name}.lua` };
@@ -220,13 +236,15 @@ function createScript(
   });
 }
 
-function functionsOf(host: ScriptHost): Record<string, HostFunction> {
+function functionsOf(host: ScriptHost, limits: Limits['field']): Record<string, HostFunction> {
   return {
     ...enapterFunctions(host),
     ...configurationFunctions(host),
     ...storageFunctions(host),
     ...modbusFunctions(host),
     ...serialFunctions(host),
+    ...canFunctions(host, limits),
+    ...ioFunctions(host),
     ...peerFunctions(host),
   };
 }
@@ -238,7 +256,9 @@ function librariesOf(isOld: boolean): Library[] {
     storageLibrary(isOld),
     modbusLibrary(isOld),
     serialLibrary(isOld),
-    absentLibraries(isOld),
+    canLibrary(isOld),
+    ioLibrary(isOld),
+    ...(isOld ? [] : [ABSENT_LIBRARIES]),
     PEER_LIBRARY,
     HTTP_LIBRARY,
   ];

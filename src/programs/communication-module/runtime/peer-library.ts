@@ -50,9 +50,9 @@ export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
           return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];
         const given = args instanceof LuaJson ? (JSON.parse(args.text) as unknown) : {};
         const result = await host.call({
-          kind: 'question',
+          kind: 'request',
           timeoutMs,
-          question: {
+          request: {
             type: 'command',
             channel_id: host.channelId,
             target: textArgument(target, 1, 'new'),

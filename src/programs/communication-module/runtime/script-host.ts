@@ -1,5 +1,7 @@
 /** What the libraries of a script are given to work with. */
-import { type HostResult, LuaJson } from '../../../lua/index.ts';
+import { type HostResult, LuaJson, type LuaValue, textArgument } from '../../../lua/index.ts';
+import { portOfUri } from '../field/connection-uri.ts';
+import type { IoKind } from '../field/index.ts';
 import type { BlueprintFacts } from '../../../protocol/module.ts';
 import type {
   CallResult,
@@ -15,6 +17,8 @@ export interface ScriptHost {
   readonly groups: ConfigurationGroups;
   readonly surroundings: Surroundings;
   readonly ports: ReadonlyMap<string, string>;
+  /** Kind of each port that is no serial line. */
+  readonly ioPorts: ReadonlyMap<string, IoKind>;
   /** Of one message. */
   readonly messageBytes: number;
   epochS(): number;
@@ -34,6 +38,24 @@ export function failedResult(text: string, number: number): HostResult {
   return [undefined, text, BigInt(number)];
 }
 
+/**
+ * The name of the port that a script means with `port://name`.
+ * @param kinds what such ports are called, for the message
+ * @param find the name under which the module has it; undefined: it has none of that kind
+ */
+export function portResult(
+  uri: LuaValue,
+  kinds: string,
+  find: (name: string) => string | undefined,
+): HostResult {
+  const name = portOfUri(textArgument(uri, 1, 'new').trim());
+  if (name === undefined) return failedResult(`${kinds} are called port://name`, 3);
+  const port = find(name);
+  return port === undefined
+    ? failedResult(`hardware port "${name}" is not available on this module`, 5)
+    : [port];
+}
+
 /** The results that a script gets of something that was carried out elsewhere. */
 export function resultOf(result: CallResult): HostResult {
   switch (result.kind) {
@@ -43,9 +65,18 @@ export function resultOf(result: CallResult): HostResult {
       return [result.bytes];
     case 'done':
       return [true];
+    case 'results':
+      return result.results.map((value) =>
+        typeof value === 'object' ? new LuaJson(JSON.stringify(value)) : valueOf(value),
+      );
     case 'fault':
       return failedResult(result.fault.text, result.fault.number);
     case 'answer':
       return result.answer.error === undefined ? [true] : failedResult(result.answer.error, 7);
   }
+}
+
+/** Whole numbers are integers in Lua. */
+function valueOf(value: number | boolean): number | bigint | boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
 }

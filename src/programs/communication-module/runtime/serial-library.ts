@@ -10,12 +10,11 @@ import {
   textOf,
   bytesArgument,
   numberArgument,
-  textArgument,
 } from '../../../lua/index.ts';
-import { portNamed, portOfUri } from '../field/connection-uri.ts';
+import { portNamed } from '../field/connection-uri.ts';
 import type { SerialOperation } from '../thread-messages.ts';
 import { serialSettings } from './modbus-library.ts';
-import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
+import { failedResult, portResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const NEW_SOURCE = String.raw`
 local host, kit = ...
@@ -114,13 +113,7 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
 
   return {
     serial_port: {
-      call: ([uri]) => {
-        const name = portOfUri(textArgument(uri, 1, 'new').trim());
-        if (name === undefined) return failedResult('serial ports are called port://name', 3);
-        const known = portNamed(host.ports, name);
-        if (known !== undefined) return [known];
-        return failedResult(`hardware port "${name}" is not available on this module`, 5);
-      },
+      call: ([uri]) => portResult(uri, 'serial ports', (name) => portNamed(host.ports, name)),
     },
     serial_read: {
       waits: true,

@@ -55,12 +55,12 @@ const { storageKeyBytes, storageValueBytes } = LIMITS.module;
 const CODES = { invalidArgument: 3, notFound: 6, internal: 7 } as const;
 
 export function storageFunctions(host: ScriptHost): Record<string, HostFunction> {
-  async function ask(key: string, question: ChannelRequest): Promise<HostResult> {
+  async function ask(key: string, request: ChannelRequest): Promise<HostResult> {
     if (!isStorageKey(key))
       return failedResult(`a key has 1 to ${storageKeyBytes} bytes`, CODES.invalidArgument);
-    const result = await host.call({ kind: 'question', question, timeoutMs: undefined });
+    const result = await host.call({ kind: 'request', request, timeoutMs: undefined });
     if (result.kind !== 'answer' || result.answer.error !== undefined) return resultOf(result);
-    if (question.type !== 'storage_read') return [true];
+    if (request.type !== 'storage_read') return [true];
     const { value } = result.answer;
     return value === undefined ? failedResult('NotFound', CODES.notFound) : [Uint8Array.from(value)];
   }

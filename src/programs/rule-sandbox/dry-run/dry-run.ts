@@ -2,13 +2,13 @@
  * A rule's script on its way through a past period: the same run as that of a rule that is live, with a clock that
  * jumps from one event to the next and a gateway made of records.
  */
-import { restartPauseMs } from '../../../lib/restart-pause.ts';
+import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { type HostFunction, Scheduler, Scripts, textOf } from '../../../lua/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
-import type { DryRunQuestion, RuleAnswer, RuleScript, SandboxSite } from '../../../protocol/rule-sandbox.ts';
+import type { RecordedRequest, RuleAnswer, RuleScript, SandboxSite } from '../../../protocol/rule-sandbox.ts';
 import { createRuleLog, type RuleLog } from '../rule-log.ts';
 import { createRun, type Run } from '../rule-run.ts';
 import type { RunEnd } from '../thread-messages.ts';
@@ -17,7 +17,7 @@ import { RecordedSite } from './recorded-site.ts';
 import { createIdleDetector, type IdleDetector } from './idle-detector.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-export interface DryRunOptions {
+interface DryRunOptions {
   rule: RuleScript;
   period: DryRunPeriod;
   site: () => SandboxSite;
@@ -25,7 +25,7 @@ export interface DryRunOptions {
   /** Real time, for what the machine may take. */
   clock: Clock;
   nextTurn: () => Promise<void>;
-  ask: (question: DryRunQuestion) => Promise<RuleAnswer>;
+  ask: (request: RecordedRequest) => Promise<RuleAnswer>;
   /** In order; those that there is room for. */
   tell: (entry: DryRunEntry) => void;
   /** Told before and after each slice of the script. */
@@ -49,11 +49,13 @@ class DryRun {
   #run: Run | undefined;
   #end: DryRunReport['end'] | undefined;
   #startedMs = 0;
-  #pauseMs = 0;
+  readonly #restartPause: DoublingPause;
 
   constructor(options: DryRunOptions) {
     const { limits, period } = options;
     this.#options = options;
+    const { restartFirstMs: firstMs, restartMaxMs: maxMs } = limits.rules;
+    this.#restartPause = new DoublingPause({ firstMs, maxMs });
     this.#clock = new VirtualClock(period.fromMs);
     this.#idle = createIdleDetector(options.nextTurn);
     this.#notes = createNotes({ clock: this.#clock, limits: limits.rules.dryRun, tell: options.tell });
@@ -118,7 +120,7 @@ class DryRun {
       limits,
       log: this.#log,
       httpFunctions: notedHttp(this.#notes, limits),
-      send: (question, answered) => void this.#idle.during(this.#site.answer(question)).then(answered),
+      send: (request, answered) => void this.#idle.during(this.#site.answer(request)).then(answered),
       onEnded: (how) => this.#ended(how),
       onFault: this.#options.onFault,
     });
@@ -133,9 +135,9 @@ class DryRun {
 
   #restartLater(): void {
     const ranMs = this.#clock.monotonicMs() - this.#startedMs;
-    this.#pauseMs = restartPauseMs(this.#pauseMs, ranMs, this.#options.limits.rules);
-    this.#notes.add({ kind: 'restart', afterMs: this.#pauseMs });
-    this.#clock.setTimer(this.#pauseMs, () => this.#start());
+    const afterMs = this.#restartPause.nextAfter(ranMs, this.#options.limits.rules.stableMs);
+    this.#notes.add({ kind: 'restart', afterMs });
+    this.#clock.setTimer(afterMs, () => this.#start());
   }
 
   /** Slices in real time. What a dry run may take in the long run is `createPace`'s. */

@@ -1,17 +1,12 @@
 /** Tells when a script has nothing left to do but wait for time to pass. */
-
-export interface IdleDetector {
-  /** Something that the script, or its machine, waits for in real time. */
-  during<Result>(work: Promise<Result>): Promise<Result>;
-  /** Resolves when nothing of it is open, and what followed from it has run. */
-  reached(): Promise<void>;
-}
+export type IdleDetector = ReturnType<typeof createIdleDetector>;
 
 /** `nextTurn` lets everything that is ready run. */
-export function createIdleDetector(nextTurn: () => Promise<void>): IdleDetector {
+export function createIdleDetector(nextTurn: () => Promise<void>) {
   const state = { open: 0, wake: (): void => undefined };
   return {
-    during: async (work) => {
+    /** Something that the script, or its machine, waits for in real time. */
+    during: async <Result>(work: Promise<Result>): Promise<Result> => {
       state.open++;
       try {
         return await work;
@@ -20,6 +15,7 @@ export function createIdleDetector(nextTurn: () => Promise<void>): IdleDetector 
         state.wake();
       }
     },
+    /** Resolves when nothing of it is open, and what followed from it has run. */
     reached: async () => {
       await nextTurn();
       while (state.open > 0) {

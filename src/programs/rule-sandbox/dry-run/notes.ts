@@ -5,23 +5,20 @@ import type { DryRunEntry, DryRunReport } from '../../../protocol/dry-run.ts';
 /** An entry before it is stamped; an intersection with a union is kept apart member by member. */
 type WithoutTime<Entry> = Entry extends unknown ? Omit<Entry, 'atMs'> : never;
 
-export interface Notes {
-  add(entry: WithoutTime<DryRunEntry>): void;
-  /** Of each kind, including those there was no room for. */
-  readonly counts: DryRunReport['counts'];
-}
+export type Notes = ReturnType<typeof createNotes>;
 
 export function createNotes(options: {
   clock: { wallMs(): number };
   limits: Limits['rules']['dryRun'];
   tell: (entry: DryRunEntry) => void;
-}): Notes {
+}) {
   const { clock, limits, tell } = options;
+  /** Of each kind, including those there was no room for. */
   const counts: DryRunReport['counts'] = {};
   let bytes = 0;
   return {
     counts,
-    add: (entry) => {
+    add: (entry: WithoutTime<DryRunEntry>) => {
       const count = (counts[entry.kind] ?? 0) + 1;
       counts[entry.kind] = count;
       if (count > limits.entriesOfKind || bytes >= limits.entriesBytes) return;

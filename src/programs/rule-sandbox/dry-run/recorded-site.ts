@@ -6,28 +6,28 @@ import type { Limits } from '../../../lib/limits.ts';
 import type { RecordedResults } from '../../../protocol/dry-run.ts';
 import {
   DRY_RUN_FACTS,
-  type DryRunQuestion,
+  type RecordedRequest,
   type RuleAnswer,
-  type RuleQuestion,
-  type RuleQuestions,
+  type RuleRequest,
+  type RuleMethods,
 } from '../../../protocol/rule-sandbox.ts';
 import { exactJson, type JsonValue } from '../../../protocol/telemetry.ts';
 import type { Notes } from './notes.ts';
 import { Recording } from './recording.ts';
 import { createScratchStorage } from './scratch-storage.ts';
 
-export interface Change {
+interface Change {
   watchId: number;
   value: JsonValue;
   timestampMs: number;
 }
 
-export interface RecordedSiteOptions {
+interface RecordedSiteOptions {
   clock: { wallMs(): number };
   /** Last instant of the period. */
   toMs: number;
   limits: Limits['rules'];
-  ask: (question: DryRunQuestion) => Promise<RuleAnswer>;
+  ask: (request: RecordedRequest) => Promise<RuleAnswer>;
   notes: Notes;
 }
 
@@ -52,9 +52,9 @@ export class RecordedSite {
     });
   }
 
-  async answer(question: RuleQuestion): Promise<RuleAnswer> {
+  async answer(request: RuleRequest): Promise<RuleAnswer> {
     try {
-      return await this.#answer(question);
+      return await this.#answer(request);
     } catch (error) {
       if (error instanceof Refused) return { ok: false, error: error.message };
       throw error;
@@ -86,8 +86,8 @@ export class RecordedSite {
     this.#watches.clear();
   }
 
-  async #answer(question: RuleQuestion): Promise<RuleAnswer> {
-    const { method, parameters } = question;
+  async #answer(request: RuleRequest): Promise<RuleAnswer> {
+    const { method, parameters } = request;
     switch (method) {
       case 'device_online':
         // Connectivity is not recorded: a device that exists counts as reachable.
@@ -117,30 +117,30 @@ export class RecordedSite {
         this.#watches.delete(parameters.watchId);
         return DONE;
       default:
-        return this.#fact({ method, parameters } as DryRunQuestion);
+        return this.#fact({ method, parameters } as RecordedRequest);
     }
   }
 
   /** What does not change in a dry run is asked for once. */
-  #fact(question: DryRunQuestion): Promise<RuleAnswer> {
-    const key = `${question.method} ${exactJson(question.parameters)}`;
+  #fact(request: RecordedRequest): Promise<RuleAnswer> {
+    const key = `${request.method} ${exactJson(request.parameters)}`;
     let answer = this.#facts.get(key);
     if (!answer) {
       if (this.#facts.size >= this.#options.limits.dryRun.facts) this.#facts.clear();
-      this.#facts.set(key, (answer = this.#options.ask(question)));
+      this.#facts.set(key, (answer = this.#options.ask(request)));
     }
     return answer;
   }
 
   /** @throws Refused */
-  async #ask(question: DryRunQuestion): Promise<JsonValue> {
-    const isFact = (DRY_RUN_FACTS as readonly string[]).includes(question.method);
-    const answer = await (isFact ? this.#fact(question) : this.#options.ask(question));
+  async #ask(request: RecordedRequest): Promise<JsonValue> {
+    const isFact = (DRY_RUN_FACTS as readonly string[]).includes(request.method);
+    const answer = await (isFact ? this.#fact(request) : this.#options.ask(request));
     if (!answer.ok) throw new Refused(answer.error);
     return answer.result;
   }
 
-  async #latest({ deviceId, name, relevanceMs }: RuleQuestions['latest']): Promise<JsonValue> {
+  async #latest({ deviceId, name, relevanceMs }: RuleMethods['latest']): Promise<JsonValue> {
     const nowMs = this.#options.clock.wallMs();
     const sample = await this.#recording(deviceId, name).at(nowMs);
     if (!sample || sample[0] < nowMs - relevanceMs) throw new Refused(`no recent value of "${name}"`);
@@ -164,7 +164,7 @@ export class RecordedSite {
     return recording;
   }
 
-  async #execute(parameters: RuleQuestions['execute']): Promise<RuleAnswer> {
+  async #execute(parameters: RuleMethods['execute']): Promise<RuleAnswer> {
     const { deviceId, name, arguments: given } = parameters;
     const answer = await this.#options.ask({
       method: 'check_command',
@@ -180,7 +180,7 @@ export class RecordedSite {
     return answer.ok ? { ok: true, result: {} } : answer;
   }
 
-  async #watch(parameters: RuleQuestions['watch']): Promise<RuleAnswer> {
+  async #watch(parameters: RuleMethods['watch']): Promise<RuleAnswer> {
     const { deviceId, watchId } = parameters;
     if (parameters.kind === 'connectivity') {
       await this.#ask({ method: 'device_profiles', parameters: { deviceId } });

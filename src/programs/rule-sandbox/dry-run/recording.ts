@@ -1,17 +1,17 @@
-/** Samples of one attribute as they were recorded, read forwards and in pieces. */
+/** Samples of one attribute as they were recorded, read forwards and in chunks. */
 import type { RecordedResults, RecordedSample } from '../../../protocol/dry-run.ts';
 
-type Piece = RecordedResults['samples'];
+type Chunk = RecordedResults['samples'];
 
 export class Recording {
-  readonly #load: (afterMs: number) => Promise<Piece>;
-  #piece: Piece | undefined;
-  /** Index in the piece of the first sample that is later than the last instant asked for. */
+  readonly #load: (afterMs: number) => Promise<Chunk>;
+  #chunk: Chunk | undefined;
+  /** Index in the chunk of the first sample that is later than the last instant asked for. */
   #position = 0;
   #loading: Promise<void> | undefined;
 
   /** `load` gives the samples later than an instant, and the last one before. */
-  constructor(load: (afterMs: number) => Promise<Piece>) {
+  constructor(load: (afterMs: number) => Promise<Chunk>) {
     this.#load = load;
   }
 
@@ -27,13 +27,13 @@ export class Recording {
     return samples[this.#position];
   }
 
-  async #reach(nowMs: number): Promise<Piece> {
-    // A long way ahead is not gone sample by sample: the piece around the instant is read instead.
+  async #reach(nowMs: number): Promise<Chunk> {
+    // A long way ahead is not gone sample by sample: the chunk around the instant is read instead.
     for (;;) {
-      const piece = this.#piece;
-      if (piece && (piece.isComplete || (piece.samples.at(-1)?.[0] ?? 0) > nowMs)) {
-        while ((piece.samples[this.#position]?.[0] ?? Number.POSITIVE_INFINITY) <= nowMs) this.#position++;
-        return piece;
+      const chunk = this.#chunk;
+      if (chunk && (chunk.isComplete || (chunk.samples.at(-1)?.[0] ?? 0) > nowMs)) {
+        while ((chunk.samples[this.#position]?.[0] ?? Number.POSITIVE_INFINITY) <= nowMs) this.#position++;
+        return chunk;
       }
       this.#loading ??= this.#fill(nowMs);
       await this.#loading;
@@ -42,7 +42,7 @@ export class Recording {
 
   async #fill(nowMs: number): Promise<void> {
     try {
-      this.#piece = await this.#load(nowMs);
+      this.#chunk = await this.#load(nowMs);
       this.#position = 0;
     } finally {
       this.#loading = undefined;

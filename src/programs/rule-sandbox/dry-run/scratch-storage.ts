@@ -4,24 +4,17 @@ import { cutToBytes } from '../../../lib/text.ts';
 import type { RuleStore } from '../../../protocol/rule-sandbox.ts';
 import type { Notes } from './notes.ts';
 
-export interface ScratchStorage {
-  /** JSON text, or null. */
-  read(store: RuleStore, key: string): Promise<string | null>;
-  /** An error as the gateway would give it, or undefined. */
-  write(store: RuleStore, key: string, value: string): Promise<string | undefined>;
-  remove(store: RuleStore, key: string): Promise<void>;
-}
-
 export function createScratchStorage(options: {
   limits: Pick<Limits['rules'], 'storageBytes' | 'dryRun'>;
   /** What is stored really. */
   original: (store: RuleStore, key: string) => Promise<string | null>;
   notes: Notes;
-}): ScratchStorage {
+}) {
   const { limits, original, notes } = options;
   /** What is different from the original; null: removed. */
   const changed = new Map<RuleStore, Map<string, string | null>>();
 
+  /** JSON text, or null. */
   async function read(store: RuleStore, key: string): Promise<string | null> {
     const own = changed.get(store)?.get(key);
     return own === undefined ? original(store, key) : own;
@@ -41,7 +34,8 @@ export function createScratchStorage(options: {
 
   return {
     read,
-    write: async (store, key, value) => {
+    /** An error as the gateway would give it, or undefined. */
+    write: async (store: RuleStore, key: string, value: string) => {
       if ((await read(store, key)) === value) return undefined;
       const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
       if (bytesBeside(store, key) + sizeBytes > limits.storageBytes)
@@ -50,7 +44,7 @@ export function createScratchStorage(options: {
       notes.add({ kind: 'storage', store, key, value: cutToBytes(value, limits.dryRun.textBytes) });
       return undefined;
     },
-    remove: async (store, key) => {
+    remove: async (store: RuleStore, key: string) => {
       if ((await read(store, key)) === null) return;
       set(store, key, null);
       notes.add({ kind: 'storage', store, key });

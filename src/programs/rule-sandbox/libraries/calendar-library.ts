@@ -43,7 +43,7 @@ const SUN_DAYS_MAX = 370;
 /** Names of ours for those of the library where they say more. */
 const SUN_EVENTS: Record<string, string> = { noon: 'solarNoon', midnight: 'nadir' };
 
-export interface CalendarOptions {
+interface CalendarOptions {
   clock: ScriptClock & { isSet(): boolean; onStepped(listener: (jumpMs: number) => void): () => void };
   site: () => SandboxSite;
   jobs: () => Jobs;

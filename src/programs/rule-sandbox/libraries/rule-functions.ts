@@ -14,12 +14,12 @@ import {
   type ScriptClock,
   textOf,
 } from '../../../lua/index.ts';
-import type { RuleMethod, RuleQuestion, SandboxSite } from '../../../protocol/rule-sandbox.ts';
+import type { RuleMethod, RuleRequest, SandboxSite } from '../../../protocol/rule-sandbox.ts';
 import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
 import type { RuleLog } from '../rule-log.ts';
 
-export interface RuleFunctionsOptions {
+interface RuleFunctionsOptions {
   clock: ScriptClock;
   site: () => SandboxSite;
   limits: Pick<
@@ -36,8 +36,8 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
 
   async function ask(method: LuaValue, parameters: LuaValue): Promise<HostResult> {
     const given = parameters instanceof LuaJson ? (parseExactJson(parameters.text) as object) : {};
-    const question = completed(textOf(method) as RuleMethod, given as Record<string, unknown>, limits);
-    const answer = await requests.send(question);
+    const request = completed(textOf(method) as RuleMethod, given as Record<string, unknown>, limits);
+    const answer = await requests.send(request);
     return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
   }
 
@@ -96,10 +96,10 @@ function completed(
   method: RuleMethod,
   parameters: Record<string, unknown>,
   limits: RuleFunctionsOptions['limits'],
-): RuleQuestion {
-  const question: Record<string, unknown> = { ...parameters };
-  if (method === 'latest') question.relevanceMs ??= limits.relevanceMs;
-  if (method === 'aggregate') question.windowMs = Math.min(Number(question.windowMs), limits.averageMaxMs);
-  if (method === 'execute') question.timeoutMs ??= limits.commandTimeoutMs;
-  return { method, parameters: question } as RuleQuestion;
+): RuleRequest {
+  const request: Record<string, unknown> = { ...parameters };
+  if (method === 'latest') request.relevanceMs ??= limits.relevanceMs;
+  if (method === 'aggregate') request.windowMs = Math.min(Number(request.windowMs), limits.averageMaxMs);
+  if (method === 'execute') request.timeoutMs ??= limits.commandTimeoutMs;
+  return { method, parameters: request } as RuleRequest;
 }

@@ -6,8 +6,7 @@ import { describe, test } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../../src/platform/clock/index.ts';
 import {
-  createFieldBus,
-  type FieldBus,
+  FieldBus,
   type ModbusAnswer,
   type ModbusClient,
 } from '../../../../src/programs/communication-module/field/index.ts';
@@ -65,14 +64,14 @@ describe('a connection URI', () => {
 
 describe('the wires of a module', () => {
   test('have only the ports that the operator named', () => {
-    const bus = createFieldBus({ clock: new TestClock(), ports: {} });
+    const bus = new FieldBus({ clock: new TestClock(), ports: {} });
     assert.equal(bus.modbus('port://rs485'), 'hardware port "rs485" is not available on this module');
     assert.equal(bus.serialPort('rs485'), undefined);
   });
 
   test('lead to a bounded number of addresses; one that nobody uses makes room', async () => {
     const clock = new TestClock();
-    const bus = createFieldBus({
+    const bus = new FieldBus({
       clock,
       ports: {},
       limits: { ...LIMITS.field, addresses: 2 },
@@ -90,7 +89,7 @@ describe('the wires of a module', () => {
 
   test('are shared by everyone who names the same address, however it is spelled', async () => {
     let dials = 0;
-    const bus = createFieldBus({
+    const bus = new FieldBus({
       clock: new TestClock(),
       ports: {},
       dial: () => {
@@ -111,7 +110,7 @@ describe('the wires of a module', () => {
   test('let Modbus and raw bytes take turns on one serial port', async () => {
     const clock = new TestClock();
     const device = fakeSerialDevice();
-    const bus = createFieldBus({
+    const bus = new FieldBus({
       clock,
       ports: { rs485: { path: '/dev/ttyUSB0', ...SETTINGS } },
       openSerialLine: () => device.open,
@@ -133,7 +132,7 @@ describe('the wires of a module', () => {
   test('with half of 50 devices black-holed, the others keep their poll times and all are back within 30 s', async () => {
     const clock = new TestClock();
     let isDark = true;
-    const bus = createFieldBus({
+    const bus = new FieldBus({
       clock,
       ports: {},
       dial: ({ host }) =>
@@ -188,7 +187,7 @@ describe('the wires of a module over real sockets', () => {
       );
     const port = await listen(0);
     await new Promise((resolve) => server.close(resolve));
-    const bus = createFieldBus({ clock, ports: {} });
+    const bus = new FieldBus({ clock, ports: {} });
     const client = clientOf(bus, `tcp://127.0.0.1:${port}`);
     assert.deepEqual(await client.request(1, READ), {
       ok: false,
@@ -218,7 +217,7 @@ describe('the wires of a module over real sockets', () => {
       socket.on('error', () => socket.destroy());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-    const bus = createFieldBus({ clock, ports: {} });
+    const bus = new FieldBus({ clock, ports: {} });
     const client = clientOf(bus, `tcp://127.0.0.1:${(server.address() as net.AddressInfo).port}`);
     for (let batch = 0; batch < 20; batch += 1) {
       const answers: ModbusAnswer[] = await Promise.all(
@@ -237,7 +236,7 @@ test('a port that cannot be opened is told with its file and the reason, and its
   const device = fakeSerialDevice();
   const failures: object[] = [];
   const line = { path: '/dev/ttyUSB0', ...SETTINGS };
-  const bus = createFieldBus({
+  const bus = new FieldBus({
     clock,
     ports: { rs485: line, '/dev/ttyS0': line, ttyS0: line },
     openSerialLine: () => device.open,

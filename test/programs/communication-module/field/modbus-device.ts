@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import {
-  createModbusTcp,
+  ModbusTcp,
   type ModbusTcpOptions,
 } from '../../../../src/programs/communication-module/field/modbus-tcp.ts';
 import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-client.ts';
@@ -60,7 +60,7 @@ export function fakeDevice(clock: TestClock, limits: Partial<Limits['field']> = 
     return Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
   };
   const device: FakeDevice = {
-    client: createModbusTcp({ dial, clock, limits: { ...LIMITS.field, ...limits } }),
+    client: new ModbusTcp({ dial, clock, limits: { ...LIMITS.field, ...limits } }),
     seen: [],
     dials: 0,
     streams: [],

@@ -6,13 +6,14 @@ import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-client.ts';
 import type { ModbusAnswer } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
 import type { ModbusRequest } from '../../../../src/programs/communication-module/field/modbus-pdu.ts';
-import { createModbusRtu } from '../../../../src/programs/communication-module/field/modbus-rtu.ts';
+import { ModbusRtu } from '../../../../src/programs/communication-module/field/modbus-rtu.ts';
 import {
   decodeRtuFrame,
   encodeRtuFrame,
 } from '../../../../src/programs/communication-module/field/modbus-rtu-frame.ts';
-import { createSerialPort } from '../../../../src/programs/communication-module/field/serial-port.ts';
+import { SerialPort } from '../../../../src/programs/communication-module/field/serial-port.ts';
 import { TestClock } from '../../../support/test-clock.ts';
+import { runs } from '../../../support/runs.ts';
 import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './serial-device.ts';
 
 const READ: ModbusRequest = { kind: 'read_holdings', start: 0, count: 1 };
@@ -29,8 +30,8 @@ function line(limits: Partial<Limits['field']> = {}): Line {
   const clock = new TestClock();
   const device = fakeSerialDevice();
   const all = { ...FIELD, ...limits };
-  const port = createSerialPort({ open: device.open, settings: SETTINGS, clock, limits: all });
-  const client = createModbusRtu({ port, clock, limits: all });
+  const port = new SerialPort({ open: device.open, settings: SETTINGS, clock, limits: all });
+  const client = new ModbusRtu({ port, clock, limits: all });
   return {
     clock,
     device,
@@ -236,7 +237,7 @@ describe('Modbus RTU', () => {
         answering(device, { 1: 5 });
         assert.deepEqual(await ask(1), { ok: true, values: [5] });
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -7,6 +7,7 @@ import type { ModbusAnswer } from '../../../../src/programs/communication-module
 import type { ModbusRequest } from '../../../../src/programs/communication-module/field/modbus-pdu.ts';
 import { settle, TestClock } from '../../../support/test-clock.ts';
 import { until } from '../../../support/until.ts';
+import { runs } from '../../../support/runs.ts';
 import { fakeDevice, type FakeDevice } from './modbus-device.ts';
 
 const READ: ModbusRequest = { kind: 'read_holdings', start: 0, count: 1 };
@@ -323,7 +324,7 @@ describe('Modbus TCP', () => {
         device.client.close();
         assert.equal(clock.waiting, 0);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -2,18 +2,14 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
-import {
-  createSerialPort,
-  SerialFault,
-  type SerialPort,
-} from '../../../../src/programs/communication-module/field/serial-port.ts';
+import { SerialPort, SerialFault } from '../../../../src/programs/communication-module/field/serial-port.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './serial-device.ts';
 
 function opened(): { clock: TestClock; device: FakeSerialDevice; port: SerialPort } {
   const clock = new TestClock();
   const device = fakeSerialDevice();
-  const port = createSerialPort({ open: device.open, settings: SETTINGS, clock, limits: LIMITS.field });
+  const port = new SerialPort({ open: device.open, settings: SETTINGS, clock, limits: LIMITS.field });
   return { clock, device, port };
 }
 

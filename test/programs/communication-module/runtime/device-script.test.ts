@@ -93,14 +93,20 @@ describe('a device script', () => {
       for index = 1, 50 do enapter.log('line ' .. index) end
       system.delay(300)
       enapter.log(refused)`,
-      { limits: { messageBurst: 5, messagesPerSecond: 1, logBurst: 10, logsPerSecond: 10 } },
+      { limits: { messageBurst: 5, messagesPerSecond: 0.001, logBurst: 10, logsPerSecond: 10 } },
     );
     await bench.started();
     assert.equal(bench.telemetry().length, 5);
     const logs = bench.logs();
     assert.equal(logs[9], 'info: line 10');
-    assert.equal(logs[10], 'warning: 40 log entries were dropped, because there were too many');
-    assert.equal(logs[11], 'info: too many messages');
+    assert.equal(logs.at(-1), 'info: too many messages');
+    // On a slow machine some of the others have their turn while the script still runs.
+    const kept = logs.filter((line) => line.startsWith('info: line ')).length;
+    const dropped = logs.map((line) =>
+      /^warning: (\d+) log entries were dropped, because there were too many$/.exec(line),
+    );
+    assert.ok(kept < 50);
+    assert.equal(kept + dropped.reduce((sum, match) => sum + Number(match?.[1] ?? 0), 0), 50);
   });
 
   test('cannot send what would cost the module its connection: messages, entries, responses', async () => {

@@ -3,10 +3,7 @@ import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import { Scheduler, Scripts } from '../../../../src/lua/index.ts';
 import { createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
-import {
-  type DeviceScript,
-  startDeviceScript,
-} from '../../../../src/programs/communication-module/runtime/device-script.ts';
+import { DeviceScript } from '../../../../src/programs/communication-module/runtime/device-script.ts';
 import type {
   CallResult,
   ConfigurationGroups,
@@ -52,6 +49,7 @@ export function scriptBench(
     facts?: Partial<BlueprintFacts>;
     groups?: ConfigurationGroups;
     ports?: Record<string, string>;
+    ioPorts?: ScriptStart['ioPorts'];
     limits?: Partial<Limits['module']>;
     answer?: ScriptBench['answer'];
     isConnected?: boolean;
@@ -65,6 +63,7 @@ export function scriptBench(
     facts: { api: 'v3', telemetry: {}, properties: {}, configuration: {}, ...options.facts },
     groups: options.groups ?? {},
     ports: options.ports ?? {},
+    ioPorts: options.ioPorts ?? {},
   };
   const scripts = new Scripts({
     clock,
@@ -106,7 +105,7 @@ export function scriptBench(
       return responses(id);
     },
     started: () => until(() => posted.some(({ kind }) => kind === 'running' || kind === 'failed')),
-    device: startDeviceScript({
+    device: new DeviceScript({
       start,
       scripts,
       clock,

@@ -20,11 +20,11 @@ describe('modules that the runtime brings', () => {
   function memory(): (call: ThreadCall) => CallResult {
     const kept = new Map<string, Uint8Array>();
     return (call) => {
-      if (call.kind !== 'question') return timeout;
-      const { question } = call;
-      if (question.type === 'storage_write') kept.set(question.key, question.value);
-      if (question.type === 'storage_remove') kept.delete(question.key);
-      const value = question.type === 'storage_read' ? kept.get(question.key) : undefined;
+      if (call.kind !== 'request') return timeout;
+      const { request } = call;
+      if (request.type === 'storage_write') kept.set(request.key, request.value);
+      if (request.type === 'storage_remove') kept.delete(request.key);
+      const value = request.type === 'storage_read' ? kept.get(request.key) : undefined;
       return {
         kind: 'answer',
         answer: { type: 'answer', id: 'q', ...(value ? { value: Buffer.from(value) } : {}) },
@@ -113,8 +113,8 @@ describe('modules that the runtime brings', () => {
     asked: string[],
   ): (call: ThreadCall) => CallResult {
     return (call) => {
-      if (call.kind !== 'question' || call.question.type !== 'command') return timeout;
-      const { target, target_channel_id: channel, name, arguments: given } = call.question;
+      if (call.kind !== 'request' || call.request.type !== 'command') return timeout;
+      const { target, target_channel_id: channel, name, arguments: given } = call.request;
       asked.push(`${target}/${channel} ${name} ${JSON.stringify(given)}`);
       const payload = payloads[name];
       if (payload === undefined) return timeout;

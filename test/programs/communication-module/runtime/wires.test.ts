@@ -113,10 +113,10 @@ describe('storage', () => {
   test('keeps exact bytes; what is not there is NotFound, and no error of the older generation', async () => {
     const kept = new Map<string, Uint8Array>();
     const answer = (call: ThreadCall): CallResult => {
-      if (call.kind !== 'question') return nothing;
-      const { question } = call;
-      if (question.type === 'storage_write') kept.set(question.key, question.value);
-      const value = question.type === 'storage_read' ? kept.get(question.key) : undefined;
+      if (call.kind !== 'request') return nothing;
+      const { request } = call;
+      if (request.type === 'storage_write') kept.set(request.key, request.value);
+      const value = request.type === 'storage_read' ? kept.get(request.key) : undefined;
       return {
         kind: 'answer',
         answer: { type: 'answer', id: 'q', ...(value ? { value: Buffer.from(value) } : {}) },
@@ -139,7 +139,7 @@ describe('hardware that a module of software lacks', () => {
       end
       say(can.DROP_OLDEST ~= can.DROP_NEWEST, digitalin.HIGH ~= digitalin.LOW, require('relay') == relay, led.on())`,
     );
-    assert.equal(said[0], 'nil can is not supported by this module');
+    assert.equal(said[0], 'nil hardware port "x" is not available on this module');
     assert.equal(said[5], 'nil analogout is not supported by this module');
     assert.equal(said[6], 'true true true led is not supported by this module');
   });
@@ -164,9 +164,9 @@ describe('commands of other devices', () => {
       raised(ucm.new, 5)`,
       {
         answer: (call: ThreadCall) => {
-          if (call.kind !== 'question' || call.question.type !== 'command') return timeout;
-          asked.push([call.question.target, call.question.target_channel_id, call.question.timeout_ms]);
-          return call.question.target === 'H2'
+          if (call.kind !== 'request' || call.request.type !== 'command') return timeout;
+          asked.push([call.request.target, call.request.target_channel_id, call.request.timeout_ms]);
+          return call.request.target === 'H2'
             ? {
                 kind: 'answer',
                 answer: { type: 'answer', id: 'q', state: 'completed', payload: { ok: true } },

@@ -1,0 +1,16 @@
+/**
+ * Test files of one process, each a suite of its own: its `before` and `after` are about itself, so that what one file
+ * starts is over before the next one begins. `npm test` starts it with the files in TEST_FILES, one a line.
+ */
+import { join } from 'node:path';
+import { suite } from 'node:test';
+
+// Programs that a test starts are no test runners.
+process.execArgv = process.execArgv.filter((flag) => !flag.startsWith('--test'));
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+for (const file of (process.env['TEST_FILES'] ?? '').split('\n'))
+  void suite(file, async () => {
+    await import(join(ROOT, file));
+  });

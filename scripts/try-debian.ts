@@ -1,0 +1,93 @@
+/** `npm run try-debian`: does the package live through installations, failures and cuts of power on a clean Debian? */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomInt } from 'node:crypto';
+import { bundle } from './build.ts';
+import { parseWords, runScript, UsageError, whole } from './support/arguments.ts';
+import { DebianRoot, whyNoDebianRoot } from './support/debian-root.ts';
+import { createRandom } from './support/random.ts';
+import { Board } from './try-debian/board.ts';
+import { cutOnce } from './try-debian/cuts.ts';
+import { LIFE } from './try-debian/life.ts';
+import { buildVersions, FIRST } from './try-debian/versions.ts';
+
+const HELP = `Tries the package on a clean Debian with systemd and without a network, in namespaces and memory.
+
+  npm run try-debian -- --root FOLDER [options]
+
+  --root FOLDER  a Debian, which is not changed; one is made by
+                 debootstrap --variant=minbase --include=systemd,systemd-sysv,curl,libatomic1 bookworm FOLDER
+  --cuts N       cuts of power at moments by chance during installations, upgrades, returns and restores (default 0)
+  --seed N       repeat the cuts of a run (default: a new seed, printed)
+  --help         this text
+
+Builds three versions of the package: this one, one that migrates and fails, one that migrates and works. They are
+installed, upgraded, downgraded, returned, removed and purged, with a device that goes on sending. After a cut there is
+one version that serves, with its own state. Needs root, unshare, nsenter, curl in the Debian. Exit code 1 when a step
+fails.
+`;
+
+async function main(): Promise<number> {
+  const text = { type: 'string' } as const;
+  const values = parseWords({ help: { type: 'boolean' }, root: text, cuts: text, seed: text });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (values.root === undefined)
+    throw new UsageError('--root FOLDER is missing; --help says how one is made');
+  const cuts = whole('cuts', values.cuts, 0, 10_000) ?? 0;
+  const seed = whole('seed', values.seed, 0, 2 ** 31) ?? randomInt(2 ** 31);
+  const missing = whyNoDebianRoot();
+  if (missing !== undefined) throw new UsageError(`not possible here: ${missing}`);
+  const folder = mkdtempSync(join(tmpdir(), 'packages-'));
+  try {
+    await told('build three versions', async () => {
+      const bundles = join(folder, 'dist');
+      await bundle(bundles);
+      buildVersions(folder, bundles);
+    });
+    await withBoard(folder, values.root, async (board) => {
+      for (const { name, run } of LIFE) await told(name, () => run(board), board);
+    });
+    if (cuts > 0) await cutTimes(folder, values.root, cuts, seed);
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function cutTimes(folder: string, root: string, cuts: number, seed: number): Promise<void> {
+  process.stdout.write(`seed ${seed}\n`);
+  const random = createRandom(seed);
+  await withBoard(folder, root, async (board) => {
+    board.install(FIRST);
+    await board.servingVersion();
+    board.claim();
+    for (let number = 1; number <= cuts; number += 1)
+      process.stdout.write(`cut ${number}: ${await cutOnce(board, random)}\n`);
+  });
+}
+
+async function withBoard(folder: string, root: string, work: (board: Board) => Promise<void>): Promise<void> {
+  const debian = await DebianRoot.start(folder, root);
+  const board = new Board(debian);
+  debian.must('printf "GATEWAY_MDNS=false\\nGUARD_CALM_S=3\\n" >/etc/energy-gateway.env');
+  try {
+    await work(board);
+  } finally {
+    await board.end();
+  }
+}
+
+/** Says what a step took, and how large the installation is after it. */
+async function told(name: string, work: () => void | Promise<void>, board?: Board): Promise<void> {
+  const beganMs = performance.now();
+  await work();
+  const tookS = ((performance.now() - beganMs) / 1_000).toFixed(1);
+  const size = board?.debian.run('du -sm /usr/lib/energy-gateway | cut -f1').output.trim() ?? '';
+  process.stdout.write(`${tookS.padStart(7)} s ${size.padStart(5)}${size === '' ? '   ' : ' MB'}  ${name}\n`);
+}
+
+await runScript(main);

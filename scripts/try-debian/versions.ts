@@ -1,0 +1,48 @@
+/** Three versions of the package: this one, one that migrates and then fails, and one that migrates and works. */
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildGateway } from '../support/built-package.ts';
+
+export const FIRST = '0.1.0';
+export const BROKEN = '0.2.0';
+export const NEXT = '0.3.0';
+
+/** Where the package of a version is within a `DebianRoot`. */
+export const packageOf = (version: string): string => `/tmp/packages/energy-gateway_${version}_amd64.deb`;
+
+/** Packs all of them in the folder; of the bundles in `dist/` unless others are given. */
+export function buildVersions(folder: string, bundles?: string): void {
+  buildGateway(folder, { version: FIRST, bundles });
+  buildGateway(folder, {
+    version: BROKEN,
+    bundles,
+    change: (release) => {
+      migrate(release);
+      rename(release, BROKEN);
+      appendFileSync(join(release, 'dist/main.js'), '\nsetTimeout(() => process.exit(1), 2_000);\n');
+    },
+  });
+  buildGateway(folder, {
+    version: NEXT,
+    bundles,
+    change: (release) => {
+      migrate(release);
+      rename(release, NEXT);
+    },
+  });
+}
+
+/** One migration more than there are. */
+function migrate(release: string): void {
+  const folder = join(release, 'migrations/state');
+  const next = String(readdirSync(folder).length + 1).padStart(4, '0');
+  writeFileSync(
+    join(folder, `${next}_next.sql`),
+    'CREATE TABLE next_version (id INTEGER PRIMARY KEY) STRICT;',
+  );
+}
+
+function rename(release: string, version: string): void {
+  const file = join(release, 'package.json');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), version }));
+}

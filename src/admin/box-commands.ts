@@ -1,0 +1,136 @@
+/** Local commands that end something: the data, the installation, the life of a site on this box. Each is asked twice. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../lib/errors.ts';
+import { saveBackup } from '../platform/backup/index.ts';
+import { packageVersion } from '../platform/files/index.ts';
+import { passwordOf } from './backup-commands.ts';
+import { type Command, type Terminal, UsageError, type Values } from './command.ts';
+
+const SERVICE = 'energy-gateway.service';
+
+export const BOX_COMMANDS: Record<string, Command> = {
+  'factory-reset': {
+    takes: [],
+    prepare: async (values, _given, terminal, { dataDir }) => {
+      requireRoot();
+      await confirm(
+        `All data in ${dataDir} is deleted: devices, rules, users, keys, history.`,
+        values,
+        terminal,
+      );
+      const wasRunning = stopService();
+      for (const name of readdirSync(dataDir))
+        // What follows a link would leave the folder; rmSync does not.
+        rmSync(join(dataDir, name), { recursive: true, force: true });
+      if (wasRunning) system('systemctl', ['start', '--no-block', SERVICE]);
+      return () => [
+        'The data is deleted. Options in /etc stay, and so do backups elsewhere.',
+        wasRunning
+          ? `The gateway starts anew; its claim code: ${join(dataDir, 'claim-code')}, in some seconds.`
+          : 'The next start of the gateway makes a new site and a new claim code.',
+      ];
+    },
+  },
+  move: {
+    takes: ['file'],
+    prepare: async (values, [path = ''], terminal) => {
+      requireRoot();
+      if (existsSync(path)) throw new UsageError(`${path} exists already`);
+      const password = await passwordOf(values, terminal, { isNew: true });
+      await confirm(
+        'The gateway on this box ends, and does not start with the system any more.',
+        values,
+        terminal,
+      );
+      const file = await open(path, 'wx', 0o600).catch((cause: unknown) => {
+        throw new UsageError(messageOf(cause), { cause });
+      });
+      if (stopService()) system('systemctl', ['disable', SERVICE]);
+      return ({ config: { dataDir }, clock, withState }) =>
+        withState(async ({ database, record }) => {
+          const historyPath = join(dataDir, 'history.db');
+          record('admin_move', {});
+          const options = {
+            database,
+            dataDir,
+            clock,
+            version: packageVersion(),
+            historyPath: existsSync(historyPath) ? historyPath : undefined,
+          };
+          await saveBackup(options, password, () => file);
+          return [
+            `The site with its history is in ${path}. On the other box, with the same or a newer version:`,
+            `  energy-gateway restore ${path}`,
+            '  systemctl restart energy-gateway',
+            'Give it the name or address of this one, so that devices find it. The data here stays until:',
+            '  energy-gateway uninstall --delete-data',
+            `Back here instead: systemctl enable --now ${SERVICE}`,
+          ];
+        });
+    },
+  },
+  uninstall: {
+    takes: [],
+    prepare: async (values, _given, terminal, { dataDir }) => {
+      requireRoot();
+      const isAll = values['delete-data'];
+      await confirm(
+        isAll
+          ? `The gateway and all data in ${dataDir} are removed.`
+          : 'The gateway is removed; its data stays.',
+        values,
+        terminal,
+      );
+      const environment = [
+        `ENERGY_GATEWAY_PURGE_DATA=${isAll ? 'yes' : 'no'}`,
+        'DEBIAN_FRONTEND=noninteractive',
+      ];
+      system('env', [...environment, 'apt-get', isAll ? 'purge' : 'remove', '--yes', 'energy-gateway']);
+      return () => [
+        isAll
+          ? 'What remains: the system user energy-gateway, lines in the journal, and backups elsewhere.'
+          : `What remains: data in ${dataDir}, options in /etc/energy-gateway, the system user energy-gateway.`,
+      ];
+    },
+  },
+};
+
+export function requireRoot(): void {
+  if (process.getuid?.() !== 0) throw new UsageError('This has to be run by root, with sudo.');
+}
+
+/** Two questions with two answers, so that no habit answers them. @throws UsageError when one is answered otherwise */
+async function confirm(
+  what: string,
+  { confirm: given }: Pick<Values, 'confirm'>,
+  { ask, complain }: Terminal,
+): Promise<void> {
+  const machine = hostname();
+  if (given !== undefined) {
+    if (given !== machine) throw new UsageError(`--confirm has to be the name of this machine, ${machine}`);
+    return;
+  }
+  if (!ask) throw new UsageError(`give --confirm ${machine}; there is no terminal to ask on`);
+  complain(`${what}\n`);
+  if ((await ask('Go on? Type "yes": ')) !== 'yes') throw new UsageError('Nothing was changed.');
+  if ((await ask(`This cannot be taken back. Type the name of this machine, ${machine}: `)) !== machine)
+    throw new UsageError('Nothing was changed.');
+}
+
+/** Whether it was running. */
+function stopService(): boolean {
+  const isRunning = spawnSync('systemctl', ['is-active', '--quiet', SERVICE]).status === 0;
+  if (isRunning) system('systemctl', ['stop', SERVICE]);
+  return isRunning;
+}
+
+/** Shows what the program says. @throws Error when it fails */
+export function system(program: string, words: readonly string[]): void {
+  const { status, error } = spawnSync(program, words, { stdio: 'inherit' });
+  if (status !== 0)
+    throw new Error(`${program} ${words[0] ?? ''} failed (${error ? messageOf(error) : status}).`);
+}

@@ -1,0 +1,80 @@
+/** The local command that gathers what somebody far away needs to find a fault. */
+import { spawnSync } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import { messageOf } from '../lib/errors.ts';
+import { withoutSecrets } from '../lib/redaction.ts';
+import { type Command, localUrl, type Local, UsageError } from './command.ts';
+
+const REPORT = '/v3/problem_report';
+const TOKEN_LIFETIME_MS = 60_000;
+const ANSWER_MS = 30_000;
+const OUTPUT_MAX_BYTES = 16 * 1_048_576;
+
+/** What only root, or nobody on a box without it, may ask; each is tried. */
+const ASKED: Readonly<Record<string, readonly string[]>> = {
+  versions: ['energy-gateway-versions', 'status'],
+  unit: [
+    'systemctl',
+    'show',
+    'energy-gateway.service',
+    '--property=ActiveState,SubState,NRestarts,Result,MemoryCurrent',
+  ],
+  journal: ['journalctl', '-u', 'energy-gateway', '-n', '3000', '--no-pager', '-o', 'short-iso'],
+  disks: ['df', '-h'],
+  kernel: ['dmesg', '--level=err,warn', '--time-format=iso'],
+};
+
+export const REPORT_COMMANDS: Record<string, Command> = {
+  'problem-report': {
+    takes: ['file'],
+    prepare: async (_values, [path = '']) => {
+      const file = await open(path, 'wx', 0o600).catch((cause: unknown) => {
+        throw new UsageError(messageOf(cause), { cause });
+      });
+      const system = Object.fromEntries(
+        Object.entries(ASKED).map(([name, [program = '', ...words]]) => [name, answerOf(program, words)]),
+      );
+      return async (local) => {
+        const gateway = await askGateway(local);
+        await file.writeFile(`${JSON.stringify({ gateway, system }, null, 2)}\n`);
+        await file.close();
+        return [
+          `The report stands in ${path}. What looks like a secret was removed; read it before you send it on.`,
+        ];
+      };
+    },
+  },
+};
+
+function answerOf(program: string, words: readonly string[]): string[] {
+  const { stdout, stderr, error } = spawnSync(program, words, {
+    encoding: 'utf8',
+    timeout: ANSWER_MS,
+    maxBuffer: OUTPUT_MAX_BYTES,
+  });
+  return withoutSecrets(error ? messageOf(error) : stdout + stderr)
+    .trim()
+    .split('\n');
+}
+
+/** What the running gateway says of itself, or why it does not; by a token that is gone afterwards. */
+async function askGateway({ config, clock, withState }: Local): Promise<unknown> {
+  return withState(async ({ auth }) => {
+    const request = { name: 'problem report', role: 'OWNER', lifetimeMs: TOKEN_LIFETIME_MS } as const;
+    const token = auth.tokens.create(request);
+    const silence = new AbortController();
+    const timer = clock.setTimer(ANSWER_MS, () => silence.abort());
+    try {
+      const response = await fetch(localUrl(config, REPORT), {
+        headers: { 'X-Service-Auth-Token': token.text },
+        signal: silence.signal,
+      });
+      return await response.json();
+    } catch (error) {
+      return { unreachable: messageOf(error) };
+    } finally {
+      timer.cancel();
+      auth.tokens.revoke(token.record.id);
+    }
+  });
+}

@@ -1,0 +1,59 @@
+/** The local command that installs a newer version from a file: of a stick, of a download, or uploaded to the gateway. */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../lib/errors.ts';
+import { packageVersion } from '../platform/files/index.ts';
+import { type DebPackage, judgePackage, updateKeyFiles } from '../platform/packages/index.ts';
+import { requireRoot, system } from './box-commands.ts';
+import { type Command, type Terminal, UsageError, type Values } from './command.ts';
+
+export const UPDATE_COMMANDS: Record<string, Command> = {
+  update: {
+    takes: ['package'],
+    prepare: async (values, [path = ''], terminal) => {
+      requireRoot();
+      // Whoever can write to the stick could change it between the look and the installation.
+      const folder = mkdtempSync(join(tmpdir(), 'energy-gateway-update-'));
+      const copy = join(folder, 'energy-gateway.deb');
+      try {
+        copyOf(path, copy);
+        const found = await judgePackage(copy, { version: packageVersion(), keyFiles: updateKeyFiles() });
+        await agree(found, values, terminal);
+        // apt and not dpkg: it changes nothing when a package is missing that the new version needs.
+        system('env', [
+          'DEBIAN_FRONTEND=noninteractive',
+          'apt-get',
+          'install',
+          '--yes',
+          '--no-install-recommends',
+          copy,
+        ]);
+        return () => [
+          `Version ${found.version} is installed; energy-gateway-versions status tells whether it stays.`,
+        ];
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  },
+};
+
+function copyOf(path: string, copy: string): void {
+  try {
+    copyFileSync(path, copy);
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+}
+
+async function agree(
+  { version, releaseNotes }: DebPackage,
+  { yes }: Values,
+  { ask, complain }: Terminal,
+): Promise<void> {
+  complain(`Version ${version} in the place of ${packageVersion()}.\n\n${releaseNotes}\n\n`);
+  if (yes) return;
+  if (!ask) throw new UsageError('give --yes; there is no terminal to ask on');
+  if ((await ask('Install it? Type "yes": ')) !== 'yes') throw new UsageError('Nothing was changed.');
+}

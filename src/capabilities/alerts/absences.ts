@@ -1,0 +1,40 @@
+/** Devices that are away, and for how long by this run's own time: a step of the wall clock makes nobody late. */
+import type { Clock } from '../../platform/clock/index.ts';
+import type { ConnectivityStatus, Device, Devices } from '../devices/index.ts';
+
+export class Absences {
+  readonly #options: { clock: Clock; devices: Devices; offlineAfterMs: number };
+  /** By device id: monotonic. */
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(options: { clock: Clock; devices: Devices; offlineAfterMs: number }) {
+    this.#options = options;
+  }
+
+  /** Whoever is not here now is away from now on: nobody knows of before. */
+  start(): void {
+    const { devices } = this.#options;
+    for (const device of devices.all()) this.note(device, devices.connectivity(device.id));
+  }
+
+  note(device: Device, status: ConnectivityStatus): void {
+    // The gateway's own device and its built-in module are parts of it.
+    if (device.communication.type === 'MQTT_V1_LOCALHOST') return;
+    if (status === 'ONLINE') this.#sinceMs.delete(device.id);
+    else if (!this.#sinceMs.has(device.id)) this.#sinceMs.set(device.id, this.#options.clock.monotonicMs());
+  }
+
+  forget(deviceId: string): void {
+    this.#sinceMs.delete(deviceId);
+  }
+
+  /** Those that are away for too long, with the time since. */
+  *overdue(): Iterable<{ device: Device; awayMs: number }> {
+    const { clock, devices, offlineAfterMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const [deviceId, sinceMs] of this.#sinceMs) {
+      const device = devices.get(deviceId);
+      if (device && nowMs - sinceMs >= offlineAfterMs) yield { device, awayMs: nowMs - sinceMs };
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** What a manifest, and the device itself, say of an alert. */
+import { parseDurationMs } from '../../lib/duration.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import type { CompiledAlert, CompiledManifest } from '../blueprints/index.ts';
+import type { Latest } from '../telemetry/index.ts';
+import { type Alert, type AlertSource, OFFLINE } from './model.ts';
+
+type Description = Pick<Alert, 'severity' | 'displayName'>;
+
+const DESCRIPTION_OF_OFFLINE: Description = { severity: 'warning', displayName: 'Offline' };
+
+/** A name that the manifest does not declare counts as an error (docs/interface/mqtt-devices.md#telemetry). */
+export function describeAlert(manifest: CompiledManifest, source: AlertSource, name: string): Description {
+  if (source === 'GATEWAY' && name === OFFLINE) return DESCRIPTION_OF_OFFLINE;
+  const declared = declarationOf(manifest, name);
+  return { severity: declared?.severity ?? 'error', displayName: declared?.display_name ?? name };
+}
+
+/** How long an alert is raised before it counts; 0 without such a period. */
+export function graceMs(manifest: CompiledManifest, source: AlertSource, name: string): number {
+  const text = source === 'DEVICE' ? declarationOf(manifest, name)?.grace_period : undefined;
+  return (text === undefined ? undefined : parseDurationMs(text)) ?? 0;
+}
+
+/** What stands in `alert_details` under the name, when it came with the alert. */
+export function detailsOf(
+  latest: Latest | undefined,
+  name: string,
+  timestampS: number,
+  limits: Limits['alerts'],
+): { details?: string } {
+  if (!latest || latest.timestampS !== timestampS) return {};
+  const { value } = latest;
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return {};
+  const detail = (value as Record<string, unknown>)[name];
+  if (detail === null || detail === undefined) return {};
+  const text = typeof detail === 'string' ? detail : JSON.stringify(detail);
+  return { details: cutToBytes(text.toWellFormed(), limits.detailsBytes) };
+}
+
+function declarationOf({ alerts }: CompiledManifest, name: string): CompiledAlert | undefined {
+  return Object.hasOwn(alerts, name) ? alerts[name] : undefined;
+}

@@ -1,0 +1,101 @@
+/**
+ * What is raised now, in memory: enough to tell what a device says anew from what is known, without the disk. No moment of
+ * the wall clock is kept here, so that its corrections change nothing.
+ */
+import type { Limits } from '../../lib/limits.ts';
+import type { Alert, AlertSeverity, AlertSource } from './model.ts';
+
+/** An alert that is raised. */
+interface RaisedAlert {
+  readonly number: number;
+  readonly name: string;
+  readonly source: AlertSource;
+  readonly severity: AlertSeverity;
+  isLasting: boolean;
+  /** Monotonic; in an earlier run: the start of this one. */
+  readonly sinceMs: number;
+}
+
+/** One that is over, and may come back. */
+interface Cleared {
+  readonly number: number;
+  readonly clearedAtMs: number;
+}
+
+const keyOf = ({ source, name }: Pick<RaisedAlert, 'source' | 'name'>): string => `${source} ${name}`;
+
+export class RaisedAlerts {
+  readonly #limits: Limits['alerts'];
+  readonly #ofDevice = new Map<string, Map<string, RaisedAlert>>();
+  /** The one that was cleared longest ago is first. */
+  readonly #cleared = new Map<string, Cleared>();
+  #count = 0;
+
+  constructor(limits: Limits['alerts']) {
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Device ids with what is raised for them. */
+  all(): Iterable<[string, ReadonlyMap<string, RaisedAlert>]> {
+    return this.#ofDevice;
+  }
+
+  of(deviceId: string, source: AlertSource): RaisedAlert[] {
+    return [...(this.#ofDevice.get(deviceId)?.values() ?? [])].filter((alert) => alert.source === source);
+  }
+
+  has(deviceId: string, alert: Pick<RaisedAlert, 'source' | 'name'>): boolean {
+    return this.#ofDevice.get(deviceId)?.has(keyOf(alert)) ?? false;
+  }
+
+  /** How many more may be raised for the device. */
+  roomOf(deviceId: string): number {
+    const { raised, raisedPerDevice } = this.#limits;
+    const ofThis = this.#ofDevice.get(deviceId)?.size ?? 0;
+    return Math.max(0, Math.min(raisedPerDevice - ofThis, raised - this.#count));
+  }
+
+  add(alert: Alert, sinceMs: number): void {
+    const { deviceId, number, name, source, severity, isLasting } = alert;
+    let ofDevice = this.#ofDevice.get(deviceId);
+    if (!ofDevice) this.#ofDevice.set(deviceId, (ofDevice = new Map()));
+    this.#count += ofDevice.has(keyOf(alert)) ? 0 : 1;
+    ofDevice.set(keyOf(alert), { number, name, source, severity, isLasting, sinceMs });
+    this.#cleared.delete(`${deviceId} ${keyOf(alert)}`);
+  }
+
+  clear(alert: Alert): void {
+    const ofDevice = this.#ofDevice.get(alert.deviceId);
+    if (!ofDevice?.delete(keyOf(alert))) return;
+    this.#count--;
+    if (ofDevice.size === 0) this.#ofDevice.delete(alert.deviceId);
+    const { number, deviceId, clearedAtMs = 0 } = alert;
+    this.#cleared.set(`${deviceId} ${keyOf(alert)}`, { number, clearedAtMs });
+    for (const [oldest] of this.#cleared) {
+      if (this.#cleared.size <= this.#limits.remembered) break;
+      this.#cleared.delete(oldest);
+    }
+  }
+
+  /** Number of the alert that comes back, when it was cleared only a moment before. */
+  comesBack(deviceId: string, alert: Pick<RaisedAlert, 'source' | 'name'>, atMs: number): number | undefined {
+    const cleared = this.#cleared.get(`${deviceId} ${keyOf(alert)}`);
+    if (!cleared || Math.abs(atMs - cleared.clearedAtMs) >= this.#limits.sameAlertMs) return undefined;
+    return cleared.number;
+  }
+
+  forgetDevice(deviceId: string): void {
+    this.#count -= this.#ofDevice.get(deviceId)?.size ?? 0;
+    this.#ofDevice.delete(deviceId);
+    for (const key of this.#cleared.keys()) if (key.startsWith(`${deviceId} `)) this.#cleared.delete(key);
+  }
+
+  /** Moments of the wall clock were corrected: what is over stays so. */
+  forgetCleared(): void {
+    this.#cleared.clear();
+  }
+}

@@ -1,0 +1,87 @@
+/** Alerts of the site: an extension of the interface. */
+import { roleIncludes } from '../../lib/role.ts';
+import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
+import type { Devices } from '../devices/index.ts';
+import type { Alert } from './model.ts';
+import { alertShapes, alertToWire, filterOf, listQuery } from './schema.ts';
+import type { Alerts } from './service.ts';
+
+interface RouteOptions {
+  alerts: Alerts;
+  devices: Devices;
+}
+
+const ALERTS = '/v3/alerts';
+
+export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
+  const toWire = (alert: Alert, { principal }: Pick<Call, 'principal'>) =>
+    alertToWire(alert, devices.get(alert.deviceId), roleIncludes(principal.role, 'USER'));
+  return [
+    route({
+      operation: 'list_alerts',
+      about: 'Alerts of all devices, what is raised and what was, the one that was raised last first.',
+      answer: alertShapes.list,
+      method: 'GET',
+      paths: [ALERTS],
+      role: 'READONLY',
+      query: listQuery,
+      errors: ['404 device_not_found'],
+      handle: (call) => {
+        const filter = filterOf(call.query, (idOrSlug) => devices.require(idOrSlug).id);
+        const found = alerts.list(filter, call.query.limit, call.query.offset);
+        return { alerts: found.alerts.map((alert) => toWire(alert, call)), total_count: found.totalCount };
+      },
+    }),
+    route({
+      operation: 'acknowledge_alerts',
+      about: 'Says of everything that is raised now that somebody has seen it; answers what nobody had seen.',
+      answer: alertShapes.list,
+      method: 'POST',
+      paths: [`${ALERTS}/acknowledge`],
+      role: 'USER',
+      handle: (call) => {
+        const seen = alerts.acknowledgeRaised(call.principal.origin.name);
+        call.note({ count: String(seen.length) });
+        return { alerts: seen.map((alert) => toWire(alert, call)), total_count: seen.length };
+      },
+    }),
+    route({
+      operation: 'acknowledge_alert',
+      about: 'Says that somebody has seen it. Who was first stays.',
+      answer: alertShapes.one,
+      method: 'POST',
+      paths: [`${ALERTS}/{alert_id}/acknowledge`],
+      role: 'USER',
+      errors: ['404 alert_not_found'],
+      handle: (call) => {
+        const alert = alerts.acknowledge(call.params['alert_id'] ?? '', call.principal.origin.name);
+        call.note({ device_id: alert.deviceId, alert: alert.name });
+        return { alert: toWire(alert, call) };
+      },
+    }),
+  ];
+}
+
+export function alertStreams({ alerts, devices }: RouteOptions): Stream[] {
+  return [
+    stream({
+      operation: 'stream_alerts',
+      about: 'Alerts as they are raised, cleared and acknowledged; no history.',
+      message: alertShapes.message,
+      paths: [ALERTS],
+      role: 'READONLY',
+      open: ({ principal }) => {
+        const showsPeople = roleIncludes(principal.role, 'USER');
+        return (socket) => {
+          const end = alerts.events.on('alert_changed', 'alert stream', ({ kind, alert }) =>
+            socket.send({
+              change: kind,
+              alert: alertToWire(alert, devices.get(alert.deviceId), showsPeople),
+            }),
+          );
+          socket.signal.addEventListener('abort', end, { once: true });
+        };
+      },
+    }),
+  ];
+}

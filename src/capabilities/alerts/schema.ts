@@ -1,0 +1,124 @@
+/** Alerts as they stand on the wire. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import type { Device } from '../devices/index.ts';
+import { type Alert, ALERT_SEVERITIES, ALERT_SOURCES, type AlertFilter } from './model.ts';
+
+export const listQuery = v.object({
+  state: query.optionalChoice(['RAISED', 'CLEARED'], { description: 'Absent: both.' }),
+  acknowledged: query.optionalChoice(['true', 'false'], {
+    description: 'Only those that somebody has, or nobody has, acknowledged.',
+  }),
+  'device_id.in': query.optionalList('Of these devices, by id or slug.'),
+  severity: query.choices(ALERT_SEVERITIES, 'Only alerts of exactly these severities. Absent: all.'),
+  from: query.instant('Alerts that were still raised at this moment.'),
+  to: query.instant('Alerts that were raised before this moment.'),
+  limit: query.limit(LIMITS.alerts.listItems, LIMITS.http.pageItems),
+  offset: query.offset(),
+});
+
+/** `idOf`: the id of a device by id or slug. */
+export function filterOf(
+  input: v.InferOutput<typeof listQuery>,
+  idOf: (idOrSlug: string) => string,
+): AlertFilter {
+  const { state, acknowledged, severity } = input;
+  return {
+    isActive: state === undefined ? undefined : state === 'RAISED',
+    isAcknowledged: acknowledged === undefined ? undefined : acknowledged === 'true',
+    deviceIds: input['device_id.in']?.map(idOf),
+    severities: severity.length > 0 ? severity : undefined,
+    fromMs: input.from,
+    beforeMs: input.to,
+  };
+}
+
+const instantOrNull = () => v.nullable(shape.instant());
+
+const alertShape = shape.named(
+  'Alert',
+  v.object({
+    id: shape.id(),
+    device_id: shape.id(),
+    device_name: v.string(),
+    source: v.pipe(
+      v.picklist(ALERT_SOURCES),
+      v.description('GATEWAY: what the gateway says of a device, such as `offline`.'),
+    ),
+    name: v.string(),
+    display_name: v.string(),
+    severity: v.picklist(ALERT_SEVERITIES),
+    details: v.pipe(v.nullable(v.string()), v.description('What the device said in `alert_details`.')),
+    raised_at: shape.instant(),
+    cleared_at: v.pipe(instantOrNull(), v.description('null: it is raised.')),
+    times_raised: v.pipe(
+      shape.count(),
+      v.minValue(1),
+      v.description('More than 1 when it came back within a minute.'),
+    ),
+    acknowledged_at: instantOrNull(),
+    acknowledged_by: v.pipe(
+      v.nullable(v.string()),
+      v.description('Name of the user or token; not shown below the role USER.'),
+    ),
+  }),
+  {
+    id: '5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b33',
+    device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+    device_name: 'Battery 1',
+    source: 'DEVICE',
+    name: 'low_soc',
+    display_name: 'State of charge is low',
+    severity: 'warning',
+    details: null,
+    raised_at: '2026-03-01T08:00:00.000Z',
+    cleared_at: null,
+    times_raised: 1,
+    acknowledged_at: null,
+    acknowledged_by: null,
+  },
+);
+
+export type AlertOnWire = v.InferOutput<typeof alertShape>;
+
+const messageShape = shape.named(
+  'AlertMessage',
+  v.object({
+    change: v.pipe(
+      v.picklist(['RAISED', 'LASTING', 'CLEARED', 'ACKNOWLEDGED']),
+      v.description('LASTING: it is still raised after the grace period of its manifest.'),
+    ),
+    alert: alertShape,
+  }),
+);
+
+export type AlertMessage = v.InferOutput<typeof messageShape>;
+
+/** Wire shapes of answers and messages, for the API description. */
+export const alertShapes = {
+  one: v.object({ alert: alertShape }),
+  list: shape.listOf('alerts', alertShape),
+  message: messageShape,
+};
+
+/** `showsPeople`: names of users too. */
+export function alertToWire(alert: Alert, device: Device | undefined, showsPeople: boolean): AlertOnWire {
+  const { acknowledgedAtMs, acknowledgedBy, clearedAtMs } = alert;
+  return {
+    id: alert.id,
+    device_id: alert.deviceId,
+    device_name: device?.name ?? alert.deviceId,
+    source: alert.source,
+    name: alert.name,
+    display_name: alert.displayName,
+    severity: alert.severity,
+    details: alert.details ?? null,
+    raised_at: formatTimestamp(alert.raisedAtMs),
+    cleared_at: clearedAtMs === undefined ? null : formatTimestamp(clearedAtMs),
+    times_raised: alert.timesRaised,
+    acknowledged_at: acknowledgedAtMs === undefined ? null : formatTimestamp(acknowledgedAtMs),
+    acknowledged_by: showsPeople ? (acknowledgedBy ?? null) : null,
+  };
+}

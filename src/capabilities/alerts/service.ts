@@ -1,0 +1,299 @@
+/**
+ * Follows what devices say of their alerts, and keeps each from when it was raised to when it was cleared. What devices
+ * say is known from telemetry, so that nothing is lost by a restart: what is raised then is compared with what was.
+ */
+import { randomUUID } from 'node:crypto';
+import { Emitter } from '../../lib/emitter.ts';
+import { notFound } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { Rates } from '../../lib/rates.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
+import type { RetentionLoop, ScarceRoom } from '../../platform/retention/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
+import { Absences } from './absences.ts';
+import { describeAlert, detailsOf, graceMs } from './description.ts';
+import {
+  type Alert,
+  ALERT_SEVERITIES,
+  type AlertChange,
+  type AlertFilter,
+  type AlertSource,
+  OFFLINE,
+} from './model.ts';
+import { RaisedAlerts } from './raised.ts';
+import { createAlertRetention } from './retention.ts';
+import { type AlertStore, createAlertStore } from './store.ts';
+
+interface AlertEvents {
+  /** After it was stored. */
+  alert_changed: AlertChange;
+}
+
+interface AlertsOptions extends Instruments {
+  /** state.db */
+  database: Database;
+  devices: Devices;
+  telemetry: Pick<Telemetry, 'events' | 'alerts' | 'latest' | 'wasHeard'>;
+  limits?: Limits['alerts'];
+  /** Room for state; while it is scarce, fewer alerts are kept. */
+  room?: ScarceRoom | undefined;
+  newId?: () => string;
+}
+
+/** What is to change of a device, before it is stored. */
+interface Turn {
+  readonly kind: 'RAISED' | 'CLEARED';
+  readonly name: string;
+  readonly source: AlertSource;
+  readonly atMs: number;
+}
+
+export class Alerts {
+  readonly events: Emitter<AlertEvents>;
+  readonly #options: AlertsOptions;
+  readonly #log: Log;
+  readonly #limits: Limits['alerts'];
+  readonly #store: AlertStore;
+  readonly #raised: RaisedAlerts;
+  readonly #absences: Absences;
+  readonly #rates: Rates;
+  readonly #retention: RetentionLoop;
+  readonly #dropped: { inc: (labels: { reason: string }, count?: number) => void };
+  readonly #ends: (() => void)[] = [];
+  #alsoStore: (changes: readonly AlertChange[]) => void = () => undefined;
+  #newestNumber = 0;
+
+  constructor(options: AlertsOptions) {
+    const { clock, database, devices, metrics, limits = LIMITS.alerts } = options;
+    this.#options = options;
+    this.#log = options.log.child({ component: 'alerts' });
+    this.#limits = limits;
+    this.#store = createAlertStore(database);
+    this.#raised = new RaisedAlerts(limits);
+    this.#absences = new Absences({ clock, devices, offlineAfterMs: limits.offlineAfterMs });
+    this.#rates = new Rates({
+      perSecond: limits.changesPerDevicePerMinute / 60,
+      burst: limits.changesPerDevice,
+    });
+    this.events = new Emitter(this.#log);
+    this.#retention = createAlertRetention({
+      ...options,
+      log: this.#log,
+      store: this.#store,
+      limits,
+      onRestamped: () => this.#raised.forgetCleared(),
+    });
+    this.#dropped = metrics.counter('alerts_dropped_total', 'Raised alerts that were not kept.', ['reason']);
+    metrics.gauge('alerts_raised', 'Alerts that are raised now.', ['severity'], (gauge) => {
+      const all = [...this.#raised.all()].flatMap(([, ofDevice]) => [...ofDevice.values()]);
+      for (const severity of ALERT_SEVERITIES)
+        gauge.set({ severity }, all.filter((alert) => alert.severity === severity).length);
+    });
+  }
+
+  /** Takes up what was raised when the last run ended, and follows. Telemetry must have started. */
+  start(): void {
+    const { clock, devices, telemetry } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const alert of this.#store.raised()) this.#raised.add(alert, nowMs);
+    this.#newestNumber = this.#store.newestNumber();
+    this.#absences.start();
+    const owner = 'alerts';
+    const timer = clock.setRepeating(this.#limits.checkIntervalMs, () => this.#check());
+    this.#ends.push(
+      () => timer.cancel(),
+      telemetry.events.on('alerts_told', owner, ({ device }) => {
+        // What comes too often is looked at with the next check.
+        if (this.#rates.owed(device.id, clock.monotonicMs()) > 0) return;
+        if (this.#follow(device)) this.#rates.spend(device.id, clock.monotonicMs(), 1);
+      }),
+      devices.events.on('connectivity_changed', owner, ({ device, status, atMs }) => {
+        this.#absences.note(device, status);
+        const offline = { source: 'GATEWAY', name: OFFLINE } as const;
+        if (status === 'ONLINE' && this.#raised.has(device.id, offline))
+          this.#turn(device, [{ ...offline, kind: 'CLEARED', atMs }]);
+      }),
+      devices.events.on('blueprint_assigned', owner, ({ device }) => void this.#follow(device, true)),
+      devices.events.on('device_deleted', owner, ({ device }) => {
+        this.#raised.forgetDevice(device.id);
+        this.#absences.forget(device.id);
+      }),
+    );
+    this.#retention.start();
+    this.#check();
+  }
+
+  stop(): void {
+    for (const end of this.#ends.splice(0)) end();
+    this.#retention.stop();
+  }
+
+  /** Has more stored with each change, in its transaction; what it throws undoes the change. */
+  setAlsoStore(alsoStore: (changes: readonly AlertChange[]) => void): void {
+    this.#alsoStore = alsoStore;
+  }
+
+  /** The one that was raised last first, and how many match in all. */
+  list(filter: AlertFilter, limit: number, offset: number): { alerts: Alert[]; totalCount: number } {
+    return { alerts: this.#store.page(filter, limit, offset), totalCount: this.#store.count(filter) };
+  }
+
+  ofNumber(number: number): Alert | undefined {
+    return this.#store.ofNumber(number);
+  }
+
+  /** Notes who has seen it; who was first stays. @throws GatewayError alert_not_found (404) */
+  acknowledge(id: string, by: string): Alert {
+    const known = this.#store.byId(id);
+    if (!known) throw notFound('alert_not_found', `There is no alert "${id.slice(0, 64)}".`);
+    return this.#acknowledge([known], by)[0] ?? known;
+  }
+
+  /** Those that are raised now and that nobody has acknowledged. */
+  acknowledgeRaised(by: string): Alert[] {
+    const open = this.#store.raised().filter(({ acknowledgedAtMs }) => acknowledgedAtMs === undefined);
+    return this.#acknowledge(open, by);
+  }
+
+  #acknowledge(alerts: readonly Alert[], by: string): Alert[] {
+    const { clock, database } = this.#options;
+    const atMs = Math.floor(clock.wallMs());
+    const acknowledged = database.transaction(() =>
+      alerts.flatMap(({ number }) => this.#store.acknowledge(number, atMs, by) ?? []),
+    );
+    for (const alert of acknowledged) this.events.emit('alert_changed', { kind: 'ACKNOWLEDGED', alert });
+    return acknowledged;
+  }
+
+  /** Whatever comes without a word: grace periods that end, devices that stay away, imports, a history that was away. */
+  #check(): void {
+    try {
+      for (const device of this.#options.devices.all()) this.#follow(device);
+      this.#raiseOffline();
+      this.#passGrace();
+    } catch (error) {
+      this.#log.warnLimited('check', 3_600_000, 'alerts could not be checked, will be tried again', {
+        error,
+      });
+    }
+  }
+
+  /**
+   * Compares what the device says with what is known of it; true when that is not the same. `isBlank`: what was raised by
+   * attributes that are no more is over.
+   */
+  #follow(device: Device, isBlank = false): boolean {
+    const told = this.#options.telemetry.alerts(device);
+    // Nothing is known of what it says: it may still be so.
+    if (!told && !isBlank) return false;
+    const known = this.#raised.of(device.id, 'DEVICE');
+    const raised = told?.raised ?? new Map<string, number>();
+    if (known.length === raised.size && known.every(({ name }) => raised.has(name))) return false;
+    const clearedAtMs = told === undefined ? this.#options.clock.wallMs() : told.timestampS * 1_000;
+    const cleared = known
+      .filter(({ name }) => !raised.has(name))
+      .map(({ name }): Turn => ({ kind: 'CLEARED', source: 'DEVICE', name, atMs: clearedAtMs }));
+    const added = [...raised]
+      .filter(([name]) => Buffer.byteLength(name) <= this.#limits.nameBytes)
+      .filter(([name]) => !this.#raised.has(device.id, { source: 'DEVICE', name }))
+      .map(([name, atS]): Turn => ({ kind: 'RAISED', source: 'DEVICE', name, atMs: atS * 1_000 }));
+    return this.#turn(device, [...cleared, ...added]);
+  }
+
+  #raiseOffline(): void {
+    const { clock, telemetry } = this.#options;
+    const offline = { source: 'GATEWAY', name: OFFLINE } as const;
+    for (const { device, awayMs } of this.#absences.overdue())
+      // One that was never there is being installed.
+      if (!this.#raised.has(device.id, offline) && telemetry.wasHeard(device))
+        this.#turn(device, [{ ...offline, kind: 'RAISED', atMs: clock.wallMs() - awayMs }]);
+  }
+
+  #passGrace(): void {
+    const { clock, database, devices } = this.#options;
+    for (const [deviceId, alerts] of this.#raised.all()) {
+      const device = devices.get(deviceId);
+      if (!device) continue;
+      for (const alert of alerts.values()) {
+        if (alert.isLasting) continue;
+        const { source, name, number, sinceMs } = alert;
+        if (clock.monotonicMs() - sinceMs < graceMs(devices.manifest(device), source, name)) continue;
+        const changes = database.transaction(() => {
+          const stored = this.#store.setLasting(number);
+          const made: AlertChange[] = stored ? [{ kind: 'LASTING', alert: stored }] : [];
+          this.#alsoStore(made);
+          return made;
+        });
+        alert.isLasting = true;
+        for (const change of changes) this.events.emit('alert_changed', change);
+      }
+    }
+  }
+
+  /** Stores the changes of one device, all or none; true when there were any. What the disk refuses is tried again. */
+  #turn(device: Device, turns: readonly Turn[]): boolean {
+    const { clock, database } = this.#options;
+    if (turns.length === 0) return false;
+    let room = this.#raised.roomOf(device.id);
+    let changes: AlertChange[];
+    try {
+      changes = database.transaction(() => {
+        const made = turns.flatMap((turn): AlertChange[] => {
+          if (turn.kind === 'RAISED' && room-- <= 0) return [];
+          const alert = turn.kind === 'RAISED' ? this.#raise(device, turn) : this.#clear(device, turn);
+          return alert ? [{ kind: turn.kind, alert }] : [];
+        });
+        this.#alsoStore(made);
+        return made;
+      });
+    } catch (error) {
+      const told = { device_id: device.id, error };
+      this.#log.warnLimited('store', 60_000, 'alerts could not be stored, will be tried again', told);
+      return false;
+    }
+    if (room < 0) this.#dropped.inc({ reason: 'room' }, -room);
+    for (const { kind, alert } of changes)
+      if (kind === 'RAISED') this.#raised.add(alert, clock.monotonicMs());
+      else this.#raised.clear(alert);
+    for (const change of changes) this.events.emit('alert_changed', change);
+    return true;
+  }
+
+  /** Within a transaction. */
+  #raise(device: Device, { source, name, atMs }: Turn): Alert | undefined {
+    const { devices, telemetry, newId = randomUUID } = this.#options;
+    const again = this.#raised.comesBack(device.id, { source, name }, atMs);
+    const before = again === undefined ? undefined : this.#store.raiseAgain(again);
+    if (before) return before;
+    const manifest = devices.manifest(device);
+    const details =
+      source === 'DEVICE'
+        ? detailsOf(telemetry.latest(device, ALERT_DETAILS), name, atMs / 1_000, this.#limits)
+        : {};
+    const alert: Alert = {
+      number: ++this.#newestNumber,
+      id: newId(),
+      deviceId: device.id,
+      source,
+      name,
+      ...describeAlert(manifest, source, name),
+      ...details,
+      isLasting: graceMs(manifest, source, name) === 0,
+      timesRaised: 1,
+      raisedAtMs: Math.round(atMs),
+    };
+    this.#store.insert(alert);
+    return alert;
+  }
+
+  /** Within a transaction. */
+  #clear(device: Device, { source, name, atMs }: Turn): Alert | undefined {
+    const known = this.#raised.of(device.id, source).find((alert) => alert.name === name);
+    return known && this.#store.clear(known.number, Math.round(atMs));
+  }
+}
+
+const ALERT_DETAILS = 'alert_details';

@@ -1,0 +1,173 @@
+/** Rows of alerts. */
+import { and, asc, count, desc, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
+import { type Database, given, placeholders, present, restampOf } from '../../platform/sqlite/index.ts';
+import type { Alert, AlertFilter } from './model.ts';
+import { alert } from './tables.ts';
+
+export type AlertStore = ReturnType<typeof createAlertStore>;
+
+const { number, id, deviceId, severity, raisedAtMs, clearedAtMs, acknowledgedAtMs } = alert;
+
+const ofNumber = given(number);
+
+export function createAlertStore({ orm }: Database) {
+  return { ...createReader(orm), ...createWriter(orm), ...createCleaner(orm) };
+}
+
+type Orm = Database['orm'];
+
+function createReader(orm: Orm) {
+  const matches = matching();
+  const raised = orm.select().from(alert).where(isNull(clearedAtMs)).orderBy(number).prepare();
+  const byId = orm.select().from(alert).where(given(id)).prepare();
+  const byNumber = orm.select().from(alert).where(ofNumber).prepare();
+  const page = orm
+    .select()
+    .from(alert)
+    .where(matches)
+    .orderBy(desc(raisedAtMs), desc(number))
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('offset'))
+    .prepare();
+  const counted = orm.select({ count: count() }).from(alert).where(matches).prepare();
+  const newest = orm
+    .select({ number: sql<number>`coalesce(max(${number}), 0)` })
+    .from(alert)
+    .prepare();
+  return {
+    /** All that are raised now. */
+    raised: (): Alert[] => raised.all().map(present),
+    byId: (wanted: string): Alert | undefined => {
+      const row = byId.get({ id: wanted });
+      return row && present(row);
+    },
+    ofNumber: (wanted: number): Alert | undefined => {
+      const row = byNumber.get({ number: wanted });
+      return row && present(row);
+    },
+    /** The one that was raised last first. */
+    page: (filter: AlertFilter, limit: number, offset: number): Alert[] =>
+      page.all({ ...parametersOf(filter), limit, offset }).map(present),
+    count: (filter: AlertFilter): number => counted.get(parametersOf(filter))?.count ?? 0,
+    newestNumber: (): number => newest.get()?.number ?? 0,
+  };
+}
+
+function createWriter(orm: Orm) {
+  const insert = orm.insert(alert).values(placeholders(alert)).prepare();
+  // A device that stamps backwards must not end an alert before it began.
+  const clear = orm
+    .update(alert)
+    .set({ clearedAtMs: sql`max(${raisedAtMs}, ${sql.placeholder('atMs')})` })
+    .where(ofNumber)
+    .returning()
+    .prepare();
+  const raiseAgain = orm
+    .update(alert)
+    .set({ clearedAtMs: null, timesRaised: sql`${alert.timesRaised} + 1` })
+    .where(ofNumber)
+    .returning()
+    .prepare();
+  const setLasting = orm.update(alert).set({ isLasting: true }).where(ofNumber).returning().prepare();
+  const acknowledge = orm
+    .update(alert)
+    .set({ acknowledgedAtMs: sql`${sql.placeholder('atMs')}`, acknowledgedBy: sql`${sql.placeholder('by')}` })
+    .where(and(ofNumber, isNull(acknowledgedAtMs)))
+    .returning()
+    .prepare();
+  const changed = (rows: (typeof alert.$inferSelect)[]): Alert | undefined => rows[0] && present(rows[0]);
+  return {
+    insert: (added: Alert): void =>
+      void insert.run({
+        details: null,
+        clearedAtMs: null,
+        acknowledgedAtMs: null,
+        acknowledgedBy: null,
+        ...added,
+      }),
+    /** These return the alert as it is then; undefined when there is none, or nothing to change. */
+    clear: (of: number, atMs: number): Alert | undefined => changed(clear.all({ number: of, atMs })),
+    raiseAgain: (of: number): Alert | undefined => changed(raiseAgain.all({ number: of })),
+    setLasting: (of: number): Alert | undefined => changed(setLasting.all({ number: of })),
+    acknowledge: (of: number, atMs: number, by: string): Alert | undefined =>
+      changed(acknowledge.all({ number: of, atMs, by })),
+  };
+}
+
+/** None of these touches what is raised. */
+function createCleaner(orm: Orm) {
+  const limit = sql.placeholder('limit');
+  const keep = sql.placeholder('keep');
+  const isOver = isNotNull(clearedAtMs);
+  const removeThose = (rows: SQL) =>
+    orm
+      .delete(alert)
+      .where(sql`${number} IN (${rows})`)
+      .prepare();
+  const some = (condition: SQL | undefined) =>
+    sql`${orm
+      .select({ number })
+      .from(alert)
+      .where(and(isOver, condition))
+      .orderBy(asc(raisedAtMs), asc(number))
+      .limit(limit)}`;
+  const removeOld = removeThose(
+    some(
+      and(sql`${clearedAtMs} >= ${sql.placeholder('fromMs')}`, lt(clearedAtMs, sql.placeholder('beforeMs'))),
+    ),
+  );
+  const oldestKept = sql`(SELECT kept.number FROM alert AS kept ORDER BY kept.number DESC LIMIT 1 OFFSET ${keep})`;
+  const removeExcess = removeThose(some(sql`${number} <= ${oldestKept}`));
+  const place = sql`row_number() OVER (PARTITION BY ${deviceId} ORDER BY ${raisedAtMs} DESC, ${number} DESC)`;
+  const removeExcessOfOne = removeThose(
+    sql`SELECT ranked.number FROM (SELECT ${number} AS number, ${clearedAtMs} AS cleared, ${place} AS place FROM ${alert}) AS ranked
+      WHERE ranked.place > ${keep} AND ranked.cleared IS NOT NULL LIMIT ${limit}`,
+  );
+  const restamps = [raisedAtMs, clearedAtMs, acknowledgedAtMs].map((column) => restampOf({ orm }, column));
+  return {
+    removeOld: (old: StampRange, most: number): number => removeOld.run({ ...old, limit: most }).changes,
+    /** Of all but the newest `kept`. */
+    removeExcess: (kept: number, most: number): number =>
+      removeExcess.run({ keep: kept, limit: most }).changes,
+    /** Of each device, of all but its newest `kept`. */
+    removeExcessOfOne: (kept: number, most: number): number =>
+      removeExcessOfOne.run({ keep: kept, limit: most }).changes,
+    restamp: (correction: StampCorrection): void => {
+      for (const restamp of restamps) restamp.run({ ...correction });
+    },
+  };
+}
+
+/** One condition with a parameter for each filter; NULL does not restrict. */
+function matching(): SQL | undefined {
+  const unlessNull = (name: string, condition: SQL): SQL =>
+    sql`(${sql.placeholder(name)} IS NULL OR ${condition})`;
+  const isIn = (name: string, column: SQL): SQL =>
+    unlessNull(name, sql`${column} IN (SELECT value FROM json_each(${sql.placeholder(name)}))`);
+  return and(
+    unlessNull('isActive', sql`(${clearedAtMs} IS NULL) = ${sql.placeholder('isActive')}`),
+    unlessNull(
+      'isAcknowledged',
+      sql`(${acknowledgedAtMs} IS NOT NULL) = ${sql.placeholder('isAcknowledged')}`,
+    ),
+    isIn('deviceIds', sql`${deviceId}`),
+    isIn('severities', sql`${severity}`),
+    unlessNull('from', sql`coalesce(${clearedAtMs} >= ${sql.placeholder('from')}, 1)`),
+    unlessNull('before', sql`${raisedAtMs} < ${sql.placeholder('before')}`),
+  );
+}
+
+function parametersOf(filter: AlertFilter): Record<string, unknown> {
+  const flag = (value: boolean | undefined): number | null => (value === undefined ? null : Number(value));
+  const list = (values: readonly string[] | undefined): string | null =>
+    values === undefined ? null : JSON.stringify(values);
+  return {
+    isActive: flag(filter.isActive),
+    isAcknowledged: flag(filter.isAcknowledged),
+    deviceIds: list(filter.deviceIds),
+    severities: list(filter.severities),
+    from: filter.fromMs ?? null,
+    before: filter.beforeMs ?? null,
+  };
+}

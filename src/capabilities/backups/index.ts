@@ -1,0 +1,3 @@
+export { backupRoutes } from './routes.ts';
+export { Backups } from './service.ts';
+export { backupRows } from './tables.ts';

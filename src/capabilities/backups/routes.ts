@@ -1,0 +1,124 @@
+/** Operations on backups: extensions of the interface. */
+import { LIMITS } from '../../lib/limits.ts';
+import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
+import { backupBody, backupShapes, planBody, planFromWire, planToWire, restoreBody } from './schema.ts';
+import type { Backups } from './service.ts';
+
+const PLAN = '/v3/backup/plan';
+
+const BACKUP: MediaAnswer = {
+  mediaType: 'application/octet-stream',
+  about: 'The backup, for `restore` of the local commands and for `restore_backup`.',
+  headers: { 'Content-Disposition': 'Name for the file: site and day.' },
+};
+
+export function backupRoutes(backups: Backups): Route[] {
+  return [...fileRoutes(backups), ...planRoutes(backups)];
+}
+
+function planRoutes(backups: Backups): Route[] {
+  const plan = async () => ({ backup_plan: planToWire(await backups.status()) });
+  return [
+    route({
+      operation: 'get_backup_plan',
+      about: 'When backups are made by themselves, where they go, and the last one that is known to be good.',
+      answer: backupShapes.plan,
+      method: 'GET',
+      paths: [PLAN],
+      role: 'OWNER',
+      handle: plan,
+    }),
+    route({
+      operation: 'update_backup_plan',
+      about: 'Changes what is given. Another target loses the password of the one before.',
+      answer: backupShapes.plan,
+      errors: ['400 invalid_body'],
+      method: 'PATCH',
+      paths: [PLAN],
+      role: 'INSTALLER',
+      body: planBody,
+      handle: ({ body }) => {
+        backups.update(planFromWire(body));
+        return plan();
+      },
+    }),
+    route({
+      operation: 'run_backup_plan',
+      about: 'Begins a backup by plan now; `get_backup_plan` tells how it ended.',
+      answer: backupShapes.plan,
+      errors: ['409 backup_in_progress', '409 backup_plan_incomplete'],
+      method: 'POST',
+      paths: [`${PLAN}/run`],
+      role: 'INSTALLER',
+      handle: () => {
+        backups.run();
+        return plan();
+      },
+    }),
+  ];
+}
+
+/** Out of the box, and into it. */
+function fileRoutes(backups: Backups): Route[] {
+  return [
+    route({
+      operation: 'create_backup',
+      about:
+        'Everything that a new box needs to go on as this one: site, devices with their credentials, blueprints, ' +
+        'rules, users, tokens, keys; telemetry and logs when asked for. Sealed by the password.',
+      answer: BACKUP,
+      errors: ['409 backup_in_progress', '422 no_room'],
+      method: 'POST',
+      paths: ['/v3/backup'],
+      role: 'INSTALLER',
+      body: backupBody,
+      handle: async ({ body }) => {
+        const { fileName, stream } = await backups.open(body.password, {
+          includeHistory: body.include_history ?? false,
+        });
+        return new Response(stream, {
+          headers: {
+            'Content-Type': BACKUP.mediaType,
+            'Content-Disposition': `attachment; filename="${fileName}"`,
+            'Cache-Control': 'no-store',
+          },
+        });
+      },
+    }),
+    route({
+      operation: 'upload_backup',
+      about: 'Takes a backup, or a plain copy of state.db, for `restore_backup`. Changes nothing yet.',
+      bodyMedia: ['application/octet-stream'],
+      answer: backupShapes.upload,
+      errors: ['413 payload_too_large'],
+      method: 'POST',
+      paths: ['/v3/backup/upload'],
+      role: 'INSTALLER',
+      body: 'stream',
+      bodyBytes: LIMITS.backup.uploadBytes,
+      handle: async (call) => ({ upload: { size_bytes: await backups.upload(call.stream()) } }),
+    }),
+    route({
+      operation: 'restore_backup',
+      about:
+        'Opens and judges the uploaded backup; then the gateway starts again and takes it over: site, devices, users ' +
+        'and tokens are those of the backup. What was here is kept beside it.',
+      answer: backupShapes.restore,
+      errors: ['422 backup_refused'],
+      method: 'POST',
+      paths: ['/v3/backup/restore'],
+      role: 'INSTALLER',
+      body: restoreBody,
+      handle: async ({ body }) => {
+        const info = await backups.restore(body.password ?? '');
+        return {
+          restore: {
+            made_at: info?.made_at ?? null,
+            version: info?.version ?? null,
+            includes_history: info?.includes_history ?? false,
+          },
+        };
+      },
+    }),
+  ];
+}

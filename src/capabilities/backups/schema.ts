@@ -1,0 +1,179 @@
+/** Backups on the wire. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { shape } from '../../platform/http/index.ts';
+import { formatMinute, parseMinute, SCHEDULES } from './model.ts';
+import type { PlanChange, PlanStatus } from './service.ts';
+
+const { passwordLengthMin, passwordLengthMax, keepMax, alertAfterDaysMax } = LIMITS.backup;
+
+const password = v.pipe(
+  v.string(),
+  v.minLength(passwordLengthMin, `must have at least ${passwordLengthMin} characters`),
+  v.maxLength(passwordLengthMax, `must have at most ${passwordLengthMax} characters`),
+  v.description('Opens the backup; nobody can open it without.'),
+  v.examples(['a long sentence']),
+);
+
+export const backupBody = v.object({
+  password,
+  include_history: v.nullish(
+    v.pipe(v.boolean(), v.description('Telemetry and logs too; needs twice their size free on the disk.')),
+    false,
+  ),
+});
+
+export const restoreBody = v.pipe(
+  v.object({
+    password: v.nullish(
+      v.pipe(
+        v.string(),
+        v.maxLength(passwordLengthMax, `must have at most ${passwordLengthMax} characters`),
+        v.description('With which the backup was made; a plain copy of state.db has none.'),
+        v.examples(['a long sentence']),
+      ),
+      '',
+    ),
+  }),
+  shape.example({ password: 'a long sentence' }),
+);
+
+const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
+const CONTROL = /\p{Cc}/u;
+const schedule = v.pipe(v.picklist(SCHEDULES), v.description('OFF: only those that somebody asks for.'));
+const at = v.pipe(
+  v.string(),
+  v.regex(TIME, 'must be a time such as 03:15'),
+  v.description('Time of the day, of the site.'),
+  v.examples(['03:15']),
+);
+const target = v.pipe(
+  v.string(),
+  v.maxLength(512),
+  v.description('A folder, sftp://user@host/folder, or https://host/folder of a WebDAV server.'),
+  v.examples(['/media/backup', 'sftp://backup@nas.local/backups']),
+);
+const oneLine = v.pipe(
+  v.string(),
+  v.maxLength(256),
+  v.check((text) => !CONTROL.test(text), 'must be one line'),
+);
+const keep = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(keepMax));
+const alertAfterDays = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(alertAfterDaysMax));
+
+export const planBody = v.pipe(
+  v.object({
+    schedule: v.optional(schedule),
+    at: v.optional(at),
+    target: v.optional(v.nullable(target)),
+    target_username: v.optional(v.nullable(v.pipe(oneLine, v.description('Of a WebDAV server.')))),
+    target_password: v.optional(
+      v.nullable(v.pipe(oneLine, v.description('Of a WebDAV server; never shown.'))),
+    ),
+    password: v.optional(v.nullable(password)),
+    include_history: v.optional(v.boolean()),
+    keep: v.optional(v.pipe(keep, v.description('Backups left at the target; the oldest go.'))),
+    alert_after_days: v.optional(
+      v.pipe(alertAfterDays, v.description('Days without a good backup before an alert is raised.')),
+    ),
+  }),
+  shape.example({
+    schedule: 'DAILY',
+    at: '03:15',
+    target: 'sftp://backup@nas.local/backups',
+    password: 'a long sentence',
+    keep: 7,
+  }),
+);
+
+const planShape = shape.named(
+  'BackupPlan',
+  v.object({
+    schedule,
+    at,
+    target: v.nullable(target),
+    target_username: v.nullable(v.string()),
+    has_target_password: v.boolean(),
+    has_password: v.pipe(
+      v.boolean(),
+      v.description('The password that seals the backups is set; it is never shown.'),
+    ),
+    include_history: v.boolean(),
+    keep,
+    alert_after_days: alertAfterDays,
+    sftp_public_key: v.nullable(
+      v.pipe(
+        v.string(),
+        v.description('For authorized_keys of the other machine, when the target is one over SFTP.'),
+      ),
+    ),
+    is_running: v.boolean(),
+    is_overdue: v.pipe(v.boolean(), v.description('No good backup for longer than alert_after_days.')),
+    last_good_at: v.pipe(
+      v.nullable(shape.instant()),
+      v.description('The last backup that was made by plan, opened, and read back at the target.'),
+    ),
+    last_good_name: v.nullable(v.string()),
+    last_good_bytes: v.nullable(v.number()),
+    last_tried_at: v.nullable(shape.instant()),
+    last_error: v.pipe(v.nullable(v.string()), v.description('Why the last try failed; null: it did not.')),
+  }),
+);
+
+export type BackupPlanOnWire = v.InferOutput<typeof planShape>;
+
+export const backupShapes = {
+  plan: v.object({ backup_plan: planShape }),
+  upload: v.object({ upload: v.object({ size_bytes: shape.count() }) }),
+  restore: v.object({
+    restore: v.object({
+      made_at: v.pipe(
+        v.nullable(shape.instant()),
+        v.description('null: a plain copy of state.db does not say.'),
+      ),
+      version: v.pipe(v.nullable(v.string()), v.description('Of the gateway that made it.')),
+      includes_history: v.boolean(),
+    }),
+  }),
+};
+
+const instantOf = (epochMs: number | null | undefined): string | null =>
+  epochMs === null || epochMs === undefined ? null : formatTimestamp(epochMs);
+
+export function planToWire({ plan, outcome, isRunning, isOverdue, sftpKey }: PlanStatus): BackupPlanOnWire {
+  return {
+    schedule: plan.schedule,
+    at: formatMinute(plan.atMinute),
+    target: plan.target,
+    target_username: plan.targetUsername,
+    has_target_password: plan.targetPassword !== null,
+    has_password: plan.password !== null,
+    include_history: plan.includeHistory,
+    keep: plan.keep,
+    alert_after_days: plan.alertAfterDays,
+    sftp_public_key: sftpKey ?? null,
+    is_running: isRunning,
+    is_overdue: isOverdue,
+    last_good_at: instantOf(outcome?.goodAtMs),
+    last_good_name: outcome?.goodName ?? null,
+    last_good_bytes: outcome?.goodBytes ?? null,
+    last_tried_at: instantOf(outcome?.triedAtMs),
+    last_error: outcome?.fault ?? null,
+  };
+}
+
+export function planFromWire(body: v.InferOutput<typeof planBody>): PlanChange {
+  const change: Record<keyof PlanChange, unknown> = {
+    schedule: body.schedule,
+    atMinute: body.at === undefined ? undefined : parseMinute(body.at),
+    target: body.target,
+    targetUsername: body.target_username,
+    targetPassword: body.target_password,
+    password: body.password,
+    includeHistory: body.include_history,
+    keep: body.keep,
+    alertAfterDays: body.alert_after_days,
+  };
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,305 @@
+/** Backups: on demand, by plan, and back. One at a time, because each needs the size of state.db once more. */
+import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { slugFromName } from '../../lib/slug.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import {
+  BackupError,
+  type BackupInfo,
+  type BackupOpener,
+  type BackupOptions,
+  createBackupOpener,
+  createTarget,
+  deliverBackup,
+  keepUpload,
+  openBackup,
+  restoreUpload,
+  sftpKey,
+  targetProblem,
+} from '../../platform/backup/index.ts';
+import type { Timer } from '../../platform/clock/index.ts';
+import { isOnOtherDisk } from '../../platform/files/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Site } from '../site/index.ts';
+import {
+  type BackupOutcome,
+  backupName,
+  type BackupPlan,
+  isDue,
+  isOverdue,
+  namesToRemove,
+  PLAN_DEFAULT,
+} from './model.ts';
+import { type BackupStore, createBackupStore } from './store.ts';
+
+interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'limits'> {
+  site: Pick<Site, 'get'>;
+  log: Log;
+  metrics: Metrics;
+  /** Telemetry and logs: where, and what they take on the disk now. */
+  history: { path: string; usedBytes: () => number };
+  /** Of the disk with the data. */
+  freeBytes: () => number;
+  /** A prepared restore is taken over by the next start. */
+  requestRestart: (reason: string) => void;
+  limits?: Limits['backup'];
+}
+
+/** What people may change; absent: stays. */
+export type PlanChange = Partial<Omit<BackupPlan, 'isMount' | 'changedAtMs'>>;
+
+export interface PlanStatus {
+  plan: BackupPlan;
+  outcome: BackupOutcome | undefined;
+  isRunning: boolean;
+  isOverdue: boolean;
+  /** Public key of the gateway, for the other machine; undefined: it is not needed. */
+  sftpKey: string | undefined;
+}
+
+export class Backups {
+  readonly #options: BackupsOptions;
+  readonly #limits: Limits['backup'];
+  readonly #store: BackupStore;
+  readonly #log: Log;
+  readonly #runs: { inc: (labels: { result: string }) => void };
+  readonly #opener: BackupOpener;
+  #isBusy = false;
+  #isRunning = false;
+  #timer: Timer | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: BackupsOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? LIMITS.backup;
+    this.#store = createBackupStore(options.database);
+    this.#opener = createBackupOpener({ ...options, limits: this.#limits });
+    this.#log = options.log.child({ component: 'backups' });
+    this.#runs = options.metrics.counter('backups_total', 'Backups by plan, by how they ended.', ['result']);
+    options.metrics.gauge(
+      'backup_last_good_timestamp_seconds',
+      'When the last backup was made that was opened and checked, in Unix time; 0: none yet.',
+      [],
+      (gauge) => gauge.set(Math.floor((this.#store.outcome()?.goodAtMs ?? 0) / 1_000)),
+    );
+  }
+
+  /** Looks from now on whether a backup is due. */
+  start(): void {
+    this.#timer = this.#options.clock.setRepeating(this.#limits.checkIntervalMs, () => this.#runIfDue());
+  }
+
+  /** Resolves when nothing of a backup is under way any more. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#opener.stop();
+    await this.#running;
+  }
+
+  /** For who reads it at once. @throws GatewayError backup_in_progress (409), no_room (422) */
+  async open(
+    password: string,
+    { includeHistory }: { includeHistory: boolean },
+  ): Promise<{ fileName: string; stream: ReadableStream<Uint8Array> }> {
+    this.#begin();
+    try {
+      const { stream, ended } = await openBackup(this.#source(includeHistory), password);
+      void ended.then(() => (this.#isBusy = false));
+      const day = formatTimestamp(this.#options.clock.wallMs()).slice(0, 10);
+      return { fileName: `${this.#slug()}-${day}.backup`, stream };
+    } catch (error) {
+      this.#isBusy = false;
+      throw error;
+    }
+  }
+
+  async status(): Promise<PlanStatus> {
+    const plan = this.#plan();
+    const needsKey = plan.target?.startsWith('sftp://') ?? false;
+    return {
+      plan,
+      outcome: this.#store.outcome(),
+      isRunning: this.#isRunning,
+      isOverdue: this.isOverdue(),
+      sftpKey: needsKey ? await this.#sftpKey() : undefined,
+    };
+  }
+
+  /** The plan gives no good backups, for longer than it allows. */
+  isOverdue(): boolean {
+    const { clock } = this.#options;
+    return clock.isSet() && isOverdue(this.#plan(), this.#store.outcome(), clock.wallMs());
+  }
+
+  /** What must not leave the box in any text. */
+  secrets(): string[] {
+    const { password, targetPassword } = this.#plan();
+    return [password, targetPassword].filter((secret) => secret !== null);
+  }
+
+  lastOutcome(): BackupOutcome | undefined {
+    return this.#store.outcome();
+  }
+
+  /** @throws GatewayError invalid_body (400) for a target that is none, and a schedule that lacks target or password */
+  update(change: PlanChange): void {
+    const before = this.#plan();
+    const plan = { ...before, ...change, changedAtMs: this.#options.clock.wallMs() };
+    if (plan.target !== before.target) {
+      // What opens one place is not shown to another.
+      if (change.targetPassword === undefined) plan.targetPassword = null;
+      plan.isMount = this.#isMount(plan.target);
+    }
+    const missing = plan.schedule === 'OFF' ? undefined : missingOf(plan);
+    if (missing !== undefined) throw invalidBody(missing, needs(missing));
+    this.#options.database.transaction(() => this.#store.putPlan(plan));
+    this.#log.info('backup plan changed', { schedule: plan.schedule, target: plan.target });
+  }
+
+  /** Begins one now, whatever the schedule. @throws GatewayError backup_in_progress (409), backup_plan_incomplete (409) */
+  run(): void {
+    const plan = this.#plan();
+    const missing = missingOf(plan);
+    if (missing !== undefined) throw gatewayError('conflict', 'backup_plan_incomplete', needs(missing));
+    this.#begin();
+    this.#isRunning = true;
+    this.#running = this.#deliver(plan).finally(() => {
+      this.#isBusy = false;
+      this.#isRunning = false;
+    });
+  }
+
+  /** Takes a file for `restore`. Resolves with its size. */
+  upload(stream: ReadableStream<Uint8Array>): Promise<number> {
+    return keepUpload(this.#options.dataDir, stream);
+  }
+
+  /**
+   * Makes the uploaded file ready and asks for the restart that takes it over. Resolves with undefined for a plain copy
+   * of state.db. @throws GatewayError backup_refused (422)
+   */
+  async restore(password: string): Promise<BackupInfo | undefined> {
+    const { dataDir, clock, requestRestart } = this.#options;
+    try {
+      const info = await restoreUpload(dataDir, password, this.#opener);
+      // The answer goes out before.
+      clock.setTimer(this.#limits.restartPauseMs, () => requestRestart('a backup is to be taken over'));
+      return info;
+    } catch (error) {
+      if (!(error instanceof BackupError)) throw error;
+      throw gatewayError('unprocessable', 'backup_refused', error.message, undefined, error);
+    }
+  }
+
+  /** Undefined while the program that makes keys is missing; the run of the plan says so. */
+  async #sftpKey(): Promise<string | undefined> {
+    try {
+      return await sftpKey(this.#options.dataDir);
+    } catch (error) {
+      this.#log.warnLimited('sftp-key', 3_600_000, 'there is no key for SFTP', { error });
+      return undefined;
+    }
+  }
+
+  #runIfDue(): void {
+    const { clock, site } = this.#options;
+    if (this.#isBusy || !clock.isSet()) return;
+    const now = {
+      wallMs: clock.wallMs(),
+      timeZone: site.get().timezone,
+      retryMs: this.#limits.retryMs,
+    };
+    if (isDue(this.#plan(), this.#store.outcome(), now)) this.run();
+  }
+
+  /** Never fails: what went wrong is the outcome. */
+  async #deliver(plan: BackupPlan): Promise<void> {
+    const { clock, dataDir } = this.#options;
+    const startedMs = clock.wallMs();
+    const slug = this.#slug();
+    const name = backupName(slug, startedMs);
+    try {
+      const target = createTarget({
+        location: plan.target ?? '',
+        dataDir,
+        username: plan.targetUsername ?? undefined,
+        password: plan.targetPassword ?? undefined,
+        isMountExpected: plan.isMount,
+      });
+      const source = this.#source(plan.includeHistory);
+      const sizeBytes = await deliverBackup({
+        ...source,
+        password: plan.password ?? '',
+        target,
+        name,
+        opener: this.#opener,
+      });
+      this.#put({
+        goodAtMs: startedMs,
+        goodName: name,
+        goodBytes: sizeBytes,
+        triedAtMs: startedMs,
+        fault: null,
+      });
+      this.#runs.inc({ result: 'good' });
+      this.#log.info('backup made', { name, size_bytes: sizeBytes });
+      for (const old of namesToRemove(await target.names(), slug, plan.keep)) await target.remove(old);
+    } catch (error) {
+      const fault = messageOf(error);
+      const { goodAtMs = null, goodName = null, goodBytes = null } = this.#store.outcome() ?? {};
+      this.#put({ goodAtMs, goodName, goodBytes, triedAtMs: startedMs, fault });
+      this.#runs.inc({ result: 'failed' });
+      this.#log.warn('backup failed', { name, error });
+    }
+  }
+
+  #put(outcome: BackupOutcome): void {
+    this.#options.database.transaction(() => this.#store.putOutcome(outcome));
+  }
+
+  #begin(): void {
+    if (this.#isBusy) throw gatewayError('conflict', 'backup_in_progress', 'Another backup is being made.');
+    this.#isBusy = true;
+  }
+
+  /** @throws GatewayError no_room (422) */
+  #source(includeHistory: boolean): BackupOptions {
+    const { history, freeBytes, limits: _, ...options } = this.#options;
+    if (!includeHistory) return { ...options, limits: this.#limits };
+    const neededBytes = history.usedBytes() * 2;
+    if (neededBytes > freeBytes())
+      throw gatewayError(
+        'unprocessable',
+        'no_room',
+        `A backup with history needs ${neededBytes} bytes of free room meanwhile; there are ${freeBytes()}. Without history it needs little.`,
+        { needed_bytes: neededBytes, free_bytes: freeBytes() },
+      );
+    return { ...options, historyPath: history.path, limits: this.#limits };
+  }
+
+  #plan(): BackupPlan {
+    return this.#store.plan() ?? PLAN_DEFAULT;
+  }
+
+  #slug(): string {
+    return slugFromName(this.#options.site.get().name, 'gateway', () => false);
+  }
+
+  #isMount(target: string | null): boolean {
+    if (target === null) return false;
+    const problem = targetProblem(target);
+    if (problem !== undefined) throw invalidBody('target', `target ${problem}.`);
+    if (!target.startsWith('/')) return false;
+    const isElsewhere = isOnOtherDisk(target, this.#options.dataDir);
+    if (isElsewhere === undefined) throw invalidBody('target', `There is no folder ${target} now.`);
+    return isElsewhere;
+  }
+}
+
+/** What a plan still needs before a backup can be made by it. */
+const missingOf = (plan: BackupPlan): 'target' | 'password' | undefined =>
+  (['target', 'password'] as const).find((field) => plan[field] === null);
+
+const needs = (field: string): string => `The plan needs a ${field} before a backup can be made by itself.`;

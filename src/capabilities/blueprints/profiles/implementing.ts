@@ -1,0 +1,53 @@
+/** What a manifest says about profiles, against the profiles there are (docs/interface/blueprints.md#problems). */
+import type { ProfileCatalogue } from './catalogue.ts';
+import { conformance, entriesOf } from './conformance.ts';
+import { listOf, mapOf, sectionOf } from '../source/tree.ts';
+import type { ManifestContext } from '../validation/context.ts';
+import type { Problems } from '../validation/problems.ts';
+import { listed } from '../validation/shape.ts';
+
+/** Checks listed profiles and references of a 3.0 manifest. */
+export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalogue): void {
+  const { manifest, problems, lenient } = context;
+  const entries = entriesOf(manifest);
+  const known: string[] = [];
+  let isComplete = true;
+  for (const field of ['implements', 'implements_draft']) {
+    for (const [path, id] of listed(field, manifest.get(field))) {
+      const profile = catalogue.revisions
+        .map((revision) => revision.get(id))
+        .find((found) => found !== undefined);
+      if (profile === undefined) lenient.add(path, `unknown profile "${id}"`);
+      else if (profile.draft && field === 'implements')
+        problems.add(path, `profile "${id}" is a draft; list it in implements_draft`);
+      else lenient.addAll(conformance(catalogue, id, path, entries).problems);
+      if (profile !== undefined) known.push(id);
+      else isComplete = false;
+    }
+  }
+  // What an unknown profile implements is not known either.
+  checkReferences(context, catalogue, known, isComplete ? problems : lenient);
+}
+
+function checkReferences(
+  context: ManifestContext,
+  catalogue: ProfileCatalogue,
+  known: string[],
+  unlisted: Problems,
+): void {
+  const covered = new Set(
+    known.flatMap((id) => catalogue.revisions.flatMap((revision) => revision.closure(id))),
+  );
+  for (const section of ['properties', 'telemetry', 'commands']) {
+    for (const [key, value] of sectionOf(context.manifest.get(section))) {
+      const source = mapOf(value).get('implements');
+      if (listOf(source).length === 0) continue;
+      for (const [path, reference] of listed(`${section}.${String(key)}.implements`, source)) {
+        const resolved = catalogue.resolveReference(reference);
+        if (resolved === undefined) context.lenient.add(path, `unknown profile attribute "${reference}"`);
+        else if (!covered.has(resolved.profile))
+          unlisted.add(path, `profile "${resolved.profile}" is not listed in implements`);
+      }
+    }
+  }
+}

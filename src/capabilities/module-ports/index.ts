@@ -1,0 +1,3 @@
+export { modulePortRoutes } from './routes.ts';
+export { ModulePorts, type IoPortRecord, type SerialPortRecord } from './service.ts';
+export { modulePortRows } from './tables.ts';

@@ -1,0 +1,154 @@
+/** Ports of the built-in module: serial lines of the option, and all those that people add while it runs. */
+import { eq } from 'drizzle-orm';
+import { Emitter } from '../../lib/emitter.ts';
+import { gatewayError, notFound } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import { ioPort, serialPort } from './tables.ts';
+
+/** A serial line of the built-in module. */
+export interface SerialPortRecord {
+  name: string;
+  /** Device file. */
+  path: string;
+  baudRate: number;
+  dataBits: number;
+  parity: string;
+  stopBits: number;
+  /** Further names under which scripts find it, device files of other boards too. */
+  aliases: string[];
+}
+
+/** OPTION: of the option `serial_ports`, and changed only there. */
+export type ListedSerialPort = SerialPortRecord & { source: 'OPTION' | 'ADDED' };
+
+/** A CAN interface, a contact or an analogue channel; null: means nothing for its kind. */
+export type IoPortRecord = typeof ioPort.$inferSelect;
+
+interface ModulePortsOptions {
+  /** state.db */
+  database: Database;
+  log: Log;
+  /** Serial ports of the option. */
+  fixed: readonly SerialPortRecord[];
+  /** Why the system does not open the device file; undefined: it does. */
+  probeSerial: (path: string) => Promise<string | undefined>;
+  /** Why the system does not have the port, or not for us; undefined: it does. */
+  probeIo: (port: Pick<IoPortRecord, 'kind' | 'path'>) => Promise<string | undefined>;
+}
+
+export class ModulePorts {
+  readonly events: Emitter<{ ports_changed: object }>;
+  readonly #options: ModulePortsOptions;
+
+  constructor(options: ModulePortsOptions) {
+    this.#options = options;
+    this.events = new Emitter(options.log);
+  }
+
+  /** All serial ports by name. */
+  serial(): ListedSerialPort[] {
+    const { database, fixed } = this.#options;
+    const added = database.orm.select().from(serialPort).all();
+    return [
+      ...fixed.map((port) => ({ ...port, source: 'OPTION' as const })),
+      ...added.map((port) => ({ ...port, source: 'ADDED' as const })),
+    ].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** All others by name. */
+  io(): IoPortRecord[] {
+    return this.#options.database.orm.select().from(ioPort).orderBy(ioPort.name).all();
+  }
+
+  /** @throws GatewayError already_exists (409), serial_port_limit_reached (422) */
+  addSerial(port: SerialPortRecord): ListedSerialPort {
+    if (this.serial().length >= LIMITS.module.serialPorts)
+      throw gatewayError(
+        'unprocessable',
+        'serial_port_limit_reached',
+        `The module has ${LIMITS.module.serialPorts} serial ports.`,
+        { limit: LIMITS.module.serialPorts },
+      );
+    this.#refuseTaken([port.name, ...port.aliases]);
+    this.#options.database.orm.insert(serialPort).values(port).run();
+    this.#changed('serial port added', port.name);
+    return { ...port, source: 'ADDED' };
+  }
+
+  /** @throws GatewayError already_exists (409), io_port_limit_reached (422) */
+  addIo(port: IoPortRecord): IoPortRecord {
+    if (this.io().length >= LIMITS.module.ioPorts)
+      throw gatewayError(
+        'unprocessable',
+        'io_port_limit_reached',
+        `The module has ${LIMITS.module.ioPorts} ports of this kind.`,
+        { limit: LIMITS.module.ioPorts },
+      );
+    this.#refuseTaken([port.name]);
+    this.#options.database.orm.insert(ioPort).values(port).run();
+    this.#changed('port added', port.name);
+    return port;
+  }
+
+  /** @throws GatewayError serial_port_not_found (404), serial_port_of_option (422) */
+  removeSerial(name: string): void {
+    if (this.#requireSerial(name).source === 'OPTION')
+      throw gatewayError(
+        'unprocessable',
+        'serial_port_of_option',
+        `The serial port "${name}" comes from the option serial_ports: take it out there.`,
+      );
+    this.#options.database.orm.delete(serialPort).where(eq(serialPort.name, name)).run();
+    this.#changed('serial port removed', name);
+  }
+
+  /** @throws GatewayError io_port_not_found (404) */
+  removeIo(name: string): void {
+    this.#requireIo(name);
+    this.#options.database.orm.delete(ioPort).where(eq(ioPort.name, name)).run();
+    this.#changed('port removed', name);
+  }
+
+  /** Why the port cannot be used; undefined: it can. @throws GatewayError serial_port_not_found (404) */
+  async testSerial(name: string): Promise<string | undefined> {
+    return this.#options.probeSerial(this.#requireSerial(name).path);
+  }
+
+  /** As above. @throws GatewayError io_port_not_found (404) */
+  async testIo(name: string): Promise<string | undefined> {
+    return this.#options.probeIo(this.#requireIo(name));
+  }
+
+  /** A name is one port, whatever its kind. */
+  #refuseTaken(names: readonly string[]): void {
+    const taken = new Set([
+      ...this.serial().flatMap(({ name, aliases }) => [name, ...aliases]),
+      ...this.io().map(({ name }) => name),
+    ]);
+    const twice = names.find((name) => taken.has(name));
+    if (twice !== undefined)
+      throw gatewayError('conflict', 'already_exists', `Another port is called "${twice}".`, {
+        field: 'name',
+        value: twice,
+      });
+  }
+
+  #requireSerial(name: string): ListedSerialPort {
+    const port = this.serial().find((known) => known.name === name);
+    if (port === undefined) throw notFound('serial_port_not_found', `There is no serial port "${name}".`);
+    return port;
+  }
+
+  #requireIo(name: string): IoPortRecord {
+    const port = this.io().find((known) => known.name === name);
+    if (port === undefined) throw notFound('io_port_not_found', `There is no port "${name}" of this kind.`);
+    return port;
+  }
+
+  #changed(message: string, name: string): void {
+    this.#options.log.info(message, { port: name });
+    this.events.emit('ports_changed', {});
+  }
+}

@@ -1,0 +1,37 @@
+/** Tables of state.db with the ports that people added to the built-in module. */
+import { sql } from 'drizzle-orm';
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
+
+export const serialPort = sqliteTable('serial_port', {
+  name: text('name').primaryKey(),
+  path: text('path').notNull(),
+  baudRate: integer('baud_rate').notNull(),
+  dataBits: integer('data_bits').notNull(),
+  parity: text('parity').notNull(),
+  stopBits: integer('stop_bits').notNull(),
+  aliases: text('aliases', { mode: 'json' }).$type<string[]>().notNull(),
+});
+
+/** Columns that mean nothing for a kind are empty. */
+export const ioPort = sqliteTable('io_port', {
+  name: text('name').primaryKey(),
+  kind: text('kind', { enum: ['CAN', 'DIGITAL_INPUT', 'DIGITAL_OUTPUT', 'ANALOG_INPUT'] }).notNull(),
+  path: text('path').notNull(),
+  line: integer('line'),
+  isActiveLow: integer('is_active_low', { mode: 'boolean' }),
+  bias: text('bias', { enum: ['AS_IS', 'DISABLED', 'PULL_UP', 'PULL_DOWN'] }),
+  debounceMs: integer('debounce_ms'),
+});
+
+export const modulePortRows = [
+  rowRules({
+    table: serialPort,
+    json: { aliases: 'array' },
+    checks: {
+      aliases: sql`NOT EXISTS (SELECT 1 FROM json_each(${serialPort.aliases}) WHERE type != 'text')`,
+    },
+    repairs: { aliases: { aliases: sql`'[]'` } },
+  }),
+  rowRules({ table: ioPort }),
+];

@@ -1,0 +1,146 @@
+/** What people change of a channel, and what it is then. Pure. */
+import { invalidBody } from '../../lib/errors.ts';
+import type { AlertSeverity } from '../alerts/index.ts';
+import type { Channel, ChannelType, EmailSettings, NtfySettings, Secrets } from './model.ts';
+
+/** What is absent stays as it is; a secret that is null is taken away. */
+export interface ChannelChange {
+  name?: string | undefined;
+  /** Only of a new one. */
+  type?: ChannelType | undefined;
+  isEnabled?: boolean | undefined;
+  minimumSeverity?: AlertSeverity | undefined;
+  deviceIds?: readonly string[] | undefined;
+  notifiesCleared?: boolean | undefined;
+  email?: (Partial<EmailSettings> & { password?: string | null | undefined }) | undefined;
+  webhook?: { url?: string | undefined; signingSecret?: string | null | undefined } | undefined;
+  ntfy?: (Partial<NtfySettings> & { token?: string | null | undefined }) | undefined;
+}
+
+type Kept<Settings> = { settings: Settings; secrets: Secrets } | undefined;
+
+/** @throws GatewayError invalid_body */
+export function newChannel(base: Pick<Channel, 'id' | 'createdAtMs'>, change: ChannelChange): Channel {
+  const { type = 'EMAIL' } = change;
+  requireNoOther(type, change);
+  return {
+    ...base,
+    name: change.name ?? '',
+    isEnabled: change.isEnabled ?? true,
+    minimumSeverity: change.minimumSeverity ?? 'warning',
+    deviceIds: change.deviceIds ?? [],
+    notifiesCleared: change.notifiesCleared ?? true,
+    ...targetOf(type, change, undefined),
+  } as Channel;
+}
+
+/** @throws GatewayError invalid_body */
+export function changedChannel(before: Channel, change: ChannelChange): Channel {
+  if (change.type !== undefined && change.type !== before.type)
+    throw invalidBody('type', 'A channel keeps its type; make another one.');
+  requireNoOther(before.type, change);
+  return {
+    ...before,
+    name: change.name ?? before.name,
+    isEnabled: change.isEnabled ?? before.isEnabled,
+    minimumSeverity: change.minimumSeverity ?? before.minimumSeverity,
+    deviceIds: change.deviceIds ?? before.deviceIds,
+    notifiesCleared: change.notifiesCleared ?? before.notifiesCleared,
+    ...targetOf(before.type, change, before),
+  } as Channel;
+}
+
+const MEMBER = { EMAIL: 'email', WEBHOOK: 'webhook', NTFY: 'ntfy' } as const;
+
+function requireNoOther(type: ChannelType, change: ChannelChange): void {
+  const other = Object.values(MEMBER).find((name) => name !== MEMBER[type] && change[name] !== undefined);
+  if (other !== undefined) throw invalidBody(other, `A channel of type ${type} has no "${other}".`);
+}
+
+function targetOf(type: ChannelType, change: ChannelChange, before: Channel | undefined) {
+  const kept = before as Kept<never>;
+  switch (type) {
+    case 'EMAIL':
+      return { type, ...email(change.email, kept) };
+    case 'WEBHOOK':
+      return { type, ...webhook(change.webhook, kept) };
+    default:
+      return { type, ...ntfy(change.ntfy, kept) };
+  }
+}
+
+function email(change: ChannelChange['email'], before: Kept<EmailSettings>) {
+  const { password, ...given } = change ?? {};
+  const settings = {
+    port: 587,
+    encryption: 'STARTTLS',
+    username: null,
+    ...before?.settings,
+    ...defined(given),
+  };
+  const { host, port, encryption, username, from, to } = settings;
+  if (host === undefined || from === undefined || to === undefined)
+    throw invalidBody('email', 'A channel of type EMAIL needs "email" with "host", "from" and "to".');
+  const old = before?.settings;
+  const isOther =
+    old &&
+    (old.host !== host || old.port !== port || old.encryption !== encryption || old.username !== username);
+  const secret = keptSecret(
+    'email.password',
+    password,
+    before?.secrets.password,
+    isOther && username !== null,
+  );
+  return {
+    settings: { host, port, encryption, username, from, to },
+    secrets: secret === undefined || username === null ? {} : { password: secret },
+  };
+}
+
+function webhook(change: ChannelChange['webhook'], before: Kept<{ origin: string }>) {
+  const url = change?.url ?? before?.secrets.url;
+  if (url === undefined)
+    throw invalidBody('webhook', 'A channel of type WEBHOOK needs "webhook" with "url".');
+  // The receiver never sees the key itself.
+  const key = keptSecret(
+    'webhook.signing_secret',
+    change?.signingSecret,
+    before?.secrets.signingSecret,
+    false,
+  );
+  return {
+    settings: { origin: new URL(url).origin },
+    secrets: { url, ...(key !== undefined && { signingSecret: key }) },
+  };
+}
+
+function ntfy(change: ChannelChange['ntfy'], before: Kept<NtfySettings>) {
+  const { token, ...given } = change ?? {};
+  const { server, topic } = { server: 'https://ntfy.sh', ...before?.settings, ...defined(given) };
+  if (topic === undefined) throw invalidBody('ntfy', 'A channel of type NTFY needs "ntfy" with "topic".');
+  const isOther = before && before.settings.server !== server;
+  const secret = keptSecret('ntfy.token', token, before?.secrets.token, isOther);
+  return { settings: { server, topic }, secrets: secret === undefined ? {} : { token: secret } };
+}
+
+/** A secret goes to nobody but the server that it was entered for. */
+function keptSecret(
+  field: string,
+  given: string | null | undefined,
+  known: string | undefined,
+  isOtherServer: boolean | undefined,
+): string | undefined {
+  if (given !== undefined) return given ?? undefined;
+  if (isOtherServer === true && known !== undefined)
+    throw invalidBody(
+      field,
+      'The server or its login is another one now: enter the secret again, or null for none.',
+    );
+  return known;
+}
+
+function defined<Value extends object>(
+  value: Value,
+): { [Name in keyof Value]: Exclude<Value[Name], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never;
+}

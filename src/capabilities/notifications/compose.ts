@@ -1,0 +1,141 @@
+/** What a message says, in words. */
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
+import type { Device } from '../devices/index.ts';
+import type { Delivery, Pending } from './model.ts';
+
+export interface Message {
+  /** The same for each attempt. */
+  id: string;
+  site: { id: string; name: string };
+  /** One line, without the name of the site. */
+  title: string;
+  text: string;
+  /** The worst of what it tells. */
+  severity: AlertSeverity;
+  /** Nothing in it is new trouble. */
+  isOver: boolean;
+  /** The same for programs. */
+  json: Record<string, unknown>;
+}
+
+/** One alert of a message with what happened to it since the last one. */
+export interface ToldAlert {
+  alert: Alert;
+  device: Device | undefined;
+  kinds: ReadonlySet<Pending['kind']>;
+}
+
+interface Surroundings {
+  site: { id: string; name: string; timezone: string };
+  /** Wall clock. */
+  nowMs: number;
+  /** Alerts that are named one by one. */
+  namedMax: number;
+}
+
+export function composeAlerts(delivery: Delivery, told: readonly ToldAlert[], around: Surroundings): Message {
+  const { site, nowMs, namedMax } = around;
+  const worstFirst = told.toSorted(
+    (a, b) => rank(b) - rank(a) || b.alert.raisedAtMs - a.alert.raisedAtMs || a.alert.number - b.alert.number,
+  );
+  const named = worstFirst.slice(0, namedMax);
+  const omittedCount = worstFirst.length - named.length + delivery.omittedCount;
+  const isOver = delivery.raisedCount === 0;
+  const title = titleOf(delivery, worstFirst);
+  const lines = named.map((one) => lineOf(one, site.timezone));
+  if (omittedCount > 0) lines.push(`… and ${omittedCount} more.`);
+  return {
+    id: delivery.id,
+    site: { id: site.id, name: site.name },
+    title,
+    text: `${lines.join('\n')}\n`,
+    severity: worstFirst[0]?.alert.severity ?? 'info',
+    isOver,
+    json: {
+      id: delivery.id,
+      type: 'alerts',
+      sent_at: formatTimestamp(nowMs),
+      site: { id: site.id, name: site.name },
+      title,
+      raised_count: delivery.raisedCount,
+      cleared_count: delivery.clearedCount,
+      omitted_count: omittedCount,
+      alerts: named.map(({ alert, device, kinds }) => ({
+        change: kinds.has('RAISED') && kinds.has('CLEARED') ? 'RAISED_AND_CLEARED' : [...kinds][0],
+        ...alertToWire(alert, device, false),
+      })),
+    },
+  };
+}
+
+export function composeTest(
+  delivery: Pick<Delivery, 'id'>,
+  channelName: string,
+  { site, nowMs }: Pick<Surroundings, 'site' | 'nowMs'>,
+): Message {
+  const title = 'Test of a notification channel';
+  const text = `This is a test of the channel "${channelName}". Alerts of ${site.name} will come like this.\n`;
+  return {
+    id: delivery.id,
+    site: { id: site.id, name: site.name },
+    title,
+    text,
+    severity: 'info',
+    isOver: false,
+    json: {
+      id: delivery.id,
+      type: 'test',
+      sent_at: formatTimestamp(nowMs),
+      site: { id: site.id, name: site.name },
+      title,
+      raised_count: 0,
+      cleared_count: 0,
+      omitted_count: 0,
+      alerts: [],
+    },
+  };
+}
+
+/** What is raised before what is over, then by severity. */
+function rank({ alert, kinds }: ToldAlert): number {
+  const isRaised = kinds.has('RAISED') && !kinds.has('CLEARED');
+  return (isRaised ? ALERT_SEVERITIES.length : 0) + ALERT_SEVERITIES.indexOf(alert.severity);
+}
+
+function titleOf({ raisedCount, clearedCount, omittedCount }: Delivery, told: readonly ToldAlert[]): string {
+  const [only] = told;
+  if (only && told.length === 1 && omittedCount === 0) {
+    const isOver = only.kinds.has('CLEARED');
+    const what = `${nameOf(only)}: ${only.alert.displayName}`;
+    return isOver ? `${what} is over` : what;
+  }
+  const parts = [
+    ...(raisedCount > 0 ? [`${raisedCount} raised`] : []),
+    ...(clearedCount > 0 ? [`${clearedCount} over`] : []),
+    ...(omittedCount > 0 ? [`${omittedCount} more`] : []),
+  ];
+  return `Alerts: ${parts.join(', ')}`;
+}
+
+function lineOf(told: ToldAlert, timezone: string): string {
+  const { alert, kinds } = told;
+  const { clearedAtMs, details, displayName, raisedAtMs, severity } = alert;
+  const over =
+    kinds.has('CLEARED') && clearedAtMs !== undefined ? `, over ${moment(clearedAtMs, timezone)}` : '';
+  const head = `${severity.toUpperCase()}  ${nameOf(told)}: ${displayName}`;
+  const since = `raised ${moment(raisedAtMs, timezone)}${over}`;
+  return `${head}, ${since}${details === undefined ? '' : `\n    ${details.replaceAll(/\s+/g, ' ')}`}`;
+}
+
+const nameOf = ({ alert, device }: ToldAlert): string => device?.name ?? alert.deviceId;
+
+/** In the zone of the site, which is said. */
+function moment(atMs: number, timezone: string): string {
+  const shown = new Intl.DateTimeFormat('sv-SE', {
+    dateStyle: 'short',
+    timeStyle: 'medium',
+    timeZone: timezone,
+  });
+  return `${shown.format(new Date(atMs))} ${timezone}`;
+}

@@ -1,0 +1,3 @@
+export { notificationRoutes } from './routes.ts';
+export { Notifications } from './service.ts';
+export { notificationRows } from './tables.ts';

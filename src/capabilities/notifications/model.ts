@@ -1,0 +1,97 @@
+/** Where people outside are told of alerts, and what became of what they were sent. */
+import type { AlertSeverity } from '../alerts/index.ts';
+
+export const CHANNEL_TYPES = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
+export type ChannelType = (typeof CHANNEL_TYPES)[number];
+
+export const ENCRYPTIONS = ['TLS', 'STARTTLS', 'NONE'] as const;
+
+export interface EmailSettings {
+  /** SMTP server. */
+  host: string;
+  port: number;
+  encryption: (typeof ENCRYPTIONS)[number];
+  /** Null: without a login. */
+  username: string | null;
+  from: string;
+  to: string[];
+}
+
+interface WebhookSettings {
+  /** Of the address; the whole of it is kept as a secret, because paths of chat services are. */
+  origin: string;
+}
+
+export interface NtfySettings {
+  /** Address of the server. */
+  server: string;
+  topic: string;
+}
+
+/** By the type of the channel. */
+export type Settings = EmailSettings | WebhookSettings | NtfySettings;
+
+/** What goes to the server of the channel and is never shown. */
+export interface Secrets {
+  /** Of EMAIL. */
+  password?: string;
+  /** Of WEBHOOK: the whole address, and the key of signatures. */
+  url?: string;
+  signingSecret?: string;
+  /** Of NTFY. */
+  token?: string;
+}
+
+interface Common {
+  readonly id: string;
+  readonly name: string;
+  readonly isEnabled: boolean;
+  readonly minimumSeverity: AlertSeverity;
+  /** Empty: all. */
+  readonly deviceIds: readonly string[];
+  /** Whether it is told what is over, too. */
+  readonly notifiesCleared: boolean;
+  readonly secrets: Secrets;
+  readonly createdAtMs: number;
+}
+
+export type Channel = Common &
+  (
+    | { readonly type: 'EMAIL'; readonly settings: EmailSettings }
+    | { readonly type: 'WEBHOOK'; readonly settings: WebhookSettings }
+    | { readonly type: 'NTFY'; readonly settings: NtfySettings }
+  );
+
+export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
+
+/** One message of a channel, with everything that happened since the last one. */
+export interface Delivery {
+  /** Grows with every delivery. */
+  readonly number: number;
+  /** Goes along with the message, the same for each attempt. */
+  readonly id: string;
+  readonly channelId: string;
+  readonly kind: 'ALERTS' | 'TEST';
+  readonly status: (typeof DELIVERY_STATUSES)[number];
+  /** How much it tells. */
+  readonly raisedCount: number;
+  readonly clearedCount: number;
+  /** What it does not name, because there was too much. */
+  readonly omittedCount: number;
+  readonly attempts: number;
+  readonly createdAtMs: number;
+  /** Of the last attempt. */
+  readonly attemptedAtMs?: number;
+  /** Why the last attempt failed, a sentence. */
+  readonly error?: string | undefined;
+}
+
+/** What a channel is still to tell. */
+export interface Pending {
+  readonly number: number;
+  readonly channelId: string;
+  readonly alertNumber: number;
+  readonly kind: 'RAISED' | 'CLEARED';
+  /** The delivery that it is part of; absent: none yet. */
+  readonly deliveryNumber?: number;
+}

@@ -1,0 +1,114 @@
+/** Notification channels: an extension of the interface. */
+import { route, type Route, shape } from '../../platform/http/index.ts';
+import {
+  channelToWire,
+  createBody,
+  deliveryQuery,
+  deliveryToWire,
+  notificationShapes,
+  updateBody,
+} from './schema.ts';
+import type { Notifications } from './service.ts';
+
+const CHANNELS = '/v3/notification_channels';
+const CHANNEL = `${CHANNELS}/{notification_channel_id}` as const;
+const NOT_FOUND = '404 notification_channel_not_found';
+const ROLE = 'OWNER';
+
+const idOf = (params: Record<string, string>): string => params['notification_channel_id'] ?? '';
+
+export function notificationRoutes(notifications: Notifications): Route[] {
+  return [...readingRoutes(notifications), ...changingRoutes(notifications)];
+}
+
+function readingRoutes(notifications: Notifications): Route[] {
+  return [
+    route({
+      operation: 'list_notification_channels',
+      about: 'Who is told of alerts, and how.',
+      answer: notificationShapes.list,
+      method: 'GET',
+      paths: [CHANNELS],
+      role: ROLE,
+      handle: () => {
+        const all = notifications.list();
+        return { notification_channels: all.map(channelToWire), total_count: all.length };
+      },
+    }),
+    route({
+      operation: 'list_notification_deliveries',
+      about: 'What was sent, newest first, and why something did not arrive.',
+      answer: notificationShapes.deliveries,
+      method: 'GET',
+      paths: ['/v3/notification_deliveries'],
+      role: ROLE,
+      query: deliveryQuery,
+      errors: [NOT_FOUND],
+      handle: ({ query }) => {
+        const found = notifications.deliveries(query.channel_id, query.limit, query.offset);
+        return { deliveries: found.deliveries.map(deliveryToWire), total_count: found.totalCount };
+      },
+    }),
+  ];
+}
+
+function changingRoutes(notifications: Notifications): Route[] {
+  return [
+    route({
+      operation: 'create_notification_channel',
+      about: 'Has alerts sent by mail (SMTP), to a webhook or by ntfy. Secrets are never shown again.',
+      answer: notificationShapes.one,
+      method: 'POST',
+      paths: [CHANNELS],
+      role: ROLE,
+      body: createBody,
+      errors: ['400 invalid_body', '404 device_not_found', '422 notification_channel_limit_reached'],
+      handle: (call) => {
+        const channel = notifications.create(call.body);
+        call.note({ notification_channel_id: channel.id, channel_name: channel.name });
+        return { notification_channel: channelToWire(channel) };
+      },
+    }),
+    route({
+      operation: 'update_notification_channel',
+      about: 'Changes what is given. Another server or login asks for the secret once more.',
+      answer: notificationShapes.one,
+      method: 'PATCH',
+      paths: [CHANNEL],
+      role: ROLE,
+      body: updateBody,
+      errors: ['400 invalid_body', '404 device_not_found', NOT_FOUND],
+      handle: (call) => {
+        const channel = notifications.update(idOf(call.params), call.body);
+        call.note({ channel_name: channel.name });
+        return { notification_channel: channelToWire(channel) };
+      },
+    }),
+    route({
+      operation: 'delete_notification_channel',
+      about: 'Forgets the channel, its secrets and its log.',
+      answer: shape.nothing(),
+      method: 'DELETE',
+      paths: [CHANNEL],
+      role: ROLE,
+      errors: [NOT_FOUND],
+      handle: async (call) => {
+        call.note({ channel_name: notifications.require(idOf(call.params)).name });
+        await notifications.remove(idOf(call.params));
+        return {};
+      },
+    }),
+    route({
+      operation: 'test_notification_channel',
+      about: 'Sends a message to try the channel, and answers what became of it.',
+      answer: notificationShapes.delivery,
+      method: 'POST',
+      paths: [`${CHANNEL}/test`],
+      role: ROLE,
+      errors: [NOT_FOUND, '429 too_many_requests'],
+      handle: async ({ params }) => ({
+        delivery: deliveryToWire(await notifications.test(idOf(params))),
+      }),
+    }),
+  ];
+}

@@ -1,0 +1,332 @@
+/** Notification channels and deliveries as they stand on the wire. No secret is ever shown. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
+import { query, shape } from '../../platform/http/index.ts';
+import { ALERT_SEVERITIES } from '../alerts/index.ts';
+import type { ChannelChange } from './changes.ts';
+import { type Channel, CHANNEL_TYPES, type Delivery, DELIVERY_STATUSES, ENCRYPTIONS } from './model.ts';
+
+const { addresses, devicesPerChannel, deliveryItems, secretLength, urlLength } = LIMITS.notifications;
+
+/** A host name or an address; IPv6 without brackets. */
+const HOST = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
+const ADDRESS = /^[^\s@<>",;:()[\]\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
+const TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
+/** No blank, nothing that would end a header. */
+const TOKEN = new RegExp(`^[\\x21-\\x7e]{1,${secretLength}}$`);
+
+const text = (maximum: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'must not be empty'),
+    v.maxLength(maximum, `must have at most ${maximum} characters`),
+    // oxlint-disable-next-line no-control-regex
+    v.regex(/^[^\u0000-\u001f\u007f]*$/, 'must have no control characters'),
+  );
+const secret = (about: string, minimum = 1) =>
+  v.nullish(
+    v.pipe(
+      text(secretLength),
+      v.minLength(minimum, `must have at least ${minimum} characters`),
+      v.description(`${about} It is never shown again. Absent: as it is; null: none.`),
+    ),
+  );
+
+/** Undefined: it is not one that can be used. */
+function parsedUrl(input: string): URL | undefined {
+  const url = URL.canParse(input) ? new URL(input) : undefined;
+  const isUsable = url && (url.protocol === 'http:' || url.protocol === 'https:') && url.hash === '';
+  return isUsable && url.username === '' && url.password === '' ? url : undefined;
+}
+
+const url = (about: string) =>
+  v.pipe(
+    text(urlLength),
+    v.check(
+      (input) => parsedUrl(input) !== undefined,
+      'must be an address that begins with http:// or https://, without a name, password or #',
+    ),
+    v.description(about),
+  );
+
+const address = () =>
+  v.pipe(v.string(), v.regex(ADDRESS, 'must be a mail address'), v.examples(['anna@example.org']));
+
+const emailBody = v.object({
+  host: v.nullish(
+    v.pipe(v.string(), v.regex(HOST, 'must be a host name or an address'), v.examples(['smtp.example.org'])),
+  ),
+  port: v.nullish(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description('Default: 587.')),
+  ),
+  encryption: v.nullish(
+    v.pipe(
+      v.picklist(ENCRYPTIONS, `must be one of: ${ENCRYPTIONS.join(', ')}`),
+      v.description(
+        'Default: STARTTLS, and nothing is sent to a server that does not offer it. Port 465 wants TLS.',
+      ),
+    ),
+  ),
+  username: v.optional(
+    v.pipe(v.nullable(text(secretLength)), v.description('Absent: as it is; null: without a login.')),
+  ),
+  password: secret('Of the user name.'),
+  from: v.nullish(address()),
+  to: v.nullish(
+    v.pipe(
+      v.array(address()),
+      v.minLength(1, 'must have at least one address'),
+      v.maxLength(addresses, `must have at most ${addresses} addresses`),
+    ),
+  ),
+});
+
+const webhookBody = v.object({
+  url: v.nullish(url('Asked for by POST. It is never shown again, but its origin.')),
+  signing_secret: secret('Key of the header `X-Hub-Signature-256`, HMAC of the body.', 16),
+});
+
+const ntfyBody = v.object({
+  server: v.nullish(url('Default: that of ntfy.sh.')),
+  topic: v.nullish(
+    v.pipe(
+      v.string(),
+      v.regex(TOPIC, 'must have 1 to 64 letters, digits, - or _'),
+      v.description('Who knows it reads along, unless the server asks for a token.'),
+    ),
+  ),
+  token: v.nullish(
+    v.pipe(
+      v.string(),
+      v.regex(TOKEN, `must have 1 to ${secretLength} letters, digits and signs`),
+      v.description('It is never shown again. Absent: as it is; null: none.'),
+    ),
+  ),
+});
+
+const common = {
+  enabled: v.pipe(v.nullish(v.boolean()), v.description('Default: true.')),
+  minimum_severity: v.nullish(
+    v.pipe(
+      v.picklist(ALERT_SEVERITIES, `must be one of: ${ALERT_SEVERITIES.join(', ')}`),
+      v.description('Default: warning.'),
+    ),
+  ),
+  device_ids: v.nullish(
+    v.pipe(
+      v.array(v.string()),
+      v.maxLength(devicesPerChannel, `must have at most ${devicesPerChannel} devices`),
+      v.description('Ids or slugs; default: [], which means all.'),
+    ),
+  ),
+  notify_cleared: v.nullish(v.pipe(v.boolean(), v.description('Also tell what is over. Default: true.'))),
+  email: v.pipe(v.nullish(shape.noList(emailBody)), v.description('Of type EMAIL.')),
+  webhook: v.pipe(v.nullish(shape.noList(webhookBody)), v.description('Of type WEBHOOK.')),
+  ntfy: v.pipe(v.nullish(shape.noList(ntfyBody)), v.description('Of type NTFY.')),
+};
+
+export const createBody = v.pipe(
+  v.object({
+    name: shape.name(),
+    type: v.picklist(CHANNEL_TYPES, `must be one of: ${CHANNEL_TYPES.join(', ')}`),
+    ...common,
+  }),
+  shape.example({ name: 'Phones', type: 'NTFY', minimum_severity: 'warning', ntfy: { topic: 'depot-4711' } }),
+  v.transform((input): ChannelChange => changeOf(input)),
+);
+
+export const updateBody = v.pipe(
+  v.object({ name: v.nullish(shape.name()), type: v.nullish(v.picklist(CHANNEL_TYPES)), ...common }),
+  shape.example({ minimum_severity: 'error', device_ids: [] }),
+  v.transform((input): ChannelChange => changeOf(input)),
+);
+
+interface BodyInput {
+  name?: string | null | undefined;
+  type?: Channel['type'] | null | undefined;
+  enabled?: boolean | null | undefined;
+  minimum_severity?: Channel['minimumSeverity'] | null | undefined;
+  device_ids?: string[] | null | undefined;
+  notify_cleared?: boolean | null | undefined;
+  email?: v.InferOutput<typeof emailBody> | null | undefined;
+  webhook?: v.InferOutput<typeof webhookBody> | null | undefined;
+  ntfy?: v.InferOutput<typeof ntfyBody> | null | undefined;
+}
+
+function changeOf(input: BodyInput): ChannelChange {
+  const { email, webhook, ntfy } = input;
+  return {
+    name: input.name ?? undefined,
+    type: input.type ?? undefined,
+    isEnabled: input.enabled ?? undefined,
+    minimumSeverity: input.minimum_severity ?? undefined,
+    deviceIds: input.device_ids ?? undefined,
+    notifiesCleared: input.notify_cleared ?? undefined,
+    email: email
+      ? {
+          host: email.host ?? undefined,
+          port: email.port ?? undefined,
+          encryption: email.encryption ?? undefined,
+          username: email.username,
+          password: email.password,
+          from: email.from ?? undefined,
+          to: email.to ?? undefined,
+        }
+      : undefined,
+    webhook: webhook ? { url: webhook.url ?? undefined, signingSecret: webhook.signing_secret } : undefined,
+    ntfy: ntfy
+      ? { server: ntfy.server ?? undefined, topic: ntfy.topic ?? undefined, token: ntfy.token }
+      : undefined,
+  };
+}
+
+export const deliveryQuery = v.object({
+  channel_id: query.text('Of this channel. Absent: of all.'),
+  limit: query.limit(deliveryItems, LIMITS.http.pageItems),
+  offset: query.offset(),
+});
+
+const channelShape = shape.named(
+  'NotificationChannel',
+  v.object({
+    id: shape.id(),
+    name: v.string(),
+    type: v.picklist(CHANNEL_TYPES),
+    enabled: v.boolean(),
+    minimum_severity: v.picklist(ALERT_SEVERITIES),
+    device_ids: v.pipe(v.array(shape.id()), v.description('[]: all.')),
+    notify_cleared: v.boolean(),
+    email: v.optional(
+      v.object({
+        host: v.string(),
+        port: v.number(),
+        encryption: v.picklist(ENCRYPTIONS),
+        username: v.nullable(v.string()),
+        has_password: v.boolean(),
+        from: v.string(),
+        to: v.array(v.string()),
+      }),
+    ),
+    webhook: v.optional(
+      v.object({
+        origin: v.pipe(v.string(), v.description('Of its address, which is not shown.')),
+        has_signing_secret: v.boolean(),
+      }),
+    ),
+    ntfy: v.optional(v.object({ server: v.string(), topic: v.string(), has_token: v.boolean() })),
+    created_at: shape.instant(),
+  }),
+  {
+    id: '0f7c1c9e-6f0e-4a11-9f57-3a6b1d2e4c55',
+    name: 'Service team',
+    type: 'EMAIL',
+    enabled: true,
+    minimum_severity: 'warning',
+    device_ids: [],
+    notify_cleared: true,
+    email: {
+      host: 'smtp.example.org',
+      port: 587,
+      encryption: 'STARTTLS',
+      username: 'gateway',
+      has_password: true,
+      from: 'gateway@example.org',
+      to: ['anna@example.org'],
+    },
+    created_at: '2026-03-01T08:00:00.123Z',
+  },
+);
+
+const deliveryShape = shape.named(
+  'NotificationDelivery',
+  v.object({
+    id: v.pipe(shape.id(), v.description('Goes along with the message, the same for each attempt.')),
+    channel_id: shape.id(),
+    kind: v.picklist(['ALERTS', 'TEST']),
+    status: v.picklist(DELIVERY_STATUSES),
+    raised_count: shape.count(),
+    cleared_count: shape.count(),
+    omitted_count: v.pipe(shape.count(), v.description('What it does not name, because there was too much.')),
+    attempts: shape.count(),
+    created_at: shape.instant(),
+    attempted_at: v.nullable(shape.instant()),
+    error: v.pipe(v.nullable(v.string()), v.description('Why the last attempt failed.')),
+  }),
+  {
+    id: '9a1f6a52-6a0e-4d0e-9b52-0c6f3f0f7a22',
+    channel_id: '0f7c1c9e-6f0e-4a11-9f57-3a6b1d2e4c55',
+    kind: 'ALERTS',
+    status: 'RETRYING',
+    raised_count: 1,
+    cleared_count: 0,
+    omitted_count: 0,
+    attempts: 2,
+    created_at: '2026-03-01T08:00:10.000Z',
+    attempted_at: '2026-03-01T08:01:10.000Z',
+    error: 'Nobody listens at smtp.example.org:587.',
+  },
+);
+
+export type NotificationChannelOnWire = v.InferOutput<typeof channelShape>;
+export type NotificationDeliveryOnWire = v.InferOutput<typeof deliveryShape>;
+
+/** Wire shapes of answers, for the API description. */
+export const notificationShapes = {
+  one: v.object({ notification_channel: channelShape }),
+  list: shape.listOf('notification_channels', channelShape),
+  delivery: v.object({ delivery: deliveryShape }),
+  deliveries: shape.listOf('deliveries', deliveryShape),
+};
+
+export function channelToWire(channel: Channel): NotificationChannelOnWire {
+  const { password, signingSecret, token } = channel.secrets;
+  return {
+    id: channel.id,
+    name: channel.name,
+    type: channel.type,
+    enabled: channel.isEnabled,
+    minimum_severity: channel.minimumSeverity,
+    device_ids: [...channel.deviceIds],
+    notify_cleared: channel.notifiesCleared,
+    ...(channel.type === 'EMAIL' && {
+      email: {
+        host: channel.settings.host,
+        port: channel.settings.port,
+        encryption: channel.settings.encryption,
+        username: channel.settings.username,
+        has_password: password !== undefined,
+        from: channel.settings.from,
+        to: channel.settings.to,
+      },
+    }),
+    ...(channel.type === 'WEBHOOK' && {
+      webhook: { origin: channel.settings.origin, has_signing_secret: signingSecret !== undefined },
+    }),
+    ...(channel.type === 'NTFY' && {
+      ntfy: {
+        server: channel.settings.server,
+        topic: channel.settings.topic,
+        has_token: token !== undefined,
+      },
+    }),
+    created_at: formatTimestamp(channel.createdAtMs),
+  };
+}
+
+export function deliveryToWire(delivery: Delivery): NotificationDeliveryOnWire {
+  const { attemptedAtMs } = delivery;
+  return {
+    id: delivery.id,
+    channel_id: delivery.channelId,
+    kind: delivery.kind,
+    status: delivery.status,
+    raised_count: delivery.raisedCount,
+    cleared_count: delivery.clearedCount,
+    omitted_count: delivery.omittedCount,
+    attempts: delivery.attempts,
+    created_at: formatTimestamp(delivery.createdAtMs),
+    attempted_at: attemptedAtMs === undefined ? null : formatTimestamp(attemptedAtMs),
+    error: delivery.error ?? null,
+  };
+}

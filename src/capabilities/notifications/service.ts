@@ -1,0 +1,244 @@
+/** Channels by which people outside are told of alerts. */
+import { randomUUID } from 'node:crypto';
+import { gatewayError, GatewayError, invalidBody, notFound } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { Rates } from '../../lib/rates.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import { DeliveryError } from '../../platform/outbound/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Alerts } from '../alerts/index.ts';
+import type { Devices } from '../devices/index.ts';
+import type { Site } from '../site/index.ts';
+import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
+import { composeAlerts, composeTest, type ToldAlert } from './compose.ts';
+import type { Channel, Delivery } from './model.ts';
+import { Outbox } from './outbox.ts';
+import { Sender } from './sender.ts';
+import { createNotificationStore, type NotificationStore } from './store.ts';
+import { send } from './transports.ts';
+
+interface NotificationsOptions {
+  /** state.db */
+  database: Database;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  site: Pick<Site, 'get'>;
+  devices: Devices;
+  alerts: Alerts;
+  limits?: Limits['notifications'];
+  newId?: () => string;
+}
+
+export class Notifications {
+  readonly #options: NotificationsOptions;
+  readonly #log: Log;
+  readonly #limits: Limits['notifications'];
+  readonly #newId: () => string;
+  readonly #store: NotificationStore;
+  readonly #outbox: Outbox;
+  readonly #channels = new Map<string, Channel>();
+  readonly #senders = new Map<string, Sender>();
+  readonly #testRates: Rates;
+  readonly #stopping = new AbortController();
+
+  constructor(options: NotificationsOptions) {
+    const { database, limits = LIMITS.notifications, newId = randomUUID } = options;
+    this.#options = options;
+    this.#log = options.log.child({ component: 'notifications' });
+    this.#limits = limits;
+    this.#newId = newId;
+    this.#store = createNotificationStore(database);
+    this.#outbox = new Outbox(this.#store, limits, options.metrics);
+    this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
+  }
+
+  /** Begins to tell, what is left from the last run first. Call before alerts begin to follow. */
+  start(): void {
+    const { alerts, database } = this.#options;
+    for (const channel of this.#store.channels()) {
+      this.#channels.set(channel.id, channel);
+      this.#senderOf(channel.id).wake();
+    }
+    alerts.setAlsoStore((changes) => {
+      const told = this.#outbox.add([...this.#channels.values()], changes);
+      database.afterCommit(() => {
+        for (const channelId of told) this.#senderOf(channelId).wake();
+      });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the gateway stops'));
+    await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
+  }
+
+  /** In the order in which they were made. */
+  list(): Channel[] {
+    return [...this.#channels.values()];
+  }
+
+  /** @throws GatewayError notification_channel_limit_reached (422), invalid_body, device_not_found */
+  create(change: ChannelChange): Channel {
+    const { channels } = this.#limits;
+    if (this.#channels.size >= channels)
+      throw gatewayError(
+        'unprocessable',
+        'notification_channel_limit_reached',
+        `The gateway has ${channels} notification channels.`,
+        { limit: channels },
+      );
+    const { clock } = this.#options;
+    const base = { id: this.#newId(), createdAtMs: Math.floor(clock.wallMs()) };
+    return this.#put(newChannel(base, this.#withDeviceIds(change)));
+  }
+
+  /**
+   * What is absent stays. Secrets do not go along to another server.
+   * @throws GatewayError notification_channel_not_found (404), invalid_body, device_not_found
+   */
+  update(id: string, change: ChannelChange): Channel {
+    const changed = changedChannel(this.require(id), this.#withDeviceIds(change));
+    this.#put(changed);
+    // Whoever switches it on again does not want to hear of last week.
+    if (!changed.isEnabled) this.#store.removePendingOfChannel(id);
+    else this.#senderOf(id).retrySoon();
+    return changed;
+  }
+
+  /** @throws GatewayError notification_channel_not_found (404) */
+  async remove(id: string): Promise<void> {
+    this.require(id);
+    this.#store.removeChannel(id);
+    this.#channels.delete(id);
+    this.#outbox.forget(id);
+    const sender = this.#senders.get(id);
+    this.#senders.delete(id);
+    await sender?.stop();
+  }
+
+  /** @throws GatewayError notification_channel_not_found (404) */
+  require(id: string): Channel {
+    const channel = this.#channels.get(id);
+    if (!channel)
+      throw notFound(
+        'notification_channel_not_found',
+        `There is no notification channel "${id.slice(0, 64)}".`,
+      );
+    return channel;
+  }
+
+  /**
+   * Sends something to try the channel, also when it is switched off. What became of it is in the answer and in the log of
+   * deliveries. @throws GatewayError notification_channel_not_found (404), too_many_requests (429)
+   */
+  async test(id: string): Promise<Delivery> {
+    const { clock, site } = this.#options;
+    const channel = this.require(id);
+    const waitMs = this.#testRates.take(id, clock.monotonicMs());
+    if (waitMs > 0)
+      throw new GatewayError(
+        'rate_limited',
+        [{ code: 'too_many_requests', message: 'This channel was tested too often; try again in a moment.' }],
+        { retryAfterS: Math.ceil(waitMs / 1_000) },
+      );
+    const nowMs = Math.floor(clock.wallMs());
+    const message = composeTest({ id: this.#newId() }, channel.name, { site: site.get(), nowMs });
+    let error: string | undefined;
+    try {
+      await send(channel, message, { clock, limits: this.#limits, signal: this.#stopping.signal });
+    } catch (failure) {
+      if (!(failure instanceof DeliveryError)) throw failure;
+      error = failure.message;
+    }
+    // It may have been deleted meanwhile.
+    this.require(id);
+    const delivery: Omit<Delivery, 'number'> = {
+      id: message.id,
+      channelId: id,
+      kind: 'TEST',
+      status: error === undefined ? 'DELIVERED' : 'FAILED',
+      raisedCount: 0,
+      clearedCount: 0,
+      omittedCount: 0,
+      attempts: 1,
+      createdAtMs: nowMs,
+      attemptedAtMs: Math.floor(clock.wallMs()),
+      ...(error !== undefined && { error }),
+    };
+    const number = this.#options.database.transaction(() => {
+      const added = this.#store.addDelivery(delivery);
+      this.#store.removeDeliveries(id, this.#limits.deliveriesKept);
+      return added;
+    });
+    return { ...delivery, number };
+  }
+
+  /** Newest first. @throws GatewayError notification_channel_not_found (404) */
+  deliveries(
+    channelId: string | undefined,
+    limit: number,
+    offset: number,
+  ): { deliveries: Delivery[]; totalCount: number } {
+    const of = channelId === undefined ? null : this.require(channelId).id;
+    return {
+      deliveries: this.#store.deliveries(of, limit, offset),
+      totalCount: this.#store.countDeliveries(of),
+    };
+  }
+
+  #put(channel: Channel): Channel {
+    this.#store.putChannel(channel);
+    this.#channels.set(channel.id, channel);
+    return channel;
+  }
+
+  /** Devices may be named by their slugs, too. */
+  #withDeviceIds(change: ChannelChange): ChannelChange {
+    if (change.deviceIds === undefined) return change;
+    if (change.deviceIds.length > this.#limits.devicesPerChannel)
+      throw invalidBody('device_ids', `A channel names ${this.#limits.devicesPerChannel} devices at most.`);
+    return { ...change, deviceIds: change.deviceIds.map((name) => this.#options.devices.require(name).id) };
+  }
+
+  #senderOf(channelId: string): Sender {
+    let sender = this.#senders.get(channelId);
+    if (!sender) {
+      sender = new Sender({
+        ...this.#options,
+        channelId,
+        store: this.#store,
+        outbox: this.#outbox,
+        log: this.#log.child({ channel_id: channelId }),
+        limits: this.#limits,
+        newId: this.#newId,
+        send: (delivery, signal) => this.#send(delivery, signal),
+      });
+      this.#senders.set(channelId, sender);
+    }
+    return sender;
+  }
+
+  async #send(delivery: Delivery, signal: AbortSignal): Promise<'sent' | undefined> {
+    const { clock, site } = this.#options;
+    const channel = this.require(delivery.channelId);
+    const told = this.#toldBy(delivery);
+    if (told.length === 0) return undefined;
+    const around = { site: site.get(), nowMs: clock.wallMs(), namedMax: this.#limits.namedAlerts };
+    await send(channel, composeAlerts(delivery, told, around), { clock, limits: this.#limits, signal });
+    return 'sent';
+  }
+
+  #toldBy(delivery: Delivery): ToldAlert[] {
+    const { alerts, devices } = this.#options;
+    const byAlert = new Map<number, Set<'RAISED' | 'CLEARED'>>();
+    for (const { alertNumber, kind } of this.#store.pendingOf(delivery.number))
+      byAlert.set(alertNumber, (byAlert.get(alertNumber) ?? new Set()).add(kind));
+    return [...byAlert].flatMap(([number, kinds]): ToldAlert[] => {
+      const alert = alerts.ofNumber(number);
+      return alert ? [{ alert, device: devices.get(alert.deviceId), kinds }] : [];
+    });
+  }
+}

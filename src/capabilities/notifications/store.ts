@@ -1,0 +1,164 @@
+/** Rows of notification channels, of what they are to tell, and of what became of it. */
+import { and, asc, count, desc, eq, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
+import {
+  type Database,
+  given,
+  placeholders,
+  placeholdersBut,
+  present,
+  upsert,
+} from '../../platform/sqlite/index.ts';
+import type { Channel, Delivery, Pending } from './model.ts';
+import { notificationChannel, notificationDelivery, notificationPending } from './tables.ts';
+
+export type NotificationStore = ReturnType<typeof createNotificationStore>;
+
+export function createNotificationStore({ orm }: Database) {
+  return {
+    ...channelStatements(orm),
+    ...pendingStatements(orm),
+    ...deliveryStatements(orm),
+    ...logStatements(orm),
+  };
+}
+
+type Orm = Database['orm'];
+
+function channelStatements(orm: Orm) {
+  const { id, createdAtMs } = notificationChannel;
+  const all = orm.select().from(notificationChannel).orderBy(createdAtMs, id).prepare();
+  const put = upsert({ orm }, notificationChannel, 'type', 'createdAtMs');
+  const remove = orm.delete(notificationChannel).where(given(id)).prepare();
+  return {
+    // The check of rows has looked whether settings fit their type.
+    channels: (): Channel[] => all.all() as Channel[],
+    putChannel: (channel: Channel): void => void put.run({ ...channel }),
+    removeChannel: (channelId: string): void => void remove.run({ id: channelId }),
+  };
+}
+
+function pendingStatements(orm: Orm) {
+  const { number, channelId, alertNumber, kind, deliveryNumber } = notificationPending;
+  const ofChannel = given(channelId);
+  const isFree = and(ofChannel, isNull(deliveryNumber));
+  const insert = orm
+    .insert(notificationPending)
+    .values({ ...placeholders(notificationPending, ['channelId', 'alertNumber', 'kind']) })
+    .prepare();
+  const countOf = orm.select({ count: count() }).from(notificationPending).where(isFree).prepare();
+  const takeBack = orm
+    .delete(notificationPending)
+    .where(and(isFree, given(alertNumber), eq(kind, 'CLEARED')))
+    .prepare();
+  const assign = orm
+    .update(notificationPending)
+    .set({ deliveryNumber: sql`${sql.placeholder('delivery')}` })
+    .where(isFree)
+    .prepare();
+  const ofDelivery = orm
+    .select()
+    .from(notificationPending)
+    .where(eq(deliveryNumber, sql.placeholder('delivery')))
+    .orderBy(asc(number))
+    .prepare();
+  const removeOfDelivery = orm
+    .delete(notificationPending)
+    .where(eq(deliveryNumber, sql.placeholder('delivery')))
+    .prepare();
+  const removeOfChannel = orm.delete(notificationPending).where(ofChannel).prepare();
+  return {
+    addPending: (pending: Omit<Pending, 'number' | 'deliveryNumber'>): void =>
+      void insert.run({ ...pending }),
+    /** Those that are part of no delivery yet. */
+    countPending: (of: string): number => countOf.get({ channelId: of })?.count ?? 0,
+    /** What was to be told as over, and is not: true when it was not told yet. */
+    takeBackCleared: (of: string, alert: number): boolean =>
+      takeBack.run({ channelId: of, alertNumber: alert }).changes > 0,
+    /** Makes everything that waits part of the delivery. */
+    assignPending: (of: string, delivery: number): void => void assign.run({ channelId: of, delivery }),
+    pendingOf: (delivery: number): Pending[] => ofDelivery.all({ delivery }).map(present),
+    removePendingOf: (delivery: number): void => void removeOfDelivery.run({ delivery }),
+    removePendingOfChannel: (of: string): void => void removeOfChannel.run({ channelId: of }),
+  };
+}
+
+function deliveryStatements(orm: Orm) {
+  const { number, channelId, status } = notificationDelivery;
+  const unfinished = inArray(status, ['SENDING', 'RETRYING']);
+  const ofChannel = given(channelId);
+  const insert = orm
+    .insert(notificationDelivery)
+    .values(placeholdersBut(notificationDelivery, 'number'))
+    .returning({ number })
+    .prepare();
+  const update = orm
+    .update(notificationDelivery)
+    .set(placeholders(notificationDelivery, ['status', 'attempts', 'attemptedAtMs', 'error']))
+    .where(given(number))
+    .prepare();
+  const amount = (kind: 'RAISED' | 'CLEARED') =>
+    sql`(SELECT count(*) FROM notification_pending WHERE delivery_number = ${number} AND kind = ${kind})`;
+  const countUp = orm
+    .update(notificationDelivery)
+    .set({ raisedCount: amount('RAISED'), clearedCount: amount('CLEARED') })
+    .where(given(number))
+    .returning()
+    .prepare();
+  const open = orm
+    .select()
+    .from(notificationDelivery)
+    .where(and(ofChannel, unfinished, eq(notificationDelivery.kind, 'ALERTS')))
+    .orderBy(asc(number))
+    .limit(1)
+    .prepare();
+  return {
+    addDelivery: (delivery: Omit<Delivery, 'number'>): number =>
+      insert.get({ attemptedAtMs: null, error: null, ...delivery })?.number ?? 0,
+    /** Writes down how much it tells, and returns it. */
+    countDelivery: (of: number): Delivery | undefined => {
+      const [row] = countUp.all({ number: of });
+      return row && present(row);
+    },
+    updateDelivery: (delivery: Delivery): void =>
+      void update.run({
+        number: delivery.number,
+        status: delivery.status,
+        attempts: delivery.attempts,
+        attemptedAtMs: delivery.attemptedAtMs ?? null,
+        error: delivery.error ?? null,
+      }),
+    /** The one that a channel has not finished. */
+    openDelivery: (of: string): Delivery | undefined => {
+      const row = open.get({ channelId: of });
+      return row && present(row);
+    },
+  };
+}
+
+function logStatements(orm: Orm) {
+  const { number, channelId, status } = notificationDelivery;
+  const wanted: SQL = sql`(${sql.placeholder('channelId')} IS NULL OR ${channelId} = ${sql.placeholder('channelId')})`;
+  const page = orm
+    .select()
+    .from(notificationDelivery)
+    .where(wanted)
+    .orderBy(desc(number))
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('offset'))
+    .prepare();
+  const counted = orm.select({ count: count() }).from(notificationDelivery).where(wanted).prepare();
+  const oldestKept = sql`(SELECT kept.number FROM notification_delivery AS kept
+    WHERE kept.channel_id = ${sql.placeholder('channelId')} ORDER BY kept.number DESC LIMIT 1 OFFSET ${sql.placeholder('keep')})`;
+  const removeExcess = orm
+    .delete(notificationDelivery)
+    .where(and(given(channelId), sql`${status} NOT IN ('SENDING', 'RETRYING')`, lte(number, oldestKept)))
+    .prepare();
+  return {
+    /** Newest first; null: of all channels. */
+    deliveries: (of: string | null, limit: number, offset: number): Delivery[] =>
+      page.all({ channelId: of, limit, offset }).map(present),
+    countDeliveries: (of: string | null): number => counted.get({ channelId: of })?.count ?? 0,
+    /** All but the newest `keep` of a channel, unless they are under way. */
+    removeDeliveries: (of: string, keep: number): void => void removeExcess.run({ channelId: of, keep }),
+  };
+}

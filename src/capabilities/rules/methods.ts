@@ -1,0 +1,228 @@
+/**
+ * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, docs/interface/lua-rules.md#devices). Every
+ * fault is an answer: a text for the script.
+ */
+import { GatewayError, messageOf } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { type Clock, within } from '../../platform/clock/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { RuleAnswer, RuleDevice, RuleRequest, RuleMethods } from '../../protocol/rule-sandbox.ts';
+import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
+import type { Commands } from '../commands/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
+import type { RuleStore } from './store.ts';
+
+/** Whoever asks; its name is the origin of commands. */
+export interface CallingRule {
+  id: string;
+  slug: string;
+}
+
+export interface MethodsOptions {
+  /** state.db */
+  database: Database;
+  store: RuleStore['values'];
+  clock: Clock;
+  limits: Limits['rules'];
+  devices: Devices;
+  telemetry: Telemetry;
+  commands: Commands;
+}
+
+/** A rule sees every declaration but those of level `system` (docs/interface/lua-rules.md#devices). */
+export const RULE_ROLE = 'VENDOR';
+
+/** Answers what a rule asks. */
+export type CallMethod = (rule: CallingRule, request: RuleRequest) => Promise<RuleAnswer>;
+
+/** Thrown for an answer that is a text; `answering` catches it. */
+class RpcError extends Error {}
+
+export function createRuleMethods(options: MethodsOptions): CallMethod {
+  return (rule, request) => answering(() => answer(options, rule, request));
+}
+
+/** The result of the work, or why there is none as a text for the script. */
+export async function answering(work: () => Promise<JsonValue>): Promise<RuleAnswer> {
+  try {
+    return { ok: true, result: await work() };
+  } catch (error) {
+    if (error instanceof RpcError) return { ok: false, error: error.message };
+    if (error instanceof GatewayError)
+      return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
+    throw error;
+  }
+}
+
+async function answer(
+  options: MethodsOptions,
+  rule: CallingRule,
+  { method, parameters }: RuleRequest,
+): Promise<JsonValue> {
+  const { devices } = options;
+  switch (method) {
+    case 'find_device': {
+      const device = devices.find(parameters.idOrSlug);
+      if (!device) throw new RpcError(`device "${parameters.idOrSlug}" not found`);
+      return toRule(device);
+    }
+    case 'list_devices':
+      return devices.all().map(toRule);
+    case 'device_online':
+      return devices.connectivity(deviceOf(options, parameters).id) === 'ONLINE';
+    case 'device_profiles':
+      return devices.manifest(deviceOf(options, parameters)).implements;
+    case 'property':
+      return propertyOf(options, parameters);
+    case 'properties':
+      return devices.properties(deviceOf(options, parameters), RULE_ROLE) as Record<string, JsonValue>;
+    case 'latest':
+      return latestOf(options, parameters);
+    case 'aggregate':
+      return aggregateOf(options, parameters);
+    case 'execute':
+      return execute(options, rule, parameters);
+    case 'storage_read':
+    case 'storage_write':
+    case 'storage_remove':
+      return storage(options, rule, { method, parameters } as RuleRequest);
+    case 'watch':
+    case 'unwatch':
+      throw new Error('watches are kept by the runner');
+  }
+}
+
+function toRule({ id, slug, name, type }: Device): Record<string, JsonValue> {
+  return { id, slug, name, type } satisfies RuleDevice;
+}
+
+/** @throws RpcError */
+export function deviceOf({ devices }: MethodsOptions, { deviceId }: { deviceId: string }): Device {
+  const device = devices.get(deviceId);
+  if (!device) throw new RpcError('device not found');
+  return device;
+}
+
+/** The declared name that a name or alias stands for. */
+function declaredName(
+  declared: Readonly<Record<string, { aliases: readonly string[] }>>,
+  nameOrAlias: string,
+): string | undefined {
+  if (Object.hasOwn(declared, nameOrAlias)) return nameOrAlias;
+  return Object.keys(declared).find((name) => declared[name]?.aliases.includes(nameOrAlias));
+}
+
+function propertyOf(options: MethodsOptions, parameters: RuleMethods['property']): JsonValue {
+  const device = deviceOf(options, parameters);
+  const name = declaredName(options.devices.manifest(device).properties, parameters.name);
+  if (name === undefined) throw new RpcError(`unknown property "${parameters.name}"`);
+  return (options.devices.properties(device, RULE_ROLE)[name] ?? null) as JsonValue;
+}
+
+type Manifest = ReturnType<Devices['manifest']>;
+
+/** Name of the attribute that a rule means and may read; every device has `alerts`. */
+export function readableAttribute(manifest: Manifest, nameOrAlias: string): string | undefined {
+  const name = declaredName(manifest.telemetry, nameOrAlias);
+  if (name === undefined) return nameOrAlias === ALERTS_KEY ? ALERTS_KEY : undefined;
+  const needed = roleOfAccessLevel(manifest.telemetry[name]?.access_level ?? '');
+  return needed === undefined || roleIncludes(RULE_ROLE, needed) ? name : undefined;
+}
+
+/** Name of the attribute that is meant. @throws RpcError */
+export function attributeOf({ devices }: MethodsOptions, device: Device, nameOrAlias: string): string {
+  const name = readableAttribute(devices.manifest(device), nameOrAlias);
+  if (name === undefined) throw new RpcError(`unknown telemetry attribute "${nameOrAlias}"`);
+  return name;
+}
+
+function latestOf(options: MethodsOptions, parameters: RuleMethods['latest']): JsonValue {
+  const { devices, telemetry } = options;
+  const device = deviceOf(options, parameters);
+  const name = attributeOf(options, device, parameters.name);
+  if (devices.connectivity(device.id) === 'OFFLINE') throw new RpcError('device is offline');
+  const latest = telemetry.latest(device, name);
+  if (!latest || latest.ageMs > parameters.relevanceMs)
+    throw new RpcError(`no recent value of "${parameters.name}"`);
+  return { value: latest.value, timestampMs: latest.timestampS * 1_000 };
+}
+
+/** Over the window that ends at `endMs`, by default now. @throws RpcError */
+export async function aggregateOf(
+  options: MethodsOptions,
+  parameters: RuleMethods['aggregate'],
+  endMs?: number,
+): Promise<number> {
+  const device = deviceOf(options, parameters);
+  const name = attributeOf(options, device, parameters.name);
+  const type = options.devices.manifest(device).telemetry[name]?.type;
+  if (type !== 'float' && type !== 'integer') throw new RpcError(`"${parameters.name}" is not numeric`);
+  const windowMs = Math.min(parameters.windowMs, options.limits.averageMaxMs);
+  const value = await options.telemetry.aggregate(device, name, parameters.kind, windowMs, endMs);
+  if (value === undefined) throw new RpcError(`no value of "${parameters.name}" in the interval`);
+  return value;
+}
+
+async function execute(
+  options: MethodsOptions,
+  rule: CallingRule,
+  parameters: RuleMethods['execute'],
+): Promise<JsonValue> {
+  const device = deviceOf(options, parameters);
+  const { name, ephemeral, timeoutMs } = parameters;
+  const running = await options.commands.execute(
+    device,
+    { name, arguments: parameters.arguments, ephemeral },
+    { role: RULE_ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } },
+  );
+  const ended = await within(options.clock, timeoutMs, running.ended);
+  if (!ended || ended.state === 'TIMEOUT') throw new RpcError('timeout');
+  const payload = ended.response?.payload ?? {};
+  if (ended.state !== 'SUCCESS') {
+    const { message } = payload;
+    throw new RpcError(typeof message === 'string' ? message : 'the command failed');
+  }
+  return payload as Record<string, JsonValue>;
+}
+
+function storage(
+  { store, database, limits }: MethodsOptions,
+  rule: CallingRule,
+  request: RuleRequest,
+): JsonValue {
+  if (request.method === 'storage_read')
+    return store.read(scopeOf(rule, request.parameters.store), request.parameters.key) ?? null;
+  if (request.method !== 'storage_write' && request.method !== 'storage_remove') return null;
+  const { key } = request.parameters;
+  const scope = scopeOf(rule, request.parameters.store);
+  try {
+    if (request.method === 'storage_remove') store.remove(scope, key);
+    else writeValue(scope, request.parameters.value);
+  } catch (error) {
+    if (error instanceof RpcError) throw error;
+    throw new RpcError(`the gateway cannot store anything now: ${messageOf(error)}`);
+  }
+  return null;
+
+  function writeValue(target: string, value: string): void {
+    if (Buffer.byteLength(key) > limits.storageKeyBytes)
+      throw new RpcError(`a key has at most ${limits.storageKeyBytes} bytes`);
+    if (Buffer.byteLength(value) > limits.storageValueBytes)
+      throw new RpcError(`a value has at most ${limits.storageValueBytes} bytes`);
+    // A script may write the same again and again; the card need not know.
+    if (store.read(target, key) === value) return;
+    database.transaction(() => {
+      const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
+      if (store.bytesBeside(target, key) + sizeBytes > limits.storageBytes)
+        throw new RpcError(`the store holds at most ${limits.storageBytes} bytes`);
+      store.write(target, key, value);
+    });
+  }
+}
+
+/** Ids of rules are UUIDs, so the two common scopes are nobody's. */
+function scopeOf(rule: CallingRule, store: 'rule' | 'shared' | 'public'): string {
+  return store === 'rule' ? rule.id : store;
+}

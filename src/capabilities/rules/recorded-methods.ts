@@ -1,0 +1,64 @@
+/** What dry runs ask the gateway (protocol/dry-run.ts): facts as rules do, and what was recorded. */
+import type { RecordedRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts';
+import type { RecordedMethods, RecordedResults, RecordedSample } from '../../protocol/dry-run.ts';
+import type { JsonValue } from '../../protocol/telemetry.ts';
+import type { SampleStretch } from '../telemetry/index.ts';
+import {
+  aggregateOf,
+  answering,
+  type CallMethod,
+  type CallingRule,
+  attributeOf,
+  deviceOf,
+  type MethodsOptions,
+  RULE_ROLE,
+} from './methods.ts';
+
+/** Answers what a dry run asks, from what was recorded. */
+export type CallRecordedMethod = (rule: CallingRule, request: RecordedRequest) => Promise<RuleAnswer>;
+
+/** `callMethod` answers what rules ask as well. */
+export function createRecordedMethods(options: MethodsOptions, callMethod: CallMethod): CallRecordedMethod {
+  return async (rule, request) => {
+    const { method, parameters } = request;
+    switch (method) {
+      case 'samples':
+        return answering(() => samples(options, parameters));
+      case 'aggregate_at':
+        return answering(() => aggregateOf(options, parameters, parameters.endMs));
+      case 'check_command':
+        return answering(async () => {
+          const { name, arguments: given } = parameters;
+          const request = { name, arguments: given, ephemeral: false };
+          options.commands.check(deviceOf(options, parameters), request, RULE_ROLE);
+          return null;
+        });
+      default:
+        return callMethod(rule, request);
+    }
+  };
+}
+
+async function samples(
+  options: MethodsOptions,
+  { deviceId, name, afterMs, toMs }: RecordedMethods['samples'],
+): Promise<JsonValue> {
+  const device = deviceOf(options, { deviceId });
+  const attribute = attributeOf(options, device, name);
+  const afterS = Math.floor(afterMs / 1_000);
+  const stretch = await options.telemetry.samples(
+    device,
+    attribute,
+    afterS + 1,
+    Math.floor(toMs / 1_000) + 1,
+  );
+  const sampleOf = ({ timestampS, value }: SampleStretch['samples'][number]): RecordedSample => [
+    timestampS * 1_000,
+    value,
+  ];
+  return {
+    before: stretch.before ? sampleOf(stretch.before) : null,
+    samples: stretch.samples.map(sampleOf),
+    isComplete: stretch.isComplete,
+  } satisfies RecordedResults['samples'];
+}

@@ -1,3 +1,0 @@
-export { serialPortRoutes } from './routes.ts';
-export { SerialPorts, type SerialPortRecord } from './service.ts';
-export { serialPortRows } from './tables.ts';

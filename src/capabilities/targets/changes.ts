@@ -1,0 +1,53 @@
+/** What a person says of a target, and what becomes of it. */
+import { invalidBody } from '../../lib/errors.ts';
+import type {
+  FolderSettings,
+  InfluxdbSettings,
+  MqttSettings,
+  Selection,
+  TargetSecrets,
+  TargetSettings,
+} from './model.ts';
+
+type Changed<Settings extends TargetSettings> = Pick<Settings, 'kind'> & {
+  [Name in keyof Settings]?: Settings[Name] | undefined;
+};
+/** Of the kind that the target is of. */
+export type SettingsChange = Changed<InfluxdbSettings> | Changed<MqttSettings> | Changed<FolderSettings>;
+
+/** What a person says of a target; what is absent stays as it is, or has its default. */
+export interface TargetChange {
+  name?: string | undefined;
+  isEnabled?: boolean | undefined;
+  settings?: SettingsChange | undefined;
+  /** null: there is none any more. */
+  secrets?: { [Name in keyof TargetSecrets]: string | null | undefined } | undefined;
+  selection?: Partial<Selection> | undefined;
+}
+
+export type NewTarget = TargetChange & {
+  name: string;
+  settings: TargetSettings;
+  selection: Selection;
+  /** Begin with what is stored since `selection.fromMs`, not only with what comes from now on. */
+  withHistory: boolean;
+};
+
+/** @throws GatewayError invalid_body (400) */
+export function changedSettings(before: TargetSettings, change: SettingsChange): TargetSettings {
+  if (change.kind !== before.kind)
+    throw invalidBody(change.kind.toLowerCase(), `The target is of the kind ${before.kind}.`);
+  return { ...before, ...definedOf(change) } as TargetSettings;
+}
+
+/** What is absent stays, null takes away. */
+export function changedSecrets(before: TargetSecrets, change: TargetChange['secrets']): TargetSecrets {
+  const all = { ...before, ...definedOf(change) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+}
+
+export function definedOf<Value extends object>(value: Value | undefined): Partial<Value> {
+  return Object.fromEntries(
+    Object.entries(value ?? {}).filter(([, member]) => member !== undefined),
+  ) as Partial<Value>;
+}

@@ -1,0 +1,166 @@
+/**
+ * CSV files by day in a folder, for who carries data by hand: `timestamp,device,attribute,value`, and of each other content
+ * `timestamp,device,number,record` with the record as JSON. What was gathered is
+ * acknowledged once its files are on the disk under their names; until then the store keeps it.
+ */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { formatTimestamp } from '../../../lib/timestamp.ts';
+import { type DatedPieces, FolderFailure } from '../../../platform/files/index.ts';
+import { csvField } from '../../telemetry/index.ts';
+import {
+  type FolderSettings,
+  type LabelledRecord,
+  type LabelledSamples,
+  type Pace,
+  type Place,
+  type Sent,
+  type Sink,
+  TargetFailure,
+} from '../model.ts';
+import { jsonValue } from '../mqtt/templates.ts';
+
+const compress = promisify(gzip);
+const SAMPLES_HEAD = 'timestamp,device,attribute,value\n';
+const RECORDS_HEAD = 'timestamp,device,number,record\n';
+const DAY_LENGTH = '2026-03-01'.length;
+/** Numbers of this width come in the order of their names. */
+const SEQUENCE_DIGITS = 12;
+
+interface FolderSinkOptions {
+  settings: FolderSettings;
+  pieces: DatedPieces;
+  monotonicMs: () => number;
+  /** G: files of more are kept before their time. */
+  pieceBytes: number;
+  /** G: late samples of so many days. */
+  openFilesMax: number;
+}
+
+export class FolderSink implements Sink {
+  readonly #options: FolderSinkOptions;
+  #begunAtMs: number | undefined;
+  #bytes = 0;
+
+  constructor(options: FolderSinkOptions) {
+    this.#options = options;
+  }
+
+  async begin(after: Place): Promise<void> {
+    this.#begunAtMs = undefined;
+    await asFailure(this.#options.pieces.begin(placeOf(after)));
+    this.#begunAtMs = this.#options.monotonicMs();
+    this.#bytes = 0;
+  }
+
+  async send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
+    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    await this.#append('telemetry', SAMPLES_HEAD, sampleRows(samples), { sent, pace });
+    return sent;
+  }
+
+  async sendRecords(records: readonly LabelledRecord[], pace: Pace): Promise<Sent> {
+    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    for (const [content, ofContent] of Map.groupBy(records, (record) => record.content))
+      await this.#append(content.toLowerCase(), RECORDS_HEAD, recordRows(ofContent), { sent, pace });
+    return sent;
+  }
+
+  async #append(
+    subject: string,
+    head: string,
+    rowsByDay: ReadonlyMap<string, readonly string[]>,
+    { sent, pace }: { sent: Sent; pace: Pace },
+  ): Promise<void> {
+    for (const [day, rows] of rowsByDay) {
+      const content = await this.#encoded(rows.join(''));
+      await pace(content.length);
+      await asFailure(
+        this.#options.pieces.append({ day, subject, head: await this.#encoded(head), content }),
+      );
+      this.#bytes += content.length;
+      sent.bytes += content.length;
+      sent.samples += rows.length;
+    }
+  }
+
+  async keep(isLast: boolean): Promise<boolean> {
+    const { settings, pieces, pieceBytes, openFilesMax, monotonicMs } = this.#options;
+    if (this.#begunAtMs === undefined || pieces.openCount === 0) return true;
+    const ageMs = monotonicMs() - this.#begunAtMs;
+    const isDue =
+      isLast ||
+      ageMs >= settings.pieceMinutes * 60_000 ||
+      this.#bytes >= pieceBytes ||
+      pieces.openCount >= openFilesMax;
+    if (!isDue) return false;
+    await asFailure(pieces.keep());
+    return true;
+  }
+
+  async test(): Promise<void> {
+    await asFailure(this.#options.pieces.probe());
+  }
+
+  close(): void {
+    // Files are open only while something is written.
+  }
+
+  async #encoded(text: string): Promise<Uint8Array> {
+    // Members of gzip one behind the other are one file.
+    return this.#options.settings.isCompressed ? compress(text) : Buffer.from(text);
+  }
+}
+
+function placeOf({ position: { sequence, within }, records }: Place): string {
+  const numbers = [
+    ...(within ? [within.upTo, within.seriesId, within.fromS] : []),
+    ...Object.values(records),
+  ];
+  return [String(sequence).padStart(SEQUENCE_DIGITS, '0'), ...numbers].join('-');
+}
+
+function recordRows(records: readonly LabelledRecord[]): Map<string, string[]> {
+  const days = new Map<string, string[]>();
+  for (const { atMs, number, labels, body } of records) {
+    const instant = formatTimestamp(atMs);
+    const row = [instant, csvField(labels.device ?? ''), number, csvField(JSON.stringify(body))].join(',');
+    const day = instant.slice(0, DAY_LENGTH);
+    days.set(day, [...(days.get(day) ?? []), `${row}\n`]);
+  }
+  return days;
+}
+
+function sampleRows(series: readonly LabelledSamples[]): Map<string, string[]> {
+  const days = new Map<string, string[]>();
+  const instants = new Map<number, string>();
+  for (const samples of series) {
+    const named = `,${csvField(samples.labels.device)},${csvField(samples.attribute)},`;
+    for (const [index, timestampS] of samples.times.entries()) {
+      let instant = instants.get(timestampS);
+      if (instant === undefined) instants.set(timestampS, (instant = instantOf(timestampS)));
+      const day = instant.slice(0, DAY_LENGTH);
+      let rows = days.get(day);
+      if (!rows) days.set(day, (rows = []));
+      rows.push(`${instant}${named}${cellOf(samples, index)}\n`);
+    }
+  }
+  return days;
+}
+
+/** Without the fraction, which samples do not have. */
+const instantOf = (timestampS: number): string => formatTimestamp(timestampS * 1_000).replace('.000', '');
+
+function cellOf(samples: LabelledSamples, index: number): string {
+  if (samples.texts.length === 0) return jsonValue(samples, index);
+  return csvField(samples.texts[samples.numbers[index] as number] as string);
+}
+
+async function asFailure<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof FolderFailure) throw new TargetFailure(error.message, { cause: error });
+    throw error;
+  }
+}

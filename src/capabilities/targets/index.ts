@@ -1,0 +1,4 @@
+export { targetRoutes } from './routes.ts';
+export { Targets } from './service.ts';
+export type { RecordSources } from './records/records.ts';
+export { targetRows } from './tables.ts';

@@ -1,0 +1,187 @@
+/**
+ * InfluxDB line protocol over HTTP, as InfluxDB 1 to 3, VictoriaMetrics, QuestDB and Telegraf take it. A piece counts as
+ * sent when the server has answered 2xx, whole. Sending it again changes nothing there: a sample is known by its series
+ * and time.
+ */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type HttpAnswer, HttpFailure, type HttpClient } from '../../../platform/http-client/index.ts';
+import {
+  type InfluxdbSettings,
+  type LabelledRecord,
+  type LabelledSamples,
+  type Pace,
+  type Sent,
+  type Sink,
+  TargetFailure,
+} from '../model.ts';
+import { type Lines, linesOf } from './line-protocol.ts';
+import { recordLines } from './record-lines.ts';
+
+const compress = promisify(gzip);
+/** The fastest: the line is short of nothing so much as of processor. */
+const GZIP_LEVEL = 1;
+const TOO_LARGE = 413;
+/** What a server says of lines that it cannot take. */
+const CONTENT_REFUSED = new Set([400, 422]);
+/** G: enough to see what the server says, short enough for a status. */
+const SAID_LENGTH = 300;
+
+interface InfluxdbSinkOptions {
+  settings: InfluxdbSettings;
+  secret: string | undefined;
+  http: HttpClient;
+  /** Of one request before it is compressed; the target may lower it. */
+  bodyMaxBytes: number;
+  /** Unix seconds. */
+  nowS: () => number;
+  /** Lets everything else run between two pieces of work. */
+  pause: () => Promise<void>;
+}
+
+/** One delivery. */
+interface Work {
+  url: URL;
+  sent: Sent;
+  pace: Pace;
+  signal: AbortSignal;
+}
+
+export class InfluxdbSink implements Sink {
+  readonly #options: InfluxdbSinkOptions;
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  #bodyMaxBytes: number;
+
+  constructor(options: InfluxdbSinkOptions) {
+    this.#options = options;
+    const { settings, secret, bodyMaxBytes } = options;
+    this.#bodyMaxBytes = bodyMaxBytes;
+    this.#url = new URL(settings.url);
+    if (!this.#url.searchParams.has('precision')) this.#url.searchParams.set('precision', 's');
+    this.#headers = {
+      'content-type': 'text/plain; charset=utf-8',
+      'user-agent': 'energy-gateway',
+      ...(settings.isCompressed && { 'content-encoding': 'gzip' }),
+      ...authorization(settings, secret),
+    };
+  }
+
+  send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent> {
+    const lines = linesOf(this.#options.settings.measurement, samples, this.#bodyMaxBytes);
+    return this.#sendAll(lines, { url: this.#url, pace, signal });
+  }
+
+  sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent> {
+    const url = new URL(this.#url);
+    url.searchParams.set('precision', 'ns');
+    return this.#sendAll(recordLines(records, this.#bodyMaxBytes), { url, pace, signal });
+  }
+
+  async test(signal: AbortSignal): Promise<void> {
+    const answer = await this.#post(
+      [`gateway_target_test,source=gateway ok=1 ${this.#options.nowS()}\n`],
+      undefined,
+      signal,
+    );
+    if (!isGood(answer)) throw this.#failure(answer);
+  }
+
+  close(): void {
+    this.#options.http.close();
+  }
+
+  async #sendAll(pieces: Iterable<Lines>, work: Omit<Work, 'sent'>): Promise<Sent> {
+    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    for (const lines of pieces) {
+      await this.#sendLines(lines, { ...work, sent });
+      await this.#options.pause();
+    }
+    return sent;
+  }
+
+  async #sendLines(lines: Lines, work: Work): Promise<void> {
+    const { sent, signal } = work;
+    const answer = await this.#post(lines.text, work, signal);
+    if (isGood(answer)) {
+      sent.samples += lines.samples;
+      return;
+    }
+    const isTooLarge = answer.status === TOO_LARGE;
+    if (!isTooLarge && !CONTENT_REFUSED.has(answer.status)) throw this.#failure(answer);
+    if (isTooLarge) this.#bodyMaxBytes = Math.max(BODY_LEAST_BYTES, Math.floor(this.#bodyMaxBytes / 2));
+    if (lines.text.length > 1) {
+      for (const half of halvesOf(lines)) await this.#sendLines(half, work);
+      return;
+    }
+    // One line is not taken. Only a target that takes others may lose it.
+    await this.test(signal);
+    sent.refusedSamples += lines.samples;
+    sent.refusal = `The target does not take a line: ${saidBy(answer)}`;
+  }
+
+  async #post(lines: readonly string[], work: Work | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+    const text = Buffer.from(lines.join(''));
+    const { settings, http } = this.#options;
+    const body = settings.isCompressed ? await compress(text, { level: GZIP_LEVEL }) : text;
+    await work?.pace(body.length);
+    try {
+      const answer = await http.send(
+        { method: 'POST', url: work?.url ?? this.#url, headers: this.#headers, body },
+        signal,
+      );
+      if (work) work.sent.bytes += body.length;
+      return answer;
+    } catch (error) {
+      if (error instanceof HttpFailure)
+        throw new TargetFailure(error.message, { cause: error, isConnectionLost: true });
+      throw error;
+    }
+  }
+
+  #failure(answer: HttpAnswer): TargetFailure {
+    const { status, retryAfterS } = answer;
+    return new TargetFailure(`${this.#url.host} ${meaningOf(status)}: ${saidBy(answer)}`, { retryAfterS });
+  }
+}
+
+const BODY_LEAST_BYTES = 4_096;
+const REDIRECTED_FROM = 300;
+const REDIRECTED_TO = 399;
+
+const isGood = ({ status }: HttpAnswer): boolean => status >= 200 && status < REDIRECTED_FROM;
+
+function meaningOf(status: number): string {
+  if (status === 401 || status === 403) return 'does not accept the token or the login';
+  if (status === 404) return 'does not know the address, the database or the bucket';
+  if (status === 429) return 'asks for a pause';
+  if (status >= REDIRECTED_FROM && status <= REDIRECTED_TO) return 'points to another address, give that one';
+  return status >= 500 ? 'has a failure of its own' : 'does not take the request';
+}
+
+/** Status and the first words of the answer, on one line. */
+function saidBy({ status, text }: HttpAnswer): string {
+  const words = text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, SAID_LENGTH);
+  return words === '' ? `HTTP ${status}.` : `HTTP ${status}, "${words}"`;
+}
+
+function halvesOf({ text, samples }: Lines): Lines[] {
+  const middle = Math.ceil(text.length / 2);
+  const share = Math.round((samples * middle) / text.length);
+  return [
+    { text: text.slice(0, middle), samples: share, bytes: 0 },
+    { text: text.slice(middle), samples: samples - share, bytes: 0 },
+  ];
+}
+
+function authorization(
+  { username, tokenScheme }: InfluxdbSettings,
+  secret: string | undefined,
+): Record<string, string> {
+  if (username !== null)
+    return { authorization: `Basic ${Buffer.from(`${username}:${secret ?? ''}`).toString('base64')}` };
+  return secret === undefined ? {} : { authorization: `${tokenScheme} ${secret}` };
+}

@@ -1,0 +1,106 @@
+/**
+ * Samples as InfluxDB line protocol, precision seconds: one measurement, the device as tags, attributes as fields.
+ * Integers are written as floats, so that an attribute may change between both. Several attributes of one device at the
+ * same seconds share their lines.
+ */
+import type { LabelledSamples } from '../model.ts';
+
+/** Some lines, and how many samples stand in them. */
+export interface Lines {
+  text: string[];
+  samples: number;
+  bytes: number;
+}
+
+export function escapedKey(text: string): string {
+  return text
+    .replace(/[\n\r]/g, ' ')
+    .replace(/[,= ]/g, String.raw`\$&`)
+    .replace(/\\$/, '');
+}
+
+function escapedMeasurement(text: string): string {
+  return text.replace(/[\n\r]/g, ' ').replace(/[, ]/g, String.raw`\$&`);
+}
+
+/** Of pieces of about `bytesMax`; one line may be longer. */
+export function* linesOf(
+  measurement: string,
+  series: readonly LabelledSamples[],
+  bytesMax: number,
+): Generator<Lines> {
+  let lines: Lines = { text: [], samples: 0, bytes: 0 };
+  for (const group of groupsOf(series)) {
+    const head = `${escapedMeasurement(measurement)}${tagText({ ...(group[0] as LabelledSamples).labels })} `;
+    const fields = group.map(({ attribute }) => `${escapedKey(attribute)}=`);
+    const { times } = group[0] as LabelledSamples;
+    for (let index = 0; index < times.length; index++) {
+      let line = head;
+      for (let column = 0; column < group.length; column++) {
+        if (column > 0) line += ',';
+        line += (fields[column] as string) + fieldValue(group[column] as LabelledSamples, index);
+      }
+      line += ` ${times[index]}\n`;
+      lines.text.push(line);
+      lines.samples += group.length;
+      // Characters: names and texts are mostly of one byte each, and the bound is a rough one.
+      lines.bytes += line.length;
+      if (lines.bytes < bytesMax) continue;
+      yield lines;
+      lines = { text: [], samples: 0, bytes: 0 };
+    }
+  }
+  if (lines.samples > 0) yield lines;
+}
+
+/** Fields of one line at most: more cost the reader memory and save nothing. */
+const FIELDS_MAX = 64;
+
+/** Neighbours of one device with the same times. */
+function* groupsOf(series: readonly LabelledSamples[]): Generator<LabelledSamples[]> {
+  let group: LabelledSamples[] = [];
+  for (const samples of series) {
+    const first = group[0];
+    const fits =
+      first !== undefined &&
+      group.length < FIELDS_MAX &&
+      first.deviceId === samples.deviceId &&
+      hasSameTimes(first.times, samples.times) &&
+      !group.some(({ attribute }) => attribute === samples.attribute);
+    if (!fits && first) {
+      yield group;
+      group = [];
+    }
+    group.push(samples);
+  }
+  if (group.length > 0) yield group;
+}
+
+function hasSameTimes(a: Uint32Array, b: Uint32Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}
+
+/** Each with a comma before it, in the order of their names, as engines like them best. */
+export function tagText(tags: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(tags)
+    .filter(([, value]) => value !== undefined && value !== '')
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `,${name}=${escapedKey(value as string)}`)
+    .join('');
+}
+
+/** Quoted, as the value of a field. */
+export function fieldText(text: string): string {
+  return `"${text.replace(/["\\]/g, String.raw`\$&`)}"`;
+}
+
+function fieldValue({ type, numbers, integers, texts }: LabelledSamples, index: number): string {
+  const value = numbers[index] as number;
+  if (type === 'float') return String(value);
+  if (type === 'integer')
+    return integers && !Number.isSafeInteger(value) ? String(integers[index]) : String(value);
+  if (type === 'boolean') return value === 1 ? 'true' : 'false';
+  return fieldText(texts[value] as string);
+}

@@ -1,0 +1,133 @@
+/**
+ * Home Assistant finds the devices of the site by itself: retained configurations of its MQTT discovery, one for each
+ * attribute, and the newest value of each attribute as its state.
+ * Source: the MQTT integration of Home Assistant, "MQTT discovery".
+ */
+import type { MqttMessage } from '../../../platform/mqtt-client/index.ts';
+import type { CompiledAttribute, CompiledManifest } from '../../blueprints/index.ts';
+import type { Device } from '../../devices/index.ts';
+import type { LabelledSamples, MqttSettings } from '../model.ts';
+import type { SampleMessage } from './plain-messages.ts';
+import { jsonValue, topicLevel } from './templates.ts';
+
+/** Classes of sensors by the unit of the manifest, and how Home Assistant writes the unit. */
+const CLASSES: Readonly<Record<string, { deviceClass: string; unit?: string }>> = {
+  W: { deviceClass: 'power' },
+  kW: { deviceClass: 'power' },
+  MW: { deviceClass: 'power' },
+  Wh: { deviceClass: 'energy' },
+  kWh: { deviceClass: 'energy' },
+  MWh: { deviceClass: 'energy' },
+  V: { deviceClass: 'voltage' },
+  mV: { deviceClass: 'voltage' },
+  A: { deviceClass: 'current' },
+  mA: { deviceClass: 'current' },
+  Hz: { deviceClass: 'frequency' },
+  VA: { deviceClass: 'apparent_power' },
+  Cel: { deviceClass: 'temperature', unit: '°C' },
+  bar: { deviceClass: 'pressure' },
+  kPa: { deviceClass: 'pressure' },
+  Pa: { deviceClass: 'pressure' },
+};
+
+const NUMBERS = new Set(['float', 'integer']);
+
+export const gatewayAvailabilityTopic = (settings: MqttSettings, site: string): string =>
+  `${settings.topic}/${topicLevel(site)}/availability`;
+
+/** What the broker tells Home Assistant when the gateway is gone. */
+export function willOf(settings: MqttSettings, site: string): MqttMessage | undefined {
+  if (settings.form !== 'HOME_ASSISTANT') return undefined;
+  return { topic: gatewayAvailabilityTopic(settings, site), payload: 'offline', isRetained: true };
+}
+
+const baseTopic = (settings: MqttSettings, site: string, device: string): string =>
+  `${settings.topic}/${topicLevel(site)}/${topicLevel(device)}`;
+
+export function availabilityMessage(
+  settings: MqttSettings,
+  site: string,
+  device: Pick<Device, 'slug'>,
+  isOnline: boolean,
+): MqttMessage {
+  return {
+    topic: `${baseTopic(settings, site, device.slug)}/availability`,
+    payload: isOnline ? 'online' : 'offline',
+    isRetained: true,
+  };
+}
+
+/** Everything that Home Assistant needs to know of one device. */
+export function discoveryMessages(
+  settings: MqttSettings,
+  site: string,
+  device: Pick<Device, 'id' | 'slug' | 'name'>,
+  manifest: Pick<CompiledManifest, 'display_name' | 'telemetry'>,
+): MqttMessage[] {
+  const base = baseTopic(settings, site, device.slug);
+  const common = {
+    availability: [{ topic: gatewayAvailabilityTopic(settings, site) }, { topic: `${base}/availability` }],
+    availability_mode: 'all',
+    device: { identifiers: [device.id], name: device.name, model: manifest.display_name },
+    origin: { name: 'Energy gateway' },
+  };
+  return Object.entries(manifest.telemetry).map(([attribute, declared]) => {
+    const isBinary = declared.type === 'boolean' || declared.type === 'alerts';
+    const objectId = `${device.id}_${attribute}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
+    const config = {
+      name: declared.display_name,
+      unique_id: objectId,
+      state_topic: `${base}/${topicLevel(attribute)}`,
+      ...(isBinary ? binaryConfig(declared) : sensorConfig(declared)),
+      ...common,
+    };
+    return {
+      topic: `${settings.discoveryPrefix}/${isBinary ? 'binary_sensor' : 'sensor'}/${objectId}/config`,
+      payload: JSON.stringify(config),
+      isRetained: true,
+    };
+  });
+}
+
+function binaryConfig({ type }: CompiledAttribute): object {
+  if (type === 'boolean') return { payload_on: 'true', payload_off: 'false' };
+  return {
+    device_class: 'problem',
+    value_template: "{{ 'ON' if value_json | length > 0 else 'OFF' }}",
+  };
+}
+
+function sensorConfig({ type, unit }: CompiledAttribute): object {
+  if (!NUMBERS.has(type)) return type === 'string' ? { value_template: '{{ value_json }}' } : {};
+  const known = unit === undefined ? undefined : CLASSES[unit];
+  return {
+    ...(unit !== undefined && { unit_of_measurement: known?.unit ?? unit }),
+    ...(known && { device_class: known.deviceClass }),
+    // Counters of energy may start anew with a new meter.
+    state_class: known?.deviceClass === 'energy' ? 'total_increasing' : 'measurement',
+  };
+}
+
+/** The newest value of each attribute: a state has no history there. */
+export function* stateMessages(
+  settings: MqttSettings,
+  series: readonly LabelledSamples[],
+): Generator<SampleMessage> {
+  const newest = new Map<string, LabelledSamples>();
+  const counts = new Map<string, number>();
+  for (const samples of series) {
+    const key = `${samples.deviceId} ${samples.attribute}`;
+    const known = newest.get(key);
+    counts.set(key, (counts.get(key) ?? 0) + samples.times.length);
+    if (!known || (known.times.at(-1) ?? 0) <= (samples.times.at(-1) ?? 0)) newest.set(key, samples);
+  }
+  for (const [key, samples] of newest) {
+    const { labels, attribute, times } = samples;
+    yield {
+      topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
+      payload: jsonValue(samples, times.length - 1),
+      isRetained: true,
+      samples: counts.get(key) ?? 0,
+    };
+  }
+}

@@ -1,0 +1,36 @@
+/** Topics and payloads with names in braces that stand for what is known of a sample. */
+import { exactJson } from '../../../protocol/telemetry.ts';
+import type { LabelledSamples } from '../model.ts';
+
+export const TEMPLATE_NAMES = ['site', 'device', 'attribute', 'timestamp', 'value', 'values'] as const;
+/** Of topics of records. */
+export const RECORD_NAMES = ['site', 'device', 'content'] as const;
+type TemplateName = (typeof TEMPLATE_NAMES)[number] | (typeof RECORD_NAMES)[number];
+
+const NAMES = /\{([a-z_]+)\}/g;
+
+/** Names in braces that stand for nothing; empty: all is well. */
+export function unknownNames(template: string, names: readonly string[] = TEMPLATE_NAMES): string[] {
+  return [...template.matchAll(NAMES)]
+    .map(([, name]) => name as string)
+    .filter((name) => !names.includes(name));
+}
+
+export function filledTemplate(template: string, values: Partial<Record<TemplateName, string>>): string {
+  return template.replaceAll(NAMES, (braced, name: string) => values[name as TemplateName] ?? braced);
+}
+
+/** One level of a topic: what separates levels or matches several is replaced. */
+export function topicLevel(text: string): string {
+  return text.replaceAll(/[/+#\p{Cc}]/gu, '_');
+}
+
+/** The value at an index as JSON. */
+export function jsonValue({ type, numbers, integers, texts }: LabelledSamples, index: number): string {
+  const value = numbers[index] as number;
+  if (type === 'boolean') return value === 1 ? 'true' : 'false';
+  if (type === 'float' || type === 'integer')
+    return integers && !Number.isSafeInteger(value) ? String(integers[index]) : String(value);
+  const text = texts[value] as string;
+  return type === 'string' ? exactJson(text) : text;
+}

@@ -1,0 +1,101 @@
+/** Operations on the targets: an extension of the interface. */
+import { route, shape, type Route } from '../../platform/http/index.ts';
+import { createBody, updateBody } from './request-schema.ts';
+import { targetShapes, targetToWire } from './schema.ts';
+import type { Targets } from './service.ts';
+
+const TARGETS = '/v3/targets';
+const TARGET = `${TARGETS}/{target_id}` as const;
+
+const idOf = (params: Record<string, string>): string => params['target_id'] ?? '';
+
+export function targetRoutes(targets: Targets): Route[] {
+  return [...listRoutes(targets), ...oneTargetRoutes(targets)];
+}
+
+function listRoutes(targets: Targets): Route[] {
+  return [
+    route({
+      operation: 'list_targets',
+      about: 'Where the telemetry is carried to, by name, and how far each target got.',
+      answer: targetShapes.list,
+      method: 'GET',
+      paths: [TARGETS],
+      role: 'OWNER',
+      handle: () => {
+        const all = targets.list();
+        return { targets: all.map(targetToWire), total_count: all.length };
+      },
+    }),
+    route({
+      operation: 'create_target',
+      about: 'Carries telemetry to one more target from now on; `history_from` sends what is stored, too.',
+      answer: targetShapes.one,
+      method: 'POST',
+      paths: [TARGETS],
+      role: 'OWNER',
+      body: createBody,
+      errors: ['400 invalid_body', '409 already_exists', '422 target_limit_reached', '503 unavailable'],
+      handle: async (call) => {
+        const created = await targets.create(call.body);
+        call.note({ target_id: created.record.id, target_name: created.record.name });
+        return { target: targetToWire(created) };
+      },
+    }),
+  ];
+}
+
+function oneTargetRoutes(targets: Targets): Route[] {
+  return [
+    route({
+      operation: 'get_target',
+      about: 'One target, and how far it got.',
+      answer: targetShapes.one,
+      method: 'GET',
+      paths: [TARGET],
+      role: 'OWNER',
+      errors: ['404 target_not_found'],
+      handle: ({ params }) => ({ target: targetToWire(targets.get(idOf(params))) }),
+    }),
+    route({
+      operation: 'update_target',
+      about: 'Changes what is given; it goes on where it was. A secret that is not given stays.',
+      answer: targetShapes.one,
+      method: 'PATCH',
+      paths: [TARGET],
+      role: 'OWNER',
+      body: updateBody,
+      errors: ['400 invalid_body', '404 target_not_found', '409 already_exists'],
+      handle: async ({ params, body }) => ({
+        target: targetToWire(await targets.update(idOf(params), body)),
+      }),
+    }),
+    route({
+      operation: 'test_target',
+      about: 'Sends one sample of a test with the address and the secret that are stored.',
+      answer: targetShapes.test,
+      method: 'POST',
+      isReading: true,
+      paths: [`${TARGET}/test`],
+      role: 'OWNER',
+      errors: ['404 target_not_found'],
+      handle: async ({ params, signal }) => {
+        const reason = await targets.test(idOf(params), signal);
+        return { test: { accepted: reason === undefined, ...(reason !== undefined && { reason }) } };
+      },
+    }),
+    route({
+      operation: 'delete_target',
+      about: 'Ends it; what was not sent yet is sent to nobody.',
+      answer: shape.nothing(),
+      method: 'DELETE',
+      paths: [TARGET],
+      role: 'OWNER',
+      errors: ['404 target_not_found'],
+      handle: async ({ params }) => {
+        await targets.remove(idOf(params));
+        return {};
+      },
+    }),
+  ];
+}

@@ -1,0 +1,351 @@
+/**
+ * One target at work: reads what came after its cursor, sends it, and moves the cursor once the target has said that it
+ * has it. Nothing is queued here: an outage is as long as the history reaches back.
+ *
+ *   telemetry.changes(cursor) ─▶ chosen, thinned ─▶ sink (acknowledged) ─▶ cursor
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { DoublingPause } from '../../lib/doubling-pause.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Changes, Telemetry } from '../telemetry/index.ts';
+import {
+  type DeviceLabels,
+  type LabelledRecord,
+  type LabelledSamples,
+  type Place,
+  type Sink,
+  TargetFailure,
+  type TargetRecord,
+  type TargetStatus,
+  carriesTelemetry,
+} from './model.ts';
+import { Rates } from './rates.ts';
+import type { ReadRecords, Records } from './records/records.ts';
+import type { Cursor } from './store.ts';
+import { Thinning } from './thinning.ts';
+
+interface SenderOptions {
+  record: TargetRecord;
+  cursor: Cursor;
+  sink: Sink;
+  telemetry: Pick<Telemetry, 'changes'>;
+  records: Pick<Records, 'read'>;
+  /** Undefined: the device is gone, and its samples are nobody's. */
+  labelsOf: (deviceId: string) => { slug: string; labels: DeviceLabels } | undefined;
+  site: () => { name: string };
+  clock: Clock;
+  log: Log;
+  limits: Limits['targets'];
+}
+
+/** What was read and not acknowledged yet; kept while it is tried again, because thinning goes over it once. */
+interface Prepared {
+  changes: Changes;
+  samples: LabelledSamples[];
+  read: ReadRecords;
+  records: LabelledRecord[];
+}
+
+/** So many positions are remembered of the time that is sent again. */
+const REMEMBERED = 8;
+
+export class Sender {
+  readonly #options: SenderOptions;
+  #thinning: Thinning;
+  readonly #bucket: TokenBucket;
+  readonly #pause: DoublingPause;
+  readonly #rates: Rates;
+  readonly #stop = new AbortController();
+  /** What was sent. */
+  #cursor: Cursor;
+  /** What of it the target has acknowledged: behind while it gathers. */
+  #kept: Cursor;
+  #gathered: { samples: number; records: number; sinceS: number | undefined } | undefined;
+  #prepared: Prepared | undefined;
+  #lag: { samples: number; records: number; sinceS: number | undefined } = {
+    samples: 0,
+    records: 0,
+    sinceS: undefined,
+  };
+  #state: TargetStatus['state'] = 'STARTING';
+  #lastError: TargetStatus['lastError'];
+  #lastSentAtMs: number | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  /** Where it stood, the oldest first; see `resendMs`. */
+  #passed: (Place & { atMs: number })[] = [];
+  /** The cursor moved since it was saved. */
+  isMoved = false;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    const { record, clock, limits, cursor } = options;
+    this.#cursor = structuredClone(cursor);
+    this.#kept = structuredClone(cursor);
+    this.#thinning = new Thinning(record.selection);
+    const { bytesPerSecondMax } = record.selection;
+    this.#bucket = new TokenBucket(bytesPerSecondMax, bytesPerSecondMax, clock.monotonicMs());
+    this.#pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
+    this.#rates = new Rates(clock);
+  }
+
+  get cursor(): Cursor {
+    return this.#kept;
+  }
+
+  /** The oldest place that it may go back to. */
+  get oldest(): Place {
+    return this.#passed[0] ?? this.#kept;
+  }
+
+  start(): void {
+    this.#ended = this.#run();
+  }
+
+  /** Resolves once nothing of it is under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+    // What is not kept now is read again.
+    await this.#keep(true).catch((error: unknown) => this.#noteFailure(error));
+    this.#options.sink.close();
+  }
+
+  status(): TargetStatus {
+    const { clock } = this.#options;
+    const { lostSamples, lostRecords } = this.#cursor.totals;
+    // Lost at once, sent only when it is acknowledged.
+    const totals = { ...this.#kept.totals, lostSamples, lostRecords };
+    const samples = this.#lag.samples + (this.#gathered?.samples ?? 0);
+    const sinceS = this.#gathered?.sinceS ?? this.#lag.sinceS;
+    const bytesPerSample = totals.samples > 0 ? totals.bytes / totals.samples : 0;
+    return {
+      ...totals,
+      state: this.#state,
+      lagS: sinceS === undefined ? 0 : Math.max(0, Math.floor(clock.wallMs() / 1_000) - sinceS),
+      lagSamples: samples,
+      lagRecords: this.#lag.records + (this.#gathered?.records ?? 0),
+      lagBytes: Math.round(samples * bytesPerSample),
+      ...this.#rates.now(),
+      lastError: this.#lastError,
+      lastSentAtMs: this.#lastSentAtMs,
+    };
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const { clock, limits } = this.#options;
+    while (!signal.aborted)
+      try {
+        const restMs = await this.#step();
+        this.#pause.reset();
+        await clock.sleep(restMs ?? limits.intervalMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // It is stopped: the loop ends.
+        await clock.sleep(this.#noteFailure(error), signal).catch(() => undefined);
+      }
+  }
+
+  /** Sends what can be read at once; returns how long to rest then, undefined when nothing more waits. */
+  async #step(): Promise<number | undefined> {
+    const { clock, limits, record } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const prepared = (this.#prepared ??= await this.#prepare());
+    const { changes, samples, read, records } = prepared;
+    const workMs = clock.monotonicMs() - startedMs;
+    if (samples.length > 0 || records.length > 0) await this.#send(samples, records);
+    this.#prepared = undefined;
+    this.#take(changes, read);
+    await this.#keep(false);
+    const isBehind = changes.pendingSamples > limits.samplesAtOnce || read.pending > limits.recordsAtOnce;
+    this.#state = isBehind ? 'CATCHING_UP' : 'CURRENT';
+    if (changes.pendingSamples === 0 && read.pending === 0) return undefined;
+    const { processorPercentMax } = record.selection;
+    return Math.min(limits.intervalMs, workMs * (100 / processorPercentMax - 1));
+  }
+
+  async #prepare(): Promise<Prepared> {
+    const { telemetry, record, limits } = this.#options;
+    const { position, records: cursor } = this.#cursor;
+    const changes = carriesTelemetry(record)
+      ? await telemetry.changes({
+          after: position,
+          sinceS: Math.floor(record.selection.fromMs / 1_000),
+          samplesMax: limits.samplesAtOnce,
+        })
+      : { series: [], position, pendingSamples: 0, pendingSinceS: undefined, lostSamples: 0 };
+    const read = this.#options.records.read(cursor, limits.recordsAtOnce);
+    const readSamples = changes.series.reduce((sum, { times }) => sum + times.length, 0);
+    const nowS = Math.floor(this.#options.clock.wallMs() / 1_000);
+    const sinceS = readSamples > 0 ? Math.min(nowS, changes.pendingSinceS ?? nowS) : changes.pendingSinceS;
+    // What was read waits too, until it is taken.
+    this.#lag = {
+      samples: readSamples + changes.pendingSamples,
+      records: read.records.length + read.pending,
+      sinceS: sinceS ?? oldestS(read),
+    };
+    return { changes, samples: this.#chosen(changes), read, records: this.#labelled(read) };
+  }
+
+  #labelled({ records }: ReadRecords): LabelledRecord[] {
+    const { labelsOf, site } = this.#options;
+    return records.flatMap((record) => {
+      if (record.deviceId === undefined) return [{ ...record, labels: { site: site().name } }];
+      const device = labelsOf(record.deviceId);
+      if (!device || !this.#thinning.includesDevice({ id: record.deviceId, slug: device.slug })) return [];
+      return [{ ...record, labels: device.labels }];
+    });
+  }
+
+  #chosen({ series }: Changes): LabelledSamples[] {
+    return series.flatMap((samples) => {
+      const device = this.#options.labelsOf(samples.deviceId);
+      if (!device) return [];
+      const named = { id: samples.deviceId, slug: device.slug };
+      if (!this.#thinning.includes(named, samples.attribute)) return [];
+      const thinned = this.#thinning.of(samples);
+      return thinned.times.length > 0 ? [{ ...thinned, labels: device.labels }] : [];
+    });
+  }
+
+  async #send(samples: readonly LabelledSamples[], records: readonly LabelledRecord[]): Promise<void> {
+    const { signal } = this.#stop;
+    const { clock, sink, log, record } = this.#options;
+    const pace = async (bytes: number): Promise<void> => {
+      const waitMs = this.#bucket.borrow(clock.monotonicMs(), bytes);
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+    };
+    await this.#gather(samples, records.length);
+    const { totals } = this.#cursor;
+    let refusal: string | undefined;
+    if (samples.length > 0) {
+      const sent = await sink.send(samples, pace, signal);
+      totals.samples += sent.samples;
+      totals.bytes += sent.bytes;
+      totals.refusedSamples += sent.refusedSamples;
+      this.#rates.add(sent.samples, sent.bytes);
+      refusal = sent.refusal;
+    }
+    if (records.length > 0) {
+      const sent = await sink.sendRecords(records, pace, signal);
+      totals.records += sent.samples;
+      totals.bytes += sent.bytes;
+      totals.refusedSamples += sent.refusedSamples;
+      refusal ??= sent.refusal;
+    }
+    this.#lastSentAtMs = clock.wallMs();
+    if (this.#state === 'FAILING') log.info('target takes telemetry again', { target: record.name });
+    if (refusal === undefined) return;
+    this.#noteRefusal(refusal);
+  }
+
+  #noteRefusal(refusal: string): void {
+    const { clock, log, record } = this.#options;
+    this.#lastError = { message: refusal, atMs: clock.wallMs() };
+    log.warnLimited(`target-refusal:${record.id}`, 3_600_000, 'target refuses telemetry', {
+      target: record.name,
+      reason: refusal,
+    });
+  }
+
+  /** Notes what a sink that gathers has not acknowledged yet. */
+  async #gather(samples: readonly LabelledSamples[], recordCount: number): Promise<void> {
+    const { sink } = this.#options;
+    if (!sink.begin) return;
+    if (!this.#gathered) {
+      await sink.begin(this.#kept);
+      this.#gathered = { samples: 0, records: 0, sinceS: this.#lag.sinceS };
+    }
+    for (const { times } of samples) this.#gathered.samples += times.length;
+    this.#gathered.records += recordCount;
+  }
+
+  /** Acknowledged is what the target says that it has. */
+  async #keep(isLast: boolean): Promise<void> {
+    const { sink } = this.#options;
+    if (sink.keep && !(await sink.keep(isLast))) return;
+    this.#gathered = undefined;
+    const { totals } = this.#kept;
+    this.isMoved ||=
+      !isSamePlace(this.#kept, this.#cursor) || totals.lostSamples !== this.#cursor.totals.lostSamples;
+    this.#kept = structuredClone(this.#cursor);
+  }
+
+  #take({ position, lostSamples, pendingSamples, pendingSinceS }: Changes, read: ReadRecords): void {
+    const { totals } = this.#cursor;
+    totals.lostSamples += lostSamples;
+    totals.lostRecords += read.lost;
+    const place = { position, records: read.cursor };
+    if (!isSamePlace(place, this.#cursor)) this.#remember(this.#cursor);
+    this.#cursor = { ...place, totals };
+    const recordsSinceS = read.pending > 0 ? this.#lag.sinceS : undefined;
+    this.#lag = { samples: pendingSamples, records: read.pending, sinceS: pendingSinceS ?? recordsSinceS };
+  }
+
+  #remember({ position, records }: Place): void {
+    const { clock, limits } = this.#options;
+    const atMs = clock.monotonicMs();
+    const last = this.#passed.at(-1);
+    if (last && atMs - last.atMs < limits.resendMs / REMEMBERED) return;
+    this.#passed = [
+      ...this.#passed.filter((passed) => atMs - passed.atMs <= limits.resendMs),
+      { atMs, position, records },
+    ];
+  }
+
+  /** An engine that ended may have forgotten what it acknowledged last: that is sent again. */
+  #goBack(): void {
+    const [oldest] = this.#passed;
+    if (!oldest) return;
+    const { position, records } = oldest;
+    this.#cursor = { position, records, totals: this.#cursor.totals };
+    this.#kept = structuredClone(this.#cursor);
+    this.#passed = [];
+    this.#readAgain();
+    this.isMoved = true;
+  }
+
+  /** What is read from now on was partly read before: nothing of it may be taken for sent. */
+  #readAgain(): void {
+    this.#prepared = undefined;
+    this.#thinning = new Thinning(this.#options.record.selection);
+  }
+
+  /** Nothing of what was gathered is certain: it is gathered anew from where the last of it was kept. */
+  #forgetGathered(): void {
+    if (!this.#gathered) return;
+    this.#cursor = structuredClone(this.#kept);
+    this.#gathered = undefined;
+    this.#readAgain();
+  }
+
+  /** Returns how long to wait before it is tried again. */
+  #noteFailure(error: unknown): number {
+    const { clock, log, record } = this.#options;
+    const isTarget = error instanceof TargetFailure;
+    if (isTarget && error.isConnectionLost) this.#goBack();
+    this.#forgetGathered();
+    const message = isTarget ? error.message : 'The telemetry cannot be read now.';
+    if (this.#state !== 'FAILING')
+      log.warn('target takes no telemetry', {
+        target: record.name,
+        reason: message,
+        ...(!isTarget && { error }),
+      });
+    this.#state = 'FAILING';
+    this.#lastError = { message, atMs: clock.wallMs() };
+    const askedMs = isTarget ? (error.retryAfterS ?? 0) * 1_000 : 0;
+    return Math.min(Math.max(this.#pause.next(), askedMs), this.#options.limits.retryMaxMs);
+  }
+}
+
+const isSamePlace = (a: Place, b: Place): boolean =>
+  isDeepStrictEqual([a.position, a.records], [b.position, b.records]);
+
+function oldestS({ records }: ReadRecords): number | undefined {
+  if (records.length === 0) return undefined;
+  return Math.floor(Math.min(...records.map(({ atMs }) => atMs)) / 1_000);
+}

@@ -1,0 +1,400 @@
+/** The targets of the gateway: made and changed by people, at work all the time. */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { gatewayError, invalidBody, notFound } from '../../lib/errors.ts';
+import type { Timer } from '../../platform/clock/index.ts';
+import { isOnOtherDisk } from '../../platform/files/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
+import {
+  carriesTelemetry,
+  contentsOf,
+  type DeviceLabels,
+  type ListedTarget,
+  NO_TOTALS,
+  type Place,
+  type RecordContent,
+  TargetFailure,
+  type TargetRecord,
+  type TargetSettings,
+  type TargetStatus,
+} from './model.ts';
+import { registerTargetMetrics } from './target-metrics.ts';
+import { Sender } from './sender.ts';
+import {
+  changedSecrets,
+  changedSettings,
+  definedOf,
+  type NewTarget,
+  type SettingsChange,
+  type TargetChange,
+} from './changes.ts';
+import { Records, type RecordSources } from './records/records.ts';
+import { openSink, type SinkParts } from './sinks.ts';
+import {
+  type ChangeStore,
+  createChangeStore,
+  createTargetStore,
+  type Cursor,
+  type TargetStore,
+} from './store.ts';
+import { NOTED_CONTENTS } from './tables.ts';
+
+interface TargetsOptions extends SinkParts {
+  /** state.db */
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+  telemetry: Pick<Telemetry, 'changes' | 'keepChanges'>;
+  sources: RecordSources;
+  /** Group commit of state.db. */
+  commits: GroupCommit;
+  /** Default: random. */
+  newId?: () => string;
+}
+
+export class Targets {
+  readonly #options: TargetsOptions;
+  readonly #store: TargetStore;
+  readonly #records = new Map<string, TargetRecord>();
+  readonly #cursors = new Map<string, Cursor>();
+  readonly #senders = new Map<string, Sender>();
+  readonly #changes: ChangeStore;
+  readonly #carried: Records;
+  #carriesRecords = false;
+  #unsubscribe: () => void = () => undefined;
+  #saving: Timer | undefined;
+  /** Changes of one target at a time, in their order. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: TargetsOptions) {
+    this.#options = options;
+    this.#store = createTargetStore(options.database);
+    this.#changes = createChangeStore(options.database);
+    this.#carried = new Records({ ...options, store: this.#changes, kept: options.limits.recordsKept });
+    registerTargetMetrics(options.metrics, () => this.list());
+  }
+
+  /** Every target goes on where it was. */
+  start(): void {
+    const cursors = this.#store.cursors();
+    for (const record of this.#store.all()) {
+      this.#records.set(record.id, record);
+      this.#cursors.set(
+        record.id,
+        cursors.get(record.id) ?? { position: { sequence: 0 }, records: {}, totals: NO_TOTALS },
+      );
+    }
+    this.#follow();
+    for (const record of this.#records.values()) this.#open(record);
+    const { clock, limits, devices } = this.#options;
+    this.#unsubscribe = devices.events.on('connectivity_changed', 'targets', ({ device, status, atMs }) =>
+      this.#carried.noteConnectivity(device, status, atMs),
+    );
+    this.#saving = clock.setRepeating(limits.cursorIntervalMs, () => this.#saveCursors());
+  }
+
+  /** Resolves once nothing is under way; the cursors are saved. */
+  async stop(): Promise<void> {
+    this.#saving?.cancel();
+    this.#unsubscribe();
+    await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
+    this.#saveCursors();
+    this.#senders.clear();
+  }
+
+  /** All by name. */
+  list(): ListedTarget[] {
+    return [...this.#records.values()]
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((record) => this.#listed(record));
+  }
+
+  /** @throws GatewayError target_not_found (404) */
+  get(id: string): ListedTarget {
+    return this.#listed(this.#require(id));
+  }
+
+  /** @throws GatewayError invalid_body (400), already_exists (409), target_limit_reached (422), unavailable (503) */
+  create(given: NewTarget): Promise<ListedTarget> {
+    return this.#inTurn(async () => {
+      const { clock, database, limits, newId = randomUUID } = this.#options;
+      if (this.#records.size >= limits.targetsMax)
+        throw gatewayError(
+          'unprocessable',
+          'target_limit_reached',
+          `There are ${limits.targetsMax} targets.`,
+          {
+            limit: limits.targetsMax,
+          },
+        );
+      this.#requireFree(given.name);
+      const nowMs = clock.wallMs();
+      const record: TargetRecord = {
+        id: newId(),
+        name: given.name,
+        kind: given.settings.kind,
+        isEnabled: given.isEnabled ?? true,
+        settings: this.#placed(given.settings),
+        secrets: changedSecrets({}, given.secrets),
+        selection: given.selection,
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+      };
+      requireFitting(record);
+      const cursor = {
+        position: await this.#firstPosition(given.withHistory),
+        records: {},
+        totals: NO_TOTALS,
+      };
+      database.transaction(() => {
+        this.#store.insert(record);
+        this.#store.putCursor(record.id, cursor);
+      });
+      this.#records.set(record.id, record);
+      this.#cursors.set(record.id, cursor);
+      this.#follow();
+      this.#open(record);
+      return this.#listed(record);
+    });
+  }
+
+  /** @throws GatewayError target_not_found (404), already_exists (409) */
+  update(id: string, change: TargetChange): Promise<ListedTarget> {
+    return this.#inTurn(async () => {
+      const before = this.#require(id);
+      if (change.name !== undefined && change.name !== before.name) this.#requireFree(change.name);
+      const record: TargetRecord = {
+        ...before,
+        name: change.name ?? before.name,
+        isEnabled: change.isEnabled ?? before.isEnabled,
+        settings: this.#changed(before.settings, change.settings),
+        secrets: changedSecrets(before.secrets, change.secrets),
+        selection: { ...before.selection, ...definedOf(change.selection) },
+        updatedAtMs: this.#options.clock.wallMs(),
+      };
+      requireFitting(record);
+      await this.#close(id);
+      const cursor = this.#cursors.get(id);
+      // What came while nobody wanted it is not caught up.
+      if (cursor && carriesTelemetry(record) && !carriesTelemetry(before))
+        cursor.position = await this.#firstPosition(false);
+      this.#store.update(record);
+      this.#records.set(id, record);
+      this.#follow();
+      this.#open(record);
+      return this.#listed(record);
+    });
+  }
+
+  /** @throws GatewayError target_not_found (404) */
+  remove(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#require(id);
+      await this.#close(id);
+      this.#store.remove(id);
+      this.#records.delete(id);
+      this.#cursors.delete(id);
+      this.#follow();
+    });
+  }
+
+  /** All that nobody may read, for who looks whether a text holds one. */
+  secrets(): string[] {
+    return [...this.#records.values()].flatMap(({ secrets }) => Object.values(secrets) as string[]);
+  }
+
+  /** Why the target takes nothing, in a sentence; undefined: it took a sample of a test. @throws target_not_found (404) */
+  async test(id: string, signal: AbortSignal): Promise<string | undefined> {
+    const sink = openSink(this.#require(id), this.#options);
+    try {
+      await sink.test(signal);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TargetFailure) return error.message;
+      throw error;
+    } finally {
+      sink.close();
+    }
+  }
+
+  async #firstPosition(withHistory: boolean): Promise<Cursor['position']> {
+    if (withHistory) return { sequence: 0 };
+    const { telemetry } = this.#options;
+    return (await telemetry.changes({ after: undefined, sinceS: 0, samplesMax: 0 })).position;
+  }
+
+  #listed(record: TargetRecord): ListedTarget {
+    const { totals } = this.#cursors.get(record.id) ?? { totals: NO_TOTALS };
+    const status = this.#senders.get(record.id)?.status() ?? { ...NOTHING_DONE, ...totals };
+    return { record, status };
+  }
+
+  #require(id: string): TargetRecord {
+    const record = this.#records.get(id);
+    if (!record) throw notFound('target_not_found', `There is no target "${id}".`);
+    return record;
+  }
+
+  #requireFree(name: string): void {
+    if ([...this.#records.values()].some((record) => record.name === name))
+      throw gatewayError('conflict', 'already_exists', `Another target is called "${name}".`, {
+        field: 'name',
+        value: name,
+      });
+  }
+
+  #open(record: TargetRecord): void {
+    const cursor = this.#cursors.get(record.id);
+    if (!cursor) return;
+    this.#openRecords(record, cursor);
+    if (!record.isEnabled) return;
+    const { telemetry, clock, log, limits, site } = this.#options;
+    const sender = new Sender({
+      record,
+      cursor,
+      sink: openSink(record, this.#options),
+      telemetry,
+      records: this.#carried,
+      site,
+      labelsOf: (deviceId) => this.#labelsOf(deviceId),
+      clock,
+      log,
+      limits,
+    });
+    this.#senders.set(record.id, sender);
+    sender.start();
+  }
+
+  /** What is wanted from now on is on disk: a target that is never reached begins there after a restart, too. */
+  #openRecords(record: TargetRecord, cursor: Cursor): void {
+    const opened = this.#carried.opened(cursor.records, recordContentsOf(record));
+    if (isDeepStrictEqual(opened, cursor.records)) return;
+    cursor.records = opened;
+    this.#options.database.transaction(() => this.#store.putCursor(record.id, cursor));
+  }
+
+  async #close(id: string): Promise<void> {
+    const sender = this.#senders.get(id);
+    if (!sender) return;
+    await sender.stop();
+    this.#saveCursors();
+    this.#senders.delete(id);
+  }
+
+  /** @throws GatewayError invalid_body (400) */
+  #changed(before: TargetSettings, change: SettingsChange | undefined): TargetSettings {
+    if (!change) return before;
+    const changed = changedSettings(before, change);
+    return 'path' in change && change.path !== undefined ? this.#placed(changed) : changed;
+  }
+
+  /** @throws GatewayError invalid_body (400) for a folder that is not there */
+  #placed(settings: TargetSettings): TargetSettings {
+    if (settings.kind !== 'FOLDER') return settings;
+    const isMount = isOnOtherDisk(settings.path, this.#options.dataDir);
+    if (isMount === undefined) throw invalidBody('folder.path', `There is no folder ${settings.path} now.`);
+    return { ...settings, isMount };
+  }
+
+  #labelsOf(deviceId: string): { slug: string; labels: DeviceLabels } | undefined {
+    const { devices, site } = this.#options;
+    const device = devices.get(deviceId);
+    if (!device) return undefined;
+    const { display_name: blueprint, implements: profiles } = devices.manifest(device);
+    return {
+      slug: device.slug,
+      labels: { site: site().name, device: device.slug, blueprint, profile: profiles[0] },
+    };
+  }
+
+  /** The cursors that moved, in one transaction: few writes spare the flash. */
+  #saveCursors(): void {
+    const moved = [...this.#senders].filter(([, sender]) => sender.isMoved);
+    if (moved.length === 0 && !this.#carriesRecords) return;
+    const { database, log } = this.#options;
+    try {
+      database.transaction(() => {
+        for (const [id, { cursor }] of moved) this.#store.putCursor(id, cursor);
+        this.#removePassed();
+      });
+    } catch (error) {
+      log.warnLimited('target-cursors', 60_000, 'cursors of targets could not be saved', { error });
+      return;
+    }
+    for (const [id, sender] of moved) {
+      sender.isMoved = false;
+      this.#cursors.set(id, structuredClone(sender.cursor));
+    }
+    if (moved.length > 0) this.#keepChanges();
+  }
+
+  /** From now on what the targets want is noted, for all of them together. */
+  #follow(): void {
+    const wanted = new Set([...this.#records.values()].flatMap(recordContentsOf));
+    this.#carriesRecords = wanted.size > 0;
+    this.#options.database.transaction(() => {
+      this.#changes.setWanted(wanted);
+      this.#removePassed();
+    });
+    this.#keepChanges();
+  }
+
+  /** Where a target may go on after a power cut, or after its connection was lost. */
+  #placesOf(id: string): Place[] {
+    const saved = this.#cursors.get(id);
+    return saved ? [saved, this.#senders.get(id)?.oldest ?? saved] : [];
+  }
+
+  /** What every target is past is kept for nobody. */
+  #keepChanges(): void {
+    const reached = [...this.#records.values()]
+      .filter(carriesTelemetry)
+      .flatMap(({ id }) => this.#placesOf(id))
+      .map(({ position: { sequence, within } }) => (within?.isWhole ? within.upTo : sequence));
+    this.#options.telemetry.keepChanges(reached.length > 0 ? Math.min(...reached) : undefined);
+  }
+
+  /** The same of records. A target that never comes back must not fill the disk: beyond the limit it loses the oldest. */
+  #removePassed(): void {
+    const places = [...this.#records.keys()].flatMap((id) => this.#placesOf(id));
+    for (const content of NOTED_CONTENTS) {
+      const newest = this.#changes.newest(content);
+      const passed = Math.min(newest, ...places.map(({ records }) => records[content] ?? newest));
+      this.#changes.removeUpTo(content, Math.max(passed, newest - this.#options.limits.recordsKept));
+    }
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#turn.then(work);
+    // Who asked for it hears of the failure; the next one only waits for the end.
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** @throws GatewayError invalid_body (400) */
+function requireFitting(record: TargetRecord): void {
+  const { settings } = record;
+  const isStatesOnly = settings.kind === 'MQTT' && settings.form !== 'PLAIN';
+  if (isStatesOnly && (recordContentsOf(record).length > 0 || !carriesTelemetry(record)))
+    throw invalidBody('selection.contents', `The form ${settings.form} carries TELEMETRY alone.`);
+}
+
+const recordContentsOf = (record: TargetRecord): RecordContent[] =>
+  contentsOf(record).filter((content) => content !== 'TELEMETRY');
+
+const NOTHING_DONE: TargetStatus = {
+  ...NO_TOTALS,
+  state: 'DISABLED',
+  lagS: 0,
+  lagSamples: 0,
+  lagRecords: 0,
+  lagBytes: 0,
+  samplesPerS: 0,
+  bytesPerS: 0,
+  lastError: undefined,
+  lastSentAtMs: undefined,
+};

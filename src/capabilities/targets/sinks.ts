@@ -1,0 +1,101 @@
+/** Opens what a target of each kind sends with. Nothing is connected before the first of it is sent. */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { DatedPieces } from '../../platform/files/index.ts';
+import { HttpClient } from '../../platform/http-client/index.ts';
+import { MqttClient } from '../../platform/mqtt-client/index.ts';
+import type { Devices } from '../devices/index.ts';
+import { FolderSink } from './folder/folder-sink.ts';
+import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
+import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
+import { willOf } from './mqtt/home-assistant.ts';
+import { MqttSink } from './mqtt/mqtt-sink.ts';
+import { Thinning } from './thinning.ts';
+
+export interface SinkParts {
+  clock: Clock;
+  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
+  site: () => { name: string };
+  /** Folder of the data: who names a folder of a stick must not fill the card while the stick is missing. */
+  dataDir: string;
+  limits: Limits['targets'];
+  /** Lets everything else run between two pieces of work. */
+  pause: () => Promise<void>;
+}
+
+/** Of an id, in the names of files. */
+const LABEL_LENGTH = 8;
+
+export function openSink(record: TargetRecord, parts: SinkParts): Sink {
+  const { settings } = record;
+  if (settings.kind === 'MQTT') return mqttSink(record, settings, parts);
+  return settings.kind === 'FOLDER'
+    ? folderSink(record, settings, parts)
+    : influxdbSink(record, settings, parts);
+}
+
+function folderSink(
+  { id }: TargetRecord,
+  settings: FolderSettings,
+  { clock, limits, dataDir }: SinkParts,
+): Sink {
+  const { pieceBytes, openFilesMax } = limits;
+  const pieces = new DatedPieces({
+    folder: settings.path,
+    dataDir,
+    isMountExpected: settings.isMount,
+    label: id.slice(0, LABEL_LENGTH),
+    extension: settings.isCompressed ? '.csv.gz' : '.csv',
+  });
+  const monotonicMs = (): number => clock.monotonicMs();
+  return new FolderSink({ settings, pieces, monotonicMs, pieceBytes, openFilesMax });
+}
+
+function influxdbSink(
+  { secrets }: TargetRecord,
+  settings: InfluxdbSettings,
+  { clock, limits, pause }: SinkParts,
+): Sink {
+  const http = new HttpClient({
+    clock,
+    timeoutMs: limits.timeoutMs,
+    answerMaxBytes: limits.answerBytes,
+    caPem: settings.caPem ?? undefined,
+  });
+  return new InfluxdbSink({
+    settings,
+    secret: secrets.secret,
+    http,
+    bodyMaxBytes: limits.bodyBytes,
+    nowS: () => Math.floor(clock.wallMs() / 1_000),
+    pause,
+  });
+}
+
+function mqttSink(
+  { secrets, selection }: TargetRecord,
+  settings: MqttSettings,
+  { clock, limits, devices, site }: SinkParts,
+): Sink {
+  const client = new MqttClient({
+    clock,
+    url: new URL(settings.url),
+    clientId: settings.clientId,
+    username: settings.username ?? undefined,
+    password: secrets.secret,
+    caPem: settings.caPem ?? undefined,
+    certificatePem: settings.certificatePem ?? undefined,
+    privateKeyPem: secrets.privateKeyPem,
+    will: willOf(settings, site().name),
+    timeoutMs: limits.timeoutMs,
+  });
+  const chosen = new Thinning(selection);
+  return new MqttSink({
+    settings,
+    client,
+    site,
+    devices,
+    includes: (device) => chosen.includesDevice(device),
+    inFlightMax: limits.messagesInFlight,
+  });
+}

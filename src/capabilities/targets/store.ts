@@ -1,0 +1,107 @@
+/** Rows of the targets. */
+import { and, asc, eq, gt, lte, max, sql } from 'drizzle-orm';
+import type { ChangePosition } from '../telemetry/index.ts';
+import { type Database, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
+import { NO_TOTALS, type RecordContent, type RecordCursor, type TargetRecord, type Totals } from './model.ts';
+import {
+  carriedChange,
+  carriedContent,
+  NOTED_CONTENTS,
+  type NotedContent,
+  target,
+  targetCursor,
+} from './tables.ts';
+
+/** How far a target got. */
+export interface Cursor {
+  position: ChangePosition;
+  records: RecordCursor;
+  totals: Totals;
+}
+
+export type TargetStore = ReturnType<typeof createTargetStore>;
+
+export function createTargetStore({ orm }: Database) {
+  const all = orm.select().from(target).orderBy(target.name).prepare();
+  const insert = orm.insert(target).values(placeholders(target)).prepare();
+  const cursors = orm.select().from(targetCursor).prepare();
+  const putCursor = upsert({ orm }, targetCursor);
+
+  return {
+    all: (): TargetRecord[] => all.all(),
+    insert: (record: TargetRecord): void => void insert.run({ ...record }),
+    update: ({ id, ...values }: TargetRecord): void =>
+      void orm.update(target).set(values).where(eq(target.id, id)).run(),
+    remove: (id: string): void => void orm.delete(target).where(eq(target.id, id)).run(),
+    cursors: (): Map<string, Cursor> =>
+      new Map(
+        cursors
+          .all()
+          .map(({ targetId, totals, ...place }) => [
+            targetId,
+            { ...place, totals: { ...NO_TOTALS, ...totals } },
+          ]),
+      ),
+    putCursor: (targetId: string, { position, records, totals }: Cursor): void =>
+      void putCursor.run({ targetId, position, records, totals }),
+  };
+}
+
+export type ChangeStore = ReturnType<typeof createChangeStore>;
+
+/** Which rows of state.db changed since, by content and number. */
+export function createChangeStore({ orm }: Database) {
+  const ofContent = given(carriedChange.content);
+  const contents = orm.select().from(carriedContent).prepare();
+  const newest = orm
+    .select({ newest: carriedContent.newest })
+    .from(carriedContent)
+    .where(given(carriedContent.content))
+    .prepare();
+  const after = orm
+    .select({ number: carriedChange.number, rowId: carriedChange.rowId })
+    .from(carriedChange)
+    .where(and(ofContent, gt(carriedChange.number, sql.placeholder('number'))))
+    .orderBy(asc(carriedChange.number))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const remove = orm
+    .delete(carriedChange)
+    .where(and(ofContent, lte(carriedChange.number, sql.placeholder('number'))))
+    .prepare();
+  const highest = orm
+    .select({ number: max(carriedChange.number) })
+    .from(carriedChange)
+    .where(ofContent)
+    .prepare();
+  const note = sql`INSERT INTO carried (content, row_id) VALUES`;
+  let wanted: ReadonlySet<string> = new Set();
+  return {
+    isWanted: (content: NotedContent): boolean => wanted.has(content),
+    newest: (content: NotedContent): number => newest.get({ content })?.newest ?? 0,
+    after: (content: NotedContent, number: number, limit: number) => after.all({ content, number, limit }),
+    /** As the triggers do. */
+    note: (content: NotedContent, rowId: string): void => void orm.run(sql`${note} (${content}, ${rowId})`),
+    /** From now on these are noted, and no others. Within a transaction. */
+    setWanted(contentsWanted: ReadonlySet<RecordContent>): void {
+      const known = new Map(contents.all().map((row) => [row.content, row]));
+      for (const content of NOTED_CONTENTS) {
+        const isWanted = contentsWanted.has(content);
+        if ((known.get(content)?.isWanted ?? false) === isWanted) continue;
+        const values = {
+          content,
+          isWanted,
+          newest: known.get(content)?.newest ?? highest.get({ content })?.number ?? 0,
+        };
+        orm
+          .insert(carriedContent)
+          .values(values)
+          .onConflictDoUpdate({ target: carriedContent.content, set: { isWanted } })
+          .run();
+      }
+      wanted = contentsWanted;
+    },
+    /** What nobody reads any more. */
+    removeUpTo: (content: NotedContent, number: number): void => void remove.run({ content, number }),
+  };
+}

@@ -1,0 +1,68 @@
+/** Tables of state.db with the targets, and how far each of them got. */
+import { sql } from 'drizzle-orm';
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { rowRules } from '../../platform/sqlite/index.ts';
+import {
+  type RecordCursor,
+  type Selection,
+  TARGET_KINDS,
+  type TargetSecrets,
+  type TargetSettings,
+  type Totals,
+} from './model.ts';
+import type { ChangePosition } from '../telemetry/index.ts';
+
+export const target = sqliteTable('target', {
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  kind: text('kind', { enum: TARGET_KINDS }).notNull(),
+  isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
+  settings: text('settings', { mode: 'json' }).$type<TargetSettings>().notNull(),
+  secrets: text('secrets', { mode: 'json' }).$type<TargetSecrets>().notNull(),
+  selection: text('selection', { mode: 'json' }).$type<Selection>().notNull(),
+  createdAtMs: integer('created_at_ms').notNull(),
+  updatedAtMs: integer('updated_at_ms').notNull(),
+});
+
+export const targetCursor = sqliteTable('target_cursor', {
+  targetId: text('target_id').primaryKey(),
+  position: text('position', { mode: 'json' }).$type<ChangePosition>().notNull(),
+  totals: text('totals', { mode: 'json' }).$type<Totals>().notNull(),
+  records: text('records', { mode: 'json' }).$type<RecordCursor>().notNull(),
+});
+
+/** Those that state.db has no growing numbers of. */
+export const NOTED_CONTENTS = ['PROPERTIES', 'ALERTS', 'CONNECTIVITY', 'EXECUTIONS', 'AUDIT'] as const;
+export type NotedContent = (typeof NOTED_CONTENTS)[number];
+
+export const carriedContent = sqliteTable('carried_content', {
+  content: text('content', { enum: NOTED_CONTENTS }).primaryKey(),
+  isWanted: integer('is_wanted', { mode: 'boolean' }).notNull(),
+  newest: integer('newest').notNull(),
+});
+
+export const carriedChange = sqliteTable(
+  'carried_change',
+  {
+    content: text('content', { enum: NOTED_CONTENTS }).notNull(),
+    number: integer('number').notNull(),
+    rowId: text('row_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.content, table.number] })],
+);
+
+export const targetRows = [
+  rowRules({
+    table: target,
+    checks: {
+      settings: sql`'text' IN (json_type(${target.settings}, '$.url'), json_type(${target.settings}, '$.path'))`,
+    },
+  }),
+  // A content that is lost is known again at the next start.
+  rowRules({ table: carriedContent }),
+  rowRules({ table: carriedChange }),
+  rowRules({
+    table: targetCursor,
+    checks: { position: sql`json_type(${targetCursor.position}, '$.sequence') = 'integer'` },
+  }),
+];

@@ -1,0 +1,273 @@
+/** Roll-ups: one cell per slot of a day instead of every sample. Layout in ../FORMAT.md. */
+import type { Buffer } from 'node:buffer';
+import { crc32 } from 'node:zlib';
+import { checkBlock, DamagedBlockError } from './block.ts';
+import { ByteReader, ByteWriter } from './byte-writer.ts';
+import {
+  readBytes,
+  readExactIntegers,
+  readNumbers,
+  writeBytes,
+  writeExactIntegers,
+  writeNumbers,
+} from './number-column.ts';
+import type { Samples } from './samples.ts';
+import type { SeriesKind, StoredValue } from './series.ts';
+
+const VERSION = 0xb2;
+const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
+const EXACT = 4;
+const DAY_S = 86_400;
+
+/** Several samples of one series as one: a cell of a roll-up. */
+export interface Summary {
+  count: number;
+  sum: number;
+  min: number;
+  max: number;
+  last: StoredValue;
+  /** Exact, where the series has integers beyond 2^53. */
+  minExact?: bigint;
+  maxExact?: bigint;
+}
+
+/** The cells of one day that have samples, as columns. */
+export interface Rollup {
+  kind: SeriesKind;
+  count: number;
+  /** Start of the slot, Unix seconds. */
+  starts: Float64Array;
+  counts: Float64Array;
+  sums: Float64Array;
+  minima: Float64Array;
+  maxima: Float64Array;
+  /** For texts indexes into `texts`. */
+  lasts: Float64Array;
+  texts: string[];
+  /** Exact minima, maxima and last values, where the series has integers beyond 2^53. */
+  exact: { minima: BigInt64Array; maxima: BigInt64Array; lasts: BigInt64Array } | undefined;
+}
+
+function emptyRollup(kind: SeriesKind, capacity: number, isExact: boolean): Rollup {
+  const column = (): Float64Array => new Float64Array(capacity);
+  const exactColumn = (): BigInt64Array => new BigInt64Array(capacity);
+  return {
+    kind,
+    count: 0,
+    starts: column(),
+    counts: column(),
+    sums: column(),
+    minima: column(),
+    maxima: column(),
+    lasts: column(),
+    texts: [],
+    exact: isExact ? { minima: exactColumn(), maxima: exactColumn(), lasts: exactColumn() } : undefined,
+  };
+}
+
+/** Cells of `slotS` seconds over samples in order of time, all of one day. */
+export function rollUp(samples: Samples, slotS: number): Rollup {
+  const slots = Math.floor(samples.lastS / slotS) - Math.floor(samples.firstS / slotS) + 1;
+  const rollup = emptyRollup(samples.kind, Math.min(samples.count, slots), !!samples.integers);
+  rollup.texts = samples.texts;
+  const { times, numbers, integers } = samples;
+  let cell = -1;
+  let end = 0;
+  for (let index = 0; index < samples.count; index++) {
+    const timestampS = times[index] as number;
+    const value = numbers[index] as number;
+    if (timestampS >= end) {
+      cell = rollup.count++;
+      const start = timestampS - (timestampS % slotS);
+      end = start + slotS;
+      rollup.starts[cell] = start;
+      rollup.minima[cell] = value;
+      rollup.maxima[cell] = value;
+      if (rollup.exact && integers) {
+        rollup.exact.minima[cell] = integers[index] as bigint;
+        rollup.exact.maxima[cell] = integers[index] as bigint;
+      }
+    }
+    rollup.counts[cell] = (rollup.counts[cell] as number) + 1;
+    rollup.sums[cell] = (rollup.sums[cell] as number) + value;
+    if (value < (rollup.minima[cell] as number)) rollup.minima[cell] = value;
+    if (value > (rollup.maxima[cell] as number)) rollup.maxima[cell] = value;
+    rollup.lasts[cell] = value;
+    if (rollup.exact && integers) addExact(rollup.exact, cell, integers[index] as bigint);
+  }
+  return rollup;
+}
+
+function addExact(exact: NonNullable<Rollup['exact']>, cell: number, value: bigint): void {
+  if (value < (exact.minima[cell] as bigint)) exact.minima[cell] = value;
+  if (value > (exact.maxima[cell] as bigint)) exact.maxima[cell] = value;
+  exact.lasts[cell] = value;
+}
+
+/** One cell as an aggregator takes it. */
+export function cellAt(rollup: Rollup, cell: number): Summary {
+  const last = rollup.lasts[cell] as number;
+  const summary: Summary = {
+    count: rollup.counts[cell] as number,
+    sum: rollup.sums[cell] as number,
+    min: rollup.minima[cell] as number,
+    max: rollup.maxima[cell] as number,
+    last:
+      rollup.kind === 'text' ? (rollup.texts[last] as string) : rollup.kind === 'boolean' ? last === 1 : last,
+  };
+  if (!rollup.exact) return summary;
+  const exactLast = rollup.exact.lasts[cell] as bigint;
+  return {
+    ...summary,
+    last: Number.isSafeInteger(last) ? last : exactLast,
+    minExact: rollup.exact.minima[cell],
+    maxExact: rollup.exact.maxima[cell],
+  };
+}
+
+const out = new ByteWriter(16_384);
+
+export function encodeRollup(seriesId: number, rollup: Rollup): Buffer {
+  const { count } = rollup;
+  out.length = 0;
+  out.byte(VERSION);
+  out.byte(KINDS.indexOf(rollup.kind) + (rollup.exact ? EXACT : 0));
+  out.unsigned(count);
+  writeNumbers(out, rollup.starts, count);
+  writeNumbers(out, rollup.counts, count);
+  if (rollup.kind === 'text') {
+    writeTexts(rollup);
+  } else {
+    writeSums(rollup);
+    if (rollup.kind === 'number') writeNumbers(out, rollup.minima, count);
+    writeNumbers(out, rollup.maxima, count);
+    writeNumbers(out, rollup.lasts, count);
+    if (rollup.exact)
+      for (const column of [rollup.exact.minima, rollup.exact.maxima, rollup.exact.lasts])
+        writeExactIntegers(out, column.slice(0, count), count);
+  }
+  out.uint32(crc32(out.bytes.subarray(0, out.length), seriesId));
+  return out.take();
+}
+
+/**
+ * Sums of short decimals carry the rounding of every addition; written by the decimals of the values they
+ * are whole numbers again, and exact.
+ */
+function writeSums({ sums, count }: Rollup): void {
+  const rounded = new Float64Array(count);
+  for (let cell = 0; cell < count; cell++) {
+    const sum = sums[cell] as number;
+    const scaled = Math.round(sum * 1e3);
+    rounded[cell] = Math.abs(scaled / 1e3 - sum) <= Math.abs(sum) * 1e-12 ? scaled / 1e3 : sum;
+  }
+  writeNumbers(out, rounded, count);
+}
+
+function writeTexts({ lasts, texts, count }: Rollup): void {
+  const codes = new Map<number, number>();
+  const dictionary = new ByteWriter(256);
+  const local = new Float64Array(count);
+  for (let cell = 0; cell < count; cell++) {
+    const code = lasts[cell] as number;
+    let found = codes.get(code);
+    if (found === undefined) {
+      found = codes.size;
+      codes.set(code, found);
+      dictionary.text(texts[code] as string);
+    }
+    local[cell] = found;
+  }
+  out.unsigned(codes.size);
+  writeBytes(out, dictionary.bytes.subarray(0, dictionary.length));
+  writeNumbers(out, local, count);
+}
+
+/** @throws DamagedBlockError */
+export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
+  checkBlock(seriesId, bytes);
+  try {
+    const reader = new ByteReader(bytes, 0, bytes.length - 4);
+    if (reader.byte() !== VERSION) throw new RangeError('unknown version');
+    const form = reader.byte();
+    const kind = KINDS[form & 3];
+    if (!kind) throw new RangeError('unknown kind');
+    const count = reader.unsigned();
+    if (count > DAY_S) throw new RangeError('implausible number of cells');
+    const rollup = emptyRollup(kind, count, false);
+    rollup.count = count;
+    readNumbers(reader, rollup.starts, count);
+    readNumbers(reader, rollup.counts, count);
+    if (kind === 'text') {
+      const size = reader.unsigned();
+      const dictionary = new ByteReader(readBytes(reader));
+      for (let index = 0; index < size; index++) rollup.texts.push(dictionary.text());
+      readNumbers(reader, rollup.lasts, count);
+      return rollup;
+    }
+    readNumbers(reader, rollup.sums, count);
+    if (kind === 'number') readNumbers(reader, rollup.minima, count);
+    readNumbers(reader, rollup.maxima, count);
+    readNumbers(reader, rollup.lasts, count);
+    if (form & EXACT)
+      rollup.exact = {
+        minima: readExactIntegers(reader, count),
+        maxima: readExactIntegers(reader, count),
+        lasts: readExactIntegers(reader, count),
+      };
+    return rollup;
+  } catch (error) {
+    throw error instanceof DamagedBlockError ? error : new DamagedBlockError(String(error), error);
+  }
+}
+
+/**
+ * Both together. Where both have a cell, the one of more samples counts, of equally many the newer one: so the
+ * same samples may come any number of times, and single late ones do not replace what many others said.
+ */
+export function mergeRollups(older: Rollup, newer: Rollup): Rollup {
+  const merged = emptyRollup(newer.kind, older.count + newer.count, !!(older.exact ?? newer.exact));
+  const codes = new Map<string, number>();
+  const copy = (from: Rollup, index: number): void => {
+    const cell = merged.count++;
+    merged.starts[cell] = from.starts[index] as number;
+    merged.counts[cell] = from.counts[index] as number;
+    merged.sums[cell] = from.sums[index] as number;
+    merged.minima[cell] = from.minima[index] as number;
+    merged.maxima[cell] = from.maxima[index] as number;
+    merged.lasts[cell] =
+      from.kind === 'text'
+        ? codeOf(from.texts[from.lasts[index] as number] as string)
+        : (from.lasts[index] as number);
+    if (!merged.exact) return;
+    const exact = (column: 'minima' | 'maxima' | 'lasts'): bigint =>
+      from.exact?.[column][index] ?? BigInt(Math.trunc(from[column][index] as number));
+    merged.exact.minima[cell] = exact('minima');
+    merged.exact.maxima[cell] = exact('maxima');
+    merged.exact.lasts[cell] = exact('lasts');
+  };
+  const codeOf = (text: string): number => {
+    let code = codes.get(text);
+    if (code === undefined) {
+      code = codes.size;
+      codes.set(text, code);
+      merged.texts.push(text);
+    }
+    return code;
+  };
+  let a = 0;
+  let b = 0;
+  while (a < older.count || b < newer.count) {
+    const before = a < older.count ? (older.starts[a] as number) : Number.POSITIVE_INFINITY;
+    const after = b < newer.count ? (newer.starts[b] as number) : Number.POSITIVE_INFINITY;
+    if (before < after) copy(older, a++);
+    else if (after < before) copy(newer, b++);
+    else {
+      const isOlderFuller = (older.counts[a] as number) > (newer.counts[b] as number);
+      copy(isOlderFuller ? older : newer, isOlderFuller ? a : b);
+      a++;
+      b++;
+    }
+  }
+  return merged;
+}

@@ -1,0 +1,304 @@
+/** Reads samples from wherever they are: day blocks, parts, what is being sealed, what is open. */
+import { decodeBlock } from '../codec/block.ts';
+import type { Resolution } from './block-store.ts';
+import type { LiveSource, SampleSource, Visitor } from '../query/column-cursor.ts';
+import { dayOf, type EngineState, kindOfSeries, reportDamage } from './state.ts';
+import type { HeadSeries } from './head.ts';
+import type { MinuteCells } from './minute-cells.ts';
+import type { PartRef } from './part-directory.ts';
+import { cellAt, decodeRollup, type Rollup } from '../codec/rollup.ts';
+import { Samples } from '../codec/samples.ts';
+import type { StoredSample, StoredValue } from '../codec/series.ts';
+
+const DAY_S = 86_400;
+const RESOLUTIONS: readonly Resolution[] = [1, 60, 900];
+
+/** What of a series is not in day blocks. */
+interface RecentData {
+  /** In the journal only, in order of arrival. */
+  open(seriesId: number): readonly HeadSeries[];
+  /** Parts with this id and later ones are left out: what they hold is in `open`, or came too late. */
+  readonly endPartId: number;
+}
+
+export class BlockSource implements LiveSource {
+  readonly #state: EngineState;
+  readonly #recent: RecentData;
+  /** Used within one call only. */
+  readonly #scratch: Samples;
+  readonly #minutes: MinuteCells;
+
+  /** Of what is known whenever it is asked, or of `recent` only. */
+  constructor(
+    state: EngineState,
+    minutes: MinuteCells,
+    recent = liveData(state),
+    scratch = new Samples('number', 4_096),
+  ) {
+    this.#state = state;
+    this.#minutes = minutes;
+    this.#recent = recent;
+    this.#scratch = scratch;
+  }
+
+  asOfNow(seriesIds: readonly number[]): SampleSource {
+    const state = this.#state;
+    const frozen = new Map(
+      seriesIds.map((seriesId) => [seriesId, this.#recent.open(seriesId).map((open) => open.frozen())]),
+    );
+    const recent: RecentData = {
+      // A device that is deleted meanwhile is gone from all columns.
+      open: (seriesId) => (state.definitions.has(seriesId) ? (frozen.get(seriesId) ?? []) : []),
+      endPartId: state.store.number('next_part_id'),
+    };
+    return new BlockSource(state, this.#minutes, recent, this.#scratch);
+  }
+
+  /** All stored samples of one day in order of time, without those in the journal, into `into`. */
+  readStored(seriesId: number, day: number, into: Samples): void {
+    this.#readBlock(seriesId, day, into);
+    this.#readParts(seriesId, day, into);
+    into.normalize();
+  }
+
+  rollup(seriesId: number, resolution: Resolution, day: number): Rollup | undefined {
+    const bytes = this.#state.store.block(seriesId, resolution, day);
+    if (!bytes) return undefined;
+    try {
+      return decodeRollup(seriesId, bytes);
+    } catch (error) {
+      reportDamage(this.#state, 'rollup', seriesId, error);
+      return undefined;
+    }
+  }
+
+  /** True when parts or the journal may hold samples of this stretch. */
+  hasRecent(seriesId: number, fromS: number, toS: number): boolean {
+    return (
+      this.#partsWithin(seriesId, fromS, toS).length > 0 ||
+      this.#recent.open(seriesId).some((open) => open.nextFrom(fromS) < toS)
+    );
+  }
+
+  visit(seriesId: number, fromS: number, toS: number, granularityS: number, visitor: Visitor): void {
+    for (let day = dayOf(fromS); day * DAY_S < toS; day++) {
+      const within = { fromS: Math.max(fromS, day * DAY_S), toS: Math.min(toS, (day + 1) * DAY_S) };
+      this.#visitDay(seriesId, day, within, granularityS, visitor);
+    }
+  }
+
+  nextData(seriesId: number, fromS: number, toS: number): number {
+    let next = toS;
+    for (const resolution of RESOLUTIONS) {
+      const day = this.#state.store.firstDay(seriesId, resolution, dayOf(fromS));
+      if (day !== undefined) next = Math.min(next, day * DAY_S);
+    }
+    for (const { firstS } of this.#partsWithin(seriesId, fromS, next)) next = Math.min(next, firstS);
+    for (const open of this.#recent.open(seriesId)) next = Math.min(next, open.nextFrom(fromS));
+    return Math.max(fromS, next);
+  }
+
+  last(seriesId: number, fromS: number, toS: number): StoredSample | undefined {
+    for (let day = dayOf(toS - 1); day >= dayOf(fromS); day--) {
+      const within = { fromS: Math.max(fromS, day * DAY_S), toS: Math.min(toS, (day + 1) * DAY_S) };
+      const found = this.#sampleOf(seriesId, within, 'last');
+      if (found) return found;
+      const earlier = this.#lastDayBefore(seriesId, day);
+      if (earlier === undefined) return undefined;
+      day = Math.min(day, earlier + 1);
+    }
+    return undefined;
+  }
+
+  first(seriesId: number, fromS: number, toS: number): StoredSample | undefined {
+    for (let nextS = this.nextData(seriesId, fromS, toS); nextS < toS;) {
+      const endS = Math.min(toS, (dayOf(nextS) + 1) * DAY_S);
+      const found = this.#sampleOf(seriesId, { fromS: nextS, toS: endS }, 'first');
+      if (found) return found;
+      nextS = this.nextData(seriesId, endS, toS);
+    }
+    return undefined;
+  }
+
+  #visitDay(
+    seriesId: number,
+    day: number,
+    { fromS, toS }: Stretch,
+    granularityS: number,
+    visitor: Visitor,
+  ): void {
+    const scratch = this.#scratch;
+    const isRecent = this.hasRecent(seriesId, day * DAY_S, (day + 1) * DAY_S);
+    if (!isRecent && granularityS % 900 === 0 && fromS % 900 === 0 && toS % 900 === 0) {
+      const cells = this.rollup(seriesId, 900, day);
+      if (cells) {
+        visitCells(cells, { fromS, toS }, 900, visitor);
+        return;
+      }
+    }
+    const parts =
+      isRecent && granularityS % this.#minutes.slotS === 0 ? this.#partsApart(seriesId, day) : undefined;
+    for (const part of parts ?? []) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
+    scratch.reset(kindOfSeries(this.#state, seriesId));
+    // Of a day whose samples expired, or cannot be read, roll-ups are left.
+    const hasSamplesOfDay = !parts && this.#readBlock(seriesId, day, scratch);
+    if (isRecent) {
+      if (!parts) this.#readParts(seriesId, day, scratch);
+      for (const open of this.#recent.open(seriesId)) open.readInto(scratch, day * DAY_S, (day + 1) * DAY_S);
+      scratch.normalize();
+    }
+    for (const slotS of hasSamplesOfDay || parts ? [] : ([60, 900] as const)) {
+      const cells = this.rollup(seriesId, slotS, day);
+      if (!cells) continue;
+      visitBoth(cells, scratch, { fromS, toS }, slotS, visitor);
+      return;
+    }
+    visitSamples(scratch, fromS, toS, visitor);
+  }
+
+  /**
+   * The parts of a day of which there is no block yet, in order of time; undefined where they or what is open overlap,
+   * because then only all samples together say which of one instant counts.
+   */
+  #partsApart(seriesId: number, day: number): PartRef[] | undefined {
+    const { store, parts } = this.#state;
+    if (RESOLUTIONS.some((resolution) => store.firstDay(seriesId, resolution, day) === day)) return undefined;
+    const refs = parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
+    refs.sort((a, b) => a.firstS - b.firstS);
+    let endS = day * DAY_S - 1;
+    for (const { firstS, lastS } of refs) {
+      if (firstS <= endS) return undefined;
+      endS = lastS;
+    }
+    const isOpenLater = this.#recent.open(seriesId).every((open) => open.nextFrom(day * DAY_S) > endS);
+    return isOpenLater ? refs : undefined;
+  }
+
+  #visitPart(
+    seriesId: number,
+    { id, firstS, lastS }: PartRef,
+    { fromS, toS }: Stretch,
+    visitor: Visitor,
+  ): void {
+    if (firstS >= toS || lastS < fromS) return;
+    const isWhole = firstS >= fromS && lastS < toS;
+    let cells = isWhole ? this.#minutes.get(id) : undefined;
+    if (!cells) {
+      const bytes = this.#state.store.part(id);
+      this.#scratch.reset(kindOfSeries(this.#state, seriesId));
+      if (!bytes || !this.#decode(seriesId, bytes, this.#scratch, 'part')) return;
+      if (isWhole) cells = this.#minutes.add(id, this.#scratch);
+    }
+    // A cell begins at its minute, which may be before its first sample.
+    if (cells) visitCells(cells, { fromS: 0, toS }, this.#minutes.slotS, visitor);
+    else visitSamples(this.#scratch, fromS, toS, visitor);
+  }
+
+  #readBlock(seriesId: number, day: number, into: Samples): boolean {
+    const bytes = this.#state.store.block(seriesId, 1, day);
+    return bytes !== undefined && this.#decode(seriesId, bytes, into, 'block');
+  }
+
+  #readParts(seriesId: number, day: number, into: Samples): void {
+    for (const { id } of this.#state.parts.ofDay(seriesId, day)) {
+      if (id >= this.#recent.endPartId) continue;
+      // Its samples are in the day block already when a compaction was cut short before the directory was.
+      const bytes = this.#state.store.part(id);
+      if (bytes) this.#decode(seriesId, bytes, into, 'part');
+    }
+  }
+
+  /** False for a block that cannot be read; it leaves `into` as it was. */
+  #decode(seriesId: number, bytes: Buffer, into: Samples, what: string): boolean {
+    const { count, isOrdered } = into;
+    try {
+      decodeBlock(seriesId, bytes, into);
+      return true;
+    } catch (error) {
+      into.count = count;
+      into.isOrdered = isOrdered;
+      reportDamage(this.#state, what, seriesId, error);
+      return false;
+    }
+  }
+
+  #partsWithin(seriesId: number, fromS: number, toS: number): PartRef[] {
+    const { endPartId } = this.#recent;
+    return this.#state.parts.within(seriesId, fromS, toS).filter(({ id }) => id < endPartId);
+  }
+
+  /** Last day before `day` with anything in it. */
+  #lastDayBefore(seriesId: number, day: number): number | undefined {
+    const days: number[] = [];
+    for (const resolution of RESOLUTIONS) {
+      const found = this.#state.store.lastDay(seriesId, resolution, day - 1);
+      if (found !== undefined) days.push(found);
+    }
+    for (const part of this.#partsWithin(seriesId, 0, day * DAY_S)) days.push(part.day);
+    for (const open of this.#recent.open(seriesId)) {
+      const lastS = open.lastBefore(day * DAY_S);
+      if (lastS !== undefined) days.push(dayOf(lastS));
+    }
+    return days.length > 0 ? Math.max(...days) : undefined;
+  }
+
+  /** First or last sample of a stretch within one day. */
+  #sampleOf(seriesId: number, stretch: Stretch, which: 'first' | 'last'): StoredSample | undefined {
+    let found: StoredSample | undefined;
+    const take = (timestampS: number, value: StoredValue): void => {
+      if (!found || which === 'last') found = { timestampS, value };
+    };
+    this.#visitDay(seriesId, dayOf(stretch.fromS), stretch, 1, {
+      samples: (samples, from, to) => {
+        const index = which === 'first' ? from : to - 1;
+        take(samples.times[index] as number, samples.valueAt(index));
+      },
+      summary: (timestampS, summary) => take(timestampS, summary.last),
+    });
+    return found;
+  }
+}
+
+function liveData(state: EngineState): RecentData {
+  return {
+    open: (seriesId) => [state.sealing, state.head.series].flatMap((open) => open?.get(seriesId) ?? []),
+    endPartId: Number.POSITIVE_INFINITY,
+  };
+}
+
+interface Stretch {
+  fromS: number;
+  toS: number;
+}
+
+function visitSamples(samples: Samples, fromS: number, toS: number, visitor: Visitor): void {
+  const from = samples.indexFrom(fromS);
+  const to = samples.indexFrom(toS);
+  if (to > from) visitor.samples(samples, from, to);
+}
+
+function visitCells(cells: Rollup, { fromS, toS }: Stretch, slotS: number, visitor: Visitor): void {
+  for (let cell = 0; cell < cells.count; cell++) {
+    const start = cells.starts[cell] as number;
+    if (start >= fromS && start < toS) visitor.summary(start, cellAt(cells, cell), slotS);
+  }
+}
+
+/** Roll-ups of a day whose samples are gone, with samples that came late. */
+function visitBoth(
+  cells: Rollup,
+  samples: Samples,
+  { fromS, toS }: Stretch,
+  slotS: number,
+  visitor: Visitor,
+): void {
+  let readToS = fromS;
+  for (let cell = 0; cell < cells.count; cell++) {
+    const start = cells.starts[cell] as number;
+    if (start < fromS || start >= toS) continue;
+    visitSamples(samples, readToS, start, visitor);
+    readToS = start;
+    visitor.summary(start, cellAt(cells, cell), slotS);
+  }
+  visitSamples(samples, readToS, toS, visitor);
+}

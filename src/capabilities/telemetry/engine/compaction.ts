@@ -1,0 +1,121 @@
+/** Compaction: the parts of a day that is over, and what was there before, become one block and a roll-up. */
+import { encodeBlock } from '../codec/block.ts';
+import type { BlockSource } from './block-source.ts';
+import type { Resolution } from './block-store.ts';
+import { type EngineState, kindOfSeries } from './state.ts';
+import { encodeRollup, mergeRollups, rollUp } from '../codec/rollup.ts';
+import { Samples } from '../codec/samples.ts';
+
+const scratch = new Samples('number', 4_096);
+/** M: neighbours share the pages of the tree above their blocks. */
+const SERIES_PER_WRITE = 8;
+/** M: few enough that their pages are soon used again, enough that few pages are shared with others. */
+const SERIES_PER_REMOVAL = 100;
+/** G: about 2 ms of work between two pauses. */
+const PARTS_PER_TURN = 512;
+
+/**
+ * Compacts every closed day before `beforeDay`; resolves with the number of series and days done. Parts are
+ * removed for many series together and in the order in which they lie in the file, because those of one
+ * series share their pages with those of its neighbours; the pages are then free for the next blocks. Parts
+ * that a power cut leaves behind are compacted again, with the same result.
+ */
+export async function compactDays(
+  state: EngineState,
+  source: BlockSource,
+  beforeDay: number,
+  mayCompact: (day: number) => boolean,
+): Promise<number> {
+  let done = 0;
+  const days = [...state.parts.daysBefore(beforeDay)].sort(([a], [b]) => a - b);
+  for (const [day, seriesIds] of days) {
+    if (!mayCompact(day)) continue;
+    state.working('roll-up');
+    let compacted: number[] = [];
+    let prepared: Prepared[] = [];
+    for (const [index, seriesId] of seriesIds.entries()) {
+      prepared.push(prepare(state, source, seriesId, day));
+      await state.pause();
+      const isLast = index === seriesIds.length - 1;
+      if (prepared.length >= SERIES_PER_WRITE || isLast) {
+        compacted.push(...write(state, prepared));
+        prepared = [];
+      }
+      if (index % SERIES_PER_REMOVAL !== SERIES_PER_REMOVAL - 1 && !isLast) continue;
+      await removeParts(state, compacted);
+      compacted = [];
+    }
+    done += seriesIds.length;
+  }
+  return done;
+}
+
+/** What replaces the parts of one series and day. */
+interface Prepared {
+  seriesId: number;
+  day: number;
+  partIds: Set<number>;
+  blocks: { resolution: Resolution; data: Buffer }[];
+}
+
+function prepare(state: EngineState, source: BlockSource, seriesId: number, day: number): Prepared {
+  const partIds = new Set(state.parts.ofDay(seriesId, day).map((ref) => ref.id));
+  const prepared: Prepared = { seriesId, day, partIds, blocks: [] };
+  if (!state.definitions.has(seriesId)) return prepared;
+  scratch.reset(kindOfSeries(state, seriesId));
+  source.readStored(seriesId, day, scratch);
+  if (scratch.count > 0) prepared.blocks = encodeDay(state, source, seriesId, day);
+  return prepared;
+}
+
+/** A reader sees the state before or after it. Returns the ids of parts without use now. */
+function write(state: EngineState, prepared: readonly Prepared[]): number[] {
+  const { store } = state;
+  store.transaction(false, () => {
+    for (const { seriesId, day, blocks } of prepared)
+      for (const { resolution, data } of blocks) store.putBlock(seriesId, resolution, day, data);
+  });
+  for (const { seriesId, partIds } of prepared) state.parts.remove(seriesId, partIds);
+  return prepared.flatMap(({ partIds }) => [...partIds]);
+}
+
+function encodeDay(
+  state: EngineState,
+  source: BlockSource,
+  seriesId: number,
+  day: number,
+): Prepared['blocks'] {
+  const { store } = state;
+  // Samples that came after those of their day had expired are added to what is left of it.
+  const isExpired =
+    store.block(seriesId, 1, day) === undefined &&
+    (store.block(seriesId, 900, day) !== undefined || store.block(seriesId, 60, day) !== undefined);
+  if (!isExpired)
+    return [
+      { resolution: 1, data: encodeBlock(seriesId, scratch, 0, scratch.count) },
+      { resolution: 900, data: encodeRollup(seriesId, rollUp(scratch, 900)) },
+    ];
+  const blocks: Prepared['blocks'] = [];
+  for (const resolution of [60, 900] as const) {
+    const older = source.rollup(seriesId, resolution, day);
+    if (!older) continue;
+    const merged = mergeRollups(older, rollUp(scratch, resolution));
+    blocks.push({ resolution, data: encodeRollup(seriesId, merged) });
+  }
+  return blocks;
+}
+
+/** Removes parts that nothing in memory refers to any more, and the directories left empty by that. */
+export async function removeParts(state: EngineState, ids: number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { store } = state;
+  ids.sort((a, b) => a - b);
+  for (let from = 0; from < ids.length; from += PARTS_PER_TURN) {
+    store.transaction(false, () => {
+      for (const id of ids.slice(from, from + PARTS_PER_TURN)) store.removePart(id);
+    });
+    await state.pause();
+  }
+  const least = Math.min(state.parts.leastId(), store.number('next_part_id'));
+  store.transaction(true, () => store.removeGenerationsBefore(least));
+}

@@ -1,0 +1,49 @@
+/** Stretches of the journal that could not be read. */
+import type { JournalDamage } from '../../../platform/journal/index.ts';
+import type { EngineState } from './state.ts';
+
+/**
+ * Tells what a damaged journal cost: from the last sample before to the first one that is understood again. Of
+ * the records behind the damage those up to the next key record cost too, since each builds on the one before.
+ */
+export class LostRecords {
+  readonly #state: Pick<EngineState, 'damaged' | 'log'>;
+  #lastS: number | undefined;
+  #stretch: { segment: string; sequence: number | undefined; records: number; bytes: number } | undefined;
+
+  constructor(state: Pick<EngineState, 'damaged' | 'log'>) {
+    this.#state = state;
+  }
+
+  begins({ segment, sequence, recordCount, bytes }: JournalDamage): void {
+    this.#stretch ??= { segment, sequence, records: 0, bytes: 0 };
+    this.#stretch.records += recordCount ?? 0;
+    this.#stretch.bytes += bytes;
+  }
+
+  /** One more record that is there, and cannot be understood. */
+  adds(): void {
+    this.#stretch ??= { segment: 'unknown', sequence: undefined, records: 0, bytes: 0 };
+    this.#stretch.records++;
+  }
+
+  /** A record was understood, its last sample is of that time; or there are no more. */
+  ends(atS: number | undefined): void {
+    if (this.#stretch) {
+      const { segment, sequence, records, bytes } = this.#stretch;
+      this.#stretch = undefined;
+      this.#state.damaged++;
+      this.#state.log.error('part of the telemetry journal is damaged: samples are lost', {
+        segment,
+        ...(sequence !== undefined && { first_sequence: sequence }),
+        records,
+        bytes,
+        ...(this.#lastS !== undefined && { after: isoOf(this.#lastS) }),
+        ...(atS !== undefined && atS > 0 && { until: isoOf(atS) }),
+      });
+    }
+    if (atS !== undefined && atS > 0) this.#lastS = atS;
+  }
+}
+
+const isoOf = (timestampS: number): string => new Date(timestampS * 1_000).toISOString();

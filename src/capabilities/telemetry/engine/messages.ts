@@ -1,0 +1,46 @@
+/** What the gateway and the thread of the store say to each other. Never leaves the process. */
+import type { LogFields, LogLevel } from '../../../platform/log/index.ts';
+import type { Changes, ChangesPlan } from './changes.ts';
+import type { EngineContent, EngineStatus } from './engine.ts';
+import type { EngineRoom } from './store-room.ts';
+import type { Piece, StorePlan } from '../query/answer.ts';
+import type { RetentionPolicy } from './retention.ts';
+
+/** Handed to the thread at its start. */
+export interface EngineThreadData {
+  databasePath: string;
+  migrationsDir: string;
+  journalFolder: string;
+  policy: RetentionPolicy;
+  /** Absent: as much as the policy says for everything. */
+  room?: EngineRoom;
+  /** Samples of the journal before they are sealed, instead of the usual number. */
+  openSamples?: number;
+}
+
+export type ToEngine =
+  /** Lower bound of the true time as of now, said regularly. */
+  | { kind: 'proven'; provenMs: number }
+  | { kind: 'room'; room: EngineRoom }
+  | { kind: 'record'; sequence: number; record: Uint8Array }
+  | { kind: 'query'; id: number; plan: StorePlan }
+  /** One piece of an answer was taken. */
+  | { kind: 'more'; id: number }
+  | { kind: 'cancel'; id: number }
+  | { kind: 'seal'; id: number }
+  | { kind: 'changes'; id: number; plan: ChangesPlan }
+  /** Changes after this journal record are needed; undefined: nobody reads them. */
+  | { kind: 'keep_changes'; sequence: number | undefined }
+  | { kind: 'stop' };
+
+export type FromEngine =
+  | { kind: 'ready'; content: EngineContent }
+  /** Everything up to this record can be read. */
+  | { kind: 'applied'; sequence: number }
+  | { kind: 'piece'; id: number; piece: Piece }
+  | { kind: 'done'; id: number; error?: string }
+  | { kind: 'changes'; id: number; changes: Changes }
+  | { kind: 'sealed'; fromSequence: number; nextSeriesId: number }
+  | { kind: 'status'; status: EngineStatus }
+  | { kind: 'log'; level: LogLevel; message: string; fields: LogFields }
+  | { kind: 'stopped' };

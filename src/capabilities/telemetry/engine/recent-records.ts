@@ -1,0 +1,117 @@
+/** Journal records that came last, as they are: who follows the changes reads them in order of arrival. */
+import { BatchReader, type BatchSink } from '../codec/batch.ts';
+
+interface RecentRecord {
+  sequence: number;
+  record: Uint8Array;
+  isKey: boolean;
+  /** About. */
+  samples: number;
+  /** Wall clock when it came. */
+  atS: number;
+}
+
+/** Where a reader that followed before stands, so that it need not begin at a key record again. */
+const READERS_KEPT = 8;
+
+export class RecentRecords {
+  #records: RecentRecord[] = [];
+  #sizeBytes = 0;
+  readonly #keptBytes: number;
+  readonly #readers = new Map<number, BatchReader>();
+
+  constructor(keptBytes: number) {
+    this.#keptBytes = keptBytes;
+  }
+
+  add(record: RecentRecord): void {
+    this.#records.push(record);
+    this.#sizeBytes += record.record.length;
+  }
+
+  clear(): void {
+    this.#records = [];
+    this.#sizeBytes = 0;
+    this.#readers.clear();
+  }
+
+  /** Sealed are those before `fromSequence`; of them the newest stay, as far as there is room. */
+  sealed(fromSequence: number): void {
+    let removed = 0;
+    for (const { sequence, record } of this.#records) {
+      if (sequence >= fromSequence || this.#sizeBytes <= this.#keptBytes) break;
+      this.#sizeBytes -= record.length;
+      removed++;
+    }
+    this.#records.splice(0, removed);
+  }
+
+  /** Samples that came after a record, and when the first of them did. */
+  after(sequence: number): { samples: number; sinceS: number | undefined } {
+    let samples = 0;
+    let sinceS: number | undefined;
+    for (const record of this.#records) {
+      if (record.sequence <= sequence) continue;
+      samples += record.samples;
+      sinceS ??= record.atS;
+    }
+    return { samples, sinceS };
+  }
+
+  /** True when everything that came after this record is here, or nothing came. */
+  reaches(sequence: number, lastSequence: number): boolean {
+    return sequence >= lastSequence || this.#readers.has(sequence) || this.#keyFor(sequence) >= 0;
+  }
+
+  /**
+   * Reads records after `sequence` until there are `samplesMax` samples; returns the sequence of the last one. To be
+   * called where `reaches` says so.
+   */
+  read(sequence: number, samplesMax: number, into: BatchSink & { readonly count: number }): number {
+    const known = this.#readers.get(sequence);
+    const reader = known ?? new BatchReader();
+    this.#readers.delete(sequence);
+    let last = sequence;
+    const from = known
+      ? this.#records.findIndex((record) => record.sequence > sequence)
+      : this.#keyFor(sequence);
+    for (const record of from < 0 ? [] : this.#records.slice(from)) {
+      if (into.count >= samplesMax) break;
+      if (record.sequence > last + 1 && last > sequence) reader.interrupt();
+      this.#readOne(reader, record, record.sequence > sequence ? into : NOTHING);
+      last = Math.max(last, record.sequence);
+    }
+    this.#readers.set(last, reader);
+    for (const oldest of this.#readers.keys()) {
+      if (this.#readers.size <= READERS_KEPT) break;
+      this.#readers.delete(oldest);
+    }
+    return last;
+  }
+
+  /** Damage was told and counted by the store when it took the record in. */
+  #readOne(reader: BatchReader, { record }: RecentRecord, sink: BatchSink): void {
+    try {
+      reader.read(record, sink);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      reader.interrupt();
+    }
+  }
+
+  /** Where to begin so that everything after `sequence` is understood; -1: it is not here. */
+  #keyFor(sequence: number): number {
+    return this.#records.findLastIndex((record) => record.isKey && record.sequence <= sequence + 1);
+  }
+}
+
+/** Takes what was read before. */
+export const NOTHING: BatchSink = {
+  define: () => undefined,
+  drop: () => undefined,
+  supersede: () => undefined,
+  number: () => undefined,
+  integer: () => undefined,
+  boolean: () => undefined,
+  text: () => undefined,
+};

@@ -1,0 +1,73 @@
+/** What the parts of the engine share: the store, and what of it is held in memory. */
+import type { Log } from '../../../platform/log/index.ts';
+import type { BlockStore } from './block-store.ts';
+import type { DeviceSizes } from './device-sizes.ts';
+import type { Head, HeadSeries } from './head.ts';
+import { PartDirectory } from './part-directory.ts';
+import { type StoredSample, kindOf, type Series, type SeriesKind } from '../codec/series.ts';
+
+/** What maintenance consists of. */
+export type Work = 'sealing' | 'roll-up' | 'retention';
+
+export interface EngineState {
+  readonly store: BlockStore;
+  readonly sizes: DeviceSizes;
+  readonly log: Log;
+  /** Tells what the store is at; called before every piece of it. */
+  readonly working: (work: Work) => void;
+  readonly definitions: Map<number, Series>;
+  readonly parts: PartDirectory;
+  /** Newest sample of each series among everything sealed. */
+  readonly latest: Map<number, StoredSample>;
+  /** In the journal only, growing. */
+  head: Head;
+  /** In the journal only, being sealed now. */
+  sealing: ReadonlyMap<number, HeadSeries> | undefined;
+  /** Blocks and records that could not be read since the start. */
+  damaged: number;
+  /** Blocks and parts removed since the start before they were old enough, to make room. */
+  removedEarly: number;
+  /** Lets everything else of the thread run. */
+  pause: () => Promise<void>;
+}
+
+/** Before anything was read. */
+export function createEngineState(
+  given: Pick<EngineState, 'store' | 'sizes' | 'log' | 'working' | 'pause'>,
+  head: Head,
+): EngineState {
+  return {
+    ...given,
+    definitions: new Map(),
+    parts: new PartDirectory(),
+    latest: new Map(),
+    head,
+    sealing: undefined,
+    damaged: 0,
+    removedEarly: 0,
+  };
+}
+
+export function dayOf(timestampS: number): number {
+  return Math.floor(timestampS / 86_400);
+}
+
+export function kindOfSeries(state: EngineState, seriesId: number): SeriesKind {
+  const series = state.definitions.get(seriesId);
+  return series ? kindOf(series.type) : 'number';
+}
+
+/** A damaged block costs that block: it is reported and skipped. */
+export function reportDamage(state: EngineState, what: string, seriesId: number, error: unknown): void {
+  state.damaged++;
+  state.log.warnLimited(
+    `damaged:${what}`,
+    60_000,
+    'part of the telemetry history is damaged and was skipped',
+    {
+      what,
+      series_id: seriesId,
+      error,
+    },
+  );
+}

@@ -1,0 +1,221 @@
+/**
+ * The thread of the telemetry store. It alone writes the telemetry tables of history.db; the gateway's thread
+ * keeps the journal and asks by messages.
+ */
+import { LIMITS } from '../../../lib/limits.ts';
+import { createSystemClock, nextTurn } from '../../../platform/clock/index.ts';
+import { readCompanion, readJournal } from '../../../platform/journal/index.ts';
+import type { Log, LogFields, LogLevel } from '../../../platform/log/index.ts';
+import { isDamage, openDatabase } from '../../../platform/sqlite/index.ts';
+import { connectThread } from '../../../platform/threads/index.ts';
+import { answer } from '../query/answer.ts';
+import { createBlockStore } from './block-store.ts';
+import { Engine } from './engine.ts';
+import type { EngineThreadData, FromEngine, ToEngine } from './messages.ts';
+import { readSeriesCopy } from '../codec/series-copy.ts';
+
+const MAINTENANCE_INTERVAL_MS = 1_000;
+const STATUS_INTERVAL_MS = 10_000;
+/** G: pieces of an answer that may be on their way to a slow reader. */
+const PIECES_AHEAD = 4;
+
+const { data, post, onMessage, close } = connectThread<EngineThreadData, ToEngine, FromEngine>();
+const clock = createSystemClock();
+const log = createThreadLog();
+const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
+const store = createBlockStore(database);
+/** As the gateway's thread said last: behind by its interval, never ahead. */
+let provenMs: number | undefined;
+const engine = new Engine({
+  store,
+  seriesCopy: readSeriesCopy(readCompanion(data.journalFolder)),
+  readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage),
+  onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
+  policy: data.policy,
+  ...(data.room && { room: data.room }),
+  provenMs: () => provenMs,
+  clock,
+  log,
+  limits: { ...LIMITS.telemetry, openSamples: data.openSamples ?? LIMITS.telemetry.openSamples },
+  pause: nextTurn,
+});
+const queries = new Map<number, { credit: number; wake: (() => void) | undefined; isCancelled: boolean }>();
+/** Maintenance and sealing, one after the other. */
+let work: Promise<unknown> = Promise.resolve();
+let isMaintenanceDue = false;
+let appliedSequence = 0;
+
+function maintain(): void {
+  if (isMaintenanceDue) return;
+  isMaintenanceDue = true;
+  work = work.then(async () => {
+    isMaintenanceDue = false;
+    await engine.maintain().catch(endWith);
+    acknowledge();
+    tellStatusChange();
+  });
+}
+
+/** Damage of the file is mended by who owns it, once this thread has ended. */
+function endWith(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
+function tellStatus(): void {
+  post({ kind: 'status', status: engine.status() });
+}
+
+function tellStatusChange(): void {
+  if (engine.takeStatusChange()) tellStatus();
+}
+
+/** An overloaded store says nothing, so that no further records come. */
+function acknowledge(): void {
+  if (!engine.isOverloaded) post({ kind: 'applied', sequence: appliedSequence });
+}
+
+function apply(sequence: number, record: Uint8Array): void {
+  engine.apply(sequence, record);
+  appliedSequence = sequence;
+  acknowledge();
+  if (engine.isSealDue) maintain();
+}
+
+async function answerQuery(message: Extract<ToEngine, { kind: 'query' }>): Promise<void> {
+  const query = { credit: PIECES_AHEAD, wake: undefined as (() => void) | undefined, isCancelled: false };
+  queries.set(message.id, query);
+  try {
+    for (const piece of answer(message.plan, engine.source)) {
+      if (piece !== undefined) {
+        post({ kind: 'piece', id: message.id, piece });
+        query.credit--;
+      }
+      while (query.credit <= 0 && !query.isCancelled)
+        await new Promise<void>((resolve) => {
+          query.wake = resolve;
+        });
+      if (query.isCancelled) return;
+      await nextTurn();
+    }
+    post({ kind: 'done', id: message.id });
+  } catch (error) {
+    log.error('query failed', { error });
+    if (isDamage(error)) endWith(error);
+    post({ kind: 'done', id: message.id, error: String(error) });
+  } finally {
+    queries.delete(message.id);
+    tellStatusChange();
+  }
+}
+
+function readChanges({ id, plan }: Extract<ToEngine, { kind: 'changes' }>): void {
+  try {
+    post({ kind: 'changes', id, changes: engine.changes.read(plan) });
+  } catch (error) {
+    log.error('changes could not be read', { error });
+    if (isDamage(error)) endWith(error);
+    post({ kind: 'done', id, error: String(error) });
+  }
+}
+
+async function seal(id: number): Promise<void> {
+  const sealed = work.then(() => engine.seal());
+  // The next one in line waits for its end, whatever it is.
+  work = sealed.then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    await sealed;
+    store.checkpoint();
+    post({ kind: 'done', id });
+  } catch (error) {
+    post({ kind: 'done', id, error: String(error) });
+  }
+}
+
+async function stop(): Promise<void> {
+  maintenanceTimer.cancel();
+  statusTimer.cancel();
+  for (const query of queries.values()) {
+    query.isCancelled = true;
+    query.wake?.();
+  }
+  await work;
+  store.close();
+  clock.close();
+  post({ kind: 'stopped' });
+  close();
+}
+
+onMessage((message) => {
+  switch (message.kind) {
+    case 'record':
+      apply(message.sequence, message.record);
+      break;
+    case 'proven':
+      ({ provenMs } = message);
+      break;
+    case 'room':
+      engine.setRoom(message.room);
+      maintain();
+      break;
+    case 'query':
+      void answerQuery(message);
+      break;
+    case 'more':
+    case 'cancel': {
+      const query = queries.get(message.id);
+      if (!query) break;
+      if (message.kind === 'more') query.credit++;
+      else query.isCancelled = true;
+      query.wake?.();
+      break;
+    }
+    case 'seal':
+      void seal(message.id);
+      break;
+    case 'changes':
+      readChanges(message);
+      break;
+    case 'keep_changes':
+      engine.changes.keep(message.sequence);
+      break;
+    case 'stop':
+      void stop();
+      break;
+  }
+});
+
+const content = engine.load();
+appliedSequence = content.lastSequence;
+post({ kind: 'ready', content });
+tellStatus();
+const maintenanceTimer = clock.setRepeating(MAINTENANCE_INTERVAL_MS, maintain);
+const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, tellStatus);
+
+/** Lines go to the log of the gateway. */
+function createThreadLog(): Log {
+  const limitedUntilMs = new Map<string, number>();
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void =>
+      post({ kind: 'log', level, message, fields });
+  const own: Log = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    fatal: at('fatal'),
+    warnLimited: (key, intervalMs, message, fields) => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs < (limitedUntilMs.get(key) ?? 0)) return;
+      limitedUntilMs.set(key, nowMs + intervalMs);
+      own.warn(message, fields);
+    },
+    child: () => own,
+  };
+  return own;
+}

@@ -1,0 +1,44 @@
+/** What telemetry tells the rest of the gateway. */
+import type { Device } from '../../devices/index.ts';
+import type { Rejection, TelemetryValue } from '../../../protocol/telemetry.ts';
+
+/** What the newest values of a device say of its alerts. */
+export interface ToldAlerts {
+  /** By name: time of the measurement that says so, Unix seconds. */
+  raised: ReadonlyMap<string, number>;
+  /** Of the newest value that says anything of alerts. */
+  timestampS: number;
+}
+
+/** What is sent on: one message, only its accepted attributes. */
+export interface ReceivedValue {
+  value: TelemetryValue;
+  /** False when a newer sample of the attribute is known: history, not news. */
+  isLatest: boolean;
+}
+
+export type RejectionReason = Rejection['reason'] | 'undeclared' | 'future' | 'late' | 'too_many';
+
+/** What is told of telemetry. */
+export interface TelemetryEvents {
+  /** After the latest values were updated; the sync of the disk may still be running. */
+  telemetry_received: {
+    device: Device;
+    timestampS: number;
+    receivedAtMs: number;
+    /** By declared attribute name, `alerts` included. Never empty. */
+    values: ReadonlyMap<string, ReceivedValue>;
+  };
+  /** A message of the device said which alerts are raised; what is so now, `Telemetry.alerts` tells. */
+  alerts_told: { device: Device };
+  /**
+   * A value or message was dropped or changed; at most once per device, attribute, reason and hour.
+   * `attribute` is undefined when the whole message is meant.
+   */
+  attribute_rejected: {
+    device: Device;
+    attribute: string | undefined;
+    reason: RejectionReason;
+    message: string;
+  };
+}

@@ -1,0 +1,99 @@
+/** What a device's manifest declares, prepared for the hot path. */
+import type { CompiledAttribute, CompiledManifest, ValueDeclaration } from '../../blueprints/index.ts';
+import type { Device, Devices } from '../../devices/index.ts';
+import { ALERT_DETAILS_KEY, ALERTS_KEY, type TelemetryType } from '../../../protocol/telemetry.ts';
+import type { Shape } from '../codec/batch.ts';
+import type { SeriesRegistry, SeriesState } from './series-registry.ts';
+
+export interface AttributePlan {
+  /** Declared name; aliases share the plan. */
+  readonly attribute: string;
+  readonly type: TelemetryType;
+  readonly allowed: ReadonlySet<unknown> | undefined;
+  /** For types that have a schema or may be an empty Lua table. */
+  readonly declaration: ValueDeclaration | undefined;
+  /** Undefined until the first value arrives. */
+  state: SeriesState | undefined;
+}
+
+export interface DevicePlan {
+  readonly manifest: CompiledManifest;
+  /** By name and alias. */
+  readonly attributes: ReadonlyMap<string, AttributePlan>;
+  /** IngestPlans that say which alerts are raised. */
+  readonly alerts: readonly AttributePlan[];
+  readonly declaresNothing: boolean;
+  readonly isSilent: boolean;
+  /** Recent combinations of series in one message. */
+  shapes: Shape[];
+}
+
+const STRUCTURED: ReadonlySet<TelemetryType> = new Set(['array_of_strings', 'json', 'object', 'alerts']);
+
+export class IngestPlans {
+  readonly #plans = new Map<string, DevicePlan>();
+  readonly #devices: Pick<Devices, 'manifest'>;
+  readonly #registry: SeriesRegistry;
+
+  constructor(devices: Pick<Devices, 'manifest'>, registry: SeriesRegistry) {
+    this.#devices = devices;
+    this.#registry = registry;
+  }
+
+  /** The plan of the device's manifest of now. */
+  of(device: Device): DevicePlan {
+    const manifest = this.#devices.manifest(device);
+    const known = this.#plans.get(device.id);
+    if (known?.manifest === manifest) return known;
+    const plan = createPlan(device, manifest, this.#registry);
+    this.#plans.set(device.id, plan);
+    return plan;
+  }
+
+  forget(deviceId: string): void {
+    this.#plans.delete(deviceId);
+  }
+}
+
+function createPlan(device: Device, manifest: CompiledManifest, registry: SeriesRegistry): DevicePlan {
+  const attributes = new Map<string, AttributePlan>();
+  const declared: AttributePlan[] = [];
+  const add = (attribute: string, type: TelemetryType, definition?: CompiledAttribute): void => {
+    const plan = {
+      attribute,
+      type,
+      allowed: definition?.enum && new Set<unknown>(definition.enum),
+      declaration: definition && STRUCTURED.has(type) ? definition : undefined,
+      state: registry.find(device.id, attribute, type),
+    };
+    declared.push(plan);
+    attributes.set(attribute, plan);
+  };
+  for (const [name, definition] of Object.entries(manifest.telemetry)) add(name, definition.type, definition);
+  for (const [name, definition] of Object.entries(manifest.telemetry))
+    for (const alias of definition.aliases) {
+      const plan = attributes.get(name);
+      if (plan && !attributes.has(alias)) attributes.set(alias, plan);
+    }
+  // The two reserved keys belong to every device, whatever its manifest says.
+  add(ALERTS_KEY, 'alerts');
+  add(ALERT_DETAILS_KEY, 'object');
+  return {
+    manifest,
+    attributes,
+    alerts: declared.filter((plan) => plan.type === 'alerts'),
+    declaresNothing: Object.keys(manifest.telemetry).length === 0,
+    isSilent: isSilent(manifest),
+    shapes: [],
+  };
+}
+
+/** `.platform.silently_drop_unknown_telemetry: true` (docs/interface/mqtt-devices.md#telemetry). */
+function isSilent(manifest: CompiledManifest): boolean {
+  const platform = manifest['.platform'];
+  return (
+    typeof platform === 'object' &&
+    platform !== null &&
+    (platform as Record<string, unknown>)['silently_drop_unknown_telemetry'] === true
+  );
+}

@@ -1,0 +1,292 @@
+/**
+ * From a device's message to samples: names, types, time (docs/interface/mqtt-devices.md#telemetry). Runs
+ * on every message, so it allocates little and touches no disk: the batch is written by the group commit.
+ */
+import type { Emitter } from '../../../lib/emitter.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { checkDeviceValue, type ValueDeclaration } from '../../blueprints/index.ts';
+import type { Device } from '../../devices/index.ts';
+import {
+  ALERTS_KEY,
+  checkValue,
+  isRejection,
+  measurementTime,
+  notInEnum,
+  schemaMismatch,
+  type TelemetryValue,
+  TIMESTAMP_KEY,
+} from '../../../protocol/telemetry.ts';
+import type { BatchWriter, SeriesCoding, Shape } from '../codec/batch.ts';
+import { type Arrival, arrivalNow, LatestValue } from './latest-value.ts';
+import type { AttributePlan, DevicePlan, IngestPlans } from './ingest-plans.ts';
+import type { Rejections } from './rejections.ts';
+import type { SeriesRegistry, SeriesState } from './series-registry.ts';
+import { type StoredValue, toStored } from '../codec/series.ts';
+import type { ReceivedValue, TelemetryEvents } from './events.ts';
+
+/** G: message forms remembered per device; devices that leave out attributes at will are written loosely. */
+const SHAPES_PER_DEVICE = 16;
+
+const NO_ALERTS: readonly string[] = [];
+
+export interface IncomingMessage {
+  device: Device;
+  body: Record<string, unknown>;
+  receivedAtMs: number;
+}
+
+export class Ingest {
+  readonly #plans: IngestPlans;
+  readonly #registry: SeriesRegistry;
+  readonly #batch: BatchWriter;
+  readonly #events: Emitter<TelemetryEvents>;
+  readonly #rejections: Rejections;
+  readonly #clock: Clock;
+  readonly #limits: Limits['telemetry'];
+  readonly #canStore: () => boolean;
+  // Filled per message and used before the next one.
+  readonly #codings: SeriesCoding[] = [];
+  readonly #stored: StoredValue[] = [];
+  #valueCount = 0;
+
+  constructor(options: {
+    plans: IngestPlans;
+    registry: SeriesRegistry;
+    batch: BatchWriter;
+    events: Emitter<TelemetryEvents>;
+    rejections: Rejections;
+    clock: Clock;
+    limits: Limits['telemetry'];
+    /** False while the disk does not take data: then only the latest values follow. */
+    canStore: () => boolean;
+  }) {
+    this.#plans = options.plans;
+    this.#registry = options.registry;
+    this.#batch = options.batch;
+    this.#events = options.events;
+    this.#rejections = options.rejections;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#canStore = options.canStore;
+  }
+
+  /** Values taken in since the start. */
+  get valueCount(): number {
+    return this.#valueCount;
+  }
+
+  /**
+   * Takes one message into the batch and the latest values; returns the bytes it added to the batch. Of a message
+   * that was taken before and could not be stored nobody is told again.
+   */
+  take(message: IncomingMessage, isRepeated = false): number {
+    const { device, body, receivedAtMs } = message;
+    const plan = this.#plans.of(device);
+    const arrival = this.#timeOf(message);
+    if (arrival === undefined) return 0;
+    const { timestampS } = arrival;
+    const values =
+      !isRepeated && this.#events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
+    this.#codings.length = 0;
+    this.#stored.length = 0;
+    let seen = 0;
+    let saysAlerts = false;
+    let tellsAlerts = false;
+    for (const key in body) {
+      if (key === TIMESTAMP_KEY) continue;
+      if (++seen > this.#limits.attributesPerMessage) {
+        this.#rejections.report(
+          device,
+          undefined,
+          'too_many',
+          tooManyText(this.#limits.attributesPerMessage),
+        );
+        break;
+      }
+      const raw = body[key];
+      if (raw === null || raw === undefined) continue;
+      const attribute = plan.attributes.get(key);
+      if (!attribute) this.#reportUndeclared(device, plan, key);
+      else {
+        const isTaken = this.#takeValue(device, attribute, raw, arrival, values);
+        saysAlerts ||= isTaken && key === ALERTS_KEY;
+        tellsAlerts ||= isTaken && attribute.type === 'alerts';
+      }
+    }
+    if (saysAlerts) this.#clearOtherAlerts(plan, arrival, values);
+    this.#valueCount += this.#codings.length;
+    const sizeBytes = this.#codings.length > 0 && this.#canStore() ? this.#store(plan, timestampS) : 0;
+    if (values && values.size > 0)
+      this.#events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
+    if (tellsAlerts && !isRepeated) this.#events.emit('alerts_told', { device });
+    return sizeBytes;
+  }
+
+  /**
+   * Takes one sample of any age, without an event; returns the bytes it added, or undefined when the value
+   * does not fit.
+   */
+  restore(device: Device, plan: AttributePlan, timestampS: number, raw: unknown): number | undefined {
+    const value = this.#acceptedValue(device, plan, raw);
+    if (value === undefined) return undefined;
+    const state = (plan.state ??= this.#registry.obtain(device.id, plan.attribute, plan.type));
+    const before = this.#batch.sizeBytes;
+    const arrival = arrivalNow(this.#clock, { timestampS, isReceipt: false }, this.#limits.futureToleranceMs);
+    // What is dated in the future is kept, but it is not what is now.
+    if (timestampS <= arrival.futureFromS) this.#noteLatest(state, arrival, value);
+    else state.storedLatestS = Math.max(state.storedLatestS ?? timestampS, timestampS);
+    this.#batch.sample(state.coding, timestampS, toStored(plan.type, value));
+    return this.#batch.sizeBytes - before;
+  }
+
+  /** The wall clock jumped: times of receipt of latest values move along. Returns the bytes added to the batch. */
+  stepped(jumpMs: number): number {
+    const before = this.#batch.sizeBytes;
+    const { futureToleranceMs } = this.#limits;
+    for (const state of this.#registry.states()) {
+      const { latest, series } = state;
+      if (!latest?.stepped(this.#clock, jumpMs, futureToleranceMs)) continue;
+      const aheadS = (state.storedLatestS ?? latest.timestampS) - latest.timestampS;
+      // Said again at its right time: a restart must not find it in the future.
+      if (aheadS * 1_000 < futureToleranceMs || !this.#canStore()) continue;
+      this.#noteStored(state, latest.timestampS, true);
+      this.#batch.sample(state.coding, latest.timestampS, toStored(series.type, latest.value));
+    }
+    return this.#batch.sizeBytes - before;
+  }
+
+  #timeOf({ device, body, receivedAtMs }: IncomingMessage): Arrival | undefined {
+    // A box whose clock was never set trusts the device (decision 0025).
+    const nowMs = this.#clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
+    const lateMs = this.#clock.isSet() ? this.#limits.lateMs : Number.POSITIVE_INFINITY;
+    const { futureToleranceMs } = this.#limits;
+    // A clock that is ahead makes nothing late: data that cannot come again is judged by proven time.
+    const lateFromMs = Math.min(nowMs, this.#clock.proven.nowMs() ?? nowMs);
+    const time = measurementTime(body[TIMESTAMP_KEY], nowMs, { futureToleranceMs, lateMs }, lateFromMs);
+    if (time.problem === 'late') {
+      this.#rejections.report(device, undefined, 'late', 'Telemetry older than 7 days was dropped.');
+      return undefined;
+    }
+    if (time.problem === 'future')
+      this.#rejections.report(
+        device,
+        undefined,
+        'future',
+        'The clock of the device is more than 60 s ahead; the time of receipt is used.',
+      );
+    return arrivalNow(this.#clock, time, futureToleranceMs);
+  }
+
+  #reportUndeclared(device: Device, plan: DevicePlan, key: string): void {
+    if (plan.isSilent || plan.declaresNothing) return;
+    this.#rejections.report(device, key, 'undeclared', `The blueprint does not declare telemetry "${key}".`);
+  }
+
+  #takeValue(
+    device: Device,
+    plan: AttributePlan,
+    raw: unknown,
+    arrival: Arrival,
+    values: Map<string, ReceivedValue> | undefined,
+  ): boolean {
+    const value = this.#acceptedValue(device, plan, raw);
+    if (value === undefined) return false;
+    const state = (plan.state ??= this.#registry.obtain(device.id, plan.attribute, plan.type));
+    const isLatest = this.#noteLatest(state, arrival, value);
+    this.#codings.push(state.coding);
+    this.#stored.push(toStored(plan.type, value));
+    values?.set(plan.attribute, { value, isLatest });
+    return true;
+  }
+
+  /**
+   * A message with `alerts` says which alerts there are: one that another attribute raised before is over unless the
+   * message carries that attribute too. Scripts report a lost connection in it and never take it back.
+   */
+  #clearOtherAlerts(
+    plan: DevicePlan,
+    arrival: Arrival,
+    values: Map<string, ReceivedValue> | undefined,
+  ): void {
+    for (const { attribute, type, state } of plan.alerts) {
+      const raised = state?.latest?.value;
+      if (!state || !Array.isArray(raised) || raised.length === 0 || this.#codings.includes(state.coding))
+        continue;
+      if (!this.#noteLatest(state, arrival, NO_ALERTS)) continue;
+      this.#codings.push(state.coding);
+      this.#stored.push(toStored(type, NO_ALERTS));
+      values?.set(attribute, { value: NO_ALERTS, isLatest: true });
+    }
+  }
+
+  #acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {
+    const value = checkValue(plan.type, plan.declaration ? ofDeclaredKind(plan.declaration, raw) : raw);
+    if (typeof value === 'object' && isRejection(value)) {
+      this.#rejections.report(device, plan.attribute, value.reason, value.message);
+      return undefined;
+    }
+    const mismatch = plan.declaration && checkDeviceValue(plan.declaration, value).problem;
+    if (mismatch !== undefined) {
+      const { reason, message } = schemaMismatch(`The value ${mismatch}.`);
+      this.#rejections.report(device, plan.attribute, reason, message);
+      return undefined;
+    }
+    if (plan.allowed && !plan.allowed.has(value)) {
+      const { reason, message } = notInEnum(value);
+      this.#rejections.report(device, plan.attribute, reason, message);
+      return undefined;
+    }
+    return value;
+  }
+
+  #store(plan: DevicePlan, timestampS: number): number {
+    const before = this.#batch.sizeBytes;
+    const shape = this.#shapeOf(plan);
+    if (shape) this.#batch.samples(shape, timestampS, this.#stored);
+    else
+      for (const [index, coding] of this.#codings.entries())
+        this.#batch.sample(coding, timestampS, this.#stored[index] as StoredValue);
+    return this.#batch.sizeBytes - before;
+  }
+
+  /** True when the value is the newest now. The store is told when its time does not say so. */
+  #noteLatest(state: SeriesState, arrival: Arrival, value: TelemetryValue): boolean {
+    const { timestampS } = arrival;
+    const isLatest = state.latest === undefined || state.latest.isBeatenBy(arrival);
+    if (state.latest === undefined) state.latest = new LatestValue(arrival, value);
+    else if (isLatest) state.latest.replace(arrival, value);
+    if (this.#canStore()) this.#noteStored(state, timestampS, isLatest);
+    return isLatest;
+  }
+
+  #noteStored(state: SeriesState, timestampS: number, isLatest: boolean): void {
+    const { storedLatestS = timestampS } = state;
+    if (isLatest && timestampS < storedLatestS) this.#batch.supersede(state.coding);
+    state.storedLatestS = isLatest ? timestampS : Math.max(storedLatestS, timestampS);
+  }
+
+  #shapeOf(plan: DevicePlan): Shape | undefined {
+    for (const shape of plan.shapes) if (isSame(shape.codings, this.#codings)) return shape;
+    if (plan.shapes.length >= SHAPES_PER_DEVICE) return undefined;
+    const shape = { id: 0, epoch: -1, codings: [...this.#codings] };
+    plan.shapes.push(shape);
+    return shape;
+  }
+}
+
+/** An empty Lua table is `{}` or `[]` whatever was meant: it is read as what is declared. */
+function ofDeclaredKind(declaration: ValueDeclaration, raw: unknown): unknown {
+  if (typeof raw !== 'object' || raw === null || Object.keys(raw).length > 0) return raw;
+  return checkDeviceValue(declaration, raw).value ?? raw;
+}
+
+function isSame(a: readonly SeriesCoding[], b: readonly SeriesCoding[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}
+
+function tooManyText(limit: number): string {
+  return `The message has more than ${limit} attributes; the rest was dropped.`;
+}

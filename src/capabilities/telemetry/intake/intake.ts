@@ -1,0 +1,279 @@
+/**
+ * The way of samples to the disk: ingest, journal, and the store that takes over what was synced. It begins at once;
+ * while the store or the journal cannot be opened the newest values follow, and messages wait.
+ */
+import { gatewayError } from '../../../lib/errors.ts';
+import type { Emitter } from '../../../lib/emitter.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import type { Timer } from '../../../platform/clock/index.ts';
+import { Journal, type JournalFiles } from '../../../platform/journal/index.ts';
+import type { Instruments } from '../../../platform/metrics/index.ts';
+import type { Devices } from '../../devices/index.ts';
+import { BatchWriter } from '../codec/batch.ts';
+import { fromStored } from '../codec/series.ts';
+import { writeSeriesCopy } from '../codec/series-copy.ts';
+import type { EngineContent } from '../engine/engine.ts';
+import type { EngineRoom } from '../engine/store-room.ts';
+import type { ThreadedHistory } from '../engine/threaded-history.ts';
+import type { TelemetryEvents } from './events.ts';
+import { type IncomingMessage, Ingest } from './ingest.ts';
+import { IngestPlans } from './ingest-plans.ts';
+import { LatestValues } from './latest.ts';
+import { LatestValue } from './latest-value.ts';
+import { Rejections } from './rejections.ts';
+import { SeriesRegistry } from './series-registry.ts';
+
+/** Room that the history may take on the disk; the gateway changes it while it runs. */
+interface HistoryRoomSource {
+  readonly telemetry: EngineRoom;
+  /** False: what is left of the disk is for state, the journal may use what it has. */
+  readonly mayGrow: boolean;
+  onChange(listener: () => void): () => void;
+}
+
+export interface IntakeOptions extends Instruments {
+  history: ThreadedHistory;
+  /** Folder of the journal; made if absent. */
+  journalFolder: string;
+  devices: Devices;
+  events: Emitter<TelemetryEvents>;
+  limits: Limits;
+  /** Absent: the room that the history was made with. */
+  room?: HistoryRoomSource | undefined;
+  /** Injected by tests. */
+  journalFiles?: JournalFiles | undefined;
+}
+
+/** What is there once the history is known, or is known to be unreachable for now. */
+interface Parts {
+  /** Undefined while the history cannot be opened: the newest values follow, nothing is stored. */
+  journal: Journal | undefined;
+  batch: BatchWriter;
+  registry: SeriesRegistry;
+  plans: IngestPlans;
+  ingest: Ingest;
+  latest: LatestValues;
+}
+
+/** Waits until the history can be written. */
+interface HeldMessage {
+  message: IncomingMessage;
+  resolve: (stored: Promise<void> | void) => void;
+}
+
+const NO_CONTENT: EngineContent = { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 };
+
+/** G: a folder that can be used again is noticed soon. */
+const JOURNAL_RETRY_MS = 5_000;
+const WARNING_INTERVAL_MS = 60_000;
+
+export class Intake {
+  readonly #options: IntakeOptions;
+  readonly #rejections: Rejections;
+  readonly #held: HeldMessage[] = [];
+  #parts: Parts | undefined;
+  #retry: Timer | undefined;
+  #isStopped = false;
+  #journalFailure: Error | undefined;
+  #copiedVersion: number | undefined;
+
+  constructor(options: IntakeOptions) {
+    const { events, clock, metrics } = options;
+    this.#options = options;
+    this.#rejections = new Rejections({ events, clock, metrics });
+  }
+
+  async start(): Promise<void> {
+    this.#isStopped = false;
+    const content = await this.#options.history.start({
+      onSealed: (...sealed) => void this.#release(...sealed),
+      onReady: (ready) => this.#becomeReady(ready),
+    });
+    this.#parts = this.#build(content ?? NO_CONTENT);
+    if (content) await this.#openJournal(content);
+  }
+
+  /** Syncs what is buffered and closes the journal. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#retry?.cancel();
+    await this.#parts?.journal?.stop();
+    this.#parts = undefined;
+  }
+
+  get isStarted(): boolean {
+    return this.#parts !== undefined;
+  }
+
+  /** @throws GatewayError unavailable, before the start */
+  get parts(): Readonly<Parts> {
+    if (this.#parts) return this.#parts;
+    throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
+  }
+
+  /** @throws GatewayError unavailable, while nothing can be stored */
+  get writable(): Readonly<Parts> & { journal: Journal } {
+    const { journal, ...rest } = this.parts;
+    if (!journal) throw this.#unreachable();
+    return { journal, ...rest };
+  }
+
+  /** Why samples cannot be stored or read now; undefined when all is well. */
+  failure(): string | undefined {
+    const { history } = this.#options;
+    return (
+      this.#parts?.journal?.failure?.message ??
+      this.#journalFailure?.message ??
+      history.failure ??
+      history.status()?.degraded
+    );
+  }
+
+  /** Takes a message in; resolves once it is on disk. `isRepeated`: its values are known, nobody is told again. */
+  store(message: IncomingMessage, isRepeated = false): Promise<void> | void {
+    const { ingest, journal } = this.parts;
+    const sizeBytes = ingest.take(message, isRepeated);
+    if (!journal) return this.#hold(message);
+    return sizeBytes > 0 || journal.isFull(0) ? journal.request(sizeBytes) : undefined;
+  }
+
+  /** Times of receipt move along with the wall clock. */
+  stepped(jumpMs: number): void {
+    this.#request(this.#parts?.ingest.stepped(jumpMs) ?? 0);
+  }
+
+  /** Deletes what is left of devices that were deleted; what is merely unknown stays for a while. */
+  forgetUnknownDevices(): void {
+    const { devices } = this.#options;
+    for (const deviceId of this.#parts?.registry.deviceIds() ?? [])
+      if (!devices.get(deviceId) && devices.mayForget(deviceId)) this.dropDevice(deviceId);
+  }
+
+  dropDevice(deviceId: string): void {
+    if (!this.#parts) return;
+    this.#parts.plans.forget(deviceId);
+    const seriesIds = this.#parts.registry.dropDevice(deviceId);
+    if (seriesIds.length === 0) return;
+    this.#parts.batch.drop(seriesIds);
+    this.#request(seriesIds.length);
+  }
+
+  #build(content: EngineContent): Parts {
+    const { clock, devices, events } = this.#options;
+    const limits = this.#options.limits.telemetry;
+    const batch = new BatchWriter({ recordsPerKey: limits.recordsPerKey });
+    const known = content.series.map(({ series, latest }) => {
+      const value = latest && fromStored(series.type, latest.value);
+      if (value === undefined) return { series, latest: undefined };
+      const newest = { timestampS: latest?.timestampS ?? 0, value };
+      return { series, latest: LatestValue.ofEarlierRun(clock, newest, limits.futureToleranceMs) };
+    });
+    const registry = new SeriesRegistry({ known, nextId: content.nextSeriesId, batch });
+    const plans = new IngestPlans(devices, registry);
+    const canStore = (): boolean => parts.journal?.isFull(0) === false;
+    const ingest = new Ingest({
+      plans,
+      registry,
+      batch,
+      events,
+      clock,
+      limits,
+      canStore,
+      rejections: this.#rejections,
+    });
+    const latest = new LatestValues({ plans, devices, clock });
+    const parts: Parts = { journal: undefined, batch, registry, plans, ingest, latest };
+    return parts;
+  }
+
+  /** The history is known: from here on samples are stored. */
+  async #openJournal(content: EngineContent): Promise<void> {
+    const { clock, log, metrics, limits, history, room, journalFiles } = this.#options;
+    const parts = this.#build(content);
+    try {
+      parts.journal = await Journal.open({
+        folder: this.#options.journalFolder,
+        name: 'telemetry',
+        clock,
+        log,
+        metrics,
+        limits,
+        lastKnownSequence: content.lastSequence,
+        neededFrom: content.neededFrom,
+        encode: () => parts.batch.take(),
+        mayGrow: () => room?.mayGrow ?? true,
+        synced: (sequence, record) => history.apply(sequence, record),
+        ...(journalFiles && { files: journalFiles }),
+      });
+    } catch (error) {
+      if (this.#isStopped) return;
+      this.#journalFailure = error as Error;
+      this.#warn('telemetry-journal', 'journal of telemetry cannot be opened, will be tried again', error);
+      this.#retry = clock.setTimer(JOURNAL_RETRY_MS, () => void this.#openJournal(content));
+      return;
+    }
+    this.#journalFailure = undefined;
+    if (this.#isStopped) return parts.journal.stop();
+    // What was measured in the meantime is newer.
+    if (this.#parts) parts.registry.takeLatest(this.#parts.registry);
+    this.#parts = parts;
+    this.forgetUnknownDevices();
+    for (const { message, resolve } of this.#held.splice(0)) resolve(this.store(message, true));
+  }
+
+  /** The store is back: what it lost of the list of series is told again. */
+  #becomeReady(content: EngineContent): void {
+    if (!this.#parts?.journal) return void this.#openJournal(content);
+    const { registry, batch } = this.#parts;
+    const known = new Set(content.series.map(({ series }) => series.id));
+    for (const series of registry.all()) if (!known.has(series.id)) batch.define(series);
+    this.#request(1);
+  }
+
+  async #release(fromSequence: number, nextSeriesId: number): Promise<void> {
+    if (!this.#parts?.journal) return;
+    const { batch, journal, registry } = this.#parts;
+    batch.settledBefore(nextSeriesId);
+    try {
+      // The copy stands beside the journal.
+      if (this.#copiedVersion !== registry.version) {
+        const { version } = registry;
+        await journal.writeCompanion(writeSeriesCopy(registry.all()));
+        this.#copiedVersion = version;
+      }
+    } catch (error) {
+      this.#warn('telemetry-companion', 'the copy of the list of series could not be written', error);
+    }
+    try {
+      await journal.release(fromSequence - 1);
+    } catch (error) {
+      this.#warn('telemetry-release', 'journal segments could not be removed', error);
+    }
+  }
+
+  /** Stores something nobody waits for; a full buffer is counted by the journal. */
+  #request(sizeBytes: number): void {
+    if (sizeBytes === 0) return;
+    this.#parts?.journal?.request(sizeBytes).catch((error: unknown) => {
+      this.#warn('telemetry-request', 'telemetry could not be stored', error);
+    });
+  }
+
+  /** Its values are known; it is stored, and acknowledged, once the history can be written again. */
+  #hold(message: IncomingMessage): Promise<void> {
+    if (this.#held.length >= this.#options.limits.telemetry.messagesBeforeHistory)
+      return Promise.reject(this.#unreachable());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held.push({ message, resolve });
+    return promise;
+  }
+
+  #unreachable(): Error {
+    const why = this.failure() ?? 'it is starting';
+    return gatewayError('unavailable', 'unavailable', `The history cannot be written now: ${why}.`);
+  }
+
+  #warn(key: string, message: string, error: unknown): void {
+    this.#options.log.warnLimited(key, WARNING_INTERVAL_MS, message, { error });
+  }
+}

@@ -1,0 +1,111 @@
+/** The newest value of each attribute by time of measurement, from memory (docs/interface/http.md#latest-values). */
+import { type Role, roleIncludes, roleOfAccessLevel } from '../../../lib/role.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { CompiledManifest } from '../../blueprints/index.ts';
+import type { Device, Devices } from '../../devices/index.ts';
+import { ALERTS_KEY } from '../../../protocol/telemetry.ts';
+import type { ToldAlerts } from './events.ts';
+import type { DevicePlan, IngestPlans } from './ingest-plans.ts';
+import type { Latest } from '../codec/series.ts';
+
+export type LatestAnswer = Latest | { warning: string };
+
+const NOT_RELEVANT = 'No value within the relevance interval.';
+const ATTRIBUTE_UNKNOWN = 'Attribute not found.';
+const DEVICE_UNKNOWN = 'Device is not found.';
+
+/** False when the manifest's access level of the attribute is above the role. */
+export function mayRead(manifest: CompiledManifest, attribute: string, role: Role): boolean {
+  const definition = Object.hasOwn(manifest.telemetry, attribute) ? manifest.telemetry[attribute] : undefined;
+  if (!definition) return true;
+  const needed = roleOfAccessLevel(definition.access_level);
+  return needed === undefined || roleIncludes(role, needed);
+}
+
+export class LatestValues {
+  readonly #plans: IngestPlans;
+  readonly #devices: Pick<Devices, 'find'>;
+  readonly #clock: Clock;
+
+  constructor(options: { plans: IngestPlans; devices: Pick<Devices, 'find'>; clock: Clock }) {
+    this.#plans = options.plans;
+    this.#devices = options.devices;
+    this.#clock = options.clock;
+  }
+
+  /** `attributes` undefined: all declared ones and `alerts`. */
+  ofDevice(
+    device: Device,
+    attributes: readonly string[] | undefined,
+    relevanceMs: number,
+    role: Role,
+  ): Map<string, LatestAnswer> {
+    const plan = this.#plans.of(device);
+    const names = attributes ?? [
+      ...Object.keys(plan.manifest.telemetry).filter((name) => mayRead(plan.manifest, name, role)),
+      ALERTS_KEY,
+    ];
+    return new Map(names.map((name) => [name, this.#answer(plan, name, relevanceMs, role)]));
+  }
+
+  /** By device as asked for; unknown devices have a warning for each attribute. */
+  ofDevices(
+    wanted: ReadonlyMap<string, readonly string[]>,
+    relevanceMs: number,
+    role: Role,
+  ): Map<string, Map<string, LatestAnswer>> {
+    const answers = new Map<string, Map<string, LatestAnswer>>();
+    for (const [idOrSlug, attributes] of wanted) {
+      const device = this.#devices.find(idOrSlug);
+      answers.set(
+        idOrSlug,
+        device
+          ? this.ofDevice(device, attributes, relevanceMs, role)
+          : new Map(attributes.map((name) => [name, { warning: DEVICE_UNKNOWN }])),
+      );
+    }
+    return answers;
+  }
+
+  /** The newest value however old, and its age, for rules; infinite when nobody can tell. */
+  value(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined {
+    const latest = this.#plans.of(device).attributes.get(attribute)?.state?.latest;
+    return latest && { timestampS: latest.timestampS, value: latest.value, ageMs: latest.ageMs(this.#clock) };
+  }
+
+  /** Of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
+  alerts(device: Device): ToldAlerts | undefined {
+    const raised = new Map<string, number>();
+    let newestS: number | undefined;
+    for (const { state } of this.#plans.of(device).alerts) {
+      if (!state?.latest) continue;
+      const { timestampS, value } = state.latest;
+      newestS = Math.max(newestS ?? timestampS, timestampS);
+      for (const name of value as string[])
+        raised.set(name, Math.min(raised.get(name) ?? timestampS, timestampS));
+    }
+    return newestS === undefined ? undefined : { raised, timestampS: newestS };
+  }
+
+  /** Names of the alerts that are raised now. */
+  raisedAlerts(device: Device): string[] {
+    return [...(this.alerts(device)?.raised.keys() ?? [])].sort();
+  }
+
+  /** Whether any value of the device is known. */
+  wasHeard(device: Device): boolean {
+    for (const { state } of this.#plans.of(device).attributes.values()) if (state?.latest) return true;
+    return false;
+  }
+
+  #answer(plan: DevicePlan, attribute: string, relevanceMs: number, role: Role): LatestAnswer {
+    const wanted = plan.attributes.get(attribute);
+    const isDeclared =
+      wanted !== undefined &&
+      (attribute === ALERTS_KEY || Object.hasOwn(plan.manifest.telemetry, wanted.attribute));
+    if (!isDeclared || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
+    const latest = wanted.state?.latest;
+    if (!latest || latest.ageMs(this.#clock) > relevanceMs) return { warning: NOT_RELEVANT };
+    return { timestampS: latest.timestampS, value: latest.value };
+  }
+}

@@ -1,0 +1,136 @@
+/** Buckets: many samples become one value each. */
+import type { Summary } from '../codec/rollup.ts';
+import type { Samples } from '../codec/samples.ts';
+import type { StoredValue } from '../codec/series.ts';
+import type { PlannedColumn } from './query-plan.ts';
+
+/** Values of consecutive buckets that have one. */
+export interface Points {
+  /** Start of the bucket, Unix seconds. */
+  starts: number[];
+  values: StoredValue[];
+}
+
+/** Collects samples in order of time and emits a point whenever a bucket is complete. */
+export class Aggregator {
+  readonly #granularityS: number;
+  readonly #aggregation: PlannedColumn['aggregation'];
+  readonly #points: Points;
+  #startS = -1;
+  #endS = -1;
+  #count = 0;
+  #sum = 0;
+  #extreme: number | bigint = 0;
+  #last: StoredValue = 0;
+  #isAnyTrue = false;
+
+  constructor(granularityS: number, aggregation: PlannedColumn['aggregation'], points: Points) {
+    this.#granularityS = granularityS;
+    this.#aggregation = aggregation;
+    this.#points = points;
+  }
+
+  /** Samples must be ordered, and not before those given earlier. */
+  addSamples(samples: Samples, from: number, to: number): void {
+    if (this.#granularityS === 1 && this.#count === 0) {
+      this.#addEach(samples, from, to);
+      return;
+    }
+    for (let index = from; index < to;) {
+      this.#enter(samples.times[index] as number);
+      const end = this.#endOfBucket(samples.times, index, to);
+      if (samples.integers) this.#addExact(samples, index, end);
+      else this.#addNumbers(samples, index, end);
+      this.#count += end - index;
+      index = end;
+    }
+  }
+
+  addSummary(timestampS: number, summary: Summary): void {
+    this.#enter(timestampS);
+    const { min, max, minExact = min, maxExact = max } = summary;
+    this.#takeExtreme(this.#aggregation === 'min' ? minExact : maxExact, this.#count === 0);
+    this.#sum += summary.sum;
+    this.#isAnyTrue ||= max === 1;
+    this.#last = summary.last;
+    this.#count += summary.count;
+  }
+
+  /** Completes the bucket in work. */
+  finish(): void {
+    if (this.#count === 0) return;
+    this.#points.starts.push(this.#startS);
+    this.#points.values.push(this.#value());
+    this.#count = 0;
+  }
+
+  #value(): StoredValue {
+    if (this.#aggregation === 'avg') return this.#sum / this.#count;
+    if (this.#aggregation === 'bool_or') return this.#isAnyTrue;
+    return this.#aggregation === 'last' ? this.#last : this.#extreme;
+  }
+
+  /** Enters the bucket of an instant; the accumulator is empty then if it is a new one. */
+  #enter(timestampS: number): void {
+    if (timestampS < this.#endS && timestampS >= this.#startS) return;
+    this.finish();
+    this.#startS = timestampS - (timestampS % this.#granularityS);
+    this.#endS = this.#startS + this.#granularityS;
+    this.#sum = 0;
+    this.#isAnyTrue = false;
+  }
+
+  #endOfBucket(times: Uint32Array, from: number, to: number): number {
+    const endS = this.#endS;
+    let index = from + 1;
+    while (index < to && (times[index] as number) < endS) index++;
+    return index;
+  }
+
+  /** Samples of the bucket that was entered. */
+  #addNumbers(samples: Samples, from: number, to: number): void {
+    const { numbers } = samples;
+    switch (this.#aggregation) {
+      case 'avg': {
+        let sum = this.#sum;
+        for (let index = from; index < to; index++) sum += numbers[index] as number;
+        this.#sum = sum;
+        break;
+      }
+      case 'last':
+        this.#last = samples.valueAt(to - 1);
+        break;
+      case 'bool_or':
+        for (let index = from; index < to; index++) this.#isAnyTrue ||= numbers[index] === 1;
+        break;
+      default:
+        for (let index = from; index < to; index++)
+          this.#takeExtreme(numbers[index] as number, this.#count === 0 && index === from);
+    }
+  }
+
+  /** Buckets of a second have one sample each. */
+  #addEach(samples: Samples, from: number, to: number): void {
+    const { starts, values } = this.#points;
+    const { times, numbers } = samples;
+    const isAverage = this.#aggregation === 'avg';
+    for (let index = from; index < to; index++) {
+      starts.push(times[index] as number);
+      values.push(isAverage ? (numbers[index] as number) : samples.valueAt(index));
+    }
+  }
+
+  #addExact(samples: Samples, from: number, to: number): void {
+    for (let index = from; index < to; index++) {
+      const value = samples.valueAt(index) as number | bigint;
+      this.#takeExtreme(value, this.#count === 0 && index === from);
+      this.#sum += Number(value);
+      this.#last = value;
+    }
+  }
+
+  #takeExtreme(value: number | bigint, isFirst: boolean): void {
+    const isMore = this.#aggregation === 'min' ? value < this.#extreme : value > this.#extreme;
+    if (isFirst || isMore) this.#extreme = value;
+  }
+}

@@ -1,0 +1,49 @@
+/** Whatever the store is asked for, and the pieces in which it answers. */
+import { type AmountMinutes, amountMinutes } from './amounts.ts';
+import { createColumnCursor, type LiveSource } from './column-cursor.ts';
+import { csvRows } from './csv-rows.ts';
+import {
+  ALL_IN_ONE,
+  type AmountsPlan,
+  type NumberPlan,
+  type QueryPlan,
+  type SamplesPlan,
+} from './query-plan.ts';
+import { type SampleRows, sampleRows } from './sample-rows.ts';
+
+export type StorePlan = QueryPlan | NumberPlan | SamplesPlan | AmountsPlan;
+
+/** Text for people and other programs, rows for whoever asks from within. */
+export type Piece = string | number | SampleRows | AmountMinutes;
+
+export type PieceOf<Plan extends StorePlan> = Plan extends QueryPlan
+  ? string
+  : Plan extends NumberPlan
+    ? number
+    : Plan extends SamplesPlan
+      ? SampleRows
+      : AmountMinutes;
+
+/**
+ * The answer in pieces of a few milliseconds of work. Without a piece it is a pause: the caller may do something else
+ * before it asks for the next one.
+ */
+export function answer(plan: StorePlan, source: LiveSource): Generator<Piece | undefined> {
+  if ('columns' in plan) return csvRows(plan, source);
+  if ('amounts' in plan) return amountMinutes(plan, source);
+  return 'number' in plan ? numberOf(plan, source) : sampleRows(plan, source);
+}
+
+function* numberOf(
+  { number: column, fromS, toS }: NumberPlan,
+  live: LiveSource,
+): Generator<number | undefined> {
+  const source = live.asOfNow(column.seriesId === undefined ? [] : [column.seriesId]);
+  const cursor = createColumnCursor({ fromS, toS, ...ALL_IN_ONE, columns: [column] }, column, source);
+  while (!cursor.isReady()) {
+    cursor.advance();
+    yield undefined;
+  }
+  const startS = cursor.next();
+  if (startS < toS) yield Number(cursor.cell(startS));
+}

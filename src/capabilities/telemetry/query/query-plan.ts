@@ -1,0 +1,108 @@
+/** A query as the reading side gets it: ids instead of names, everything decided. Crosses threads. */
+import type { SeriesKind } from '../codec/series.ts';
+import type { TelemetryType } from '../../../protocol/telemetry.ts';
+
+export const AGGREGATIONS = ['auto', 'avg', 'last', 'min', 'max', 'bool_or'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+export const GAP_METHODS = ['none', 'locf', 'interpolation'] as const;
+export type GapMethod = (typeof GAP_METHODS)[number];
+
+/** How cells of text are written: for readers of lines, or so that they can be read back exactly. */
+export const TEXT_FORMATS = ['plain', 'json'] as const;
+
+/** Longer than any time: all samples of the range fall into one bucket. */
+export const ALL_IN_ONE = { granularityS: 900 * 2 ** 31 } as const;
+
+/** Whose days buckets of whole days are. */
+export const ZONES = ['utc', 'site'] as const;
+
+export type ColumnType = 'float' | 'integer' | 'string' | 'boolean' | 'string_array';
+
+export interface PlannedColumn {
+  /** Undefined while the attribute has no sample. */
+  seriesId: number | undefined;
+  kind: SeriesKind;
+  aggregation: Exclude<Aggregation, 'auto'>;
+  gapMethod: GapMethod;
+  lookAroundS: number;
+  /** How the cells are written. */
+  type: ColumnType;
+  /** Text is written as JSON: every character as it is, and empty text unlike no value. */
+  isExactText?: boolean;
+}
+
+export interface QueryPlan {
+  /** Samples of [fromS, toS). */
+  fromS: number;
+  toS: number;
+  granularityS: number;
+  /** Buckets that are no multiples of seconds since 1970: the start of each, in order, and the end of the last. */
+  bucketEdgesS?: readonly number[];
+  columns: readonly PlannedColumn[];
+}
+
+/** Samples of one series as they are. Crosses threads. */
+export interface SamplesPlan {
+  seriesId: number;
+  /** Samples of [fromS, toS), at most `samplesMax` of them and about `bytesMax` of their text. */
+  fromS: number;
+  toS: number;
+  samplesMax: number;
+  bytesMax: number;
+}
+
+/** One number over the samples of [fromS, toS). Crosses threads. */
+export interface NumberPlan {
+  number: PlannedColumn;
+  fromS: number;
+  toS: number;
+}
+
+/** What happened in each minute of a series of numbers. Crosses threads. */
+export interface AmountsPlan {
+  /** Whole minutes of [fromS, toS). */
+  fromS: number;
+  toS: number;
+  /** Longer stretches between two samples of a rate are not bridged; nor are those of a counter of `bridgeS`. */
+  gapS: number;
+  bridgeS: number;
+  amounts: readonly AmountColumn[];
+}
+
+export interface AmountColumn {
+  /** Undefined while the attribute has no sample. */
+  seriesId: number | undefined;
+  /** `integral`: of a rate over time, in its unit times seconds. `increase`: of a counter, in its unit. */
+  kind: 'integral' | 'increase';
+  /** A counter that rose faster than this was set to another number. */
+  risePerSecondMax: number;
+}
+
+/** `auto` resolved: avg for numbers, last for everything else (docs/interface/http.md#time-series). */
+export function resolveAggregation(
+  aggregation: Aggregation,
+  type: TelemetryType,
+): Exclude<Aggregation, 'auto'> {
+  if (aggregation !== 'auto') return aggregation;
+  return type === 'float' || type === 'integer' ? 'avg' : 'last';
+}
+
+/** Aggregations that have a meaning for values of a type. */
+export function allowedAggregations(type: TelemetryType): Aggregation[] {
+  if (type === 'float' || type === 'integer') return ['auto', 'avg', 'last', 'min', 'max'];
+  return type === 'boolean' ? ['auto', 'last', 'bool_or'] : ['auto', 'last'];
+}
+
+/** Type of the cells of a column. */
+export function columnType(
+  type: TelemetryType,
+  aggregation: Exclude<Aggregation, 'auto'>,
+  gapMethod: GapMethod,
+): ColumnType {
+  if (type === 'array_of_strings' || type === 'alerts') return 'string_array';
+  if (type === 'boolean') return 'boolean';
+  if (type === 'float' || type === 'integer')
+    return aggregation === 'avg' || gapMethod === 'interpolation' ? 'float' : type;
+  return 'string';
+}

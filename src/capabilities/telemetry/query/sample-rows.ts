@@ -1,0 +1,78 @@
+/** Samples of one series as they are, on their way between threads. */
+import type { TelemetryType } from '../../../protocol/telemetry.ts';
+import { fromStored, type Latest, type StoredSample, type StoredValue } from '../codec/series.ts';
+import type { LiveSource } from './column-cursor.ts';
+import type { SamplesPlan } from './query-plan.ts';
+
+const DAY_S = 86_400;
+/** G: what a value costs beside its text. */
+const SAMPLE_BYTES = 16;
+
+/** One piece of the answer, in order of time. */
+export interface SampleRows {
+  /** In the first piece: the last sample before the range. */
+  before?: StoredSample | undefined;
+  timesS: number[];
+  values: StoredValue[];
+  /** Nothing follows in the range. */
+  isEnd: boolean;
+}
+
+/** In pieces, a day each; between two of them the caller may do something else. */
+export function* sampleRows(plan: SamplesPlan, live: LiveSource): Generator<SampleRows> {
+  const { seriesId, fromS, toS } = plan;
+  const source = live.asOfNow([seriesId]);
+  const room = { samples: plan.samplesMax, bytes: plan.bytesMax, isExceeded: false };
+  let rows: SampleRows = { before: source.last(seriesId, 0, fromS), timesS: [], values: [], isEnd: false };
+
+  function take(timestampS: number, value: StoredValue): void {
+    room.isExceeded ||= room.samples === 0 || room.bytes <= 0;
+    if (room.isExceeded) return;
+    room.samples--;
+    room.bytes -= SAMPLE_BYTES + (typeof value === 'string' ? value.length : 0);
+    rows.timesS.push(timestampS);
+    rows.values.push(value);
+  }
+
+  for (let nextS = source.nextData(seriesId, fromS, toS); nextS < toS && !room.isExceeded;) {
+    const endS = Math.min(toS, nextS - (nextS % DAY_S) + DAY_S);
+    source.visit(seriesId, nextS, endS, 1, {
+      samples: (samples, from, to) => {
+        for (let index = from; index < to && !room.isExceeded; index++)
+          take(samples.times[index] as number, samples.valueAt(index));
+      },
+      summary: (timestampS, { last }) => take(timestampS, last),
+    });
+    yield rows;
+    rows = { timesS: [], values: [], isEnd: false };
+    nextS = source.nextData(seriesId, endS, toS);
+  }
+  yield { ...rows, isEnd: !room.isExceeded };
+}
+
+/** Samples in order of time. */
+export interface SampleStretch {
+  /** The last one before the range. */
+  before: Latest | undefined;
+  samples: Latest[];
+  /** False: there are more in the range. */
+  isComplete: boolean;
+}
+
+export async function stretchOf(
+  pieces: AsyncIterable<SampleRows>,
+  type: TelemetryType,
+): Promise<SampleStretch> {
+  const sample = (timestampS: number, value: StoredValue): Latest => ({
+    timestampS,
+    value: fromStored(type, value),
+  });
+  const stretch: SampleStretch = { before: undefined, samples: [], isComplete: false };
+  for await (const { before, timesS, values, isEnd } of pieces) {
+    if (before) stretch.before = sample(before.timestampS, before.value);
+    for (const [index, timeS] of timesS.entries())
+      stretch.samples.push(sample(timeS, values[index] as StoredValue));
+    stretch.isComplete ||= isEnd;
+  }
+  return stretch;
+}

@@ -1,0 +1,2 @@
+export { updateRoutes } from './routes.ts';
+export { Updates } from './service.ts';

@@ -1,0 +1,83 @@
+/** What is typed of a notification channel, and what of it is sent. Pure. */
+import type { Channel } from './shapes.ts';
+
+export interface Typed {
+  type: Channel['type'];
+  name: string;
+  severity: Channel['minimum_severity'];
+  notifiesCleared: boolean;
+  deviceIds: readonly string[];
+  /** Of mail. */
+  to: string;
+  from: string;
+  host: string;
+  port: string;
+  encryption: 'TLS' | 'STARTTLS' | 'NONE';
+  username: string;
+  /** Of ntfy. */
+  server: string;
+  topic: string;
+  /** Of a webhook. */
+  url: string;
+  /** Password, token or key; empty: as it is. */
+  secret: string;
+}
+
+export function typedOf(channel: Channel | undefined): Typed {
+  const { email, ntfy } = channel ?? {};
+  return {
+    type: channel?.type ?? 'EMAIL',
+    name: channel?.name ?? '',
+    severity: channel?.minimum_severity ?? 'warning',
+    notifiesCleared: channel?.notify_cleared ?? true,
+    deviceIds: channel?.device_ids ?? [],
+    to: email?.to.join(', ') ?? '',
+    from: email?.from ?? '',
+    host: email?.host ?? '',
+    port: String(email?.port ?? 587),
+    encryption: email?.encryption ?? 'STARTTLS',
+    username: email?.username ?? '',
+    server: ntfy?.server ?? 'https://ntfy.sh',
+    topic: ntfy?.topic ?? '',
+    url: '',
+    secret: '',
+  };
+}
+
+export function bodyOf(typed: Typed, channel: Channel | undefined): Record<string, unknown> {
+  return {
+    name: typed.name,
+    ...(!channel && { type: typed.type }),
+    minimum_severity: typed.severity,
+    notify_cleared: typed.notifiesCleared,
+    device_ids: typed.deviceIds,
+    ...targetOf(typed),
+  };
+}
+
+function targetOf(typed: Typed): Record<string, unknown> {
+  const secret = typed.secret === '' ? undefined : typed.secret;
+  switch (typed.type) {
+    case 'EMAIL':
+      return {
+        email: {
+          host: typed.host.trim(),
+          port: Number(typed.port),
+          encryption: typed.encryption,
+          username: typed.username === '' ? null : typed.username,
+          password: secret,
+          from: typed.from.trim(),
+          to: typed.to
+            .split(',')
+            .map((address) => address.trim())
+            .filter((address) => address !== ''),
+        },
+      };
+    case 'NTFY':
+      return { ntfy: { server: typed.server.trim(), topic: typed.topic.trim(), token: secret } };
+    default:
+      return {
+        webhook: { url: typed.url.trim() === '' ? undefined : typed.url.trim(), signing_secret: secret },
+      };
+  }
+}

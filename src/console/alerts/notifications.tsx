@@ -1,0 +1,117 @@
+/** Who outside is told of alerts, and what became of what was sent. */
+import { call, changeCount, path } from '../api.ts';
+import { momentText } from '../format.ts';
+import { deviceIds } from '../live.ts';
+import { namesOf } from '../parts/device-choice.tsx';
+import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
+import { Card, Empty, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { ChannelForm } from './channel-form.tsx';
+import type { Channel, Delivery } from './shapes.ts';
+import { contentText, statusText } from './words.ts';
+
+const REFRESH_MS = 10_000;
+const LOG_ITEMS = 30;
+
+export function NotificationsPage() {
+  const { answer, error } = useAnswer(
+    () => call<{ notification_channels: Channel[] }>('GET', '/v3/notification_channels'),
+    [changeCount.value],
+  );
+  const channels = answer?.notification_channels;
+  return (
+    <>
+      <Card
+        title="Who is told"
+        actions={
+          <AddButton
+            text="Add channel"
+            title="Add channel"
+            form={(onDone) => <ChannelForm onDone={onDone} />}
+          />
+        }
+      >
+        <ErrorNotice error={error} />
+        {!channels && error === undefined && <Loading />}
+        {channels?.length === 0 && (
+          <Empty title="Nobody is told yet">
+            Alerts can go out by mail, to a phone with ntfy, and to programs by a webhook.
+          </Empty>
+        )}
+        <ul class="rows" data-test="channels">
+          {channels?.map((channel) => (
+            <ChannelRow key={channel.id} channel={channel} />
+          ))}
+        </ul>
+      </Card>
+      {channels && channels.length > 0 && <DeliveryLog channels={channels} />}
+    </>
+  );
+}
+
+function targetOf({ email, webhook, ntfy }: Channel): string {
+  if (email) return `Mail to ${email.to.join(', ')}`;
+  if (webhook) return `Webhook at ${webhook.origin}`;
+  return ntfy ? `ntfy ${ntfy.topic} at ${new URL(ntfy.server).host}` : '';
+}
+
+function scopeOf({ device_ids: ids, minimum_severity: severity }: Channel): string {
+  const least = { info: 'all alerts', warning: 'warnings and errors', error: 'errors' }[severity];
+  return ids.length === 0 ? least : `${least} of ${namesOf(ids)}`;
+}
+
+function ChannelRow({ channel }: { channel: Channel }) {
+  void deviceIds.value;
+  const { id, name, enabled } = channel;
+  const address = path`/v3/notification_channels/${id}`;
+  const test = async (): Promise<Tried> => {
+    const { delivery } = await call<{ delivery: Delivery }>('POST', `${address}/test`);
+    return delivery.error === null
+      ? { isGood: true, text: 'The test was taken. See whether it arrives.' }
+      : { isGood: false, text: `The test did not get through: ${delivery.error}` };
+  };
+  return (
+    <ManagedRow
+      name={name}
+      address={address}
+      isEnabled={enabled}
+      deleting="Its log goes with it."
+      test={test}
+      form={(onDone) => <ChannelForm channel={channel} onDone={onDone} />}
+    >
+      <small>
+        {targetOf(channel)}: {scopeOf(channel)}
+      </small>
+    </ManagedRow>
+  );
+}
+
+function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
+  const { answer, error, again } = useAnswer(
+    () => call<{ deliveries: Delivery[] }>('GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
+    [changeCount.value],
+  );
+  useRefresh(again, REFRESH_MS);
+  const nameOf = (id: string): string => channels.find((channel) => channel.id === id)?.name ?? '–';
+  return (
+    <Card title="What was sent">
+      <ErrorNotice error={error} />
+      {answer?.deliveries.length === 0 && <p class="hint">Nothing yet.</p>}
+      <ul class="rows" data-test="deliveries">
+        {answer?.deliveries.map((delivery) => (
+          <li key={delivery.id}>
+            <span>
+              <b>{contentText(delivery)}</b> to {nameOf(delivery.channel_id)}
+              <small>
+                {momentText(delivery.created_at)}
+                {delivery.error !== null && ` · ${delivery.error}`}
+              </small>
+            </span>
+            <span class={`badge ${BADGE[delivery.status]}`}>{statusText(delivery)}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+const BADGE = { SENDING: 'new', RETRYING: 'in_progress', DELIVERED: 'success', FAILED: 'error' } as const;

@@ -1,0 +1,230 @@
+/** Alerts of the site: what is raised, what was, and who is told. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { call, path } from '../api.ts';
+import { slowNowS } from '../gateway-time.ts';
+import { deviceIds, liveDevice } from '../live.ts';
+import { drawable, mainValues } from '../main-values.ts';
+import { momentText } from '../format.ts';
+import { may } from '../session.ts';
+import { openStream } from '../stream.ts';
+import {
+  Button,
+  Empty,
+  ErrorNotice,
+  Field,
+  Loading,
+  PageHead,
+  Select,
+  Tabs,
+  useAction,
+  useAnswer,
+} from '../ui.tsx';
+import { NotificationsPage } from './notifications.tsx';
+import type { Alert, AlertMessage } from './shapes.ts';
+import { historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
+
+const PAGE_ITEMS = 50;
+/** A storm is drawn a few times a second. */
+const FOLLOW_DELAY_MS = 500;
+
+const TABS = [
+  ['', 'Raised', 'READONLY'],
+  ['history', 'History', 'READONLY'],
+  ['notifications', 'Notifications', 'OWNER'],
+] as const;
+
+export function AlertsPage({ tab = '' }: { tab: string | undefined }) {
+  return (
+    <>
+      <PageHead title="Alerts">{tab === '' && may('USER') && <AcknowledgeAll />}</PageHead>
+      <Tabs name="Alerts" base="#/alerts" tabs={TABS} current={tab} />
+      {tab === 'notifications' ? (
+        <NotificationsPage />
+      ) : (
+        <AlertList key={tab} isHistory={tab === 'history'} />
+      )}
+    </>
+  );
+}
+
+function AcknowledgeAll() {
+  const action = useAction(() => call('POST', '/v3/alerts/acknowledge'));
+  return (
+    <Button disabled={action.isBusy} onClick={() => void action.start()}>
+      Acknowledge all
+    </Button>
+  );
+}
+
+/** Told when alerts change, and when the line was lost and is back. */
+function useAlertChanges(listener: () => void): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const follow = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        listener();
+      }, FOLLOW_DELAY_MS);
+    };
+    const end = openStream<AlertMessage>('/v3/alerts', { onOpen: follow, onMessage: follow });
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, []);
+}
+
+function AlertList({ isHistory }: { isHistory: boolean }) {
+  const [device, setDevice] = useState('');
+  const [severity, setSeverity] = useState('');
+  const [limit, setLimit] = useState(PAGE_ITEMS);
+  const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED', limit: String(limit) });
+  if (device !== '') question.set('device_id.in', device);
+  if (severity !== '') question.set('severity', severity);
+  const { answer, error, again } = useAnswer(
+    () => call<{ alerts: Alert[]; total_count: number }>('GET', `/v3/alerts?${question}`),
+    [String(question)],
+  );
+  useAlertChanges(again);
+  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
+  return (
+    <>
+      <div class="alert-filter">
+        <Field label="Device">
+          <Select
+            name="device"
+            value={device}
+            onValue={setDevice}
+            choices={[
+              { value: '', text: 'All devices' },
+              ...devices.map(({ id, name }) => ({ value: id, text: name })),
+            ]}
+          />
+        </Field>
+        <Field label="Severity">
+          <Select
+            name="severity"
+            value={severity}
+            onValue={setSeverity}
+            choices={[
+              { value: '', text: 'All' },
+              ...SEVERITIES.map((one) => ({ value: one, text: WORD[one] })),
+            ]}
+          />
+        </Field>
+      </div>
+      <ErrorNotice error={error} />
+      {!answer && error === undefined && <Loading />}
+      {answer?.alerts.length === 0 && (
+        <Empty title={isHistory ? 'Nothing was raised yet' : 'Nothing is raised'}>
+          {isHistory
+            ? 'What is over stands here, for two years.'
+            : 'All devices that tell of themselves are well.'}
+        </Empty>
+      )}
+      {answer && answer.alerts.length > 0 && <Rows alerts={answer.alerts} onChanged={again} />}
+      {answer && answer.total_count > answer.alerts.length && (
+        <Button onClick={() => setLimit(limit + PAGE_ITEMS)}>
+          Show older ({answer.total_count - answer.alerts.length} more)
+        </Button>
+      )}
+    </>
+  );
+}
+
+const WORD = { error: 'Error', warning: 'Warning', info: 'Info' } as const;
+const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
+
+/** The worst first, those that somebody has seen after the others. */
+function Rows({ alerts, onChanged }: { alerts: readonly Alert[]; onChanged: () => void }) {
+  const rank = ({ acknowledged_at: at, cleared_at: cleared, severity }: Alert): number =>
+    cleared !== null ? 0 : (at === null ? 0 : SEVERITIES.length) + SEVERITIES.indexOf(severity);
+  return (
+    <ul class="card alert-list" data-test="alerts">
+      {alerts
+        .toSorted((a, b) => rank(a) - rank(b))
+        .map((alert) => (
+          <Row key={alert.id} alert={alert} onChanged={onChanged} />
+        ))}
+    </ul>
+  );
+}
+
+function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
+  const acknowledging = useAction(async () => {
+    await call('POST', path`/v3/alerts/${alert.id}/acknowledge`);
+    onChanged();
+  });
+  const live = liveDevice(alert.device_id);
+  const isRaised = alert.cleared_at === null;
+  const nowMs = slowNowS.value * 1_000;
+  return (
+    <li class={isRaised && alert.acknowledged_at === null ? alert.severity : `${alert.severity} seen`}>
+      <span class={`chip ${alert.severity}`}>
+        <span aria-hidden="true">{SIGN[alert.severity]} </span>
+        {WORD[alert.severity]}
+      </span>
+      <div>
+        <b>{alert.display_name}</b>{' '}
+        <a href={`#/devices/${encodeURIComponent(live?.device.slug ?? alert.device_id)}`}>
+          {alert.device_name}
+        </a>
+        {alert.details !== null && <p>{alert.details}</p>}
+        <small>
+          {periodText(alert)} · {lastedText(alert, nowMs)}
+          {alert.times_raised > 1 && ` · came back ${alert.times_raised - 1} times`}
+        </small>
+        <Seen alert={alert} />
+        <ErrorNotice error={acknowledging.error} />
+      </div>
+      <div class="actions">
+        <ChartLink alert={alert} nowMs={nowMs}>
+          Chart
+        </ChartLink>
+        {isRaised && alert.acknowledged_at === null && may('USER') && (
+          <Button
+            disabled={acknowledging.isBusy}
+            aria-label={`Acknowledge ${alert.display_name} of ${alert.device_name}`}
+            onClick={() => void acknowledging.start()}
+          >
+            Acknowledge
+          </Button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Seen({ alert: { acknowledged_at: at, acknowledged_by: by } }: { alert: Alert }) {
+  if (at === null) return null;
+  return (
+    <small>
+      Acknowledged {by === null ? '' : `by ${by} `}
+      {momentText(at)}
+    </small>
+  );
+}
+
+/** To the history of what the alert is about, around its time. */
+function ChartLink({ alert, nowMs, children }: { alert: Alert; nowMs: number; children: ComponentChildren }) {
+  const live = liveDevice(alert.device_id);
+  if (!live?.manifest) return null;
+  const able = drawable(live.manifest);
+  const named = (live.manifest.alerts[alert.name]?.['telemetry'] as string[] | undefined) ?? [];
+  const about = [...named, ...mainValues(live.manifest).numbers].filter((name) => able.includes(name));
+  if (about.length === 0) return null;
+  const chosen = (named.length > 0 ? about.slice(0, named.length) : about.slice(0, 1)).map(
+    (name) => `${alert.device_id}.${name}`,
+  );
+  const window = historyWindow(alert, nowMs).join('-');
+  return (
+    <a
+      class="button plain"
+      href={`#/history/${window}/${encodeURIComponent(chosen.join('~'))}`}
+      aria-label={`Chart around ${alert.display_name} of ${alert.device_name}`}
+    >
+      {children}
+    </a>
+  );
+}

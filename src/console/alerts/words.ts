@@ -1,0 +1,64 @@
+/** Alerts and deliveries as people read them. Pure. */
+import { ageText, momentText } from '../format.ts';
+import type { Alert, Delivery } from './shapes.ts';
+
+export const SEVERITIES = ['error', 'warning', 'info'] as const;
+
+/** `since 08:15`, with the day when it is another one. */
+export function sinceText(instant: string, nowMs: number): string {
+  const moment = new Date(instant);
+  const time = moment.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  if (moment.toDateString() === new Date(nowMs).toDateString()) return `since ${time}`;
+  return `since ${moment.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })}, ${time}`;
+}
+
+/** How long it is, or was, raised. */
+export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: number): string {
+  const ageS = Math.max(0, ((to === null ? nowMs : Date.parse(to)) - Date.parse(from)) / 1_000);
+  return ageText(ageS);
+}
+
+export function periodText({ raised_at: from, cleared_at: to }: Alert): string {
+  if (to === null) return `since ${momentText(from)}`;
+  const start = momentText(from);
+  const end = momentText(to);
+  const day = start.slice(0, start.lastIndexOf(','));
+  return `${start} – ${end.startsWith(day) ? end.slice(day.length + 2) : end}`;
+}
+
+const STATUS: Record<Delivery['status'], string> = {
+  SENDING: 'on its way',
+  RETRYING: 'not yet, tried again',
+  DELIVERED: 'delivered',
+  FAILED: 'not delivered',
+};
+
+export function statusText({ status, attempts }: Delivery): string {
+  return attempts > 1 ? `${STATUS[status]}, ${attempts} attempts` : STATUS[status];
+}
+
+export function contentText({
+  kind,
+  raised_count: raised,
+  cleared_count: cleared,
+  omitted_count: more,
+}: Delivery) {
+  if (kind === 'TEST') return 'Test';
+  const parts = [
+    ...(raised > 0 ? [`${raised} raised`] : []),
+    ...(cleared > 0 ? [`${cleared} over`] : []),
+    ...(more > 0 ? [`${more} more`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** `hour`, `day` … of the history page that shows the whole of it. */
+export function historyWindow(
+  { raised_at: from, cleared_at: to }: Alert,
+  nowMs: number,
+): [fromS: number, toS: number] {
+  const fromMs = Date.parse(from);
+  const toMs = to === null ? nowMs : Date.parse(to);
+  const aroundMs = Math.max(600_000, (toMs - fromMs) / 4);
+  return [Math.floor((fromMs - aroundMs) / 1_000), Math.ceil(Math.min(nowMs, toMs + aroundMs) / 1_000)];
+}

@@ -1,0 +1,241 @@
+/** Backups by themselves: when, whereto, and the last one that is known to be good. */
+import { call, changeCount } from '../api.ts';
+import { bytesText, momentText } from '../format.ts';
+import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
+import { may } from '../session.ts';
+import type { BackupPlan } from '../shapes.ts';
+import {
+  Button,
+  Card,
+  Check,
+  Code,
+  ErrorNotice,
+  Fact,
+  Form,
+  InputField,
+  Loading,
+  Notice,
+  SecretField,
+  SelectField,
+  useAction,
+  useAnswer,
+  useRefresh,
+  useTyped,
+} from '../ui.tsx';
+
+const PLAN = '/v3/backup/plan';
+const REFRESH_MS = 30_000;
+const RUNNING_REFRESH_MS = 1_000;
+const SCHEDULES = [
+  { value: 'OFF', text: 'Only when somebody asks for one' },
+  { value: 'DAILY', text: 'Every day' },
+  { value: 'WEEKLY', text: 'Every week' },
+];
+
+export function BackupPlanCard() {
+  const { answer, error, again } = useAnswer(
+    async () => (await call<{ backup_plan: BackupPlan }>('GET', PLAN)).backup_plan,
+    [changeCount.value],
+  );
+  useRefresh(again, answer?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS);
+  return (
+    <Card
+      title="Backups by themselves"
+      data-test="backup-plan"
+      actions={answer && may('INSTALLER') && <RunNow plan={answer} />}
+    >
+      <ErrorNotice error={error} />
+      {answer ? (
+        <>
+          <Outcome plan={answer} />
+          <PlanForm plan={answer} />
+        </>
+      ) : (
+        error === undefined && <Loading />
+      )}
+    </Card>
+  );
+}
+
+function RunNow({ plan }: { plan: BackupPlan }) {
+  const running = useAction(() => call('POST', `${PLAN}/run`));
+  const isBusy = plan.is_running || running.isBusy;
+  return (
+    <>
+      <ErrorNotice error={running.error} />
+      <Button
+        disabled={isBusy || plan.target === null || !plan.has_password}
+        onClick={() => void running.start()}
+      >
+        {isBusy ? 'A backup is made…' : 'Make one now'}
+      </Button>
+    </>
+  );
+}
+
+function Outcome({ plan }: { plan: BackupPlan }) {
+  const { last_good_at: goodAt, last_good_name: name, last_good_bytes: bytes, last_error: fault } = plan;
+  return (
+    <>
+      {fault !== null && plan.last_tried_at !== null && (
+        <Notice kind="warning">
+          <p>
+            The last try, {momentText(plan.last_tried_at)}, failed: {fault}
+          </p>
+        </Notice>
+      )}
+      <dl class="facts">
+        <Fact name="Last good one">
+          {goodAt === null ? 'none yet' : momentText(goodAt)}
+          {goodAt !== null && (
+            <small>
+              {' '}
+              {name}
+              {bytes !== null && `, ${bytesText(bytes)}`}
+            </small>
+          )}
+        </Fact>
+      </dl>
+      <p class="hint">Each is opened, read back at its place and compared before it counts as good.</p>
+    </>
+  );
+}
+
+const isWebdav = (target: string): boolean => /^https?:/.test(target);
+
+function typedOf(plan: BackupPlan) {
+  return {
+    schedule: plan.schedule as string,
+    at: plan.at,
+    target: plan.target ?? '',
+    target_username: plan.target_username ?? '',
+    target_password: '',
+    hasHistory: plan.include_history,
+    keep: String(plan.keep),
+    alert_after_days: String(plan.alert_after_days),
+    sealing: NOTHING_TYPED,
+    isSealingAnew: false,
+  };
+}
+
+type Typed = ReturnType<typeof typedOf>;
+
+function bodyOf(typed: Typed): Record<string, unknown> {
+  const target = typed.target.trim();
+  const { target_username: username, target_password: targetPassword, sealing } = typed;
+  return {
+    schedule: typed.schedule,
+    at: typed.at,
+    target: target === '' ? null : target,
+    target_username: isWebdav(target) && username !== '' ? username : null,
+    ...(targetPassword !== '' && { target_password: targetPassword }),
+    ...(sealing.password !== '' && { password: sealing.password }),
+    include_history: typed.hasHistory,
+    keep: Number(typed.keep),
+    alert_after_days: Number(typed.alert_after_days),
+  };
+}
+
+function PlanForm({ plan }: { plan: BackupPlan }) {
+  const controls = useTyped(() => typedOf(plan));
+  const { typed, change, bound } = controls;
+  const action = useAction(async () => {
+    await call('PATCH', PLAN, bodyOf(typed));
+    change({ target_password: '', sealing: NOTHING_TYPED, isSealingAnew: false });
+  });
+  return (
+    <Form
+      action={action}
+      submit="Save"
+      done={<p>Saved. “Make one now” shows whether it works.</p>}
+      isIncomplete={differs(typed.sealing)}
+      isReadOnly={!may('INSTALLER')}
+    >
+      <div class="pair">
+        <SelectField label="When" {...bound('schedule')} choices={SCHEDULES} />
+        <InputField label="At" hint="Time of the site." type="time" {...bound('at')} required />
+      </div>
+      <Whereto plan={plan} controls={controls} />
+      <Sealing plan={plan} controls={controls} />
+      <div class="pair">
+        <InputField
+          label="Backups left there"
+          hint="The oldest go."
+          type="number"
+          min={1}
+          {...bound('keep')}
+          required
+        />
+        <InputField
+          label="Alert after, days"
+          hint="Without a good one."
+          type="number"
+          min={1}
+          {...bound('alert_after_days')}
+          required
+        />
+      </div>
+      <Check value={typed.hasHistory} onValue={(hasHistory) => change({ hasHistory })}>
+        With telemetry and logs; needs twice their size free on the disk
+      </Check>
+    </Form>
+  );
+}
+
+interface PartProps {
+  plan: BackupPlan;
+  controls: ReturnType<typeof useTyped<Typed>>;
+}
+
+function Whereto({ plan, controls: { typed, bound } }: PartProps) {
+  return (
+    <>
+      <InputField
+        label="Whereto"
+        hint="A folder of a stick or network drive (/media/backup), sftp://user@host/folder, or https://host/folder of a WebDAV server."
+        {...bound('target')}
+        required={typed.schedule !== 'OFF'}
+        spellcheck={false}
+        placeholder="/media/backup"
+      />
+      {isWebdav(typed.target) && (
+        <div class="pair">
+          <InputField label="User name there" {...bound('target_username')} autocomplete="off" />
+          <SecretField
+            label="Password there"
+            isKept={plan.has_target_password && typed.target === plan.target}
+            {...bound('target_password')}
+          />
+        </div>
+      )}
+      {plan.sftp_public_key !== null && (
+        <>
+          <p class="hint">This line belongs into authorized_keys of the other machine:</p>
+          <Code text={plan.sftp_public_key} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Sealing({ plan, controls: { typed, change } }: PartProps) {
+  if (typed.isSealingAnew || (!plan.has_password && typed.schedule !== 'OFF'))
+    return (
+      <NewPassword
+        label="Password of the backups"
+        hint="Write it down elsewhere: without it nobody can open them."
+        prefix="plan_"
+        typed={typed.sealing}
+        onTyped={(sealing) => change({ sealing })}
+      />
+    );
+  if (!plan.has_password) return null;
+  return (
+    <p class="hint">
+      The backups are sealed by a password that is kept.{' '}
+      <button type="button" class="link" onClick={() => change({ isSealingAnew: true })}>
+        Another one…
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,143 @@
+/** The gateway itself: how it is, what it keeps and for how long, its lines, its copies. */
+import { ApiError, call } from '../api.ts';
+import { deviceIds, type LiveDevice, liveDevice, loadDevice, loadDevices, watchValues } from '../live.ts';
+import { ValuesTab } from '../pages/device-values.tsx';
+import { may } from '../session.ts';
+import type { Health } from '../shapes.ts';
+import { Card, ErrorNotice, Fact, Loading, Notice, PageHead, Tabs, useAnswer, useRefresh } from '../ui.tsx';
+import { BackupCard } from './backup.tsx';
+import { BackupPlanCard } from './backup-plan.tsx';
+import { CertificatesCard } from './certificates.tsx';
+import { IoPortsCard } from './io-ports.tsx';
+import { RestoreCard } from './restore.tsx';
+import { SerialPortsCard } from './serial-ports.tsx';
+import { StorageCard } from './storage.tsx';
+import { TargetsCard } from './targets.tsx';
+
+const REFRESH_MS = 30_000;
+
+async function loadGateway(): Promise<LiveDevice | undefined> {
+  if (deviceIds.value === undefined) await loadDevices();
+  const found = deviceIds.value?.map(liveDevice).find((live) => live?.device.type === 'GATEWAY');
+  if (!found) return undefined;
+  const live = await loadDevice(found.device.id);
+  await watchValues(new Map([[live.device.id, Object.keys(live.manifest?.telemetry ?? {})]]));
+  return live;
+}
+
+/** What does not work, in the gateway's own sentences; nothing when all does. */
+async function readFaults(): Promise<readonly string[]> {
+  try {
+    await call('GET', '/readyz');
+    return [];
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 503)
+      return error.problems.map(({ message }) => message);
+    throw error;
+  }
+}
+
+const TABS = [
+  ['', 'State'],
+  ['backup', 'Backups'],
+  ['targets', 'Sent elsewhere'],
+  ['ports', 'Ports'],
+] as const;
+
+export function SystemPage({ tab = '' }: { tab: string | undefined }) {
+  return (
+    <>
+      <PageHead title="Box" />
+      <Tabs name="Parts of the box" base="#/system" tabs={TABS} current={tab} />
+      <Part tab={tab} />
+    </>
+  );
+}
+
+function Part({ tab }: { tab: string }) {
+  switch (tab) {
+    case 'backup':
+      return (
+        <div class="columns">
+          <BackupPlanCard />
+          {may('INSTALLER') && <BackupCard />}
+          {may('INSTALLER') && <RestoreCard />}
+        </div>
+      );
+    case 'targets':
+      return <TargetsCard />;
+    case 'ports':
+      return (
+        <div class="columns">
+          <SerialPortsCard />
+          <IoPortsCard />
+        </div>
+      );
+    default:
+      return <State />;
+  }
+}
+
+function State() {
+  const gateway = useAnswer(loadGateway, []);
+  const health = useAnswer(() => call<Health>('GET', '/healthz'), []);
+  const live = gateway.answer;
+  return (
+    <>
+      <ErrorNotice error={gateway.error ?? health.error} />
+      <Condition live={live} />
+      <div class="columns">
+        {live && <StorageCard live={live} />}
+        <CertificatesCard health={health.answer} />
+        <Card title="Program">
+          <dl class="facts">
+            <Fact name="Version">{health.answer?.version ?? '–'}</Fact>
+            <Fact name="Problem report">
+              <a href="/v3/problem_report" download>
+                without secrets
+              </a>
+            </Fact>
+            <Fact name="Metrics">
+              <a href="/metrics">for Prometheus</a>
+            </Fact>
+            <Fact name="API">
+              <a href="/docs">reference</a>, <a href="/docs/manual">manual</a>,{' '}
+              <a href="/v3/openapi.json">OpenAPI</a>
+            </Fact>
+          </dl>
+        </Card>
+      </div>
+      {live && (
+        <p>
+          <a class="button" href={`#/devices/${encodeURIComponent(live.device.slug)}/chart`}>
+            Charts and logs
+          </a>
+        </p>
+      )}
+      {live ? <ValuesTab live={live} /> : gateway.error === undefined && <Loading />}
+    </>
+  );
+}
+
+/** One sentence: all is well, or what is not. */
+function Condition({ live }: { live: LiveDevice | undefined }) {
+  void live?.version.value;
+  const { answer: faults, error, again } = useAnswer(readFaults, []);
+  useRefresh(again, REFRESH_MS);
+  const alerts = (live?.device.raised_alert_names ?? []).map(
+    (name) => live?.manifest?.alerts[name]?.display_name ?? name,
+  );
+  if (!faults) return <ErrorNotice error={error} />;
+  const isWell = faults.length === 0 && alerts.length === 0;
+  return (
+    <div data-test="condition">
+      <Notice kind={isWell ? 'success' : 'warning'}>
+        {isWell ? (
+          <p>Everything works.</p>
+        ) : (
+          [...faults, ...alerts].map((sentence) => <p key={sentence}>{sentence}</p>)
+        )}
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+/** Serial lines of the gateway: those that are set, a new one, and whether one can be used. */
+import { call } from '../api.ts';
+import type { SerialPort } from '../shapes.ts';
+import { type Choice, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
+import { PORT_NAME, PortsCard } from './ports.tsx';
+
+const PORTS = '/v3/serial_ports';
+const choicesOf = (numbers: readonly number[]): Choice[] =>
+  numbers.map((number) => ({ value: String(number), text: String(number) }));
+const BAUD_RATES = choicesOf([1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 57_600, 115_200]);
+const STOP_BITS = choicesOf([1, 2]);
+const PARITIES = [
+  { value: 'N', text: 'none' },
+  { value: 'E', text: 'even' },
+  { value: 'O', text: 'odd' },
+];
+
+export function SerialPortsCard() {
+  return (
+    <PortsCard<SerialPort>
+      title="Serial lines"
+      address={PORTS}
+      listOf={({ serial_ports: ports }: { serial_ports: SerialPort[] }) => ports}
+      none="None. Devices with Modbus RTU or another serial protocol need one."
+      describe={({ path, baud_rate: baud, data_bits: bits, parity, stop_bits: stop, source }) =>
+        `${path}, ${baud} baud, ${bits}${parity}${stop}${source === 'OPTION' ? ' · of the option serial_ports' : ''}`
+      }
+      isFixed={({ source }) => source === 'OPTION'}
+      add={{ text: 'Add line…', title: 'Add a serial line', form: (onDone) => <AddSerial onDone={onDone} /> }}
+    />
+  );
+}
+
+function AddSerial({ onDone }: { onDone: () => void }) {
+  const { typed, bound } = useTyped(() => ({
+    port_name: 'rs485',
+    port_path: '/dev/ttyUSB0',
+    baud_rate: '9600',
+    parity: 'N',
+    stop_bits: '1',
+  }));
+  const action = useAction(async () => {
+    const { port_name: name, port_path: file, baud_rate: baud, parity, stop_bits: stop } = typed;
+    const body = { name, path: file, baud_rate: Number(baud), parity, stop_bits: Number(stop) };
+    await call('POST', PORTS, body);
+    onDone();
+  });
+  return (
+    <Form action={action} submit="Add">
+      <p class="hint">Scripts of the gateway start again, because they may use the line then.</p>
+      <InputField
+        label="Name"
+        hint="Scripts ask for it; rs485 and rs232 are usual."
+        {...bound('port_name')}
+        {...PORT_NAME}
+      />
+      <InputField
+        label="Device file"
+        hint="Names below /dev/serial/by-id stay the same when adapters change places."
+        {...bound('port_path')}
+        required
+        spellcheck={false}
+      />
+      <SelectField label="Baud rate" {...bound('baud_rate')} choices={BAUD_RATES} />
+      <div class="pair">
+        <SelectField label="Parity" {...bound('parity')} choices={PARITIES} />
+        <SelectField label="Stop bits" {...bound('stop_bits')} choices={STOP_BITS} />
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,122 @@
+/** What is typed of a target, and what of it is sent. Pure. */
+import type { Target } from '../shapes.ts';
+
+export interface Typed {
+  kind: Target['kind'];
+  name: string;
+  /** Address, or path of a folder. */
+  url: string;
+  username: string;
+  /** Token or password; empty: as it is. */
+  secret: string;
+  caPem: string;
+  /** Of line protocol. */
+  measurement: string;
+  tokenScheme: 'Token' | 'Bearer';
+  /** Of a folder. */
+  pieceMinutes: string;
+  /** Of MQTT. */
+  form: 'PLAIN' | 'HOME_ASSISTANT';
+  topic: string;
+  payload: string;
+  isRetained: boolean;
+  certificatePem: string;
+  privateKeyPem: string;
+  /** What is carried. */
+  deviceIds: readonly string[];
+  attributes: string;
+  intervalS: string;
+  isOnChange: boolean;
+  kilobytesPerSecond: string;
+  /** What is stored since this day goes too; empty: what comes from now on. */
+  historyFrom: string;
+}
+
+/** @param idOf of a device that is named by its slug */
+export function typedOf(target: Target | undefined, idOf: (name: string) => string): Typed {
+  const { influxdb, mqtt, folder, selection } = target ?? {};
+  const some = influxdb ?? mqtt;
+  return {
+    kind: target?.kind ?? 'INFLUXDB',
+    name: target?.name ?? '',
+    url: some?.url ?? folder?.path ?? '',
+    username: some?.username ?? '',
+    secret: '',
+    caPem: some?.ca_pem ?? '',
+    measurement: influxdb?.measurement ?? 'telemetry',
+    tokenScheme: influxdb?.token_scheme ?? 'Token',
+    pieceMinutes: folder ? String(folder.piece_minutes) : '',
+    form: mqtt?.form ?? 'PLAIN',
+    topic: mqtt?.topic ?? '',
+    payload: mqtt?.payload ?? '',
+    isRetained: mqtt?.retain ?? false,
+    certificatePem: mqtt?.certificate_pem ?? '',
+    privateKeyPem: '',
+    deviceIds: (selection?.devices ?? []).map(idOf),
+    attributes: (selection?.attributes ?? []).join(', '),
+    intervalS: String(selection?.interval_s ?? 0),
+    isOnChange: selection?.on_change ?? false,
+    kilobytesPerSecond: selection ? String(selection.bytes_per_second_max / 1_000) : '',
+    historyFrom: '',
+  };
+}
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+const orAsItIs = (text: string): string | undefined => (text.trim() === '' ? undefined : text);
+
+export function bodyOf(typed: Typed, target: Target | undefined): Record<string, unknown> {
+  const attributes = typed.attributes.split(/[\s,]+/).filter((name) => name !== '');
+  const from = typed.historyFrom === '' ? undefined : new Date(typed.historyFrom).toISOString();
+  return {
+    name: typed.name,
+    ...(!target && { kind: typed.kind, history_from: from }),
+    ...settingsOf(typed),
+    selection: {
+      devices: typed.deviceIds.length === 0 ? null : typed.deviceIds,
+      attributes: attributes.length === 0 ? null : attributes,
+      interval_s: Number(typed.intervalS),
+      on_change: typed.isOnChange,
+      ...(typed.kilobytesPerSecond !== '' && {
+        bytes_per_second_max: Math.round(Number(typed.kilobytesPerSecond) * 1_000),
+      }),
+    },
+  };
+}
+
+function settingsOf(typed: Typed): Record<string, unknown> {
+  switch (typed.kind) {
+    case 'INFLUXDB':
+      return { influxdb: influxdbOf(typed) };
+    case 'MQTT':
+      return { mqtt: mqttOf(typed) };
+    default:
+      return { folder: folderOf(typed) };
+  }
+}
+
+const folderOf = ({ url, pieceMinutes }: Typed) => ({
+  path: url.trim(),
+  piece_minutes: pieceMinutes === '' ? undefined : Number(pieceMinutes),
+});
+
+const common = (typed: Typed) => ({
+  url: typed.url.trim(),
+  username: orNull(typed.username),
+  secret: orAsItIs(typed.secret),
+  ca_pem: orNull(typed.caPem),
+});
+
+const influxdbOf = (typed: Typed) => ({
+  ...common(typed),
+  measurement: orAsItIs(typed.measurement),
+  token_scheme: typed.tokenScheme,
+});
+
+const mqttOf = (typed: Typed) => ({
+  ...common(typed),
+  form: typed.form,
+  topic: orAsItIs(typed.topic),
+  ...(typed.form === 'PLAIN' && { payload: orAsItIs(typed.payload), retain: typed.isRetained }),
+  certificate_pem: orNull(typed.certificatePem),
+  private_key_pem: orAsItIs(typed.privateKeyPem),
+});

@@ -1,0 +1,157 @@
+/** The site at a glance: what needs attention, what flows, its energy, its devices. */
+import { useEffect } from 'preact/hooks';
+import { attributeTitle } from '../format.ts';
+import { deviceIds, type LiveDevice, liveDevice, loadDevices, statusVersion, watchValues } from '../live.ts';
+import { mainValues } from '../main-values.ts';
+import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
+import { may } from '../session.ts';
+import { Attention } from '../site/attention.tsx';
+import { FirstSteps } from '../site/first-steps.tsx';
+import { SiteNow } from '../site/site-now.tsx';
+import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../ui.tsx';
+import { kindOf } from './list.ts';
+import { DeviceTable } from './table.tsx';
+
+const RELOAD_INTERVAL_MS = 60_000;
+
+/** What a card shows of a device, alerts included, so that a new one is noticed. */
+function shownAttributes({ manifest }: LiveDevice): string[] {
+  if (!manifest) return [];
+  const { state, numbers } = mainValues(manifest);
+  const alerts = Object.keys(manifest.telemetry).filter(
+    (name) => manifest.telemetry[name]?.type === 'alerts',
+  );
+  return [...(state === undefined ? [] : [state]), ...numbers, ...alerts];
+}
+
+/** The values that cards show. */
+async function watchShown(devices: readonly LiveDevice[]): Promise<void> {
+  await watchValues(new Map(devices.map((live) => [live.device.id, shownAttributes(live)])));
+}
+
+export function OverviewPage() {
+  const reading = useAction(loadDevices);
+  useEffect(() => {
+    // Not the first page: others may have made or changed some.
+    if (deviceIds.value !== undefined) void reading.start();
+    // Devices that say nothing come and go unheard.
+    const timer = setInterval(() => void reading.start(), RELOAD_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
+  return (
+    <>
+      <PageHead title="Overview">
+        {may('OWNER') && (
+          <a class="button primary" href="#/add">
+            Add device
+          </a>
+        )}
+      </PageHead>
+      <ErrorNotice error={reading.error} />
+      {devices === undefined ? (
+        <Loading />
+      ) : (
+        <>
+          <FirstSteps />
+          <Attention devices={devices} />
+          <SiteNow />
+          <DeviceList devices={devices} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** From so many devices on they stand in a table, which can be sorted and searched. */
+const TABLE_FROM = 13;
+
+function Summary({ devices }: { devices: readonly LiveDevice[] }) {
+  void statusVersion.value;
+  const online = devices.filter(({ device }) => device.connectivity?.status === 'ONLINE').length;
+  const alerts = devices.reduce((sum, { device }) => sum + (device.raised_alert_names?.length ?? 0), 0);
+  return (
+    <p class="summary">
+      <span>
+        <b>{online}</b> of {devices.length} online
+      </span>
+      <span class={alerts > 0 ? 'warn' : ''}>
+        <b>{alerts}</b> {alerts === 1 ? 'alert' : 'alerts'}
+      </span>
+    </p>
+  );
+}
+
+function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
+  const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
+  return (
+    <section class="devices" aria-label="Devices">
+      <h2>Devices</h2>
+      <Summary devices={devices} />
+      {own.length === 0 && (
+        <Empty title="No device of yours yet">
+          <p>Add the first one: it gets a blueprint, a name and what it needs to connect.</p>
+          {may('OWNER') && (
+            <a class="button primary" href="#/add">
+              Add device
+            </a>
+          )}
+        </Empty>
+      )}
+      {devices.length >= TABLE_FROM ? <DeviceTable devices={devices} /> : <DeviceCards devices={devices} />}
+    </section>
+  );
+}
+
+function DeviceCards({ devices }: { devices: readonly LiveDevice[] }) {
+  const ids = devices.map(({ device }) => device.id).join(' ');
+  const { error } = useAnswer(() => watchShown(devices), [ids]);
+  return (
+    <>
+      <ErrorNotice error={error} />
+      <ul class="device-grid">
+        {devices.map((live) => (
+          <DeviceCard live={live} key={live.device.id} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function DeviceCard({ live }: { live: LiveDevice }) {
+  void live.version.value;
+  const { device, manifest } = live;
+  const main = manifest && mainValues(manifest);
+  return (
+    <li class="device-card" data-device={device.slug}>
+      <a href={`#/devices/${encodeURIComponent(device.slug)}`}>
+        <header>
+          <h3>{device.name}</h3>
+          <StatusBadge live={live} />
+        </header>
+        <p class="kind">
+          {kindOf(live)}
+          {main?.state !== undefined && live.values.has(main.state) && (
+            <>
+              {' · '}
+              <Value live={live} name={main.state} />
+            </>
+          )}
+        </p>
+        <AlertChips live={live} />
+        {main && main.numbers.length > 0 && (
+          <dl class="main-values">
+            {main.numbers.map((name) => (
+              <div key={name}>
+                <dt>{attributeTitle(name, manifest?.telemetry[name])}</dt>
+                <dd>
+                  <Value live={live} name={name} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </a>
+    </li>
+  );
+}

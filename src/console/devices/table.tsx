@@ -1,0 +1,182 @@
+/** Many devices in a table: sorted, filtered, and only the rows that are in sight. */
+import { Input } from '../ui/form.tsx';
+import { useEffect, useMemo } from 'preact/hooks';
+import { attributeTitle } from '../format.ts';
+import { deviceIds, type LiveDevice, statusVersion, watchValues } from '../live.ts';
+import { mainValues } from '../main-values.ts';
+import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
+import { Empty, Select, useAction } from '../ui.tsx';
+import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey } from './list.ts';
+import { useWindow } from './use-window.ts';
+
+const ROW_PX = 52;
+
+const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [
+  ['name', 'Device', ''],
+  ['kind', 'Kind', 'wide'],
+  ['status', 'Status', ''],
+];
+
+const change = (part: Partial<ListView>): void => {
+  listView.value = { ...listView.value, ...part };
+};
+
+export function DeviceTable({ devices }: { devices: readonly LiveDevice[] }) {
+  void statusVersion.value;
+  const shown = shownDevices(devices, listView.value);
+  return (
+    <>
+      <Filters devices={devices} />
+      <p class="hint" role="status">
+        {shown.length === devices.length
+          ? `${devices.length} devices`
+          : `${shown.length} of ${devices.length} devices`}
+      </p>
+      {shown.length === 0 ? <Empty title="No device fits" /> : <Rows shown={shown} />}
+    </>
+  );
+}
+
+function Filters({ devices }: { devices: readonly LiveDevice[] }) {
+  const { text, kind, profile, status } = listView.value;
+  const { kinds, profiles } = useMemo(
+    () => ({
+      kinds: choicesOf(devices, (live) => [kindOf(live)]),
+      profiles: choicesOf(devices, ({ device }) => device.implemented_profiles),
+    }),
+    [deviceIds.value],
+  );
+  const choices = (all: string, values: readonly string[]) => [
+    { value: '', text: all },
+    ...values.map((value) => ({ value, text: value })),
+  ];
+  return (
+    <div class="filter">
+      <Input
+        type="search"
+        value={text}
+        placeholder="Find a device"
+        aria-label="Find a device"
+        onValue={(value) => change({ text: value })}
+      />
+      <Select
+        aria-label="Status"
+        value={status}
+        onValue={(value) => change({ status: value })}
+        choices={[
+          { value: '', text: 'Any status' },
+          { value: 'trouble', text: 'Offline or with alerts' },
+          { value: 'ONLINE', text: 'Online' },
+          { value: 'OFFLINE', text: 'Offline' },
+        ]}
+      />
+      <Select
+        aria-label="Kind"
+        value={kind}
+        onValue={(value) => change({ kind: value })}
+        choices={choices('Any kind', kinds)}
+      />
+      <Select
+        aria-label="Profile"
+        value={profile}
+        onValue={(value) => change({ profile: value })}
+        choices={choices('Any profile', profiles)}
+      />
+    </div>
+  );
+}
+
+function Rows({ shown }: { shown: readonly LiveDevice[] }) {
+  const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, ROW_PX);
+  const inSight = shown.slice(begin, end);
+  const reading = useAction(() =>
+    watchValues(new Map(inSight.map((live) => [live.device.id, namesOf(live)])), 'these'),
+  );
+  const ids = inSight.map(({ device }) => device.id).join(' ');
+  useEffect(() => {
+    // Whoever scrolls by wants no values.
+    const timer = setTimeout(() => void reading.start(), 150);
+    return () => clearTimeout(timer);
+  }, [ids]);
+  const { sort, isDown } = listView.value;
+  return (
+    <div class="device-table">
+      <table aria-rowcount={shown.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {COLUMNS.map(([key, text, className]) => (
+              <th
+                scope="col"
+                key={key}
+                class={className}
+                aria-sort={sort === key ? (isDown ? 'descending' : 'ascending') : 'none'}
+              >
+                <button
+                  type="button"
+                  onClick={() => change(sort === key ? { isDown: !isDown } : { sort: key, isDown: false })}
+                >
+                  {text} {sort === key && (isDown ? '▾' : '▴')}
+                </button>
+              </th>
+            ))}
+            <th scope="col" aria-sort={sort === 'trouble' ? 'ascending' : 'none'}>
+              <button type="button" onClick={() => change({ sort: 'trouble', isDown: false })}>
+                Alerts {sort === 'trouble' && '▴'}
+              </button>
+            </th>
+            <th scope="col" class="wide">
+              Values
+            </th>
+          </tr>
+        </thead>
+        <tbody ref={place}>
+          {beforePx > 0 && <Space px={beforePx} />}
+          {inSight.map((live, index) => (
+            <Row live={live} index={begin + index} key={live.device.id} />
+          ))}
+          {afterPx > 0 && <Space px={afterPx} />}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const SHOWN_VALUES = 2;
+
+const namesOf = ({ manifest }: LiveDevice): string[] =>
+  manifest ? mainValues(manifest).numbers.slice(0, SHOWN_VALUES) : [];
+
+function Space({ px }: { px: number }) {
+  return (
+    <tr class="space" aria-hidden="true">
+      <td colSpan={5} style={{ height: `${px}px` }} />
+    </tr>
+  );
+}
+
+function Row({ live, index }: { live: LiveDevice; index: number }) {
+  void live.version.value;
+  const { device, manifest } = live;
+  return (
+    <tr aria-rowindex={index + 2} data-device={device.slug}>
+      <th scope="row">
+        <a href={`#/devices/${encodeURIComponent(device.slug)}`}>{device.name}</a>
+        <small class="narrow">{kindOf(live)}</small>
+      </th>
+      <td class="wide">{kindOf(live)}</td>
+      <td>
+        <StatusBadge live={live} />
+      </td>
+      <td>
+        <AlertChips live={live} />
+      </td>
+      <td class="wide">
+        {namesOf(live).map((name) => (
+          <span class="cell-value" key={name}>
+            <small>{attributeTitle(name, manifest?.telemetry[name])}</small> <Value live={live} name={name} />
+          </span>
+        ))}
+      </td>
+    </tr>
+  );
+}

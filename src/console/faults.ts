@@ -1,0 +1,9 @@
+/** What was typed cannot be sent. */
+export class Faults extends Error {
+  readonly sentences: readonly string[];
+
+  constructor(sentences: readonly string[]) {
+    super(sentences.join('\n'));
+    this.sentences = sentences;
+  }
+}

@@ -1,0 +1,31 @@
+/** Some devices of the site, or none for all of them. */
+import { deviceIds, liveDevice } from '../live.ts';
+
+export function DeviceChoice({
+  ids,
+  onIds,
+}: {
+  ids: readonly string[];
+  onIds: (ids: readonly string[]) => void;
+}) {
+  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
+  const toggle = (id: string): void =>
+    onIds(ids.includes(id) ? ids.filter((known) => known !== id) : [...ids, id]);
+  return (
+    <fieldset class="choices device-choice">
+      <legend>Of these devices; none: of all</legend>
+      {devices.map(({ id, name }) => (
+        <label key={id}>
+          <input type="checkbox" checked={ids.includes(id)} onChange={() => toggle(id)} />
+          {name}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Their names, as few as can be read at a glance. */
+export function namesOf(ids: readonly string[]): string {
+  const names = ids.map((id) => liveDevice(id)?.device.name ?? 'a device that is gone');
+  return names.length > 3 ? `${names.length} devices` : names.join(', ');
+}

@@ -1,0 +1,131 @@
+/** One of a list of things that somebody set up: what it is, whether it works, and what can be done with it. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { AskButton, Button, Dialog, ErrorNotice, Notice, useAction } from '../ui.tsx';
+
+/** What a test found, in a sentence. */
+export interface Tried {
+  isGood: boolean;
+  text: string;
+}
+
+interface ManagedRowProps {
+  name: string;
+  /** Where the API has it. */
+  address: string;
+  /** Absent: it cannot be switched. */
+  isEnabled?: boolean;
+  /** Below its name. */
+  children: ComponentChildren;
+  /** Who may do something with it; others see it. */
+  isReadOnly?: boolean;
+  test: () => Promise<Tried>;
+  /** Its form; absent: it cannot be changed. */
+  form?: (onDone: () => void) => ComponentChildren;
+  /** What goes with it; absent: it cannot be deleted here. */
+  deleting?: string | undefined;
+}
+
+export function ManagedRow(props: ManagedRowProps) {
+  const { name, isEnabled = true, children, isReadOnly = false, form } = props;
+  const [isChanging, setChanging] = useState(false);
+  const [tried, setTried] = useState<Tried | undefined>(undefined);
+  const testing = useAction(async () => {
+    setTried(undefined);
+    setTried(await props.test());
+  });
+  const error = testing.error;
+  return (
+    <li>
+      <span>
+        <b>{name}</b>
+        {!isEnabled && ' (off)'}
+        {children}
+      </span>
+      {!isReadOnly && (
+        <div class="actions">
+          <Button disabled={testing.isBusy} aria-label={`Test ${name}`} onClick={() => void testing.start()}>
+            {testing.isBusy ? 'Testing…' : 'Test'}
+          </Button>
+          {form && (
+            <Button aria-label={`Change ${name}`} onClick={() => setChanging(true)}>
+              Change
+            </Button>
+          )}
+          <Switch {...props} />
+          <Delete {...props} />
+        </div>
+      )}
+      <ErrorNotice error={error} />
+      {tried && (
+        <Notice kind={tried.isGood ? 'success' : 'warning'}>
+          <p>{tried.text}</p>
+        </Notice>
+      )}
+      {isChanging && form && (
+        <Dialog title={`Change ${name}`} onClose={() => setChanging(false)}>
+          {form(() => setChanging(false))}
+        </Dialog>
+      )}
+    </li>
+  );
+}
+
+function Switch({ name, address, isEnabled }: ManagedRowProps) {
+  const switching = useAction(() => call('PATCH', address, { enabled: isEnabled !== true }));
+  if (isEnabled === undefined) return null;
+  return (
+    <>
+      <Button
+        disabled={switching.isBusy}
+        aria-label={`Switch ${name} ${isEnabled ? 'off' : 'on'}`}
+        onClick={() => void switching.start()}
+      >
+        {isEnabled ? 'Off' : 'On'}
+      </Button>
+      <ErrorNotice error={switching.error} />
+    </>
+  );
+}
+
+function Delete({ name, address, deleting }: ManagedRowProps) {
+  if (deleting === undefined) return null;
+  return (
+    <AskButton
+      title={`Delete ${name}?`}
+      text={deleting}
+      confirm="Delete"
+      aria-label={`Delete ${name}`}
+      run={() => call('DELETE', address)}
+    >
+      Delete
+    </AskButton>
+  );
+}
+
+/** A button that opens the form of a new one. */
+export function AddButton({
+  text,
+  title,
+  form,
+}: {
+  text: string;
+  title: string;
+  form: (onDone: () => void) => ComponentChildren;
+}) {
+  const [isAdding, setAdding] = useState(false);
+  const close = (): void => setAdding(false);
+  return (
+    <>
+      <Button kind="primary" onClick={() => setAdding(true)}>
+        {text}
+      </Button>
+      {isAdding && (
+        <Dialog title={title} onClose={close}>
+          {form(close)}
+        </Dialog>
+      )}
+    </>
+  );
+}

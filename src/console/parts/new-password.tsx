@@ -1,0 +1,63 @@
+/** A new password, typed twice. */
+import { InputField } from '../ui.tsx';
+
+const PASSWORD_LENGTH_MIN = 8;
+
+/** What a control is for a password that is not known yet. */
+export const NEW_PASSWORD = {
+  type: 'password',
+  minLength: PASSWORD_LENGTH_MIN,
+  autocomplete: 'new-password',
+} as const;
+
+interface TypedTwice {
+  password: string;
+  repeated: string;
+}
+
+export const NOTHING_TYPED: TypedTwice = { password: '', repeated: '' };
+
+export function differs({ password, repeated }: TypedTwice): boolean {
+  return repeated !== '' && repeated !== password;
+}
+
+export function NewPassword({
+  label,
+  hint = '',
+  prefix = '',
+  typed,
+  onTyped,
+}: {
+  label: string;
+  /** After how long it must be. */
+  hint?: string;
+  /** Of the names of the controls. */
+  prefix?: string;
+  typed: TypedTwice;
+  onTyped: (typed: TypedTwice) => void;
+}) {
+  const bound = (name: keyof TypedTwice) => ({
+    name: prefix + name,
+    value: typed[name],
+    onValue: (text: string) => onTyped({ ...typed, [name]: text }),
+  });
+  return (
+    <>
+      <InputField
+        label={label}
+        hint={`At least ${PASSWORD_LENGTH_MIN} characters. ${hint}`}
+        {...NEW_PASSWORD}
+        {...bound('password')}
+        required
+      />
+      <InputField
+        label="The same again"
+        hint={differs(typed) ? 'The two differ.' : ''}
+        {...NEW_PASSWORD}
+        minLength={undefined}
+        {...bound('repeated')}
+        required
+      />
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+/** The last hour of each value as a small line; a click opens its history. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { callForText } from '../api.ts';
+import { gatewayNowMs } from '../gateway-time.ts';
+import { type Cell, linesOf } from '../history/series.ts';
+import type { LiveDevice } from '../live.ts';
+import { useAnswer, useRefresh } from '../ui.tsx';
+
+const LENGTH_S = 3_600;
+const STEP_S = 120;
+const REFRESH_MS = 120_000;
+/** Values of one question; a device with more shows lines beside the first ones. */
+const VALUES_MAX = 40;
+const WIDTH = 64;
+const HEIGHT = 18;
+
+const Columns = createContext<ReadonlyMap<string, readonly Cell[]>>(new Map());
+
+async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<string, readonly Cell[]>> {
+  const names = Object.entries(manifest?.telemetry ?? {})
+    .filter(([, { type }]) => type === 'float' || type === 'integer')
+    .map(([name]) => name)
+    .slice(0, VALUES_MAX);
+  if (names.length === 0) return new Map();
+  const toS = Math.ceil(gatewayNowMs() / 1_000 / STEP_S) * STEP_S;
+  const text = await callForText(
+    'POST',
+    '/v3/telemetry/query_timeseries',
+    {
+      from: toS - LENGTH_S,
+      to: toS,
+      granularity: `${STEP_S}s`,
+      telemetry: names.map((attribute) => ({ device: device.id, attribute, aggregation: 'auto' })),
+    },
+    'text/csv',
+  );
+  const wanted = names.map((attribute) => ({ device: device.id, attribute }));
+  const { mean } = linesOf(text, wanted, { fromS: toS - LENGTH_S, toS, stepS: STEP_S });
+  return new Map(names.map((name, index) => [name, mean[index] ?? []]));
+}
+
+/** Reads the lines of a device for what is inside. */
+export function WithSparklines({ live, children }: { live: LiveDevice; children: preact.ComponentChildren }) {
+  const { answer, again } = useAnswer(() => load(live), [live.device.id]);
+  useRefresh(again, REFRESH_MS);
+  return <Columns.Provider value={answer ?? new Map()}>{children}</Columns.Provider>;
+}
+
+export function Sparkline({ live, name, title }: { live: LiveDevice; name: string; title: string }) {
+  const column = useContext(Columns).get(name) ?? [];
+  const points = pointsOf(column);
+  if (points === '') return null;
+  return (
+    <a
+      class="sparkline"
+      href={`#/history/hour/${encodeURIComponent(`${live.device.id}.${name}`)}`}
+      aria-label={`History of ${title}`}
+    >
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+        <polyline points={points} />
+      </svg>
+    </a>
+  );
+}
+
+/** Empty with fewer than two values. */
+function pointsOf(column: readonly Cell[]): string {
+  const known = column.flatMap((value, index) => (typeof value === 'number' ? [{ value, index }] : []));
+  if (known.length < 2) return '';
+  const least = Math.min(...known.map(({ value }) => value));
+  const span = Math.max(...known.map(({ value }) => value)) - least || 1;
+  const stepPx = WIDTH / Math.max(column.length - 1, 1);
+  return known
+    .map(({ value, index }) => {
+      const y = HEIGHT - 2 - ((value - least) / span) * (HEIGHT - 4);
+      return `${(index * stepPx).toFixed(1)},${y.toFixed(1)}`;
+    })
+    .join(' ');
+}

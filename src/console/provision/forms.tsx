@@ -1,0 +1,167 @@
+/** Names and places of what is added. */
+import { useEffect, useState } from 'preact/hooks';
+import { call, path } from '../api.ts';
+import { typeName } from '../format.ts';
+import { deviceIds, liveDevice, loadDevices } from '../live.ts';
+import { Button, Card, Field, Form, Input, Select, useAction } from '../ui.tsx';
+import type { Blueprint, ConnectionConfiguration, Provisioned } from '../shapes.ts';
+import { type, typed } from './typed.ts';
+
+export interface Made {
+  id: string;
+  slug: string;
+  name: string;
+  /** Its credentials, shown once. */
+  config: ConnectionConfiguration | undefined;
+  /** It is talked to by a script on a module. */
+  hasScript: boolean;
+  isModule: boolean;
+  /** The device is there, but it did not get its blueprint. */
+  blueprintError: unknown;
+}
+
+function madeOf(name: string, { device_id: id, slug, config }: Provisioned): Made {
+  return { id, slug, name, config, hasScript: false, isModule: false, blueprintError: undefined };
+}
+
+/** @param blueprint undefined: none yet */
+export function DeviceForm({
+  blueprint,
+  onBack,
+  onMade,
+}: {
+  blueprint: Blueprint | undefined;
+  onBack: () => void;
+  onMade: (made: Made) => void;
+}) {
+  const { name, runtime, protocol } = typed.value;
+  const modules = useModules();
+  const hasScript = blueprint?.has_script === true;
+  const action = useAction(async () => {
+    const made = hasScript
+      ? await call<Provisioned>('POST', '/v3/provisioning/lua_device', {
+          name,
+          blueprint_id: blueprint.id,
+          runtime_id: runtime || modules[0]?.value,
+        })
+      : await call<Provisioned>('POST', '/v3/provisioning/standalone', {
+          name,
+          ...(protocol !== '' && { protocol }),
+        });
+    const blueprintError = hasScript ? undefined : await assign(made.device_id, blueprint?.id ?? '');
+    onMade({ ...madeOf(name, made), hasScript, blueprintError });
+  });
+  return (
+    <Card title={blueprint?.display_name ?? 'A device without a blueprint'}>
+      <Form action={action} submit="Add device" buttons={<Button onClick={onBack}>Another blueprint</Button>}>
+        <NameField name={name} onName={(value) => type({ name: value })} example="Battery 1" />
+        {hasScript ? (
+          <Field label="Runs on" hint="Where its script runs: the gateway, or a module near the machine.">
+            <Select
+              value={runtime}
+              onValue={(value) => type({ runtime: value })}
+              name="runtime"
+              choices={modules}
+            />
+          </Field>
+        ) : (
+          <Field label="Protocol">
+            <Select
+              value={protocol}
+              onValue={(value) => type({ protocol: value })}
+              choices={[
+                { value: '', text: 'The safest that the gateway offers' },
+                { value: 'MQTT', text: 'MQTT, user name and password' },
+                { value: 'MQTTS', text: 'MQTT over TLS, certificate' },
+              ]}
+            />
+          </Field>
+        )}
+      </Form>
+    </Card>
+  );
+}
+
+/** The credentials are shown once and must not be lost because of a blueprint. */
+async function assign(deviceId: string, blueprint: string): Promise<unknown> {
+  if (blueprint === '') return undefined;
+  try {
+    await call('POST', path`/v3/devices/${deviceId}/assign_blueprint`, { blueprint_id: blueprint });
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function NameField({
+  name,
+  onName,
+  example,
+}: {
+  name: string;
+  onName: (name: string) => void;
+  example: string;
+}) {
+  return (
+    <Field label="Name" hint="As people call it. It can be changed later.">
+      <Input
+        value={name}
+        onValue={onName}
+        name="name"
+        required
+        maxLength={255}
+        placeholder={example}
+        autofocus
+      />
+    </Field>
+  );
+}
+
+/** Where Lua devices can run, the gateway's own module first. */
+function useModules(): { value: string; text: string }[] {
+  useEffect(() => {
+    if (deviceIds.value === undefined) void loadDevices().catch(() => (deviceIds.value = []));
+  }, []);
+  return (deviceIds.value ?? [])
+    .map((id) => liveDevice(id)?.device)
+    .filter((device) => device !== undefined)
+    .filter(({ type: kind }) => kind === 'GATEWAY' || kind.endsWith('_UCM'))
+    .sort((a, b) => Number(b.type === 'GATEWAY') - Number(a.type === 'GATEWAY'))
+    .map(({ id, name, type: kind }) => ({
+      value: id,
+      text: kind === 'GATEWAY' ? 'This gateway' : `${name} (${typeName(kind)})`,
+    }));
+}
+
+/** As programs of the interface's SDK make them: V and 32 hexadecimal digits. */
+function newHardwareId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `V${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
+    .toUpperCase()}`;
+}
+
+export function ModuleForm({ onMade }: { onMade: (made: Made) => void }) {
+  const [name, setName] = useState('');
+  const [hardwareId, setHardwareId] = useState(newHardwareId);
+  const action = useAction(async () => {
+    const made = await call<Provisioned>('POST', '/v3/provisioning/vucm', { name, hardware_id: hardwareId });
+    onMade({ ...madeOf(name, made), isModule: true });
+  });
+  return (
+    <Card title="A second box that runs scripts near the machines">
+      <Form action={action} submit="Add module">
+        <NameField name={name} onName={setName} example="Module in the cellar" />
+        <Field label="Hardware id" hint="8 to 64 letters or digits; the one given here is new.">
+          <Input
+            value={hardwareId}
+            onValue={setHardwareId}
+            name="hardware_id"
+            required
+            pattern="[A-Za-z0-9]{8,64}"
+          />
+        </Field>
+      </Form>
+    </Card>
+  );
+}

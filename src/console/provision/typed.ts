@@ -1,0 +1,24 @@
+/** What was typed of a device that is being added: it stays while one looks at other pages. */
+import { signal } from '@preact/signals';
+
+interface Typed {
+  /** Id; undefined until one is chosen, empty when the device shall have none. */
+  blueprint: string | undefined;
+  name: string;
+  /** Module on which a Lua device runs; empty: the gateway's own. */
+  runtime: string;
+  /** Empty: the safest that the gateway offers. */
+  protocol: string;
+}
+
+const NOTHING: Typed = { blueprint: undefined, name: '', runtime: '', protocol: '' };
+
+export const typed = signal(NOTHING);
+
+export function type(part: Partial<Typed>): void {
+  typed.value = { ...typed.value, ...part };
+}
+
+export function forget(): void {
+  typed.value = NOTHING;
+}

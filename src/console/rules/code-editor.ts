@@ -1,0 +1,178 @@
+/**
+ * The editor of scripts, loaded when one is opened. It lives in a shadow tree, where its styles are sheets that scripts
+ * make: the page's policy allows no style element.
+ */
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  type CompletionContext,
+  completionKeymap,
+  type CompletionResult,
+} from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  StreamLanguage,
+  syntaxHighlighting,
+} from '@codemirror/language';
+import { lua } from '@codemirror/legacy-modes/mode/lua';
+import { type Diagnostic, linter, lintGutter } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import type { Word } from './words.ts';
+
+export interface ScriptFault {
+  /** The first is 1; undefined: of no line. */
+  line?: number | undefined;
+  message: string;
+}
+
+export interface EditorOptions {
+  place: HTMLElement;
+  text: string;
+  /** What is read aloud. */
+  label: string;
+  isReadOnly: boolean;
+  onText: (text: string) => void;
+  /** The first fault of a text. */
+  findFault: (text: string) => Promise<ScriptFault | undefined>;
+  /** What may stand at the end of a line. */
+  wordsAt: (line: string) => readonly Word[];
+}
+
+export interface Editor {
+  /** Puts another text in the place of the present one. */
+  setText: (text: string) => void;
+  destroy: () => void;
+}
+
+const CHECK_DELAY_MS = 600;
+
+export function createEditor(options: EditorOptions): Editor {
+  const root = options.place.shadowRoot ?? options.place.attachShadow({ mode: 'open' });
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({ doc: options.text, extensions: extensionsOf(options) }),
+  });
+  return {
+    setText: (text) => {
+      if (text === view.state.doc.toString()) return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    },
+    destroy: () => view.destroy(),
+  };
+}
+
+function extensionsOf({ label, isReadOnly, onText, findFault, wordsAt }: EditorOptions) {
+  return [
+    lineNumbers(),
+    history(),
+    drawSelection(),
+    indentOnInput(),
+    indentUnit.of('  '),
+    bracketMatching(),
+    closeBrackets(),
+    highlightActiveLine(),
+    StreamLanguage.define(lua),
+    syntaxHighlighting(COLOURS),
+    autocompletion({ override: [(context) => complete(context, wordsAt)], icons: false }),
+    lintGutter(),
+    linter(async (view) => diagnosticsOf(view, await findFault(view.state.doc.toString())), {
+      delay: CHECK_DELAY_MS,
+    }),
+    // Escape and then Tab leaves, so that the keyboard is not caught.
+    keymap.of([
+      ...closeBracketsKeymap,
+      ...defaultKeymap,
+      ...historyKeymap,
+      ...completionKeymap,
+      indentWithTab,
+    ]),
+    EditorView.contentAttributes.of({ 'aria-label': label, autocapitalize: 'off' }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onText(update.state.doc.toString());
+    }),
+    EditorState.readOnly.of(isReadOnly),
+    THEME,
+  ];
+}
+
+function complete(context: CompletionContext, wordsAt: EditorOptions['wordsAt']): CompletionResult | null {
+  const word = context.matchBefore(/[\w-]*/);
+  const { from: start } = context.state.doc.lineAt(context.pos);
+  const line = context.state.sliceDoc(start, context.pos);
+  if (/--/.test(line)) return null;
+  const isAsked = context.explicit || /[.:'"]$/.test(line) || (word?.text.length ?? 0) > 0;
+  if (!isAsked) return null;
+  return { from: word?.from ?? context.pos, options: [...wordsAt(line)], validFor: /^[\w-]*$/ };
+}
+
+function diagnosticsOf(view: EditorView, fault: ScriptFault | undefined): Diagnostic[] {
+  if (!fault) return [];
+  const { doc } = view.state;
+  const { from, to } = doc.line(Math.min(Math.max(fault.line ?? 1, 1), doc.lines));
+  return [{ from, to, severity: 'error', message: fault.message }];
+}
+
+/** The colours of the page go through into the shadow tree. */
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.keyword, tags.controlKeyword], color: 'var(--line-4)', fontWeight: '600' },
+  { tag: tags.comment, color: 'var(--muted)', fontStyle: 'italic' },
+  { tag: tags.string, color: 'var(--good)' },
+  { tag: [tags.number, tags.bool, tags.atom], color: 'var(--warn)' },
+  { tag: [tags.standard(tags.variableName), tags.function(tags.variableName)], color: 'var(--info)' },
+]);
+
+const THEME = EditorView.theme({
+  '&': {
+    border: '1px solid var(--control-line)',
+    borderRadius: '8px',
+    backgroundColor: 'var(--surface)',
+    color: 'var(--text)',
+    fontSize: '14px',
+  },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
+  '.cm-scroller': {
+    minHeight: '340px',
+    maxHeight: '70vh',
+    fontFamily: "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, monospace",
+    lineHeight: '1.5',
+  },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--raised)',
+    color: 'var(--muted)',
+    borderRight: '1px solid var(--line)',
+    borderRadius: '8px 0 0 8px',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
+  '&.cm-focused .cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--accent) 8%, transparent)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    backgroundColor: 'color-mix(in srgb, var(--accent) 28%, transparent)',
+  },
+  '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-ground)' },
+  // Its own marks are images in the sheet, which the policy of the page does not allow.
+  '.cm-lintRange-error': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--bad)',
+    textUnderlineOffset: '3px',
+  },
+  '.cm-lint-marker-error': { content: '"●"', color: 'var(--bad)' },
+  '.cm-tooltip': {
+    border: '1px solid var(--line)',
+    backgroundColor: 'var(--surface)',
+    color: 'var(--text)',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
+    backgroundColor: 'var(--accent)',
+    color: 'var(--on-accent)',
+  },
+  '.cm-completionDetail': { color: 'inherit', opacity: '0.75', fontStyle: 'normal', marginLeft: '1em' },
+});

@@ -1,0 +1,32 @@
+/** Text of rules that was typed and not saved: kept in this browser until it is saved or thrown away. */
+import type { RuleText } from './engine.ts';
+
+interface Draft {
+  text: RuleText;
+  /** What the gateway had when typing began; undefined for a new rule. */
+  base: RuleText | undefined;
+}
+
+const PREFIX = 'rule-draft ';
+
+/** @param name id of the rule, or the empty text for a new one */
+export function readDraft(name: string): Draft | undefined {
+  const stored = localStorage.getItem(PREFIX + name);
+  if (stored === null) return undefined;
+  try {
+    return JSON.parse(stored) as Draft;
+  } catch (error) {
+    // Somebody else wrote it; there is nothing to keep.
+    if (!(error instanceof SyntaxError)) throw error;
+    localStorage.removeItem(PREFIX + name);
+    return undefined;
+  }
+}
+
+export function keepDraft(name: string, draft: Draft): void {
+  localStorage.setItem(PREFIX + name, JSON.stringify(draft));
+}
+
+export function dropDraft(name: string): void {
+  localStorage.removeItem(PREFIX + name);
+}

@@ -1,0 +1,81 @@
+/** What the pages of rules ask the gateway. */
+import { call, NoAnswer, path } from '../api.ts';
+import { decodeScript, encodeScript } from '../script-text.ts';
+import type { Engine, LogEntry, Rule, RuleScript } from '../shapes.ts';
+import type { ScriptFault } from './code-editor.ts';
+
+const ENGINE = '/v3/site/rule_engine';
+
+/** The address of a rule in the API, by id or slug. */
+export const ruleAddress = (name: string): string => `${ENGINE}${path`/rules/${name}`}`;
+
+/** The page of a rule. */
+export const rulePage = (slug: string): string => `#/rules/${encodeURIComponent(slug)}`;
+
+export const readEngine = (): Promise<Engine> =>
+  call<{ engine: Engine }>('GET', ENGINE).then(({ engine }) => engine);
+
+export const switchEngine = (verb: 'suspend' | 'resume'): Promise<unknown> =>
+  call('POST', `${ENGINE}/${verb}`);
+
+export const readRules = (): Promise<Rule[]> =>
+  call<{ rules: Rule[] }>('GET', `${ENGINE}/rules`).then(({ rules }) =>
+    rules.toSorted((a, b) => a.slug.localeCompare(b.slug, 'en', { numeric: true })),
+  );
+
+export const readRule = (name: string): Promise<Rule> =>
+  call<{ rule: Rule }>('GET', ruleAddress(name)).then(({ rule }) => rule);
+
+export const createRule = (slug: string, script: RuleScript): Promise<unknown> =>
+  call('POST', `${ENGINE}/rules`, { slug, script });
+
+/** What the rule said last of these severities, the newest last. */
+export const readRuleLog = (rule: string, query: string): Promise<LogEntry[]> =>
+  call<{ logs: LogEntry[] }>('GET', `${ruleAddress(rule)}/logs?${query}`).then(({ logs }) => logs);
+
+/** The first fault of the text; undefined when it compiles, or when the gateway cannot say now. */
+export async function findFault(text: string): Promise<ScriptFault | undefined> {
+  try {
+    const script = { code: encodeScript(text), runtime_version: 'V3' };
+    return (await call<{ fault?: ScriptFault }>('POST', `${ENGINE}/rules/check`, { script }, 'reads')).fault;
+  } catch (error) {
+    if (error instanceof NoAnswer) return undefined;
+    throw error;
+  }
+}
+
+/** What people type of a rule. */
+export interface RuleText {
+  slug: string;
+  code: string;
+  runtime: RuleScript['runtime_version'];
+  interval: string;
+}
+
+export const textOfRule = ({ slug, script }: Rule): RuleText => ({
+  slug,
+  code: decodeScript(script.code),
+  runtime: script.runtime_version,
+  interval: script.exec_interval ?? '',
+});
+
+export const scriptOf = ({ code, runtime, interval }: RuleText): RuleScript => ({
+  code: encodeScript(code),
+  runtime_version: runtime,
+  ...(runtime === 'V1' && { exec_interval: interval }),
+});
+
+export const isSameText = (a: RuleText, b: RuleText): boolean =>
+  a.slug === b.slug && a.code === b.code && a.runtime === b.runtime && a.interval === b.interval;
+
+export const switchRule = (id: string, verb: 'enable' | 'disable'): Promise<unknown> =>
+  call('POST', `${ruleAddress(id)}/${verb}`);
+
+/** Saves what is other than before; resolves with the rule as it is then. */
+export async function saveRule({ id, slug }: Rule, text: RuleText): Promise<Rule> {
+  const { rule } = await call<{ rule: Rule }>('POST', `${ruleAddress(id)}/update_script`, {
+    script: scriptOf(text),
+  });
+  if (text.slug === slug) return rule;
+  return (await call<{ rule: Rule }>('PATCH', ruleAddress(id), { slug: text.slug })).rule;
+}

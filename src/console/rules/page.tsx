@@ -1,0 +1,238 @@
+/** One rule: its script, what it would have done, what it logs. */
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { DryRun } from '../parts/dry-run.tsx';
+import { LogView } from '../parts/log-view.tsx';
+import { go } from '../route.ts';
+import { may } from '../session.ts';
+import { openStream } from '../stream.ts';
+import {
+  AskButton,
+  Button,
+  Card,
+  Code,
+  ErrorNotice,
+  Form,
+  Loading,
+  Notice,
+  PageHead,
+  useAction,
+  useAnswer,
+  useRefresh,
+} from '../ui.tsx';
+import type { LogEntry, Rule } from '../shapes.ts';
+import { dropDraft, keepDraft, readDraft } from './drafts.ts';
+import {
+  isSameText,
+  readEngine,
+  readRule,
+  readRuleLog,
+  ruleAddress,
+  rulePage,
+  type RuleText,
+  saveRule,
+  scriptOf,
+  textOfRule,
+} from './engine.ts';
+import { RuleFields } from './fields.tsx';
+import { RuleBadge } from './state.tsx';
+
+const LOG_PAGE = 50;
+const REFRESH_MS = 3_000;
+
+export function RulePage({ name }: { name: string }) {
+  // What was asked before a save says nothing of what is stored after it.
+  const [round, setRound] = useState(0);
+  const { answer, error, again } = useAnswer(async () => {
+    const [rule, engine] = await Promise.all([readRule(name), readEngine()]);
+    return { round, rule, isSuspended: engine.state === 'SUSPENDED' };
+  }, [name, round]);
+  useRefresh(again, REFRESH_MS);
+  const rule = answer?.rule;
+  return (
+    <>
+      <PageHead title={name} back={{ href: '#/rules', text: 'Rules' }}>
+        {rule && <RuleBadge rule={rule} isSuspended={answer.isSuspended} />}
+      </PageHead>
+      <ErrorNotice error={error} />
+      {!rule && error === undefined && <Loading />}
+      {rule && (
+        <div class="beside">
+          <RuleForm
+            rule={rule}
+            stored={answer.round === round ? textOfRule(rule) : undefined}
+            onSaved={() => setRound(round + 1)}
+            key={rule.id}
+          />
+          {may('USER') && <RuleLogs rule={rule} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface Typing {
+  text: RuleText;
+  /** What the gateway had when typing began. */
+  base: RuleText;
+  /** Grows when a script comes from elsewhere than the editor. */
+  generation: number;
+}
+
+/** Text that is typed over what is stored; what was typed is kept in the browser until it is saved. */
+function useRuleText(id: string, first: RuleText, stored: RuleText | undefined) {
+  const [typing, setTyping] = useState<Typing>(() => {
+    const draft = readDraft(id);
+    return { text: draft?.text ?? first, base: draft?.base ?? first, generation: 0 };
+  });
+  const { text, base, generation } = typing;
+  const isChanged = !isSameText(text, base);
+  const isOther = stored !== undefined && !isSameText(stored, base);
+  useLayoutEffect(() => {
+    if (isChanged) keepDraft(id, { text, base });
+    else dropDraft(id);
+  }, [typing]);
+  const replace = (by: RuleText): void =>
+    setTyping((before) => ({ text: by, base: by, generation: before.generation + 1 }));
+  useEffect(() => {
+    if (isOther && !isChanged) replace(stored);
+  }, [isOther, isChanged]);
+  return {
+    text,
+    generation,
+    isChanged,
+    /** What somebody else saved while this was typed. */
+    theirs: isOther && isChanged ? stored : undefined,
+    change: (part: Partial<RuleText>) =>
+      setTyping((before) => ({ ...before, text: { ...before.text, ...part } })),
+    replace,
+    /** This was sent and is stored as that now; what was typed meanwhile stays. */
+    settle: (sent: RuleText, saved: RuleText) =>
+      setTyping((before) =>
+        isSameText(before.text, sent)
+          ? { text: saved, base: saved, generation: before.generation + 1 }
+          : { ...before, base: saved },
+      ),
+    /** Goes on with the own text over theirs. */
+    keepOver: (over: RuleText) => setTyping((before) => ({ ...before, base: over })),
+  };
+}
+
+function RuleForm({
+  rule,
+  stored,
+  onSaved,
+}: {
+  rule: Rule;
+  stored: RuleText | undefined;
+  onSaved: () => void;
+}) {
+  const typing = useRuleText(rule.id, textOfRule(rule), stored);
+  const { text, isChanged, theirs } = typing;
+  const saving = useAction(async () => {
+    const saved = textOfRule(await saveRule(rule, text));
+    typing.settle(text, saved);
+    onSaved();
+    if (saved.slug !== rule.slug) go(rulePage(saved.slug));
+  });
+  const isOwner = may('OWNER');
+  return (
+    <Card>
+      <Form
+        action={saving}
+        submit="Save and run"
+        done="Saved. What it logs appears beside it."
+        isIncomplete={theirs !== undefined}
+        isReadOnly={!isOwner}
+        buttons={
+          <Buttons
+            rule={rule}
+            isChanged={isChanged}
+            onDiscard={() => typing.replace(stored ?? textOfRule(rule))}
+          />
+        }
+      >
+        {theirs && (
+          <Theirs
+            theirs={theirs}
+            onTake={() => typing.replace(theirs)}
+            onKeep={() => typing.keepOver(theirs)}
+          />
+        )}
+        <RuleFields
+          text={text}
+          generation={typing.generation}
+          onChange={typing.change}
+          isReadOnly={!isOwner}
+        />
+      </Form>
+      {isChanged && !theirs && (
+        <p class="hint" role="status">
+          Not saved yet. This browser keeps it until it is saved or thrown away.
+        </p>
+      )}
+      {isOwner && <DryRun script={scriptOf(text)} ruleId={rule.id} />}
+    </Card>
+  );
+}
+
+function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolean; onDiscard: () => void }) {
+  return (
+    <>
+      <AskButton
+        kind="danger"
+        title={`Delete ${rule.slug}?`}
+        text="Its script and its log are deleted. This cannot be undone."
+        confirm="Delete"
+        run={async () => {
+          await call('DELETE', ruleAddress(rule.id));
+          dropDraft(rule.id);
+          go('#/rules');
+        }}
+      >
+        Delete…
+      </AskButton>
+      {isChanged && (
+        <AskButton
+          title="Throw away what is not saved?"
+          text="The script becomes what the gateway has."
+          confirm="Throw away"
+          run={async () => onDiscard()}
+        >
+          Discard…
+        </AskButton>
+      )}
+    </>
+  );
+}
+
+function Theirs({ theirs, onTake, onKeep }: { theirs: RuleText; onTake: () => void; onKeep: () => void }) {
+  return (
+    <Notice kind="warning">
+      <p>Somebody else saved this rule while you were typing. Nothing of either is lost yet.</p>
+      <details>
+        <summary>What they saved{theirs.slug === '' ? '' : ` as ${theirs.slug}`}</summary>
+        <Code text={theirs.code} />
+      </details>
+      <div class="actions">
+        <Button onClick={onKeep}>Go on with mine</Button>
+        <Button onClick={onTake}>Take theirs instead of mine</Button>
+      </div>
+    </Notice>
+  );
+}
+
+function RuleLogs({ rule }: { rule: Rule }) {
+  return (
+    <LogView
+      nothing="What the rule logs appears here as it arrives."
+      source={{
+        id: rule.id,
+        pageSize: LOG_PAGE,
+        listen: (listener) => openStream<LogEntry>(`${ruleAddress(rule.id)}/logs`, { onMessage: listener }),
+        load: (severities, offset) =>
+          readRuleLog(rule.id, `limit=${LOG_PAGE}&offset=${offset}&severity=${severities.join(',')}`),
+      }}
+    />
+  );
+}

@@ -1,0 +1,75 @@
+/** The field of a script: a plain one until the editor is there, and where it cannot be loaded. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Editor } from './code-editor.ts';
+import { findFault } from './engine.ts';
+import { wordsAt } from './words.ts';
+
+const LABEL = 'Script (Lua)';
+
+export function ScriptField({
+  code,
+  generation,
+  onCode,
+  isReadOnly,
+}: {
+  code: string;
+  /** Grows when the code comes from elsewhere: what is typed lies in the editor already, and is ahead of what is drawn. */
+  generation: number;
+  onCode: (code: string) => void;
+  isReadOnly: boolean;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor | undefined>(undefined);
+  const listener = useRef(onCode);
+  listener.current = onCode;
+  const latest = useRef(code);
+  latest.current = code;
+  const [state, setState] = useState<'loading' | 'ready' | 'failed'>('loading');
+  useEffect(() => {
+    let isCurrent = true;
+    import('./code-editor.ts').then(
+      ({ createEditor }) => {
+        if (!isCurrent || !place.current) return;
+        editor.current = createEditor({
+          place: place.current,
+          text: latest.current,
+          label: LABEL,
+          isReadOnly,
+          onText: (text) => listener.current(text),
+          findFault,
+          wordsAt,
+        });
+        setState('ready');
+      },
+      () => isCurrent && setState('failed'),
+    );
+    return () => {
+      isCurrent = false;
+      editor.current?.destroy();
+      editor.current = undefined;
+    };
+  }, []);
+  useEffect(() => editor.current?.setText(code), [generation]);
+  return (
+    <div class="field">
+      <span class="label">{LABEL}</span>
+      <div class="script-editor" ref={place} hidden={state !== 'ready'} data-test="editor" />
+      {state !== 'ready' && (
+        <textarea
+          class="script"
+          aria-label={LABEL}
+          value={code}
+          rows={16}
+          spellcheck={false}
+          readOnly={isReadOnly}
+          onInput={(event) => onCode(event.currentTarget.value)}
+        />
+      )}
+      <span class="hint">
+        A rule may run every command of every device, those above your own role included. Tab indents; Esc and
+        then Tab leaves.
+        {state === 'failed' && ' The editor could not be loaded; this field works without its help.'}
+      </span>
+    </div>
+  );
+}

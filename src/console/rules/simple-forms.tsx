@@ -1,0 +1,297 @@
+/** The commonest rules for people who write no Lua: a few questions, and the script is written. */
+import { useState } from 'preact/hooks';
+import { initialTexts, type Texts, typedValues } from '../arguments.ts';
+import { attributeTitle } from '../format.ts';
+import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { ArgumentFields } from '../parts/argument-form.tsx';
+import { go } from '../route.ts';
+import { Card, Code, Empty, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
+import { createRule, rulePage, scriptOf } from './engine.ts';
+import { RuleName } from './fields.tsx';
+import { limitScript, type RuleAction, surplusScript, timeScript } from './simple.ts';
+
+type SimpleKind = 'limit' | 'time' | 'surplus';
+
+export const SIMPLE: readonly { kind: SimpleKind; title: string; about: string }[] = [
+  { kind: 'limit', title: 'When a value is too high or too low', about: 'Run a command of a device.' },
+  { kind: 'time', title: 'At a time of day', about: 'Run a command of a device, every day or on some.' },
+  {
+    kind: 'surplus',
+    title: 'While the sun gives more than is used',
+    about: 'Switch something on instead of exporting, and off again before importing.',
+  },
+];
+
+const devices = (): LiveDevice[] => (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
+
+interface Picked {
+  /** Slug. */
+  device: string;
+  name: string;
+}
+
+interface PickProps {
+  label: string;
+  what: string;
+  /** Of the controls. */
+  name: string;
+  picked: Picked;
+  namesOf: (live: LiveDevice) => { value: string; text: string }[];
+  onPick: (picked: Picked) => void;
+}
+
+/** A device, and one of its values or commands. */
+function DevicePart({ label, what, name, picked, namesOf, onPick }: PickProps) {
+  const able = devices().filter((live) => namesOf(live).length > 0);
+  const live = able.find(({ device }) => device.slug === picked.device);
+  return (
+    <div class="pair">
+      <SelectField
+        label={label}
+        name={`${name}_device`}
+        value={picked.device}
+        onValue={(device) => onPick({ device, name: '' })}
+        required
+        choices={[
+          { value: '', text: able.length === 0 ? 'no device has any' : 'choose' },
+          ...able.map(({ device }) => ({ value: device.slug, text: device.name })),
+        ]}
+      />
+      <SelectField
+        label={what}
+        name={`${name}_name`}
+        value={picked.name}
+        onValue={(chosen) => onPick({ ...picked, name: chosen })}
+        required
+        choices={[{ value: '', text: 'choose' }, ...(live ? namesOf(live) : [])]}
+      />
+    </div>
+  );
+}
+
+const numbersOf = ({ manifest }: LiveDevice): { value: string; text: string }[] =>
+  Object.entries(manifest?.telemetry ?? {})
+    .filter(([, { type }]) => type === 'float' || type === 'integer')
+    .map(([value, attribute]) => ({
+      value,
+      text: [attributeTitle(value, attribute), attribute.unit].filter(Boolean).join(', '),
+    }));
+
+const commandsOf = ({ manifest }: LiveDevice): { value: string; text: string }[] =>
+  Object.entries(manifest?.commands ?? {}).map(([value, { display_name: text }]) => ({ value, text }));
+
+const NOTHING: Picked = { device: '', name: '' };
+
+/**
+ * A command with its arguments; `action` is undefined until all that it needs is there.
+ * @param name of the controls
+ */
+function useCommand(name: string) {
+  const [picked, setPicked] = useState(NOTHING);
+  const [texts, setTexts] = useState<Texts>({});
+  const live = devices().find(({ device }) => device.slug === picked.device);
+  const declared = live?.manifest?.commands[picked.name]?.arguments ?? {};
+  const { values, faults } = typedValues(declared, texts);
+  const isWhole = picked.name !== '' && faults.length === 0;
+  return {
+    action: isWhole ? { device: picked.device, command: picked.name, arguments: values } : undefined,
+    fields: (label: string) => (
+      <>
+        <DevicePart
+          label={label}
+          what="Command"
+          name={name}
+          picked={picked}
+          namesOf={commandsOf}
+          onPick={(next) => {
+            const found = devices().find(({ device }) => device.slug === next.device);
+            setPicked(next);
+            setTexts(initialTexts(found?.manifest?.commands[next.name]?.arguments ?? {}));
+          }}
+        />
+        <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} />
+      </>
+    ),
+  };
+}
+
+/** The name, the script that comes of the answers, and the button that makes it. */
+function Written({
+  script,
+  suggested,
+  children,
+}: {
+  script: string | undefined;
+  suggested: string;
+  children: preact.ComponentChildren;
+}) {
+  const [slug, setSlug] = useState(suggested);
+  const making = useAction(async () => {
+    await createRule(slug, scriptOf({ slug, code: script ?? '', runtime: 'V3', interval: '' }));
+    go(rulePage(slug));
+  });
+  return (
+    <Card>
+      <Form action={making} submit="Make rule" isIncomplete={script === undefined}>
+        {children}
+        <RuleName slug={slug} onSlug={setSlug} />
+        {script !== undefined && (
+          <details>
+            <summary>The script that is made of it</summary>
+            <Code text={script} />
+          </details>
+        )}
+      </Form>
+    </Card>
+  );
+}
+
+/** The value that a rule watches, and of which device it is. */
+function Watched({ label, picked, onPick }: Pick<PickProps, 'label' | 'picked' | 'onPick'>) {
+  return (
+    <DevicePart
+      label={label}
+      what="Value"
+      name="watched"
+      picked={picked}
+      namesOf={numbersOf}
+      onPick={onPick}
+    />
+  );
+}
+
+/** Which of two, as words. */
+function Either({
+  label,
+  value,
+  onValue,
+  yes,
+  no,
+}: {
+  label: string;
+  value: boolean;
+  onValue: (value: boolean) => void;
+  yes: string;
+  no: string;
+}) {
+  return (
+    <SelectField
+      label={label}
+      value={value ? 'true' : 'false'}
+      onValue={(chosen) => onValue(chosen === 'true')}
+      choices={[
+        { value: 'true', text: yes },
+        { value: 'false', text: no },
+      ]}
+    />
+  );
+}
+
+const NUMBER = { type: 'number', step: 'any', required: true } as const;
+
+function LimitForm() {
+  const [picked, setPicked] = useState(NOTHING);
+  const [isAbove, setAbove] = useState(true);
+  const { typed, bound } = useTyped(() => ({ limit: '', hold: '60' }));
+  const { action, fields } = useCommand('then');
+  const isWhole = picked.name !== '' && typed.limit !== '' && typed.hold !== '';
+  const { device, name: attribute } = picked;
+  const script =
+    action && isWhole
+      ? limitScript({
+          device,
+          attribute,
+          isAbove,
+          limit: Number(typed.limit),
+          holdS: Number(typed.hold),
+          action,
+        })
+      : undefined;
+  return (
+    <Written script={script} suggested="limit">
+      <Watched label="Watch" picked={picked} onPick={setPicked} />
+      <div class="pair">
+        <Either label="When it is" value={isAbove} onValue={setAbove} yes="above" no="below" />
+        <InputField label="Limit" {...NUMBER} {...bound('limit')} />
+      </div>
+      <InputField label="For so many seconds" {...NUMBER} {...bound('hold')} min={0} />
+      {fields('Then run, on')}
+    </Written>
+  );
+}
+
+const DAYS = [
+  { value: 'all', text: 'every day' },
+  { value: 'workdays', text: 'Monday to Friday' },
+  { value: 'weekend', text: 'Saturday and Sunday' },
+] as const;
+
+function TimeForm() {
+  const [clock, setClock] = useState('22:00');
+  const [days, setDays] = useState<(typeof DAYS)[number]['value']>('all');
+  const { action, fields } = useCommand('then');
+  return (
+    <Written script={action && clock ? timeScript({ clock, days, action }) : undefined} suggested="daily">
+      <div class="pair">
+        <InputField
+          label="At"
+          hint="In the time zone of the site."
+          type="time"
+          value={clock}
+          onValue={setClock}
+          required
+          name="clock"
+        />
+        <SelectField label="On" value={days} onValue={setDays} choices={DAYS} />
+      </div>
+      {fields('Run, on')}
+    </Written>
+  );
+}
+
+function SurplusForm() {
+  const [picked, setPicked] = useState(NOTHING);
+  const [isImportPositive, setImportPositive] = useState(true);
+  const { typed, bound } = useTyped(() => ({ export: '2000', import: '200', hold: '300' }));
+  const on = useCommand('on');
+  const off = useCommand('off');
+  const isWhole = picked.name !== '' && Object.values(typed).every((text) => text !== '');
+  const write = (onAction: RuleAction, offAction: RuleAction): string =>
+    surplusScript({
+      device: picked.device,
+      attribute: picked.name,
+      isImportPositive,
+      exportW: Number(typed.export),
+      importW: Number(typed.import),
+      holdS: Number(typed.hold),
+      on: onAction,
+      off: offAction,
+    });
+  const script = isWhole && on.action && off.action ? write(on.action, off.action) : undefined;
+  return (
+    <Written script={script} suggested="surplus">
+      <Watched label="Power of the grid, of" picked={picked} onPick={setPicked} />
+      <Either
+        label="A positive number means"
+        value={isImportPositive}
+        onValue={setImportPositive}
+        yes="importing"
+        no="exporting"
+      />
+      <div class="pair">
+        <InputField label="On while exporting, W" {...NUMBER} {...bound('export')} min={0} />
+        <InputField label="Off when importing, W" {...NUMBER} {...bound('import')} min={0} />
+      </div>
+      <InputField label="For so many seconds" hint="Clouds pass." {...NUMBER} {...bound('hold')} min={0} />
+      {on.fields('On, run on')}
+      {off.fields('Off, run on')}
+    </Written>
+  );
+}
+
+export function SimpleRule({ kind }: { kind: string }) {
+  if (kind === 'limit') return <LimitForm />;
+  if (kind === 'time') return <TimeForm />;
+  if (kind === 'surplus') return <SurplusForm />;
+  return <Empty title="There is no such form" />;
+}

@@ -1,0 +1,36 @@
+/** The name of the site, in the frame and in titles. */
+import { signal } from '@preact/signals';
+import { call } from './api.ts';
+import { zone } from './zone.ts';
+import type { Site } from './shapes.ts';
+
+const UNNAMED = 'Energy gateway';
+
+/** Undefined until the site was read once. */
+export const site = signal<Site | undefined>(undefined);
+
+export function siteName(): string {
+  return site.value?.name ?? UNNAMED;
+}
+
+/** What is stored now. */
+export function takeSite(stored: Site): void {
+  site.value = stored;
+  zone.value = stored.timezone;
+}
+
+let loading: Promise<Site> | undefined;
+
+/** Reads it anew; who asks while it is being read gets the same. */
+export function loadSite(): Promise<Site> {
+  loading ??= readSite().finally(() => {
+    loading = undefined;
+  });
+  return loading;
+}
+
+async function readSite(): Promise<Site> {
+  const answer = await call<{ site: Site }>('GET', '/v3/site');
+  takeSite(answer.site);
+  return answer.site;
+}

@@ -1,0 +1,109 @@
+/** Where consumption came from, hour by hour, day by day or month by month, as columns and as a table. */
+import { type Book, type Energy, energyText } from './energy.ts';
+
+const HEIGHT = 96;
+const WIDTH = 480;
+const USES = ['load', 'electrolyser', 'ev_charger'] as const;
+const ORIGINS = [
+  { role: 'pv', text: 'Sun' },
+  { role: 'generator', text: 'Generator' },
+  { role: 'battery', text: 'Battery' },
+  { role: 'grid', text: 'Grid' },
+  { role: 'unmeasured', text: 'Unknown' },
+] as const;
+
+type Origin = (typeof ORIGINS)[number]['role'];
+
+const usedFrom = ({ flows_wh: flows }: Book, origin: Origin): number =>
+  USES.reduce((sum, use) => sum + flows[origin][use], 0);
+
+const usedOf = (book: Book): number => ORIGINS.reduce((sum, { role }) => sum + usedFrom(book, role), 0);
+
+/** @param textOf what the moment is called at which a bucket begins */
+export function EnergyBars({ energy, textOf }: { energy: Energy; textOf: (from: string) => string }) {
+  const { buckets } = energy;
+  const most = Math.max(...buckets.map(usedOf), 1);
+  const stepPx = WIDTH / Math.max(buckets.length, 1);
+  if (buckets.length < 2 || buckets.every((bucket) => usedOf(bucket) === 0)) return null;
+  const shown = ORIGINS.filter(({ role }) => buckets.some((bucket) => usedFrom(bucket, role) > 0));
+  return (
+    <figure class="energy-bars">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label="Consumption over time"
+      >
+        {buckets.map((bucket, index) => {
+          let topPx = HEIGHT;
+          return (
+            <g key={bucket.from}>
+              <title>{`${textOf(bucket.from)}: ${energyText(usedOf(bucket))}`}</title>
+              {shown.map(({ role }) => {
+                const heightPx = (usedFrom(bucket, role) / most) * HEIGHT;
+                if (heightPx === 0) return null;
+                topPx -= heightPx;
+                return (
+                  <rect
+                    key={role}
+                    class={role}
+                    x={index * stepPx + stepPx * 0.12}
+                    y={topPx}
+                    width={stepPx * 0.76}
+                    height={heightPx}
+                  />
+                );
+              })}
+            </g>
+          );
+        })}
+      </svg>
+      <figcaption>
+        <span>{textOf(buckets[0]?.from ?? '')}</span>
+        <span>most {energyText(most)}</span>
+        <span>{textOf(buckets.at(-1)?.from ?? '')}</span>
+      </figcaption>
+      <BarsTable buckets={buckets} shown={shown} textOf={textOf} />
+    </figure>
+  );
+}
+
+function BarsTable({
+  buckets,
+  shown,
+  textOf,
+}: {
+  buckets: Energy['buckets'];
+  shown: readonly (typeof ORIGINS)[number][];
+  textOf: (from: string) => string;
+}) {
+  return (
+    <details>
+      <summary>As a table</summary>
+      <div class="history-table" tabIndex={0} role="region" aria-label="Consumption over time">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              {shown.map(({ role, text }) => (
+                <th scope="col" key={role}>
+                  {text}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {buckets.map((bucket) => (
+              <tr key={bucket.from}>
+                <th scope="row">{textOf(bucket.from)}</th>
+                {shown.map(({ role }) => (
+                  <td key={role}>{energyText(usedFrom(bucket, role))}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

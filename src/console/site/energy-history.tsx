@@ -1,0 +1,100 @@
+/** The energy of any day, month or year, in hours, days or months; the address keeps which. */
+import { gatewayNowMs } from '../gateway-time.ts';
+import { go } from '../route.ts';
+import { Books, useBooks } from './books.tsx';
+import type { Energy } from './energy.ts';
+import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from './period.ts';
+import { Button, Card, download, Empty, ErrorNotice, Loading } from '../ui.tsx';
+import { zone } from '../zone.ts';
+import { ENERGY, HistoryHead } from '../history/head.tsx';
+
+const UNIT_TEXT: Readonly<Record<Unit, string>> = { day: 'Day', month: 'Month', year: 'Year' };
+
+const show = (period: string): void => go(`#/history/${ENERGY}/${period}`);
+
+export function EnergyHistory({ period: text }: { period: string | undefined }) {
+  const today = periodAt('day', gatewayNowMs(), zone.value);
+  const unit = unitOf(text) ?? 'month';
+  const present = periodAt(unit, gatewayNowMs(), zone.value);
+  const period = unitOf(text) === undefined ? present : (text ?? present);
+  const { shown, error } = useBooks(period);
+  /** The finer one lies in the coarser, at now where that is in it. */
+  const turn = (other: Unit): void => {
+    const length = periodAt(other, 0, 'UTC').length;
+    show((today.startsWith(period) ? today : `${period}-01-01`).slice(0, length));
+  };
+  return (
+    <>
+      <HistoryHead tab={ENERGY} />
+      <Card
+        title={periodText(period)}
+        data-test="energy-history"
+        actions={
+          <>
+            <div class="segments" role="group" aria-label="Range">
+              {UNITS.map((one) => (
+                <button type="button" key={one} aria-pressed={one === unit} onClick={() => turn(one)}>
+                  {UNIT_TEXT[one]}
+                </button>
+              ))}
+            </div>
+            <Button aria-label="Earlier" onClick={() => show(periodLater(period, -1))}>
+              ‹
+            </Button>
+            <Button
+              aria-label="Later"
+              disabled={period >= present}
+              onClick={() => show(periodLater(period, 1))}
+            >
+              ›
+            </Button>
+          </>
+        }
+      >
+        <ErrorNotice error={error} />
+        {shown ? (
+          <>
+            {isEmpty(shown.energy) ? (
+              <Empty title="No energy is known of this time" />
+            ) : (
+              <Books shown={shown} />
+            )}
+            <div class="actions">
+              <Button onClick={() => download(`energy-${period}.csv`, csvOf(shown.energy), 'text/csv')}>
+                As a CSV file
+              </Button>
+            </div>
+          </>
+        ) : (
+          error === undefined && <Loading />
+        )}
+      </Card>
+    </>
+  );
+}
+
+const isEmpty = ({ total }: Energy): boolean =>
+  [...Object.values(total.sources_wh), ...Object.values(total.uses_wh)].every((energyWh) => energyWh === 0);
+
+/** Wh by source and use of each hour, day or month. */
+function csvOf({ buckets }: Energy): string {
+  const [first] = buckets;
+  if (!first) return '';
+  const head = [
+    'from',
+    'to',
+    ...Object.keys(first.sources_wh).map((name) => `source_${name}_wh`),
+    ...Object.keys(first.uses_wh).map((name) => `use_${name}_wh`),
+    'self_sufficiency',
+    'self_consumption',
+  ];
+  const rows = buckets.map(({ from, to, ...book }) => [
+    from,
+    to,
+    ...Object.values(book.sources_wh),
+    ...Object.values(book.uses_wh),
+    book.self_sufficiency,
+    book.self_consumption,
+  ]);
+  return [head, ...rows].map((row) => `${row.map((cell) => cell ?? '').join(',')}\r\n`).join('');
+}

@@ -1,0 +1,132 @@
+/** What a new box still wants, one after the other, until all is done or somebody says that it is enough. */
+import { useState } from 'preact/hooks';
+import { call, changeCount } from '../api.ts';
+import { deviceIds, liveDevice } from '../live.ts';
+import { isOpenToListeners } from '../open-to-listeners.ts';
+import { may } from '../session.ts';
+import { loadSite, site } from '../site-name.ts';
+import { backupsKnown } from './backups-known.ts';
+import { Button, Card, useAnswer } from '../ui.tsx';
+import type { Site, User } from '../shapes.ts';
+
+interface Step {
+  text: string;
+  hint: string;
+  href: string;
+  isDone: boolean;
+}
+
+const HIDDEN = 'first-steps-hidden';
+
+function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
+  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return [
+    {
+      text: 'Name the site',
+      hint: 'It stands in the frame and in the names of backups.',
+      href: '#/site',
+      // At the first start both get the name of the host.
+      isDone: stored.name !== devices.find(({ type }) => type === 'GATEWAY')?.name,
+    },
+    {
+      text: 'Check its time zone',
+      hint: `Now ${stored.timezone}; this browser is in ${timeZone}.`,
+      href: '#/site',
+      isDone: stored.timezone === timeZone,
+    },
+    {
+      text: 'Say where it is',
+      hint: 'Rules know sunrise and sunset by it.',
+      href: '#/site',
+      isDone: stored.location?.latitude !== undefined,
+    },
+    {
+      text: 'Add the first device',
+      hint: 'Or a communication module.',
+      href: '#/add',
+      isDone: devices.some(({ type }) => type === 'STANDALONE' || type === 'LUA'),
+    },
+    {
+      text: 'Use an encrypted connection',
+      hint: 'Else others on the network can read passwords.',
+      href: '#/system',
+      isDone: !isOpenToListeners(),
+    },
+    ...(users === undefined
+      ? []
+      : [
+          {
+            text: 'Make a second user',
+            hint: 'So that nobody is locked out by one lost password.',
+            href: '#/access',
+            isDone: users > 1,
+          },
+        ]),
+    {
+      text: 'Save a backup',
+      hint: 'A new box goes on with it as this one.',
+      href: '#/system/backup',
+      isDone: hasBackup,
+    },
+  ];
+}
+
+async function load(): Promise<{ stored: Site; hasBackup: boolean; users: number | undefined }> {
+  const [stored, backups, users] = await Promise.all([
+    site.value ?? loadSite(),
+    backupsKnown(),
+    may('INSTALLER') ? call<{ users: User[] }>('GET', '/v3/auth/users') : undefined,
+  ]);
+  return { stored, hasBackup: backups.isMade, users: users?.users.length };
+}
+
+export function FirstSteps() {
+  const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) !== null);
+  const isShown = may('OWNER') && !isHidden;
+  const { answer } = useAnswer(
+    () => (isShown ? load() : Promise.resolve(undefined)),
+    [isShown, changeCount.value],
+  );
+  if (!isShown || !answer) return null;
+  const steps = stepsOf(answer.stored, answer.hasBackup, answer.users);
+  const done = steps.filter(({ isDone }) => isDone).length;
+  if (done === steps.length) return null;
+  return (
+    <Card
+      title={`First steps: ${done} of ${steps.length} done`}
+      data-test="first-steps"
+      actions={
+        <Button
+          onClick={() => {
+            localStorage.setItem(HIDDEN, 'yes');
+            setHidden(true);
+          }}
+        >
+          Hide
+        </Button>
+      }
+    >
+      <ul class="first-steps">
+        {steps.map(({ text, hint, href, isDone }) => (
+          <li key={text} class={isDone ? 'done' : ''}>
+            <span class="sign" aria-hidden="true">
+              {isDone ? '✓' : ''}
+            </span>
+            {isDone ? (
+              <span>
+                {text}
+                <span class="hidden">, done</span>
+              </span>
+            ) : (
+              <span>
+                <a href={href}>{text}</a>
+                <small>{hint}</small>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,80 @@
+/** A day, a month or a year where the site is, as it stands in an address: `2026-11-22`, `2026-11` or `2026`. Pure. */
+
+export const UNITS = ['day', 'month', 'year'] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** Letters of its name. */
+const LENGTH: Readonly<Record<Unit, number>> = { day: 10, month: 7, year: 4 };
+
+export function periodAt(unit: Unit, atMs: number, zone: string | undefined): string {
+  const format = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', timeZone: zone });
+  return format.format(atMs).slice(0, LENGTH[unit]);
+}
+
+/** Undefined: it names none. */
+export function unitOf(period: string | undefined): Unit | undefined {
+  if (period === undefined || !/^\d{4}(-\d{2}(-\d{2})?)?$/.test(period)) return undefined;
+  if (Number.isNaN(Date.parse(period))) return undefined;
+  return UNITS.find((unit) => LENGTH[unit] === period.length);
+}
+
+/** So many days, months or years later. */
+export function periodLater(period: string, by: number): string {
+  const [year, month, day] = numbersOf(period);
+  const unit = unitOf(period) ?? 'day';
+  const date = new Date(Date.UTC(year, month - 1, day));
+  if (unit === 'day') date.setUTCDate(day + by);
+  if (unit === 'month') date.setUTCMonth(month - 1 + by);
+  if (unit === 'year') date.setUTCFullYear(year + by);
+  return date.toISOString().slice(0, LENGTH[unit]);
+}
+
+/** Where it begins and ends, [fromMs, toMs). */
+export function edgesOf(period: string, zone: string | undefined): [fromMs: number, toMs: number] {
+  return [beginMs(period, zone), beginMs(periodLater(period, 1), zone)];
+}
+
+/** `22 Nov 2026`, `November 2026`, `2026` */
+export function periodText(period: string): string {
+  const [year, month, day] = numbersOf(period);
+  const format = {
+    day: { dateStyle: 'medium' },
+    month: { month: 'long', year: 'numeric' },
+    year: { year: 'numeric' },
+  } as const;
+  return new Date(Date.UTC(year, month - 1, day)).toLocaleDateString('en-GB', {
+    ...format[unitOf(period) ?? 'day'],
+    timeZone: 'UTC',
+  });
+}
+
+function numbersOf(period: string): [year: number, month: number, day: number] {
+  const [year = 1970, month = 1, day = 1] = period.split('-').map(Number);
+  return [year, month, day];
+}
+
+/** Its first instant: midnight, or what comes where clocks leave midnight out. */
+function beginMs(period: string, zone: string | undefined): number {
+  const [year, month, day] = numbersOf(period);
+  const midnightMs = Date.UTC(year, month - 1, day);
+  const first = new Date(midnightMs).toISOString().slice(0, LENGTH.day);
+  const guessMs = midnightMs - aheadMs(midnightMs, zone);
+  const betterMs = midnightMs - aheadMs(guessMs, zone);
+  const isIn = (atMs: number): boolean => periodAt('day', atMs, zone) === first;
+  return isIn(betterMs) ? betterMs : Math.max(guessMs, betterMs);
+}
+
+/** By how much clocks of the zone are ahead of those of UTC. */
+function aheadMs(atMs: number, zone: string | undefined): number {
+  const parts = new Intl.DateTimeFormat('en-CA', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  }).formatToParts(atMs);
+  const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value);
+  return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute')) - atMs;
+}

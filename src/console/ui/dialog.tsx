@@ -1,0 +1,109 @@
+/** Windows above the page, and questions before what cannot be taken back. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAction } from './asking.ts';
+import { Button, ErrorNotice } from './pieces.tsx';
+
+/** A window above the page. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    // The keyboard goes on where it was.
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={element} onClose={onClose} aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** A button for what cannot be taken back: it asks first. */
+export function AskButton({
+  children,
+  title,
+  text,
+  confirm,
+  run,
+  isDangerous = true,
+  ...button
+}: {
+  children: ComponentChildren;
+  title: string;
+  text?: ComponentChildren;
+  confirm: string;
+  isDangerous?: boolean;
+  run: () => Promise<unknown>;
+  kind?: 'plain' | 'danger';
+  disabled?: boolean;
+  'aria-label'?: string;
+}) {
+  const [isAsking, setAsking] = useState(false);
+  const action = useAction(async () => {
+    await run();
+    setAsking(false);
+  });
+  const close = (): void => {
+    action.clear();
+    setAsking(false);
+  };
+  return (
+    <>
+      <Button {...button} onClick={() => setAsking(true)}>
+        {children}
+      </Button>
+      {isAsking && (
+        <Dialog title={title} onClose={close}>
+          <Question
+            text={text}
+            confirm={confirm}
+            isDangerous={isDangerous}
+            isBusy={action.isBusy}
+            error={action.error}
+            onConfirm={() => void action.start()}
+            onClose={close}
+          />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+interface QuestionProps {
+  text?: ComponentChildren;
+  confirm: string;
+  isDangerous?: boolean;
+  isBusy?: boolean;
+  error?: unknown;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+/** What is asked inside a dialog. */
+export function Question({ text, confirm, isDangerous, isBusy, error, onConfirm, onClose }: QuestionProps) {
+  return (
+    <>
+      {text !== undefined && <div class="dialog-text">{text}</div>}
+      <ErrorNotice error={error} />
+      <div class="actions end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind={isDangerous ? 'danger' : 'primary'} disabled={isBusy} onClick={onConfirm}>
+          {confirm}
+        </Button>
+      </div>
+    </>
+  );
+}

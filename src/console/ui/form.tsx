@@ -1,0 +1,191 @@
+/** Forms and their controls. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Action } from './asking.ts';
+import { Button, ErrorNotice, Notice } from './pieces.tsx';
+
+/**
+ * A form that the page handles: its fields, what went wrong or that it is done, its buttons. It is sent once at a time,
+ * and says that it is done until something is typed.
+ */
+export function Form({
+  action,
+  submit,
+  done,
+  isIncomplete = false,
+  isReadOnly = false,
+  buttons,
+  children,
+}: {
+  action: Action;
+  /** What the button says that sends it. */
+  submit: string;
+  done?: ComponentChildren;
+  isIncomplete?: boolean;
+  isReadOnly?: boolean;
+  /** Beside the button that sends it. */
+  buttons?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isIncomplete) void action.start();
+      }}
+      onInput={() => action.isDone && action.clear()}
+    >
+      <fieldset disabled={isReadOnly} class="plain">
+        {children}
+      </fieldset>
+      <ErrorNotice error={action.error} />
+      {action.isDone && done !== undefined && <Notice kind="success">{done}</Notice>}
+      {!isReadOnly && (
+        <div class="actions end">
+          {buttons}
+          <Button kind="primary" type="submit" disabled={action.isBusy || isIncomplete}>
+            {submit}
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+/** What is typed into the controls of a form; `bound` ties one to the part of its name. */
+export function useTyped<Typed extends object>(initial: () => Typed) {
+  const [typed, setTyped] = useState(initial);
+  const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
+  const bound = <Name extends keyof Typed & string>(name: Name) => ({
+    name: name as string,
+    value: typed[name],
+    onValue: (value: Typed[Name]) => change({ [name]: value } as unknown as Partial<Typed>),
+  });
+  return { typed, setTyped, change, bound };
+}
+
+interface FieldProps {
+  label: string;
+  hint?: ComponentChildren;
+  /** Shows that it must be filled in, where others need not. */
+  isMarked?: boolean | undefined;
+}
+
+/** A labelled control; the label wraps it, so no ids are needed. */
+export function Field({ label, hint, isMarked, children }: FieldProps & { children: ComponentChildren }) {
+  return (
+    <label class="field">
+      <span class="label">
+        {label}
+        {isMarked && (
+          <span class="required" title="required">
+            {' '}
+            *
+          </span>
+        )}
+      </span>
+      {children}
+      {hint !== undefined && hint !== '' && <span class="hint">{hint}</span>}
+    </label>
+  );
+}
+
+interface InputProps {
+  value: string;
+  onValue: (value: string) => void;
+  type?: 'text' | 'password' | 'number' | 'search' | 'time' | 'date';
+  [attribute: string]: unknown;
+}
+
+export function Input({ value, onValue, type = 'text', ...rest }: InputProps) {
+  // The types of the library tie every type to roles of its own.
+  const kind = type as 'text';
+  const element = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // Browsers heed the attribute when a page is loaded, not when it is changed.
+    if (rest['autofocus'] === true) element.current?.focus();
+  }, []);
+  return (
+    <input
+      ref={element}
+      type={kind}
+      value={value}
+      onInput={(event) => onValue(event.currentTarget.value)}
+      {...rest}
+    />
+  );
+}
+
+/** A labelled input; one that is marked is required. */
+export function InputField({ label, hint, isMarked, ...input }: FieldProps & InputProps) {
+  return (
+    <Field label={label} hint={hint} isMarked={isMarked}>
+      <Input required={isMarked} {...input} />
+    </Field>
+  );
+}
+
+export interface Choice<Value extends string = string> {
+  value: Value;
+  text: string;
+}
+
+interface SelectProps<Value extends string> {
+  value: Value;
+  onValue: (value: Value) => void;
+  choices: readonly Choice<Value>[];
+  [attribute: string]: unknown;
+}
+
+export function Select<Value extends string>({ value, onValue, choices, ...rest }: SelectProps<Value>) {
+  return (
+    <select value={value} onChange={(event) => onValue(event.currentTarget.value as Value)} {...rest}>
+      {choices.map((choice) => (
+        <option key={choice.value} value={choice.value} selected={choice.value === value}>
+          {choice.text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A labelled choice. */
+export function SelectField<Value extends string>({
+  label,
+  hint,
+  ...select
+}: FieldProps & SelectProps<Value>) {
+  return (
+    <Field label={label} hint={hint}>
+      <Select {...select} />
+    </Field>
+  );
+}
+
+/** A box to tick, with what it means. */
+export function Check({
+  value,
+  onValue,
+  children,
+}: {
+  value: boolean;
+  onValue: (value: boolean) => void;
+  children: ComponentChildren;
+}) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={value} onChange={() => onValue(!value)} /> {children}
+    </label>
+  );
+}
+
+interface SecretProps extends InputProps {
+  label: string;
+  isKept?: boolean | undefined;
+}
+
+/** What is kept is never shown; something typed takes its place. */
+export function SecretField({ isKept = false, ...input }: SecretProps) {
+  const hint = isKept ? 'One is kept; empty: as it is.' : 'Is never shown again.';
+  return <InputField hint={hint} type="password" autocomplete="new-password" {...input} />;
+}

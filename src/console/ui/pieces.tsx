@@ -1,0 +1,216 @@
+/** What pages are made of: buttons, cards, notices. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { sentencesOf } from '../api.ts';
+import { may } from '../session.ts';
+import { siteName } from '../site-name.ts';
+
+type Kind = 'primary' | 'plain' | 'danger';
+
+interface ButtonProps {
+  kind?: Kind;
+  disabled?: boolean | undefined;
+  onClick?: () => void;
+  type?: 'button' | 'submit';
+  children: ComponentChildren;
+  /** What is read aloud, when the text alone does not say what it is about. */
+  'aria-label'?: string;
+  'data-command'?: string;
+}
+
+export function Button({ kind = 'plain', type = 'button', children, ...rest }: ButtonProps) {
+  return (
+    <button type={type} class={`button ${kind}`} {...rest}>
+      {children}
+    </button>
+  );
+}
+
+/** The sentences of what went wrong. */
+export function ErrorNotice({ error }: { error: unknown }) {
+  if (error === undefined) return null;
+  const sentences = sentencesOf(error);
+  return (
+    <div class="notice error" role="alert">
+      {sentences.length === 1 ? (
+        <p>{sentences[0]}</p>
+      ) : (
+        <ul>
+          {sentences.map((sentence) => (
+            <li>{sentence}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+export function Notice({
+  kind = 'info',
+  children,
+}: {
+  kind?: 'info' | 'warning' | 'success';
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={`notice ${kind}`} role="status">
+      {children}
+    </div>
+  );
+}
+
+/** What stands where nothing is, with what to do next. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
+export function Card({
+  title,
+  actions,
+  children,
+  ...rest
+}: {
+  title?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+  'data-test'?: string;
+}) {
+  return (
+    <section class="card" {...rest}>
+      {(title !== undefined || actions !== undefined) && (
+        <header class="card-head">
+          <h2>{title}</h2>
+          <div class="actions">{actions}</div>
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+export function PageHead({
+  title,
+  back,
+  children,
+}: {
+  title: ComponentChildren;
+  back?: { href: string; text: string };
+  children?: ComponentChildren;
+}) {
+  useEffect(() => {
+    document.title = typeof title === 'string' ? `${title} · ${siteName()}` : siteName();
+  }, [title, siteName()]);
+  return (
+    <header class="page-head">
+      <div>
+        {back && (
+          <a class="back" href={back.href}>
+            ‹ {back.text}
+          </a>
+        )}
+        <h1>{title}</h1>
+      </div>
+      <div class="actions">{children}</div>
+    </header>
+  );
+}
+
+/** Parts of a page, each with an address below that of the page; those that the user's role may see. */
+export function Tabs({
+  name,
+  base,
+  tabs,
+  current,
+}: {
+  name: string;
+  /** Address of the page. */
+  base: string;
+  /** The first one may be empty: the page itself. */
+  tabs: readonly (readonly [key: string, text: string, role?: string])[];
+  current: string;
+}) {
+  return (
+    <nav class="tabs" aria-label={name}>
+      {tabs
+        .filter(([, , role = 'READONLY']) => may(role))
+        .map(([key, text]) => (
+          <a
+            key={key}
+            href={`${base}${key && `/${key}`}`}
+            aria-current={key === current ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+    </nav>
+  );
+}
+
+export function Loading() {
+  return (
+    <p class="loading" role="status">
+      Loading…
+    </p>
+  );
+}
+
+/** Copies without the clipboard interface too, which browsers offer to encrypted pages only. */
+export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [isDone, setDone] = useState(false);
+  const copy = async (): Promise<void> => {
+    if (!(await copyText(text))) return;
+    setDone(true);
+    setTimeout(() => setDone(false), 1_500);
+  };
+  return <Button onClick={() => void copy()}>{isDone ? 'Copied' : label}</Button>;
+}
+
+async function copyText(text: string): Promise<boolean> {
+  if (window.isSecureContext) {
+    await navigator.clipboard.writeText(text);
+    return true;
+  }
+  const area = document.createElement('textarea');
+  area.value = text;
+  const place = document.querySelector('dialog[open]') ?? document.body;
+  place.append(area);
+  area.select();
+  const isDone = document.execCommand('copy');
+  area.remove();
+  return isDone;
+}
+
+/** Hands the text to the browser as a file. */
+export function download(name: string, content: BlobPart, type = 'application/json'): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+/** Text that is meant for a terminal or a file. */
+export function Code({ text }: { text: string }) {
+  return (
+    <div class="code">
+      <pre>{text}</pre>
+      <CopyButton text={text} />
+    </div>
+  );
+}
+
+/** What a date tells on its own line of a definition list. */
+export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

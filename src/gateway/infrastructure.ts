@@ -1,0 +1,176 @@
+/** What all parts stand on: databases, their group commits, metrics, the box. */
+import { existsSync, fdatasync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { applyRestore } from '../platform/backup/index.ts';
+import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import { packagePath } from '../platform/files/index.ts';
+import { createHost, DiskSpace, type Host } from '../platform/host/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { programEntry } from '../platform/processes/index.ts';
+import type { Log } from '../platform/log/index.ts';
+import type { Mdns } from '../platform/mdns/index.ts';
+import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
+import {
+  createGroupCommit,
+  type Database,
+  DegradableDatabase,
+  type GroupCommit,
+  openState,
+  quarantineRows,
+  releaseStartReserve,
+  StateUpkeep,
+  type SyncFile,
+} from '../platform/sqlite/index.ts';
+import { HistoryRoom } from './history-room.ts';
+import type { Tls } from '../platform/tls/index.ts';
+import { STATE_ROWS } from './state-rows.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  version: string;
+  /** Syncs a file beside the event loop. Default: the system's way. */
+  syncFile?: SyncFile;
+  /** Something broke that a new start mends. Default: nothing happens. */
+  requestRestart?: (reason: string) => void;
+  /** Newest lines of the service log, for a report. Default: none. */
+  recentLog?: () => readonly string[];
+  /** Folder of the built console. Default: where `npm run build` puts it. */
+  consoleDir?: string;
+}
+
+/** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */
+export type StartedHook = (name: string, stop: () => Promise<void> | void) => void;
+
+export interface Infrastructure {
+  options: GatewayOptions;
+  metrics: Metrics;
+  host: Host;
+  space: DiskSpace;
+  state: Database;
+  stateUpkeep: StateUpkeep;
+  history: DegradableDatabase;
+  /** A gateway was started on this folder before. */
+  hadState: boolean;
+  /** What history may take on the disk. */
+  historyRoom: HistoryRoom;
+  /** Journal of telemetry, which belongs to history.db. */
+  journalFolder: string;
+  stateCommits: GroupCommit;
+  historyCommits: GroupCommit;
+  /** Undefined when nothing listens over TLS. */
+  tls: Tls | undefined;
+  /** Undefined: the gateway does not announce itself. */
+  mdns: Mdns | undefined;
+}
+
+export function openInfrastructure(
+  options: GatewayOptions,
+  started: StartedHook,
+): Omit<Infrastructure, 'tls' | 'mdns'> {
+  const { config, clock, log } = options;
+  const { dataDir } = config;
+  const metrics = createMetrics();
+  const space = new DiskSpace({ folder: dataDir, clock, limits: LIMITS.disk });
+  started('disk space', () => space.stop());
+  if (space.isLow && releaseStartReserve(dataDir))
+    log.warn('the disk is full, room kept for a start is used');
+  // A backup that is put back on a new box comes without the history of the old one.
+  const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
+  applyRestore({ dataDir, log });
+  const provenTime = keepProvenTime({
+    clock,
+    path: join(dataDir, 'proven-time.json'),
+    witnessPath: join(dataDir, 'state.db'),
+    onFailure: (error) =>
+      log.warnLimited('proven-time', 3_600_000, 'the proven time could not be saved', { error }),
+  });
+  started('proven time', () => provenTime.stop());
+  const { state, stateUpkeep } = openStateDatabase(options, { space, metrics, started });
+  const journalFolder = join(dataDir, 'telemetry-journal');
+  // Opened once it is known whose it is. A copy of it before a migration could fill the disk.
+  const history = new DegradableDatabase({
+    path: join(dataDir, 'history.db'),
+    migrationsDir: packagePath('migrations', 'history'),
+    salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
+    computed: ['device_log_size', 'rule_log_size'],
+    companions: [journalFolder],
+    clock,
+    log,
+  });
+  started('history database', () => history.close());
+  const historyRoom = new HistoryRoom({
+    path: history.path,
+    journalFolder,
+    maxBytes: config.historyMaxMib * 1_048_576,
+    space,
+    mayRemove: () => history.isOpen && !history.isSalvaging,
+    clock,
+    log,
+    limits: LIMITS,
+  });
+  started('room of history', () => historyRoom.stop());
+  const commits = (target: Database | DegradableDatabase, name: string): GroupCommit => {
+    const group = createGroupCommit({ database: target, name, clock, log, metrics });
+    started(`${name} commits`, () => group.stop());
+    return group;
+  };
+  const host = createHost(dataDir);
+  started('host', () => host.stop());
+  return {
+    options,
+    metrics,
+    host,
+    space,
+    state,
+    stateUpkeep,
+    hadState,
+    stateCommits: commits(state, 'state'),
+    historyCommits: commits(history, 'history'),
+    history,
+    historyRoom,
+    journalFolder,
+  };
+}
+
+const syncFile: SyncFile = promisify(fdatasync);
+
+function openStateDatabase(
+  options: GatewayOptions,
+  { space, metrics, started }: { space: DiskSpace; metrics: Metrics; started: StartedHook },
+): { state: Database; stateUpkeep: StateUpkeep } {
+  const { config, clock, log } = options;
+  const { dataDir } = config;
+  const migrationsDir = packagePath('migrations', 'state');
+  const state = openState({
+    path: join(dataDir, 'state.db'),
+    migrationsDir,
+    backupDir: join(dataDir, 'backups'),
+    sync: options.syncFile ?? syncFile,
+    clock,
+    log,
+  });
+  started('state database', () => state.close());
+  quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });
+  const stateUpkeep = new StateUpkeep({
+    database: state,
+    dataDir,
+    migrationsDir,
+    space,
+    entry: programEntry('platform/sqlite/upkeep-thread'),
+    clock,
+    log,
+    metrics,
+    limits: LIMITS.state,
+    onDamage: (damage) => {
+      log.error('state.db is damaged; a new start puts its newest good copy in its place', { damage });
+      options.requestRestart?.('state.db is damaged');
+    },
+  });
+  stateUpkeep.start();
+  started('state upkeep', () => stateUpkeep.stop());
+  return { state, stateUpkeep };
+}

@@ -1,0 +1,38 @@
+/** Why a connection to a server failed, in a sentence that says what a person can do. Pure. */
+
+interface ServerAddress {
+  /** With port. */
+  host: string;
+  hostname: string;
+}
+
+const SENTENCES: Readonly<Record<string, (server: ServerAddress) => string>> = {
+  ECONNREFUSED: ({ host }) => `Nothing listens at ${host}.`,
+  ENOTFOUND: ({ hostname }) => `No address is known of the name ${hostname}.`,
+  EAI_AGAIN: ({ hostname }) => `The name server did not answer for ${hostname}.`,
+  EHOSTUNREACH: ({ host }) => `There is no way through the network to ${host}.`,
+  ENETUNREACH: ({ host }) => `There is no way through the network to ${host}.`,
+  ETIMEDOUT: ({ host }) => `${host} did not answer.`,
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ hostname }) =>
+    `The certificate of the server is not for the name ${hostname}.`,
+  CERT_HAS_EXPIRED: ({ host }) => `The certificate of ${host} has expired.`,
+  CERT_NOT_YET_VALID: ({ host }) => `The certificate of ${host} is not valid yet: is the clock right?`,
+  EPROTO: ({ host }) => `${host} does not speak TLS on this port.`,
+};
+
+const UNTRUSTED = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
+/** Undefined: the code of the error says nothing that is known here. */
+export function connectionFailure(error: unknown, server: ServerAddress): string | undefined {
+  const { code } = error as { code?: unknown };
+  if (typeof code !== 'string') return undefined;
+  if (UNTRUSTED.has(code))
+    return `The certificate of ${server.host} is of an authority that is not trusted here: give its certificate.`;
+  return SENTENCES[code]?.(server);
+}

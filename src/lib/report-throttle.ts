@@ -1,0 +1,66 @@
+/**
+ * What is told of somebody's faults: each once in a while, and of one who makes ever new ones only so many, so
+ * that faults cost neither memory nor disk without a bound. Pure; the caller hands in the time.
+ */
+interface Round {
+  readonly endsMs: number;
+  readonly subjects: Set<string>;
+}
+
+interface ReportLimits {
+  /** A fault is told again after this. */
+  intervalMs: number;
+  /** Different subjects of one owner within that time. */
+  perOwner: number;
+  /** Owners that are told apart at once; those beyond are counted together. */
+  owners: number;
+}
+
+/** No owner has this name. */
+const EVERYBODY_ELSE = '';
+
+export class ReportThrottle {
+  readonly #limits: ReportLimits;
+  /** The one that ends first comes first. */
+  readonly #rounds = new Map<string, Round>();
+
+  constructor(limits: ReportLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * The sentence as it is to be told, undefined when it is not. The last one of its time says that more are kept
+   * back.
+   * @param owner whose faults are counted together
+   * @param subject what is told once, such as the name of a value with what is wrong
+   * @param nowMs monotonic
+   */
+  tell(owner: string, subject: string, sentence: string, nowMs: number): string | undefined {
+    this.#endRounds(nowMs);
+    const { owners, perOwner } = this.#limits;
+    const isOwn = this.#rounds.has(owner) || this.#rounds.size < owners;
+    const key = isOwn ? owner : EVERYBODY_ELSE;
+    const { subjects } = this.#rounds.get(key) ?? this.#begin(key, nowMs);
+    const told = isOwn ? subject : `${owner} ${subject}`;
+    if (subjects.size >= perOwner || subjects.has(told)) return undefined;
+    subjects.add(told);
+    return subjects.size < perOwner ? sentence : `${sentence} Further faults are not listed for a while.`;
+  }
+
+  forget(owner: string): void {
+    this.#rounds.delete(owner);
+  }
+
+  #endRounds(nowMs: number): void {
+    for (const [owner, { endsMs }] of this.#rounds) {
+      if (endsMs > nowMs) return;
+      this.#rounds.delete(owner);
+    }
+  }
+
+  #begin(owner: string, nowMs: number): Round {
+    const round = { endsMs: nowMs + this.#limits.intervalMs, subjects: new Set<string>() };
+    this.#rounds.set(owner, round);
+    return round;
+  }
+}

@@ -1,0 +1,22 @@
+/** The thread that opens backups beside the event loop: a password alone costs it a second. */
+import { open } from 'node:fs/promises';
+import { serveTasks } from '../workers/index.ts';
+import { BackupError } from './layout.ts';
+import type { OpenTask, Opened } from './opening.ts';
+import { checkBackup, isPlainCopy, prepareCopyRestore, prepareRestore } from './restore.ts';
+
+serveTasks(async (task: OpenTask): Promise<Opened> => {
+  const file = await open(task.path);
+  const options = { ...task, file, clock: { wallMs: () => task.nowMs } };
+  try {
+    if (task.kind === 'check') return { info: await checkBackup(options) };
+    if (!(await isPlainCopy(file))) return { info: await prepareRestore(options) };
+    await prepareCopyRestore(options);
+    return { info: undefined };
+  } catch (error) {
+    if (!(error instanceof BackupError)) throw error;
+    return { info: undefined, refusal: error.message };
+  } finally {
+    await file.close();
+  }
+});

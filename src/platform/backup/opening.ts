@@ -1,0 +1,59 @@
+/** Opening backups beside the event loop. */
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import { programEntry } from '../processes/index.ts';
+import { TaskWorker } from '../workers/index.ts';
+import { BackupError, type BackupInfo } from './layout.ts';
+
+export interface OpenTask {
+  /** `check` judges, `restore` makes ready for the next start. */
+  kind: 'check' | 'restore';
+  path: string;
+  password: string;
+  dataDir: string;
+  nowMs: number;
+}
+
+export interface Opened {
+  /** Undefined: a plain copy of state.db. */
+  info: BackupInfo | undefined;
+  refusal?: string;
+}
+
+/** Opens sealed backups on a thread of its own. */
+export interface BackupOpener {
+  /** @throws BackupError; TaskFailure when it takes too long or too much */
+  open(task: Omit<OpenTask, 'nowMs' | 'dataDir'>): Promise<BackupInfo | undefined>;
+  stop(): Promise<void>;
+}
+
+const HEAP_BYTES = 256 * 1_048_576;
+const IDLE_MS = 5_000;
+
+/** Its thread lives while there is something to open. */
+export function createBackupOpener(options: {
+  dataDir: string;
+  clock: Clock;
+  log: Log;
+  limits: Limits['backup'];
+}): BackupOpener {
+  const { dataDir, clock, log, limits } = options;
+  const worker: TaskWorker<OpenTask, Opened> = new TaskWorker({
+    entry: programEntry('platform/backup/open-thread'),
+    timeoutMs: limits.openTimeoutMs,
+    heapBytes: HEAP_BYTES,
+    waiting: 1,
+    idleMs: IDLE_MS,
+    clock,
+    log,
+  });
+  return {
+    open: async (task) => {
+      const { info, refusal } = await worker.run({ ...task, dataDir, nowMs: clock.wallMs() });
+      if (refusal !== undefined) throw new BackupError(refusal);
+      return info;
+    },
+    stop: () => worker.stop(),
+  };
+}

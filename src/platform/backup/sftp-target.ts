@@ -1,0 +1,81 @@
+/**
+ * Another machine over SFTP, by the program `sftp` of OpenSSH. The gateway has a key of its own (`sftpKey`); the key of
+ * the other machine is kept when it is met first, and another one is refused from then on.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makePrivateFolder } from '../files/index.ts';
+import { BACKUPS_FOLDER } from './layout.ts';
+import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
+
+const SFTP = { name: 'sftp', debianPackage: 'openssh-client' };
+const KEYGEN = { name: 'ssh-keygen', debianPackage: 'openssh-client' };
+/** Without anybody's configuration, commands from the standard input. */
+const WORDS = ['-F', '/dev/null', '-b', '-'];
+const READ_BACK = 'read-back';
+const CONNECT_TIMEOUT_S = 20;
+
+/** The public key by which other machines know the gateway; made when it is asked for first. @throws TargetError */
+export async function sftpKey(dataDir: string): Promise<string> {
+  const folder = join(dataDir, BACKUPS_FOLDER);
+  const key = keyFile(folder);
+  if (!existsSync(`${key}.pub`)) {
+    makePrivateFolder(folder);
+    rmSync(key, { force: true });
+    const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'energy-gateway', '-f', key];
+    await runClient(KEYGEN, words, { input: '', home: folder });
+  }
+  return readFileSync(`${key}.pub`, 'utf8').trim();
+}
+
+const keyFile = (folder: string): string => join(folder, 'sftp-key');
+
+export function sftpTarget(location: string, dataDir: string): BackupTarget {
+  const { username, hostname, port, pathname } = new URL(location);
+  const folder = join(dataDir, BACKUPS_FOLDER);
+  const remote = pathname.replace(/\/$/, '');
+  const run = async (...batch: string[]): Promise<string> => {
+    await sftpKey(dataDir);
+    const settings = {
+      BatchMode: 'yes',
+      LogLevel: 'ERROR',
+      ConnectTimeout: CONNECT_TIMEOUT_S,
+      ServerAliveInterval: CONNECT_TIMEOUT_S,
+      StrictHostKeyChecking: 'accept-new',
+      UserKnownHostsFile: join(folder, 'sftp-known-hosts'),
+      IdentityFile: keyFile(folder),
+      IdentitiesOnly: 'yes',
+    };
+    const words = [
+      ...WORDS,
+      '-P',
+      port || '22',
+      ...Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
+      `${username}@${hostname}`,
+    ];
+    return runClient(SFTP, words, { input: `${batch.join('\n')}\n`, home: folder });
+  };
+  return {
+    store: async (path, name) => {
+      const target = `${remote}/${name}`;
+      const readBack = join(folder, READ_BACK);
+      try {
+        await run(
+          `-mkdir "${remote}"`,
+          `put "${path}" "${target}${PART}"`,
+          `get "${target}${PART}" "${readBack}"`,
+        );
+        await requireSame(path, readBack);
+        await run(`rename "${target}${PART}" "${target}"`);
+      } finally {
+        rmSync(readBack, { force: true });
+      }
+    },
+    names: async () =>
+      (await run(`ls -1 "${remote}"`))
+        .split('\n')
+        .filter((line) => !line.startsWith('sftp>'))
+        .map((line) => line.trim().split('/').at(-1) ?? ''),
+    remove: async (name) => void (await run(`rm "${remote}/${name}"`)),
+  };
+}

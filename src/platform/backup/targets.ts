@@ -1,0 +1,47 @@
+/**
+ * Where backups go: a folder (of a disk, a stick, a network drive that the system mounted), or another machine over
+ * SFTP or WebDAV. The two protocols are spoken by `sftp` and `curl` of the system, which many people look after.
+ */
+import type { BackupTarget } from './target.ts';
+import { folderTarget } from './folder-target.ts';
+import { sftpTarget } from './sftp-target.ts';
+import { webDavTarget } from './web-dav-target.ts';
+
+export { sftpKey } from './sftp-target.ts';
+export { TargetError } from './target.ts';
+
+const PATH = '(?:/[A-Za-z0-9._~-]+)+/?';
+const HOST = '(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\\[[0-9A-Fa-f:]+\\])(?::\\d{1,5})?';
+
+/** Of all that may be written as a target: nothing that a shell, `sftp` or `curl` reads as more than a name. */
+const TARGET_PATTERN = new RegExp(
+  `^(?:${PATH}|sftp://[A-Za-z0-9._-]{1,64}@${HOST}${PATH}|https?://${HOST}(?:${PATH}|/))$`,
+);
+
+/** What is wrong with a target as text; undefined: nothing. */
+export function targetProblem(text: string): string | undefined {
+  if (!TARGET_PATTERN.test(text))
+    return 'must be a folder such as /media/backup, sftp://user@host/folder, or https://host/folder of a WebDAV server; of letters, digits and . _ ~ -';
+  if (text.split('/').some((part) => part === '..' || part === '.'))
+    return 'must not have . or .. in its path';
+  return undefined;
+}
+
+/**
+ * @param options.location as `targetProblem` admits it
+ * @param options.dataDir where keys of the gateway for other machines lie, and files on their way
+ */
+export function createTarget(options: {
+  location: string;
+  dataDir: string;
+  /** Of WebDAV. */
+  username: string | undefined;
+  password: string | undefined;
+  /** Of a folder: refuses it while nothing is mounted there. */
+  isMountExpected: boolean;
+}): BackupTarget {
+  const { location, dataDir } = options;
+  if (location.startsWith('sftp://')) return sftpTarget(location, dataDir);
+  if (location.startsWith('/')) return folderTarget(location, dataDir, options.isMountExpected);
+  return webDavTarget(location, dataDir, options);
+}

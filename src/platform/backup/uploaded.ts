@@ -1,0 +1,29 @@
+/** A backup that came over the network: first its bytes, then the word to take it over. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { keepStream } from '../files/index.ts';
+import { BackupError, type BackupInfo, BACKUPS_FOLDER } from './layout.ts';
+import type { BackupOpener } from './opening.ts';
+
+const UPLOADED = 'uploaded.backup';
+
+/** Keeps the bytes, in place of an upload before; nothing is kept when it throws. Resolves with their number. */
+export function keepUpload(dataDir: string, stream: ReadableStream<Uint8Array>): Promise<number> {
+  return keepStream(join(dataDir, BACKUPS_FOLDER, UPLOADED), stream);
+}
+
+/**
+ * Makes the upload ready for the next start, as the local command does it. Resolves with undefined for a plain copy of
+ * state.db, which does not say when it was made. @throws BackupError
+ */
+export async function restoreUpload(
+  dataDir: string,
+  password: string,
+  opener: BackupOpener,
+): Promise<BackupInfo | undefined> {
+  const path = join(dataDir, BACKUPS_FOLDER, UPLOADED);
+  if (!existsSync(path)) throw new BackupError('No backup was uploaded.');
+  const info = await opener.open({ kind: 'restore', path, password });
+  rmSync(path, { force: true });
+  return info;
+}

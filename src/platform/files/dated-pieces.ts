@@ -1,0 +1,106 @@
+/**
+ * Texts that are gathered into files of days, for who carries them away by hand. A file has its name only once it is whole
+ * and on the disk, and never changes afterwards:
+ *
+ *   2026-03-01/telemetry-000000012345-7c1d8a3e.csv     kept
+ *   2026-03-01/telemetry-7c1d8a3e.part                 gathered; nobody's yet
+ *
+ * What was begun at a place and not kept as a whole is thrown away before it is begun there again, so that nothing stands
+ * in two files.
+ */
+import { constants } from 'node:fs';
+import { appendFile, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inFolder, type MountedFolder } from './mounted-folder.ts';
+import { syncFile, syncFolder } from './private-files.ts';
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const PART = '.part';
+const APPEND_TO_EXISTING = constants.O_WRONLY | constants.O_APPEND;
+
+interface DatedPiecesOptions extends MountedFolder {
+  /** Whose files these are: letters, digits and `-`. */
+  label: string;
+  /** With the dot. */
+  extension: string;
+}
+
+export class DatedPieces {
+  readonly #options: DatedPiecesOptions;
+  /** Of the files that are gathered, by day and subject. */
+  readonly #open = new Map<string, { day: string; subject: string }>();
+  #place: string | undefined;
+  #isSwept = false;
+
+  constructor(options: DatedPiecesOptions) {
+    this.#options = options;
+  }
+
+  /** Files that are gathered now. */
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Everything until `keep` gets this place in its names. @throws FolderFailure */
+  async begin(place: string): Promise<void> {
+    this.#place = place;
+    if (this.#isSwept && this.#open.size === 0) return;
+    const { folder, label } = this.#options;
+    await inFolder(this.#options, async () => {
+      for (const day of await readdir(folder)) {
+        if (!DAY.test(day)) continue;
+        for (const name of await readdir(join(folder, day)))
+          if (name.endsWith(`-${label}${PART}`) || name.includes(`-${place}-${label}.`))
+            await rm(join(folder, day, name));
+      }
+    });
+    this.#open.clear();
+    this.#isSwept = true;
+  }
+
+  /** @param piece.day as `2026-03-01` @param piece.head stands once, at the beginning of the file @throws FolderFailure */
+  async append(piece: {
+    day: string;
+    subject: string;
+    head: Uint8Array;
+    content: Uint8Array;
+  }): Promise<void> {
+    const { day, subject, head, content } = piece;
+    await inFolder(this.#options, async () => {
+      const path = this.#pathOf(day, subject);
+      // One that vanished with its stick must not begin anew in the middle.
+      if (this.#open.has(path)) return appendFile(path, content, { flag: APPEND_TO_EXISTING });
+      await mkdir(join(this.#options.folder, day), { recursive: true });
+      this.#open.set(path, { day, subject });
+      await writeFile(path, Buffer.concat([head, content]));
+    });
+  }
+
+  /** What was gathered is on the disk under its names afterwards. @throws FolderFailure: all of it is to be begun again */
+  async keep(): Promise<void> {
+    const { folder, label, extension } = this.#options;
+    await inFolder(this.#options, async () => {
+      for (const path of this.#open.keys()) syncFile(path);
+      for (const [path, { day, subject }] of this.#open)
+        await rename(path, join(folder, day, `${subject}-${this.#place}-${label}${extension}`));
+      for (const day of new Set([...this.#open.values()].map((piece) => piece.day)))
+        syncFolder(join(folder, day));
+      syncFolder(folder);
+    });
+    this.#open.clear();
+  }
+
+  /** Writes a file and takes it away again. @throws FolderFailure */
+  async probe(): Promise<void> {
+    const path = join(this.#options.folder, `test-${this.#options.label}${PART}`);
+    await inFolder(this.#options, async () => {
+      await writeFile(path, 'test');
+      syncFile(path);
+      await rm(path);
+    });
+  }
+
+  #pathOf(day: string, subject: string): string {
+    return join(this.#options.folder, day, `${subject}-${this.#options.label}${PART}`);
+  }
+}

@@ -1,0 +1,45 @@
+/** A folder that the system has and a person named: another disk, a stick, a network drive. */
+import { statSync } from 'node:fs';
+import { messageOf } from '../../lib/errors.ts';
+
+export interface MountedFolder {
+  folder: string;
+  /** Folder of the data, to tell whether the other one is on a file system of its own. */
+  dataDir: string;
+  /** Refuses it while nothing is mounted there: what is written then would fill the card below. */
+  isMountExpected: boolean;
+}
+
+/** The folder cannot be used now; the message is a sentence for a person. */
+export class FolderFailure extends Error {
+  override name = 'FolderFailure';
+}
+
+/** Whether the folder lies on another file system than the data; undefined: there is no such folder. */
+export function isOnOtherDisk(folder: string, dataDir: string): boolean | undefined {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() ? found.dev !== statSync(dataDir).dev : undefined;
+}
+
+/** What is wrong with the path of a folder as text; undefined: nothing. */
+export function folderPathProblem(path: string): string | undefined {
+  if (!/^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) || path.split('/').some((part) => /^\.\.?$/.test(part)))
+    return 'must be a folder such as /media/stick, of letters, digits and . _ ~ -, without . or .. in its path';
+  return undefined;
+}
+
+/** Does the work while the folder is there. @throws FolderFailure when it is not, or the work failed there */
+export async function inFolder<Result>(
+  { folder, dataDir, isMountExpected }: MountedFolder,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const isElsewhere = isOnOtherDisk(folder, dataDir);
+  if (isElsewhere === undefined) throw new FolderFailure(`There is no folder ${folder}.`);
+  if (isMountExpected && !isElsewhere)
+    throw new FolderFailure(`Nothing is mounted at ${folder}: the stick or drive that was there is missing.`);
+  try {
+    return await work();
+  } catch (error) {
+    throw new FolderFailure(`${folder} cannot be used: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Requests to a server that a person named: one connection that is kept, a time limit over all of it, a bound for the
+ * answer, no redirects, and failures in words that say what a person can do. RFC 9110.
+ */
+import http from 'node:http';
+import https from 'node:https';
+import { connectionFailure } from '../../lib/connection-failure.ts';
+import type { Clock } from '../clock/index.ts';
+
+export interface HttpClientOptions {
+  clock: Pick<Clock, 'setTimer'>;
+  /** For request and answer together. */
+  timeoutMs: number;
+  /** More of an answer is not read: it is refused. */
+  answerMaxBytes: number;
+  /** Authorities that are trusted instead of those of the system, as PEM. */
+  caPem?: string | undefined;
+}
+
+interface HttpCall {
+  method: 'GET' | 'POST';
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  body?: Uint8Array;
+}
+
+/** What a server answered, whatever its status. */
+export interface HttpAnswer {
+  status: number;
+  /** Of `Retry-After` in seconds; undefined: it was not said that way. */
+  retryAfterS: number | undefined;
+  text: string;
+}
+
+/** There was no whole answer; the message is a sentence for a person. */
+export class HttpFailure extends Error {
+  override name = 'HttpFailure';
+}
+
+export class HttpClient {
+  readonly #options: HttpClientOptions;
+  readonly #agents: { http: http.Agent; https: https.Agent };
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    const kept = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1 };
+    this.#agents = {
+      http: new http.Agent(kept),
+      https: new https.Agent({ ...kept, ...(options.caPem !== undefined && { ca: options.caPem }) }),
+    };
+  }
+
+  /** @throws HttpFailure without a whole answer; the signal's reason when aborted */
+  async send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
+    const { clock, timeoutMs } = this.#options;
+    signal.throwIfAborted();
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort();
+    signal.addEventListener('abort', onAbort);
+    let isLate = false;
+    const timer = clock.setTimer(timeoutMs, () => {
+      isLate = true;
+      stop.abort();
+    });
+    try {
+      return await this.#exchange(call, stop.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof HttpFailure) throw error;
+      const sentence = isLate
+        ? `${call.url.host} did not answer within ${timeoutMs / 1_000} s.`
+        : (connectionFailure(error, call.url) ??
+          `${call.url.host} ended the connection before it had answered.`);
+      throw new HttpFailure(sentence, { cause: error });
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Ends the connection. */
+  close(): void {
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  #exchange({ method, url, headers, body }: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
+    const isEncrypted = url.protocol === 'https:';
+    const client = isEncrypted ? https : http;
+    const agent = isEncrypted ? this.#agents.https : this.#agents.http;
+    return new Promise((resolve, reject) => {
+      const request = client.request(url, {
+        method,
+        agent,
+        signal,
+        headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
+      });
+      request.on('error', reject);
+      request.on('response', (response) => {
+        this.#answerOf(response).then(resolve, (error: Error) => {
+          request.destroy();
+          reject(error);
+        });
+      });
+      request.end(body);
+    });
+  }
+
+  async #answerOf(response: http.IncomingMessage): Promise<HttpAnswer> {
+    const { answerMaxBytes } = this.#options;
+    const pieces: Buffer[] = [];
+    let sizeBytes = 0;
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      sizeBytes += piece.length;
+      if (sizeBytes > answerMaxBytes)
+        throw new HttpFailure(
+          `The answer is longer than ${answerMaxBytes} bytes: this is not the right server.`,
+        );
+      pieces.push(piece);
+    }
+    const retryAfter = response.headers['retry-after'];
+    return {
+      status: response.statusCode ?? 0,
+      retryAfterS: retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
+      text: Buffer.concat(pieces).toString(),
+    };
+  }
+}

@@ -1,0 +1,1 @@
+export { HttpClient, HttpFailure, type HttpAnswer, type HttpClientOptions } from './http-client.ts';

@@ -1,0 +1,1 @@
+export { MqttClient, MqttFailure, type MqttMessage } from './mqtt-client.ts';

@@ -1,0 +1,151 @@
+/**
+ * A client of a broker that a person named, MQTT 3.1.1: opened when it is needed, messages at QoS 1, acknowledged or failed.
+ * Nothing is queued for a broker that is not there; who sends tries again.
+ */
+import mqtt, { type IClientOptions, type MqttClient as Library } from 'mqtt';
+import { connectionFailure } from '../../lib/connection-failure.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+
+interface MqttClientOptions {
+  clock: Pick<Clock, 'setTimer'>;
+  /** mqtt: or mqtts:, with host and port. */
+  url: URL;
+  /** Empty: the broker gives one. */
+  clientId: string;
+  username?: string | undefined;
+  password?: string | undefined;
+  /** Authorities that are trusted instead of those of the system, as PEM. */
+  caPem?: string | undefined;
+  certificatePem?: string | undefined;
+  privateKeyPem?: string | undefined;
+  /** Told by the broker when the connection ends without a word. */
+  will?: MqttMessage | undefined;
+  /** To connect, and for each acknowledgement. */
+  timeoutMs: number;
+}
+
+/** A message to be published at QoS 1. */
+export interface MqttMessage {
+  topic: string;
+  payload: string;
+  isRetained: boolean;
+}
+
+/** The broker is not there or did not acknowledge; the message is a sentence for a person. */
+export class MqttFailure extends Error {
+  override name = 'MqttFailure';
+}
+
+const KEEP_ALIVE_S = 30;
+/** Answers of a broker that are no fault of the line, MQTT 3.1.1 section 3.2.2.3. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  2: 'does not accept the client id',
+  3: 'is not ready',
+  4: 'does not accept the user name or the password',
+  5: 'does not let this client in',
+};
+
+export class MqttClient {
+  readonly #options: MqttClientOptions;
+  #opening: Promise<Library> | undefined;
+  #library: Library | undefined;
+
+  constructor(options: MqttClientOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once there is a connection; true when it is a new one. @throws MqttFailure */
+  async connect(): Promise<boolean> {
+    if (this.#library?.connected) return false;
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    this.#library = await this.#opening;
+    return true;
+  }
+
+  /** Resolves once the broker has acknowledged the message. @throws MqttFailure */
+  async publish({ topic, payload, isRetained }: MqttMessage): Promise<void> {
+    const library = this.#library;
+    if (!library?.connected) throw new MqttFailure(`${this.#options.url.host} ended the connection.`);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const fail = (): void =>
+      reject(new MqttFailure(`${this.#options.url.host} did not acknowledge a message.`));
+    const timer = this.#options.clock.setTimer(this.#options.timeoutMs, () => {
+      fail();
+      this.close();
+    });
+    library.once('close', fail);
+    library.publish(topic, payload, { qos: 1, retain: isRetained }, (error) => (error ? fail() : resolve()));
+    try {
+      await promise;
+    } finally {
+      timer.cancel();
+      library.removeListener('close', fail);
+    }
+  }
+
+  /** Ends the connection without a word, so that the broker tells the will. */
+  close(): void {
+    this.#library?.end(true);
+    this.#library = undefined;
+  }
+
+  async #open(): Promise<Library> {
+    this.#library?.end(true);
+    const { url, timeoutMs, clock } = this.#options;
+    const library = mqtt.connect(clientOptions(this.#options));
+    // Brokers may acknowledge many messages at once.
+    library.setMaxListeners(0);
+    let timer: Timer | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        timer = clock.setTimer(timeoutMs, () => reject(new MqttFailure(`${url.host} did not answer.`)));
+        library.once('connect', () => resolve());
+        library.on('error', (error) => reject(new MqttFailure(sentenceOf(error, url), { cause: error })));
+        library.once('close', () => reject(new MqttFailure(`${url.host} ended the connection.`)));
+      });
+    } catch (error) {
+      library.end(true);
+      throw error;
+    } finally {
+      timer?.cancel();
+    }
+    return library;
+  }
+}
+
+function sentenceOf(error: unknown, url: URL): string {
+  const { code } = error as { code?: unknown };
+  const refusal = typeof code === 'number' ? REFUSALS[code] : undefined;
+  if (refusal !== undefined) return `${url.host} ${refusal}.`;
+  return connectionFailure(error, url) ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
+}
+
+function clientOptions(options: MqttClientOptions): IClientOptions {
+  const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
+    options;
+  const isEncrypted = url.protocol === 'mqtts:';
+  return {
+    protocol: isEncrypted ? 'mqtts' : 'mqtt',
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port) || (isEncrypted ? 8_883 : 1_883),
+    clientId,
+    clean: true,
+    keepalive: KEEP_ALIVE_S,
+    protocolVersion: 4,
+    // Who sends tries again, with pauses that grow.
+    reconnectPeriod: 0,
+    connectTimeout: timeoutMs,
+    queueQoSZero: false,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(caPem !== undefined && { ca: caPem }),
+    ...(certificatePem !== undefined && { cert: certificatePem }),
+    ...(privateKeyPem !== undefined && { key: privateKeyPem }),
+    ...(will && {
+      will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: will.isRetained },
+    }),
+  };
+}

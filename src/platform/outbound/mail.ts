@@ -1,0 +1,78 @@
+/** Mail to an SMTP server whose address people typed. The library is loaded with the first one. */
+import type { Clock } from '../clock/index.ts';
+import { connectionProblem, DeliveryError } from './delivery-error.ts';
+
+interface Mail {
+  host: string;
+  port: number;
+  /** STARTTLS: refused by servers that do not offer it. */
+  encryption: 'TLS' | 'STARTTLS' | 'NONE';
+  /** Undefined: without a login. */
+  login: { username: string; password: string } | undefined;
+  from: { name: string; address: string };
+  to: readonly string[];
+  subject: string;
+  text: string;
+  /** The same for each attempt at one message, so that readers show it once. */
+  messageId: string;
+  timeoutMs: number;
+  /** Ends it with the signal's reason. */
+  signal: AbortSignal;
+}
+
+/** Resolves when the server took it for every receiver. @throws DeliveryError */
+export async function sendMail(mail: Mail, clock: Clock): Promise<void> {
+  const { host, port, encryption, login, timeoutMs, signal } = mail;
+  const place = `${host}:${port}`;
+  const { createTransport } = await import('nodemailer');
+  const late = new AbortController();
+  const timer = clock.setTimer(timeoutMs, () => late.abort());
+  const transport = createTransport({
+    host,
+    port,
+    secure: encryption === 'TLS',
+    requireTLS: encryption === 'STARTTLS',
+    ignoreTLS: encryption === 'NONE',
+    ...(login && { auth: { user: login.username, pass: login.password } }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    const { rejected } = await transport.sendMail({
+      from: mail.from,
+      to: [...mail.to],
+      subject: mail.subject,
+      text: mail.text,
+      messageId: mail.messageId,
+      signal: AbortSignal.any([signal, late.signal]),
+    });
+    const [refused] = rejected;
+    if (refused !== undefined) throw new DeliveryError(`${place} does not take mail for ${refused}.`);
+  } catch (error) {
+    if (error instanceof DeliveryError) throw error;
+    signal.throwIfAborted();
+    if (late.signal.aborted)
+      throw new DeliveryError(`${place} did not answer within ${timeoutMs / 1_000} s.`, { cause: error });
+    throw new DeliveryError(problemOf(error, place, mail), { cause: error });
+  } finally {
+    timer.cancel();
+    transport.close();
+  }
+}
+
+function problemOf(error: unknown, place: string, { encryption }: Mail): string {
+  const { code = '', responseCode } = error as { code?: string; responseCode?: number };
+  const status = responseCode === undefined ? '' : ` (${responseCode})`;
+  if (code === 'EAUTH') return `${place} does not accept the user name and password${status}.`;
+  const known = connectionProblem(error, place);
+  if (known !== undefined) return known;
+  if (code === 'ETLS' || (encryption !== 'NONE' && code === 'ESOCKET'))
+    return `${place} does not offer the encryption ${encryption}, or not with a certificate to trust.`;
+  if (code === 'EENVELOPE') return `${place} refuses the sender or a receiver${status}.`;
+  if (code === 'ETIMEDOUT') return `${place} did not answer in time.`;
+  if (responseCode !== undefined) return `${place} refused the mail${status}.`;
+  return `The mail could not be handed to ${place}.`;
+}

@@ -1,0 +1,10 @@
+export {
+  describePackage,
+  type DebPackage,
+  PackageError,
+  type PackageProblem,
+  whyNot,
+} from './deb-package.ts';
+export { type InstalledVersion, judgePackage, updateKeyFiles } from './judge.ts';
+export { publicKeyOf, signPackage, verifyPackage } from './signature.ts';
+export { UpdateFolder, type UpdateOutcome } from './update-folder.ts';

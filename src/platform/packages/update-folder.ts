@@ -1,0 +1,88 @@
+/**
+ * The folder `update` below the data folder, where the gateway, which has few rights, hands packages to whoever may install:
+ *
+ *   uploaded.deb   came over the network; nobody but the gateway looks at it
+ *   install.deb    to be installed: the unit energy-gateway-update.path waits for it, verifies and removes it
+ */
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { keepStream, makePrivateFolder, readPrivateFile, removeFile, syncFolder } from '../files/index.ts';
+import type { DebPackage } from './deb-package.ts';
+import { type InstalledVersion, judgePackage } from './judge.ts';
+
+/** What the package puts beside the gateway. */
+interface Updater {
+  /** Takes `install.deb`; there when the gateway was installed by its package. */
+  program: string;
+  /** Where it looks for data. */
+  dataDir: string;
+  /** One line: when, and how the last update ended. */
+  outcomeFile: string;
+}
+
+const SYSTEM_UPDATER: Updater = {
+  program: '/usr/lib/energy-gateway/take-update',
+  dataDir: '/var/lib/energy-gateway',
+  outcomeFile: '/var/lib/energy-gateway-versions/update-outcome',
+};
+
+/** What became of the last update. */
+export interface UpdateOutcome {
+  atMs: number;
+  /** `installed`, or why not. */
+  message: string;
+}
+
+export class UpdateFolder {
+  readonly #folder: string;
+  readonly #uploaded: string;
+  readonly #waiting: string;
+  readonly #isWatched: boolean;
+  readonly #updater: Updater;
+
+  constructor(dataDir: string, updater: Updater = SYSTEM_UPDATER) {
+    this.#updater = updater;
+    this.#folder = join(dataDir, 'update');
+    this.#uploaded = join(this.#folder, 'uploaded.deb');
+    this.#waiting = join(this.#folder, 'install.deb');
+    this.#isWatched = dataDir === updater.dataDir;
+  }
+
+  /** Whether somebody installs what is handed over. */
+  get isTaken(): boolean {
+    return this.#isWatched && existsSync(this.#updater.program);
+  }
+
+  /** Whether what was handed over has not been taken yet. */
+  get isWaiting(): boolean {
+    return existsSync(this.#waiting);
+  }
+
+  /** How the last update ended; undefined: there was none. */
+  get outcome(): UpdateOutcome | undefined {
+    const [, at = '', message = ''] =
+      /^(\S+) (.*)$/m.exec(readPrivateFile(this.#updater.outcomeFile) ?? '') ?? [];
+    const atMs = Date.parse(at);
+    return Number.isNaN(atMs) ? undefined : { atMs, message };
+  }
+
+  /** In place of an upload before. Resolves with its bytes. */
+  keep(stream: ReadableStream<Uint8Array>): Promise<number> {
+    return keepStream(this.#uploaded, stream);
+  }
+
+  /** @throws PackageError */
+  judge(installed: InstalledVersion): Promise<DebPackage> {
+    return judgePackage(this.#uploaded, installed);
+  }
+
+  discard(): void {
+    removeFile(this.#uploaded);
+  }
+
+  handOver(): void {
+    makePrivateFolder(this.#folder);
+    renameSync(this.#uploaded, this.#waiting);
+    syncFolder(this.#folder);
+  }
+}

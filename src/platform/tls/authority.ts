@@ -1,0 +1,182 @@
+/** The authority's own key and certificate, and what it signs. */
+import { randomBytes as systemRandomBytes, X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
+import type { Limits } from '../../lib/limits.ts';
+import { type Clock, CLOCK_PLAUSIBLE_FROM_MS } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import { openKeyFolder, readKeyFile, writeKeyFile } from './key-files.ts';
+import {
+  type ClientCertificate,
+  fingerprintOf,
+  type KeyAndCertificate,
+  LONG_VALIDITY,
+  renewalReason,
+  type ServerNames,
+  usableNames,
+} from './model.ts';
+import { constraintsOf, dividedNames, type PermittedNames } from './name-constraints.ts';
+
+export interface AuthorityOptions {
+  /** Folder of the keys; made with mode 0700. */
+  folder: string;
+  /** Where the authority is kept once more: it comes back from there when its own file is gone. */
+  authorityCopy?: string;
+  clock: Clock;
+  log: Log;
+  limits: Limits['tls'];
+  /** What clients call this gateway by now; asked again every while. */
+  names: () => ServerNames;
+  randomBytes?: (sizeBytes: number) => Buffer;
+}
+
+const SERIAL_BYTES = 16;
+const COMMON_NAME_LENGTH = 64;
+const HARDWARE_ID = /^[A-Za-z0-9]{8,64}$/;
+
+export class Authority {
+  readonly #options: AuthorityOptions;
+  readonly #pair: KeyAndCertificate;
+  readonly #certificate: X509Certificate;
+  readonly #constraints: PermittedNames | undefined;
+
+  /** @throws Error when its file is there and not usable: with another authority no device could connect any more. */
+  static async open(options: AuthorityOptions): Promise<Authority> {
+    openKeyFolder(options.folder);
+    const pair =
+      readKeyFile(pathOf(options, 'authority')) ?? pairOfCopy(options) ?? (await makePair(options));
+    keepCopy(options, pair);
+    return new Authority(options, pair);
+  }
+
+  private constructor(options: AuthorityOptions, pair: KeyAndCertificate) {
+    this.#options = options;
+    this.#pair = pair;
+    this.#certificate = new X509Certificate(pair.certificatePem);
+    this.#constraints = constraintsOf(this.#certificate);
+  }
+
+  get certificatePem(): string {
+    return this.#pair.certificatePem;
+  }
+
+  /** The certificate that is there, if it still fits, else a new one. */
+  async serverCertificate(kind: 'web' | 'devices'): Promise<KeyAndCertificate> {
+    const { clock, log, limits } = this.#options;
+    const path = pathOf(this.#options, kind);
+    const names = this.#namesNow();
+    const isJudged = kind === 'web' && clock.isSet();
+    const until = isJudged ? { nowMs: clock.wallMs(), renewalMs: limits.webRenewalMs } : undefined;
+    const present = readUsable(path, log);
+    const reason = present && renewalReason(present.certificatePem, this.#certificate, names, until);
+    if (present && !reason) return present;
+    const { makeCertificate } = await import('./certificates.ts');
+    const made = await makeCertificate(this.#pair, {
+      commonName: names.dns.find((name) => name.length <= COMMON_NAME_LENGTH) ?? 'energy-gateway',
+      serial: newSerial(this.#options),
+      purpose: 'server',
+      names,
+      ...(kind === 'web' ? webValidity(clock, limits) : LONG_VALIDITY),
+    });
+    writeKeyFile(path, made);
+    log.info('server certificate was made', {
+      kind,
+      reason: reason ?? 'none',
+      names: names.dns,
+      addresses: names.ips,
+    });
+    return made;
+  }
+
+  /** A fresh key and certificate of a device; nothing of it is kept here. */
+  async clientCertificate(hardwareId: string): Promise<ClientCertificate> {
+    if (!HARDWARE_ID.test(hardwareId)) throw new Error('a hardware id is 8 to 64 letters or digits');
+    const { makeCertificate } = await import('./certificates.ts');
+    const serial = newSerial(this.#options);
+    const made = await makeCertificate(this.#pair, {
+      commonName: hardwareId,
+      serial,
+      purpose: 'client',
+      ...LONG_VALIDITY,
+    });
+    return { ...made, serial, fingerprint: fingerprintOf(made.certificatePem) };
+  }
+
+  /** One name too many would make verifiers refuse the whole certificate. */
+  #namesNow(): ServerNames {
+    const { permitted, refused } = dividedNames(usableNames(this.#options.names()), this.#constraints);
+    if (refused.length > 0)
+      this.#options.log.warnLimited(
+        'tls-names',
+        86_400_000,
+        'the certificate authority may not speak for some names of this gateway, use another one over TLS',
+        { names: refused },
+      );
+    return permitted;
+  }
+}
+
+function pathOf({ folder }: AuthorityOptions, name: string): string {
+  return join(folder, `${name}.pem`);
+}
+
+/** Devices hold certificates of it; another one would lock them all out. */
+function pairOfCopy(options: AuthorityOptions): KeyAndCertificate | undefined {
+  const { authorityCopy, log } = options;
+  const kept = authorityCopy === undefined ? undefined : readUsable(authorityCopy, log);
+  if (!kept) return undefined;
+  writeKeyFile(pathOf(options, 'authority'), kept);
+  log.error('certificate authority was missing and came back from its copy', { copy: authorityCopy });
+  return kept;
+}
+
+function keepCopy({ authorityCopy, log }: AuthorityOptions, pair: KeyAndCertificate): void {
+  if (authorityCopy === undefined) return;
+  try {
+    if (readUsable(authorityCopy, log)?.certificatePem !== pair.certificatePem)
+      writeKeyFile(authorityCopy, pair);
+  } catch (error) {
+    log.warn('certificate authority could not be copied', { copy: authorityCopy, error });
+  }
+}
+
+async function makePair(options: AuthorityOptions): Promise<KeyAndCertificate> {
+  const { randomBytes: random = systemRandomBytes } = options;
+  const { makeAuthority } = await import('./certificates.ts');
+  const commonName = `Energy Gateway CA ${random(4).toString('hex')}`;
+  const made = await makeAuthority({
+    commonName,
+    serial: newSerial(options),
+    names: usableNames(options.names()),
+    ...LONG_VALIDITY,
+  });
+  writeKeyFile(pathOf(options, 'authority'), made);
+  options.log.info('certificate authority was made', { name: commonName });
+  return made;
+}
+
+/** A server certificate that is damaged is no loss: another one is made. */
+function readUsable(path: string, log: Log): KeyAndCertificate | undefined {
+  try {
+    return readKeyFile(path);
+  } catch (error) {
+    log.warn('server certificate is not usable, another one is made', { path, error });
+    return undefined;
+  }
+}
+
+/** From now, or from the first day that can be, when the clock was never set. */
+function webValidity(
+  clock: Clock,
+  { webBackdatingMs, webValidityMs }: Limits['tls'],
+): { validFromMs: number; validToMs: number } {
+  const nowMs = clock.isSet() ? clock.wallMs() : CLOCK_PLAUSIBLE_FROM_MS;
+  const validFromMs = nowMs - webBackdatingMs;
+  return { validFromMs, validToMs: validFromMs + webValidityMs };
+}
+
+/** Positive and of full length: the highest bit is off, the next one on (RFC 5280 section 4.1.2.2). */
+function newSerial({ randomBytes: random = systemRandomBytes }: AuthorityOptions): string {
+  const bytes = random(SERIAL_BYTES);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+  return bytes.toString('hex');
+}

@@ -1,0 +1,129 @@
+/**
+ * How long each unit of a shared serial line may be waited for. While nobody answers, nobody else can ask: without
+ * manners every silent unit costs the others its whole time limit, again and again. So, as long as others answer:
+ *
+ * - a unit that has answered before is waited for some times as long as it ever took, not longer;
+ * - all silent units together get a small share of the line's time; those that have waited longest come first,
+ *   the requests of the rest fail at once;
+ * - the first one that answers again gives hope: the others are asked once, at once.
+ *
+ * A unit that is alone on its line has the whole time limit of its script.
+ */
+import type { Limits } from '../../../lib/limits.ts';
+
+interface Unit {
+  answers: number;
+  /** Fades, so that one slow answer does not count for ever. */
+  slowestMs: number;
+  answeredAtMs: number;
+  /** Requests without an answer, in a row. */
+  silences: number;
+  restsUntilMs: number;
+  askedAtMs: number;
+  wantedAtMs: number;
+}
+
+/** An answer a little later than the slowest one so far is no surprise. */
+const SLOWEST_FACTOR = 3;
+const FADING = 0.999;
+/** Before so many answers nobody knows how slow a unit is. */
+const ANSWERS_KNOWN = 20;
+/** A unit of which nothing is known is waited for its whole limit each time after so many short ones. */
+const SHORT_TRIES = 3;
+/** Whoever answered within this lives on the line, and whoever wanted to ask within this still does. */
+const RECENT_MS = 10_000;
+const WANTED_MS = 2_500;
+/** What is asked later than this after a lost answer belongs to the next poll. */
+const SLIP_MS = 500;
+
+export class AdaptiveTimeout {
+  readonly #limits: Limits['field'];
+  readonly #units = new Map<number, Unit>();
+  /** Before this no silent unit is asked. */
+  #lostUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limits: Limits['field']) {
+    this.#limits = limits;
+  }
+
+  /** How long to wait for the answer; undefined: the unit is not asked now. */
+  grant(unitId: number, isRead: boolean, timeoutMs: number, nowMs: number): number | undefined {
+    const unit = this.#unitOf(unitId);
+    unit.wantedAtMs = nowMs;
+    if (nowMs < unit.restsUntilMs) return undefined;
+    const isShared = this.#othersAnswer(unit, nowMs);
+    const mustWait = nowMs < this.#lostUntilMs || this.#isBefore(unit, nowMs);
+    if (isShared && unit.silences > 0 && mustWait && !this.#isSlip(unit, nowMs)) return undefined;
+    unit.askedAtMs = nowMs;
+    // What a write did is worth waiting for.
+    return isShared && isRead ? this.#shortened(unit, timeoutMs) : timeoutMs;
+  }
+
+  /** Something came back from the unit, `tookMs` after its request had been sent. */
+  answered(unitId: number, tookMs: number, nowMs: number): void {
+    const unit = this.#unitOf(unitId);
+    unit.answers += 1;
+    unit.slowestMs = Math.max(tookMs, unit.slowestMs * FADING);
+    unit.answeredAtMs = nowMs;
+    if (unit.silences === 0) return;
+    unit.silences = 0;
+    this.#lostUntilMs = nowMs;
+    for (const other of this.#units.values()) other.restsUntilMs = nowMs;
+  }
+
+  /** Nothing came; the line was held for `heldMs`. */
+  silent(unitId: number, heldMs: number, nowMs: number): void {
+    const unit = this.#unitOf(unitId);
+    unit.silences += 1;
+    if (unit.silences >= this.#limits.silentRequests)
+      unit.restsUntilMs = nowMs + this.#limits.serialUnitRestMs;
+    this.#lostUntilMs = nowMs + heldMs * (100 / this.#limits.serialSilencePercent - 1);
+  }
+
+  #unitOf(unitId: number): Unit {
+    const known = this.#units.get(unitId);
+    if (known) return known;
+    const never = Number.NEGATIVE_INFINITY;
+    const unit: Unit = {
+      answers: 0,
+      slowestMs: 0,
+      answeredAtMs: never,
+      silences: 0,
+      restsUntilMs: never,
+      askedAtMs: never,
+      wantedAtMs: never,
+    };
+    this.#units.set(unitId, unit);
+    return unit;
+  }
+
+  #othersAnswer(unit: Unit, nowMs: number): boolean {
+    return [...this.#units.values()].some(
+      (other) => other !== unit && nowMs - other.answeredAtMs < RECENT_MS,
+    );
+  }
+
+  /** Another silent unit has waited longer and still wants to be asked. */
+  #isBefore(unit: Unit, nowMs: number): boolean {
+    return [...this.#units.values()].some(
+      (other) =>
+        other.silences > 0 &&
+        other.askedAtMs < unit.askedAtMs &&
+        nowMs - other.wantedAtMs < WANTED_MS &&
+        other.restsUntilMs <= nowMs,
+    );
+  }
+
+  /** One lost answer of the only one that lost any is no silence yet: its next poll is asked as ever. */
+  #isSlip(unit: Unit, nowMs: number): boolean {
+    if (unit.silences !== 1 || nowMs - unit.askedAtMs < SLIP_MS) return false;
+    return [...this.#units.values()].every((other) => other === unit || other.silences === 0);
+  }
+
+  #shortened(unit: Unit, timeoutMs: number): number {
+    if (unit.answers >= ANSWERS_KNOWN)
+      return Math.min(timeoutMs, Math.max(this.#limits.serialAnswerMinMs, unit.slowestMs * SLOWEST_FACTOR));
+    const isFullTry = unit.silences % (SHORT_TRIES + 1) === 0;
+    return isFullTry ? timeoutMs : Math.min(timeoutMs, this.#limits.serialAnswerMinMs * 2);
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * One output line of a GPIO chip of the system. The system keeps a level for as long as somebody holds the line, so a
+ * `gpioset` of gpiod holds it, another one for each new level.
+ */
+import { messageOf } from '../../../lib/errors.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import type { Clock, Timer } from '../../../platform/clock/index.ts';
+import { PortFault } from './port-fault.ts';
+import { type RunningProgram, runProgram, startProgram, type SystemPrograms } from './system-program.ts';
+
+interface DigitalOutputOptions {
+  /** Device file of the chip, such as /dev/gpiochip0. */
+  chip: string;
+  line: number;
+  /** On is the low level. */
+  isActiveLow: boolean;
+  programs: SystemPrograms;
+  clock: Clock;
+  limits: Limits['field'];
+  onFailed: (reason: string) => void;
+  onWorking: () => void;
+}
+
+export class DigitalOutput {
+  readonly #options: DigitalOutputOptions;
+  #holder: { program: RunningProgram; isOn: boolean } | undefined;
+  #restore: Timer | undefined;
+  /** One change after another. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: DigitalOutputOptions) {
+    this.#options = options;
+  }
+
+  /** Ends an impulse that is going on. @throws PortFault connection_failed */
+  set(isOn: boolean): Promise<void> {
+    this.#endImpulse();
+    return this.#inTurn(() => this.#hold(isOn));
+  }
+
+  /** Whether it is on; before it was set for the first time, as the line is. @throws PortFault connection_failed */
+  isOn(): Promise<boolean> {
+    return this.#inTurn(() => this.#read());
+  }
+
+  /** The other level for so long, then the one before; resolves as soon as it has begun. @throws PortFault as above */
+  impulse(durationMs: number): Promise<void> {
+    this.#endImpulse();
+    return this.#inTurn(async () => {
+      const before = await this.#read();
+      await this.#hold(!before);
+      this.#restore = this.#options.clock.setTimer(durationMs, () => {
+        this.#restore = undefined;
+        // What went wrong is told by `onFailed`.
+        this.#inTurn(() => this.#hold(before)).catch(() => undefined);
+      });
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#endImpulse();
+    this.#holder?.program.stop();
+    this.#holder = undefined;
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(change);
+    // The next change does not care how this one ended.
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #endImpulse(): void {
+    this.#restore?.cancel();
+    this.#restore = undefined;
+  }
+
+  async #read(): Promise<boolean> {
+    if (this.#holder) return this.#holder.isOn;
+    const { programs, limits } = this.#options;
+    // As it is: to ask for the level must not make an input of it.
+    const args = ['--as-is', '--numeric', ...this.#place(), String(this.#options.line)];
+    try {
+      const said = await runProgram(programs, 'gpioget', args, { timeoutMs: limits.programMs });
+      return said.trim() === '1';
+    } catch (error) {
+      throw this.#fault(messageOf(error), error);
+    }
+  }
+
+  async #hold(isOn: boolean): Promise<void> {
+    if (this.#holder?.isOn === isOn) return;
+    await this.#release();
+    if (this.#isClosed) throw new PortFault('connection_failed', 'closed');
+    const { programs, line } = this.#options;
+    const args = ['--banner', ...this.#place(), `${line}=${isOn ? 1 : 0}`];
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const program = startProgram(programs, 'gpioset', args, () => resolve());
+        const holder = { program, isOn };
+        this.#holder = holder;
+        void program.ended.then((reason) => {
+          reject(new Error(reason));
+          if (this.#holder !== holder) return;
+          this.#holder = undefined;
+          this.#options.onFailed(reason);
+        });
+      });
+      this.#options.onWorking();
+    } catch (error) {
+      throw new PortFault('connection_failed', messageOf(error), error);
+    }
+  }
+
+  async #release(): Promise<void> {
+    const holder = this.#holder;
+    this.#holder = undefined;
+    holder?.program.stop();
+    await holder?.program.ended;
+  }
+
+  #place(): string[] {
+    const { chip, isActiveLow } = this.#options;
+    return [...(isActiveLow ? ['--active-low'] : []), '--chip', chip];
+  }
+
+  #fault(reason: string, cause: unknown): PortFault {
+    this.#options.onFailed(reason);
+    return new PortFault('connection_failed', reason, cause);
+  }
+}

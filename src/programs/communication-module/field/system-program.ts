@@ -1,0 +1,89 @@
+/**
+ * Programs of the operating system that reach hardware for which the runtime has no call (docs/decisions, CAN and
+ * contacts). They are told and tell by lines of text, and end with this process, however it ends.
+ */
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+/** Its kernel call ends the child with its parent; part of Debian's base system. */
+const SETPRIV = '/usr/bin/setpriv';
+const ENDS_WITH_PARENT = ['--pdeathsig', 'KILL', '--'];
+
+/** Where they are. */
+export interface SystemPrograms {
+  /** Absolute path. */
+  folder: string;
+}
+
+export const SYSTEM_PROGRAMS: SystemPrograms = { folder: '/usr/bin' };
+
+export interface RunningProgram {
+  /** Resolves when it is gone, with the reason for people. */
+  readonly ended: Promise<string>;
+  stop(): void;
+}
+
+/** Starts a program that goes on; each line that it says is handed over. */
+export function startProgram(
+  { folder }: SystemPrograms,
+  name: string,
+  args: readonly string[],
+  onLine: (line: string) => void,
+): RunningProgram {
+  const child: ChildProcessByStdio<null, Readable, Readable> = spawn(
+    SETPRIV,
+    [...ENDS_WITH_PARENT, `${folder}/${name}`, ...args],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: {} },
+  );
+  let complaint = '';
+  createInterface(child.stdout).on('line', onLine);
+  createInterface(child.stderr).on('line', (line) => {
+    complaint = line;
+  });
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', () => resolve(reasonOf(name, complaint)));
+  });
+  return { ended, stop: () => void child.kill('SIGKILL') };
+}
+
+/** Runs a program to its end; resolves with what it said. @throws Error with the reason for people */
+export function runProgram(
+  { folder }: SystemPrograms,
+  name: string,
+  args: readonly string[],
+  { timeoutMs, input = '' }: { timeoutMs: number; input?: string },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      `${folder}/${name}`,
+      [...args],
+      { timeout: timeoutMs, env: {} },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout);
+        const said = 'code' in error && error.code === 'ENOENT' ? 'No such file or directory' : stderr;
+        reject(new Error(error.killed ? `${name} does not end` : reasonOf(name, said), { cause: error }));
+      },
+    );
+    // A program that ends before it has read everything says why by itself.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  });
+}
+
+/** Packages of Debian that bring them. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  candump: 'can-utils',
+  canplayer: 'can-utils',
+  gpioget: 'gpiod',
+  gpiomon: 'gpiod',
+  gpioset: 'gpiod',
+};
+
+function reasonOf(name: string, said: string): string {
+  const line = said.trim().split('\n').at(-1) ?? '';
+  if (line.endsWith(`${name}: No such file or directory`) || line === 'No such file or directory')
+    return `the program ${name} is not installed, the package ${PACKAGES[name] ?? name} brings it`;
+  return line === '' ? `${name} ended` : line.replace(new RegExp(`^${name}: `), '');
+}

@@ -1,0 +1,96 @@
+/** Every page judged by axe, in both themes, on a phone and on a wide screen. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, test } from 'node:test';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { useConsole } from './support.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const PAGES = [
+  '#/',
+  '#/history/day',
+  '#/history/energy/2026',
+  '#/rules',
+  '#/rules/greeting',
+  '#/new-rule',
+  '#/new-rule/form/limit',
+  '#/new-rule/script',
+  '#/blueprints',
+  '#/site',
+  '#/access',
+  '#/alerts',
+  '#/alerts/history',
+  '#/alerts/notifications',
+  '#/system',
+  '#/system/backup',
+  '#/system/targets',
+  '#/system/ports',
+  '#/add',
+  '#/devices/battery/values',
+  '#/devices/battery/chart',
+  '#/devices/battery/commands',
+  '#/devices/battery/configuration',
+  '#/devices/battery/logs',
+  '#/devices/battery/settings',
+];
+
+/** Serious and worse, each with the first place where it was found. */
+async function seriousOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)} (${nodes[0]?.failureSummary ?? ''})`);
+}
+
+describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('no page has a serious finding, in both themes, at 390 and at 1440 pixels', async () => {
+    const { page, open, gateway } = opened();
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    await device.telemetry({ battery_soc: 50, grid_total_power: -300, alerts: ['battery_low'] });
+    await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
+      slug: 'greeting',
+      script: { code: Buffer.from('-- hello').toString('base64'), runtime_version: 'V3' },
+    });
+    await gateway.ok('INSTALLER', 'POST', '/v3/io_ports', {
+      name: 'di-1',
+      kind: 'DIGITAL_INPUT',
+      path: '/dev/gpiochip0',
+      line: 1,
+    });
+    await gateway.ok('OWNER', 'POST', '/v3/targets', {
+      name: 'Nobody',
+      kind: 'INFLUXDB',
+      influxdb: { url: 'http://127.0.0.1:9/write' },
+    });
+    const found = new Set<string>();
+    for (const width of [390, 1_440])
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        for (const hash of PAGES) {
+          await open(hash);
+          await page.locator('h1').first().waitFor();
+          await page.waitForLoadState('networkidle');
+          for (const finding of await seriousOf(page))
+            found.add(`${hash} ${width} ${colorScheme} ${finding}`);
+        }
+      }
+    await device.leave();
+    assert.deepEqual([...found], []);
+  });
+
+  test('neither has the login', async () => {
+    const { page } = opened();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    assert.deepEqual(await seriousOf(page), []);
+  });
+});

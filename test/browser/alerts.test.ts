@@ -1,0 +1,71 @@
+/** Alerts and notifications in a real browser. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { startPostServer } from '../support/receivers.ts';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { picture, useConsole } from './support.ts';
+
+describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('shows what is raised and needs attention, and who has seen it', async () => {
+    const { gateway, page, open } = opened();
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    const nowS = Math.floor(Date.now() / 1_000);
+    await device.telemetry({ timestamp: nowS - 7_200, alerts: ['battery_low'], battery_soc: 8 });
+    await device.telemetry({
+      timestamp: nowS - 3_600,
+      alerts: ['grid_lost', 'made_up'],
+      alert_details: { made_up: 'cell 7' },
+    });
+    await page.locator('[data-test=attention]').getByText('Battery: Grid Lost').waitFor();
+    await open('#/alerts');
+    const rows = page.locator('[data-test=alerts] > li');
+    await rows.filter({ hasText: 'made_up' }).waitFor();
+    const ofBattery = rows.filter({ hasText: 'Battery' });
+    assert.equal(await ofBattery.count(), 2);
+    assert.match(await ofBattery.first().innerText(), /Error[^]*made_up[^]*cell 7/);
+    await picture(page, 'alerts');
+    await page.getByRole('button', { name: 'Acknowledge made_up of Battery' }).press('Enter');
+    await ofBattery.filter({ hasText: 'Acknowledged by installer' }).waitFor();
+    await page.getByRole('button', { name: 'Acknowledge all' }).click();
+    await until(async () => (await ofBattery.filter({ hasText: 'Acknowledged by' }).count()) === 2);
+    // What happens is drawn without a word.
+    await device.telemetry({ alerts: ['another'] });
+    await until(async () => (await ofBattery.count()) === 1);
+    await open('#/alerts/history');
+    await rows.filter({ hasText: 'Battery Low' }).waitFor();
+    await picture(page, 'alerts-history');
+    await page.getByRole('link', { name: 'Chart around Grid Lost of Battery' }).click();
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+    assert.match(page.url(), /#\/history\/\d+-\d+\/.*grid_total_power/);
+  });
+
+  test('a channel is added and tried without a mouse', async (t) => {
+    const { page, open } = opened();
+    const receiver = await startPostServer(t);
+    await open('#/alerts/notifications');
+    await page.getByText('Nobody is told yet').waitFor();
+    await page.getByRole('button', { name: 'Add channel' }).press('Enter');
+    await page.selectOption('[name=type]', 'WEBHOOK');
+    await page.fill('[name=name]', 'Service team');
+    await page.fill('[name=url]', receiver.url);
+    await picture(page, 'notifications-form');
+    await page.locator('[name=url]').press('Enter');
+    await page.getByRole('button', { name: 'Test Service team' }).press('Enter');
+    await page.getByText('The test was taken').waitFor();
+    assert.equal(receiver.posts.length, 1);
+    await receiver.close();
+    await page.getByRole('button', { name: 'Test Service team' }).press('Enter');
+    await page.getByText(/did not get through: Nobody listens/).waitFor();
+    await page.locator('[data-test=deliveries]').getByText('not delivered').waitFor();
+    await picture(page, 'notifications');
+    assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');
+  });
+
+  test('without a complaint of the page', () => {
+    assert.deepEqual(opened().complaints, []);
+  });
+});

@@ -1,0 +1,77 @@
+/** A real browser for the tests of the console: the one that the machine has. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+
+export const NO_BROWSER =
+  'no browser on this machine: install chromium-headless-shell or chromium from the packages of the system';
+
+/** Path of the browser; undefined when there is none. */
+export function findBrowser(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return false;
+  }
+}
+
+export function openBrowser(executablePath: string): Promise<Browser> {
+  // The sandbox of the browser cannot be had as root in a container.
+  return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+}
+
+const STEPS_MAX = 80;
+
+/** Somebody without a mouse: goes from one control to the next, until it is the one, and types. */
+export function keyboardOf(page: Page) {
+  const isThere = (selector: string, text: string): Promise<unknown> =>
+    page.evaluate(`(() => {
+      let element = document.activeElement;
+      while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+      return element?.matches(${JSON.stringify(selector)}) && element.textContent.trim().startsWith(${JSON.stringify(text)});
+    })()`);
+  const to = async (selector: string, text = ''): Promise<void> => {
+    for (let step = 0; step < STEPS_MAX; step++) {
+      if ((await isThere(selector, text)) === true) return;
+      // In an editor Tab means something else: Escape closes what completes, once more lets the next Tab leave.
+      if ((await isThere('.cm-content', '')) === true)
+        for (let press = 0; press < 2; press++) await page.keyboard.press('Escape');
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`no way by the keyboard to ${selector} ${text}`);
+  };
+  return {
+    to,
+    press: (key: string) => page.keyboard.press(key),
+    /** Presses what is found. */
+    choose: async (selector: string, text = ''): Promise<void> => {
+      await to(selector, text);
+      await page.keyboard.press('Enter');
+    },
+    /** Types in the place of what stands there. */
+    write: async (selector: string, text: string): Promise<void> => {
+      await to(selector);
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(text);
+    },
+  };
+}
+
+/** What the page complains about: refused resources, breaches of its policy, errors in its program. */
+export function complaintsOf(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  return complaints;
+}

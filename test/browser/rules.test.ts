@@ -1,0 +1,149 @@
+/** Rules in a real browser: the editor, what others change meanwhile, templates and forms. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { MockDevice } from '../support/mock-device.ts';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { picture, useConsole } from './support.ts';
+
+const RULES = '/v3/site/rule_engine/rules';
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
+  let device: MockDevice;
+
+  const editor = () => opened().page.locator('.cm-content');
+  const createRule = (slug: string, text: string): Promise<Record<string, unknown>> =>
+    opened().gateway.ok('OWNER', 'POST', RULES, {
+      slug,
+      script: { code: base64(text), runtime_version: 'V3' },
+    });
+
+  test('says that a rule failed and when it starts again, and its last error, in the list', async () => {
+    const { page, open } = opened();
+    await createRule('failing', "error('no luck')");
+    await createRule('broken', 'enapter.log(');
+    await open('#/rules');
+    await page.getByText(/^Failed, again in \d+ s$/).waitFor();
+    await page.getByText('Does not compile').waitFor();
+    await page
+      .getByText(/no luck/)
+      .first()
+      .waitFor();
+    await page
+      .getByText(/unexpected symbol/)
+      .first()
+      .waitFor();
+    await picture(page, 'rules');
+    for (const slug of ['failing', 'broken'])
+      await opened().gateway.ok('OWNER', 'DELETE', `${RULES}/${slug}`);
+  });
+
+  test('marks the line that does not compile while it is typed', async () => {
+    const { page, open } = opened();
+    await open('#/new-rule/script');
+    await editor().fill('local a = 1\nlocal b = =\n');
+    await page.locator('.cm-lint-marker-error').waitFor();
+    assert.equal(await page.locator('.cm-lintRange-error').innerText(), 'local b = =');
+    await editor().fill('local a = 1\n');
+    await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
+  });
+
+  test('completes the library, and slugs and values of the site', async () => {
+    const { page, open, gateway } = opened();
+    device = await gateway.provision('Battery');
+    await device.connect();
+    await open('#/');
+    await page.locator('[data-device=battery]').waitFor();
+    await open('#/new-rule/script');
+    await editor().fill('');
+    await editor().click();
+    await page.keyboard.type("local d = enapter.device('bat");
+    await page.locator('.cm-tooltip-autocomplete').getByText('battery').first().waitFor();
+    await page.keyboard.press('Escape');
+    await editor().fill('');
+    await page.keyboard.type("d.telemetry.now('battery_s");
+    await page.locator('.cm-tooltip-autocomplete').getByText('battery_soc').first().waitFor();
+    await picture(page, 'rule-editor');
+    await page.keyboard.press('Escape');
+  });
+
+  test('keeps what was typed and not saved, over a reload too, until it is thrown away', async () => {
+    const { page, open } = opened();
+    await editor().fill('-- half a thought');
+    await page.reload();
+    await page.locator('.cm-line', { hasText: 'half a thought' }).waitFor();
+    await open('#/new-rule');
+    await page.getByText('typed here and not saved').waitFor();
+    await page.getByRole('button', { name: 'Throw away…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Throw away', exact: true }).click();
+    await page.getByRole('link', { name: /^Surplus to load/ }).waitFor();
+    await picture(page, 'new-rule');
+  });
+
+  test('shows what somebody else saved meanwhile, and overwrites it only when told to', async () => {
+    const { page, open, gateway } = opened();
+    await createRule('shared', '-- first');
+    await open('#/rules/shared');
+    await page.locator('.cm-line', { hasText: '-- first' }).waitFor();
+    await editor().fill('-- mine');
+    await gateway.ok('OWNER', 'POST', `${RULES}/shared/update_script`, {
+      script: { code: base64('-- theirs'), runtime_version: 'V3' },
+    });
+    await page.getByText('Somebody else saved this rule').waitFor();
+    await page.locator('summary', { hasText: 'What they saved' }).click();
+    await page.locator('pre', { hasText: '-- theirs' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Save and run' }).isDisabled(), true);
+    await picture(page, 'rule-conflict');
+    await page.getByRole('button', { name: 'Go on with mine' }).click();
+    await page.getByRole('button', { name: 'Save and run' }).click();
+    await page.getByText('Saved. What it logs').waitFor();
+    const { rule } = await gateway.ok('OWNER', 'GET', `${RULES}/shared`);
+    assert.equal((rule as { script: { code: string } }).script.code, base64('-- mine'));
+    // Unchanged text follows what others save.
+    await gateway.ok('OWNER', 'POST', `${RULES}/shared/update_script`, {
+      script: { code: base64('-- theirs again'), runtime_version: 'V3' },
+    });
+    await page.locator('.cm-line', { hasText: '-- theirs again' }).waitFor();
+  });
+
+  test('a template can be tried and made', async () => {
+    const { page, open, gateway } = opened();
+    await open('#/new-rule');
+    await page.getByRole('link', { name: /^Battery night reserve/ }).click();
+    await page.locator('.cm-line', { hasText: 'NIGHT_FROM' }).first().waitFor();
+    await page.getByRole('button', { name: 'Make rule' }).click();
+    await page.getByRole('heading', { name: 'battery-night-reserve' }).waitFor();
+    await gateway.ok('OWNER', 'DELETE', `${RULES}/battery-night-reserve`);
+  });
+
+  test('a rule is made by a few questions, and does what was asked', async () => {
+    const { page, open } = opened();
+    device.onRequest = (request) => void device.answer(request, 'completed', {});
+    await open('#/new-rule');
+    await page.getByRole('link', { name: /^When a value is too high/ }).click();
+    await page.locator('[name=watched_device]').selectOption({ label: 'Battery' });
+    await page.locator('[name=watched_name]').selectOption('battery_soc');
+    await page.fill('[name=limit]', '90');
+    await page.fill('[name=hold]', '0');
+    await page.locator('[name=then_device]').selectOption({ label: 'Battery' });
+    await page.locator('[name=then_name]').selectOption('stop');
+    await page.fill('[name=slug]', 'not-too-full');
+    await picture(page, 'rule-form');
+    await page.getByRole('button', { name: 'Make rule' }).click();
+    await page.getByText('Running').waitFor();
+    await device.telemetry({ battery_soc: 80 });
+    await device.telemetry({ battery_soc: 95 });
+    await until(() => device.requests.some(({ name }) => name === 'stop'));
+    await page.locator('[data-test=logs]').getByText('battery: stop').waitFor();
+  });
+
+  test('the browser had nothing to complain about', () => {
+    assert.deepEqual(
+      // Logs of a rule that was deleted, and what pictures add to the page.
+      opened().complaints.filter((text) => !/status of 4\d\d|WebSocket|Applying inline style/.test(text)),
+      [],
+    );
+  });
+});

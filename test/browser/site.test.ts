@@ -1,0 +1,278 @@
+/** The overview of a site in a real browser: what flows, its energy, what needs attention, and a gateway that goes away. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { stop as stopBundler } from 'esbuild';
+import type { Browser, Page } from 'playwright-core';
+import { bundleConsole } from '../../scripts/support/console-bundle.ts';
+import type { MockDevice } from '../support/mock-device.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+import { complaintsOf, findBrowser, NO_BROWSER, openBrowser } from './browser.ts';
+
+const PASSWORD = 'correct horse battery';
+const HOUR_S = 3_600;
+const executable = findBrowser();
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+describe('the site in a browser', { skip: executable === undefined && NO_BROWSER }, () => {
+  const ends: (() => unknown)[] = [];
+  let gateway: TestGateway;
+  let browser: Browser;
+  let page: Page;
+  let complaints: string[];
+  let device: MockDevice;
+
+  before(async () => {
+    const consoleDir = mkdtempSync(join(tmpdir(), 'gateway-console-'));
+    ends.push(() => rmSync(consoleDir, { recursive: true, force: true }));
+    await bundleConsole(consoleDir);
+    await stopBundler();
+    gateway = await startTestGateway(
+      { after: (end) => void ends.push(end as () => unknown) },
+      // The same after a restart, as the browser expects.
+      { consoleDir, environment: { GATEWAY_HTTP_PORT: String(await freePort()) } },
+    );
+    browser = await openBrowser(executable ?? '');
+    page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
+    page.setDefaultTimeout(10_000);
+    complaints = complaintsOf(page);
+    await page.goto(gateway.origin);
+    await page.fill('[name=claim_code]', readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim());
+    await page.fill('[name=password]', PASSWORD);
+    await page.fill('[name=repeated]', PASSWORD);
+    await page.click('button[type=submit]');
+    await says('No device of yours yet');
+  });
+
+  after(async () => {
+    await browser?.close();
+    for (const end of ends.toReversed()) await end();
+  });
+
+  const says = (text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
+  const open = async (hash: string): Promise<void> => {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+  };
+  const nowS = (): number => Math.floor(Date.now() / 1_000);
+
+  test('without a device that says what it is, the owner is told where to say it', async () => {
+    await says('Say which value is what');
+  });
+
+  test('shows what flows with size, direction and charge, in words too', async () => {
+    device = await gateway.provision('Battery');
+    await device.connect();
+    await device.telemetry({
+      timestamp: nowS(),
+      pv_total_power: 5_200,
+      battery_power: -3_000,
+      battery_soc: 64,
+      grid_total_power: -1_000,
+      load_total_power: 1_200,
+    });
+    // The gateway remembers the books of past days for a while: what is imported is there before they are shown.
+    const startS = nowS() - (nowS() % 86_400) - 12 * HOUR_S;
+    const rows = Array.from({ length: 61 }, (_, minute) => `${startS + minute * 60},4000,-1000,-500,2500`);
+    const names = ['pv_total_power', 'battery_power', 'grid_total_power', 'load_total_power'];
+    const head = names.map((name) => `telemetry=${name} device=battery`).join(',');
+    await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', `ts,${head}\n${rows.join('\n')}\n`, {
+      'Content-Type': 'text/csv',
+    });
+    await page.reload();
+    for (const name of [
+      'Sun, 5.2 kW, delivering',
+      'Battery, charging, 3.0 kW, 64 % charged',
+      'Grid, 1.0 kW, exporting',
+      'House, 1.2 kW, consuming',
+    ])
+      await page.getByRole('link', { name, exact: true }).waitFor();
+    assert.equal(await page.locator('.flow-line .arrow').count(), 4);
+  });
+
+  test('moves nothing for those who want no motion', async () => {
+    const animation = (): Promise<unknown> =>
+      page.evaluate(`getComputedStyle(document.querySelector('.flow-line .moving')).animationName`);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    assert.equal(await animation(), 'none');
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    assert.equal(await animation(), 'towards');
+  });
+
+  test('shows the energy of yesterday as the API has it, with the assumption', async () => {
+    await page.getByRole('button', { name: 'Yesterday' }).click();
+    const card = page.locator('[data-test=energy-books]');
+    await card.getByText('Sun 4.0 kWh').waitFor();
+    await card.getByText('Consumption 2.5 kWh').waitFor();
+    await card.getByText('100 %').waitFor();
+    await card.getByText('88 %').waitFor();
+    // One column for the hour in which something was consumed.
+    await card.locator('.energy-bars rect.pv').first().waitFor();
+    await card.getByText('How is this decided?').click();
+    await card.getByText(/Decided for every minute by itself/).waitFor();
+  });
+
+  test('shows the energy of any day, month and year with what was before, as bars, as a table and as a file', async () => {
+    await page.getByRole('link', { name: 'Other days, months and years' }).click();
+    const card = page.locator('[data-test=energy-history]');
+    const yesterday = new Date((nowS() - 86_400) * 1_000);
+    await open(`#/history/energy/${yesterday.toISOString().slice(0, 10)}`);
+    await card.getByText('Consumption 2.5 kWh').waitFor();
+    await card.getByRole('button', { name: 'Year' }).click();
+    await card.getByRole('heading', { name: String(yesterday.getUTCFullYear()) }).waitFor();
+    // Hundreds of days are summed up.
+    await card.getByText('Consumption 2.5 kWh').waitFor({ timeout: 60_000 });
+    await card.getByText('As a table').click();
+    assert.equal(await card.locator('tbody tr').count(), 12);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      card.getByRole('button', { name: 'As a CSV file' }).click(),
+    ]);
+    const [head = '', ...rows] = readFileSync(await file.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    assert.match(head, /^from,to,source_pv_wh,/);
+    assert.equal(rows.length, 12);
+    await open('#/history/energy/2001-02-03');
+    await card.getByText('No energy is known of this time').waitFor({ timeout: 60_000 });
+    await open('#/');
+  });
+
+  test('names what needs attention, and since when', async () => {
+    const attention = page.locator('[data-test=attention]');
+    await attention.getByText('No backup was made yet').waitFor();
+    await device.telemetry({ timestamp: nowS(), alerts: ['over_temperature'] });
+    await attention.getByText(/^Battery: /).waitFor();
+    await attention.getByText(/^since /).waitFor();
+    await device.telemetry({ timestamp: nowS() + 1, alerts: [] });
+    await attention.getByText(/^Battery: /).waitFor({ state: 'detached' });
+  });
+
+  test('reads the list of devices once at the start', async () => {
+    const lists: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v3/devices?expand')) lists.push(request.url());
+    });
+    await page.reload();
+    await page.getByRole('link', { name: /^House, / }).waitFor();
+    await page.waitForLoadState('networkidle');
+    assert.equal(lists.length, 1);
+  });
+
+  test('the owner says what a value is, once, and it is kept', async () => {
+    await open('#/site');
+    const card = page.locator('[data-test=energy-sources]');
+    await card.getByText('PV Power').first().waitFor();
+    await card.getByRole('button', { name: 'Add a value' }).click();
+    await card.locator('[name=device]').selectOption({ label: 'Battery' });
+    await card.locator('[name=power]').selectOption({ label: 'AC Power' });
+    await card.locator('[name=sign]').selectOption({ label: 'the opposite of importing' });
+    await card.getByRole('button', { name: 'Save' }).click();
+    await until(async () => {
+      const { energy_sources: sources } = await gateway.ok('READONLY', 'GET', '/v3/site/energy/sources');
+      const [first] = (sources as { items: { power: string; is_inverted: boolean }[] }).items;
+      return first?.power === 'ac_total_power' && first.is_inverted;
+    });
+    await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
+  });
+
+  test('draws several devices over any stretch; a zoom loads finer data, stays at refresh and stands in the address', async () => {
+    await open('#/history/day');
+    await page.locator('[data-test=chart] canvas').waitFor();
+    const other = await gateway.provision('Roof');
+    await other.connect();
+    await other.telemetry({ timestamp: nowS(), pv_total_power: 900 });
+    await open('#/');
+    await page.getByRole('link', { name: /^Roof/ }).waitFor();
+    await open('#/history/day');
+    await page.locator('[name=device]').selectOption({ label: 'Roof' });
+    await page.locator('[name=attribute]').selectOption({ label: 'PV Power' });
+    await page.getByText('Roof · PV Power').first().waitFor();
+    const asked: { granularity: string }[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/query_timeseries'))
+        asked.push(request.postDataJSON() as { granularity: string });
+    });
+    const plot = await page.locator('.u-over').boundingBox();
+    assert.ok(plot);
+    await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/#\/history\/\d+-\d+\//);
+    await until(() => Promise.resolve(asked.some(({ granularity }) => granularity === '60s')));
+    const zoomed = page.url();
+    await page.reload();
+    await page.getByText('Roof · PV Power').first().waitFor();
+    assert.equal(page.url(), zoomed);
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await until(() => Promise.resolve(page.url() !== zoomed));
+    await page.getByRole('button', { name: 'Day', exact: true }).click();
+    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('columnheader', { name: 'Roof · PV Power W' }).waitFor();
+    await page.getByLabel('With the same time before').check();
+    await page.getByRole('columnheader', { name: 'Roof · PV Power, before W' }).waitFor();
+    assert.match(page.url(), /#\/history\/day\+before\//);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'The time before as a CSV file' }).click(),
+    ]);
+    assert.match(readFileSync(await file.path(), 'utf8'), /^ts,telemetry=/);
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
+  });
+
+  test('a rule of any name can be opened, `new` too', async () => {
+    await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
+      slug: 'new',
+      script: { code: Buffer.from('-- nothing').toString('base64'), runtime_version: 'V3' },
+    });
+    await open('#/rules');
+    await page.getByRole('link', { name: 'new', exact: true }).click();
+    await page.getByRole('heading', { name: 'new', exact: true }).waitFor();
+    await page.locator('.cm-line', { hasText: '-- nothing' }).waitFor();
+  });
+
+  test('older entries of a log follow on demand, and leave as a file', async () => {
+    for (let entry = 1; entry <= 60; entry++)
+      await device.send('v3/logs', { severity: 'info', message: `entry ${entry}`, persist: true });
+    await open('#/devices/battery/logs');
+    await says('entry 60');
+    assert.equal(await page.getByText('entry 5', { exact: true }).count(), 0);
+    await page.getByRole('button', { name: 'Older entries' }).click();
+    await page.getByText('entry 5', { exact: true }).waitFor();
+  });
+
+  test('while the gateway is away no device is called ONLINE, and a page that could not be read comes with it', async () => {
+    await open('#/');
+    await page.locator('.badge.online').first().waitFor();
+    await page.getByRole('link', { name: /^Sun, \d/ }).waitFor();
+    await gateway.gateway.stop();
+    await page.locator('.badge.unknown').first().waitFor();
+    assert.equal(await page.locator('.badge.online').count(), 0);
+    await page.getByRole('link', { name: 'Sun, –, no value now' }).waitFor();
+    await open('#/blueprints');
+    await page.getByRole('alert').waitFor();
+    await gateway.restart();
+    await says('Battery Inverter');
+    assert.equal(await page.getByRole('alert').count(), 0);
+  });
+
+  test('the browser had nothing to complain about', () => {
+    assert.deepEqual(
+      complaints.filter((complaint) => !/ERR_|WebSocket|Failed to load/.test(complaint)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,76 @@
+/** A gateway with its console in a real browser, claimed and logged in. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { stop as stopBundler } from 'esbuild';
+import type { Browser, Page } from 'playwright-core';
+import { type BuiltFile, bundleConsole } from '../../scripts/support/console-bundle.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { complaintsOf, findBrowser, openBrowser } from './browser.ts';
+
+export const PASSWORD = 'correct horse battery';
+
+export interface OpenConsole {
+  gateway: TestGateway;
+  browser: Browser;
+  page: Page;
+  files: BuiltFile[];
+  /** What the page complained about. */
+  complaints: string[];
+  /** Goes to an address of the console. */
+  open: (hash: string) => Promise<void>;
+  /** Waits for a text. */
+  says: (text: string | RegExp) => Promise<void>;
+}
+
+/** Opened before the tests of a group, closed after them. */
+export function useConsole(environment: Record<string, string> = {}): () => OpenConsole {
+  const ends: (() => unknown)[] = [];
+  let opened: OpenConsole;
+  before(async () => {
+    const consoleDir = mkdtempSync(join(tmpdir(), 'gateway-console-'));
+    ends.push(() => rmSync(consoleDir, { recursive: true, force: true }));
+    const files = await bundleConsole(consoleDir);
+    await stopBundler();
+    const gateway = await startTestGateway(
+      { after: (end) => void ends.push(end as () => unknown) },
+      { consoleDir, environment },
+    );
+    const browser = await openBrowser(findBrowser() ?? '');
+    ends.push(() => browser.close());
+    const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
+    page.setDefaultTimeout(15_000);
+    const complaints = complaintsOf(page);
+    await page.goto(gateway.origin);
+    await page.fill('[name=claim_code]', readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim());
+    await page.fill('[name=password]', PASSWORD);
+    await page.fill('[name=repeated]', PASSWORD);
+    await page.click('button[type=submit]');
+    const says = (text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
+    await says('No device of yours yet');
+    const open = async (hash: string): Promise<void> => {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    };
+    opened = { gateway, browser, page, files, complaints, open, says };
+  });
+  after(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+  return () => opened;
+}
+
+/** Sets a viewport and waits for the page to be laid out; for pictures kept beside the tests on demand. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['CONSOLE_PICTURES'];
+  if (folder === undefined) return;
+  const before = page.viewportSize();
+  for (const width of [390, 1_440])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+      await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+    }
+  await page.emulateMedia({ colorScheme: 'light' });
+  if (before) await page.setViewportSize(before);
+}

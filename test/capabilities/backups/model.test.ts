@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  backupName,
+  type BackupOutcome,
+  type BackupPlan,
+  isDue,
+  isOverdue,
+  namesToRemove,
+  PLAN_DEFAULT,
+} from '../../../src/capabilities/backups/model.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** In Berlin it is an hour later. */
+const at = (text: string): number => Date.parse(`2026-03-${text}:00Z`);
+const plan = (change: Partial<BackupPlan>): BackupPlan => ({ ...PLAN_DEFAULT, schedule: 'DAILY', ...change });
+const good = (atMs: number): BackupOutcome => ({
+  goodAtMs: atMs,
+  goodName: 'x',
+  goodBytes: 1,
+  triedAtMs: atMs,
+  fault: null,
+});
+
+describe('a backup is due', () => {
+  const rows: [
+    title: string,
+    plan: BackupPlan,
+    last: BackupOutcome | undefined,
+    now: number,
+    due: boolean,
+  ][] = [
+    ['never without a schedule', plan({ schedule: 'OFF' }), undefined, at('10T02:30'), false],
+    ['not before its minute', plan({}), good(at('09T02:15')), at('10T02:14'), false],
+    ['from its minute on, of the site’s clock', plan({}), good(at('09T02:15')), at('10T02:15'), true],
+    ['once a day', plan({}), good(at('10T02:15')), at('10T22:00'), false],
+    ['at once after days without power', plan({}), good(at('07T02:15')), at('10T00:00'), true],
+    ['at its minute when there was none yet', plan({}), undefined, at('10T02:15'), true],
+    ['not at any other time when there was none yet', plan({}), undefined, at('10T00:15'), false],
+    [
+      'a week after the last weekly one',
+      plan({ schedule: 'WEEKLY' }),
+      good(at('03T02:15')),
+      at('10T02:15'),
+      true,
+    ],
+    ['not six days after it', plan({ schedule: 'WEEKLY' }), good(at('04T02:15')), at('10T12:15'), false],
+    ['when the last one is of a clock that was ahead', plan({}), good(at('20T02:15')), at('10T02:15'), true],
+    [
+      'not within the pause after a failure',
+      plan({}),
+      { ...good(at('08T02:15')), triedAtMs: at('10T02:15'), fault: 'no stick' },
+      at('10T03:00'),
+      false,
+    ],
+    [
+      'after that pause',
+      plan({}),
+      { ...good(at('08T02:15')), triedAtMs: at('10T02:15'), fault: 'no stick' },
+      at('10T03:15'),
+      true,
+    ],
+  ];
+  for (const [title, one, last, wallMs, due] of rows)
+    test(title, () =>
+      assert.equal(isDue(one, last, { wallMs, timeZone: 'Europe/Berlin', retryMs: HOUR }), due),
+    );
+});
+
+describe('backups are overdue', () => {
+  test('never without a schedule', () => {
+    assert.equal(isOverdue(plan({ schedule: 'OFF' }), undefined, at('20T00:00')), false);
+  });
+
+  test('when the last good one is older than the plan allows, and not before', () => {
+    const last = good(at('10T02:15'));
+    assert.equal(isOverdue(plan({}), last, at('10T02:15') + 3 * DAY), false);
+    assert.equal(isOverdue(plan({}), last, at('10T02:15') + 3 * DAY + 1), true);
+  });
+
+  test('not sooner after the plan was changed, so that a new plan has its time', () => {
+    assert.equal(isOverdue(plan({ changedAtMs: at('10T00:00') }), undefined, at('12T00:00')), false);
+  });
+});
+
+describe('of the backups at a target', () => {
+  const name = (day: string) => backupName('depot', at(`${day}T02:15`));
+
+  test('a name has no character that a stick refuses', () => {
+    assert.equal(name('10'), 'depot-20260310T021500Z.backup');
+  });
+
+  test('the oldest of this gateway beyond the number to keep go, and nothing of anybody else', () => {
+    const there = [
+      name('12'),
+      name('10'),
+      name('11'),
+      'depot-2026.backup',
+      'other-20260301T021500Z.backup',
+      'x',
+    ];
+    assert.deepEqual(namesToRemove(there, 'depot', 2), [name('10')]);
+    assert.deepEqual(namesToRemove(there, 'depot', 3), []);
+  });
+
+  test('what a cut of power left half written goes', () => {
+    assert.deepEqual(namesToRemove([`${name('10')}.part`], 'depot', 2), [`${name('10')}.part`]);
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { linesOf } from '../../../src/capabilities/targets/influxdb/line-protocol.ts';
+import type { LabelledSamples } from '../../../src/capabilities/targets/model.ts';
+import { plainMessages } from '../../../src/capabilities/targets/mqtt/plain-messages.ts';
+import { unknownNames } from '../../../src/capabilities/targets/mqtt/templates.ts';
+
+function samplesOf(more: Partial<LabelledSamples> & { values: number[] }): LabelledSamples {
+  const { values, ...rest } = more;
+  return {
+    deviceId: 'id',
+    attribute: 'power',
+    type: 'float',
+    times: Uint32Array.from(values, (_, index) => 10 + index),
+    numbers: Float64Array.from(values),
+    integers: undefined,
+    texts: [],
+    labels: { site: 'My site', device: 'meter/1', blueprint: 'Meter', profile: undefined },
+    ...rest,
+  };
+}
+
+const POWER = samplesOf({ values: [1.5, 2] });
+const MODE = samplesOf({ attribute: 'mode', type: 'string', values: [1], texts: ['off', 'say "on"'] });
+const ON = samplesOf({ attribute: 'on', type: 'boolean', values: [1] });
+const COUNT = samplesOf({
+  attribute: 'count',
+  type: 'integer',
+  values: [2 ** 60],
+  integers: BigInt64Array.of(1_152_921_504_606_846_977n),
+});
+
+describe('messages by templates', () => {
+  test('are one for each device and second, with all its values', () => {
+    const messages = [
+      ...plainMessages(
+        { topic: '{site}/{device}', payload: '{"at":{timestamp},"v":{values}}', isRetained: false },
+        [POWER, MODE, ON, COUNT],
+      ),
+    ];
+    assert.deepEqual(
+      messages.map(({ topic, payload, samples }) => [topic, payload, samples]),
+      [
+        [
+          'My site/meter_1',
+          String.raw`{"at":10,"v":{"power":1.5,"mode":"say \"on\"","on":true,"count":1152921504606846977}}`,
+          4,
+        ],
+        ['My site/meter_1', '{"at":11,"v":{"power":2}}', 1],
+      ],
+    );
+  });
+
+  test('are one for each attribute where the topic names it', () => {
+    const messages = [
+      ...plainMessages({ topic: 'a/{attribute}', payload: '{value}', isRetained: true }, [POWER]),
+    ];
+    assert.deepEqual(messages, [
+      { topic: 'a/power', payload: '1.5', isRetained: true, samples: 1 },
+      { topic: 'a/power', payload: '2', isRetained: true, samples: 1 },
+    ]);
+  });
+
+  test('know few names', () => assert.deepEqual(unknownNames('{site}/{room}/{"a":{value}}'), ['room']));
+});
+
+describe('lines', () => {
+  test('of one device and the same seconds are shared, and texts are quoted', () => {
+    const [first, ...more] = linesOf('telemetry', [MODE, ON, COUNT, POWER], 10_000);
+    assert.deepEqual(more, []);
+    const tags = String.raw`telemetry,blueprint=Meter,device=meter/1,site=My\ site`;
+    assert.deepEqual(first?.text, [
+      `${tags} mode="say \\"on\\"",on=true,count=1152921504606846977 10\n`,
+      `${tags} power=1.5 10\n`,
+      `${tags} power=2 11\n`,
+    ]);
+  });
+
+  test('go in pieces of the size that was asked', () => {
+    const many = samplesOf({ values: Array.from({ length: 100 }, (_, index) => index) });
+    const pieces = [...linesOf('telemetry', [many], 1_000)];
+    assert.equal(
+      pieces.reduce((sum, { samples }) => sum + samples, 0),
+      100,
+    );
+    assert.ok(pieces.length > 5 && pieces.every(({ bytes }) => bytes < 1_200));
+  });
+});

@@ -1,0 +1,266 @@
+/** A target at work against servers that take, refuse, stumble and vanish. */
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { describe, test, type TestContext } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { InfluxdbSink } from '../../../src/capabilities/targets/influxdb/influxdb-sink.ts';
+import { NO_TOTALS, type Selection } from '../../../src/capabilities/targets/model.ts';
+import { Sender } from '../../../src/capabilities/targets/sender.ts';
+import type { ChangePosition, Changes } from '../../../src/capabilities/telemetry/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
+import { HttpClient } from '../../../src/platform/http-client/index.ts';
+import { until } from '../../support/until.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+const ALL: Selection = {
+  devices: null,
+  attributes: null,
+  intervalS: 0,
+  isOnChange: false,
+  bytesPerSecondMax: 10_000_000,
+  processorPercentMax: 100,
+  fromMs: 0,
+};
+
+/** What a server was told, and how it answers next. */
+class FakeEngine {
+  readonly lines: string[] = [];
+  requests = 0;
+  authorization: string | undefined;
+  /** Decides on the lines of one request; undefined: the connection is cut. */
+  judge: (
+    lines: string[],
+  ) => { status: number; text?: string; headers?: Record<string, string> } | undefined = () => ({
+    status: 204,
+  });
+
+  async listen(t: TestContext): Promise<string> {
+    const server = createServer((request, response) => void this.#answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.closeAllConnections());
+    t.after(() => server.close());
+    return `http://127.0.0.1:${(server.address() as { port: number }).port}/write?db=site`;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = [];
+    for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+    this.requests++;
+    this.authorization = request.headers.authorization;
+    const lines = gunzipSync(Buffer.concat(pieces)).toString().trimEnd().split('\n');
+    const judged = this.judge(lines);
+    if (!judged) return void response.destroy();
+    if (judged.status < 300) this.lines.push(...lines.filter((line) => line.startsWith('telemetry,')));
+    response.writeHead(judged.status, judged.headers).end(judged.text);
+  }
+}
+
+/** A store of one series: `count` samples, in steps of ten. */
+function storeOf(count: number, value: (index: number) => number = (index) => index) {
+  return {
+    changes: async ({ after }: { after: ChangePosition | undefined }): Promise<Changes> => {
+      const from = after?.sequence ?? 0;
+      const to = Math.min(count, from + 10);
+      const indexes = Array.from({ length: to - from }, (_, index) => from + index);
+      return {
+        series:
+          indexes.length === 0
+            ? []
+            : [
+                {
+                  deviceId: 'a',
+                  attribute: 'power',
+                  type: 'float',
+                  times: Uint32Array.from(indexes, (index) => 1_000 + index),
+                  numbers: Float64Array.from(indexes, value),
+                  integers: undefined,
+                  texts: [],
+                },
+              ],
+        position: { sequence: to },
+        pendingSamples: count - to,
+        pendingSinceS: undefined,
+        lostSamples: 0,
+      };
+    },
+  };
+}
+
+async function started(
+  t: TestContext,
+  engine: FakeEngine,
+  {
+    selection = {},
+    store = storeOf(25),
+  }: { selection?: Partial<Selection>; store?: ReturnType<typeof storeOf> } = {},
+) {
+  const clock = createSystemClock();
+  const { log, lines } = recordingLog(clock);
+  const limits = { ...LIMITS.targets, intervalMs: 10, retryFirstMs: 10, retryMaxMs: 40, timeoutMs: 2_000 };
+  const settings = {
+    kind: 'INFLUXDB' as const,
+    url: await engine.listen(t),
+    measurement: 'telemetry',
+    username: null,
+    tokenScheme: 'Token' as const,
+    caPem: null,
+    isCompressed: true,
+  };
+  const sender = new Sender({
+    record: {
+      id: 'id',
+      name: 'engine',
+      kind: 'INFLUXDB',
+      isEnabled: true,
+      settings,
+      secrets: {},
+      selection: { ...ALL, ...selection },
+      createdAtMs: 0,
+      updatedAtMs: 0,
+    },
+    cursor: { position: { sequence: 0 }, records: {}, totals: NO_TOTALS },
+    sink: new InfluxdbSink({
+      settings,
+      secret: 'shibboleth',
+      http: new HttpClient({ clock, timeoutMs: limits.timeoutMs, answerMaxBytes: limits.answerBytes }),
+      bodyMaxBytes: 100_000,
+      nowS: () => 5,
+      pause: nextTurn,
+    }),
+    telemetry: store,
+    records: { read: (cursor) => ({ records: [], cursor, lost: 0, pending: 0 }) },
+    site: () => ({ name: 'My site' }),
+    labelsOf: () => ({
+      slug: 'meter',
+      labels: { site: 'My site', device: 'meter', blueprint: 'M=1', profile: undefined },
+    }),
+    clock,
+    log,
+    limits,
+  });
+  t.after(async () => {
+    await sender.stop();
+    clock.close();
+  });
+  sender.start();
+  return { sender, lines };
+}
+
+const arrived = (engine: FakeEngine): string[] =>
+  engine.lines.map((line) => line.split(' ').slice(-2).join(' '));
+const EVERYTHING = Array.from({ length: 25 }, (_, index) => `power=${index} ${1_000 + index}`);
+
+describe('a target', () => {
+  test('gets everything once and in order, with the tags of the device and the token', async (t) => {
+    const engine = new FakeEngine();
+    const { sender } = await started(t, engine);
+    await until(() => engine.lines.length === 25);
+    assert.deepEqual(arrived(engine), EVERYTHING);
+    assert.equal(
+      engine.lines[0],
+      String.raw`telemetry,blueprint=M\=1,device=meter,site=My\ site power=0 1000`,
+    );
+    assert.equal(engine.authorization, 'Token shibboleth');
+    await until(() => sender.status().samples === 25);
+    assert.equal(sender.status().state, 'CURRENT');
+    assert.equal(sender.cursor.position.sequence, 25);
+  });
+
+  const stumbles: [title: string, answer: ReturnType<FakeEngine['judge']>, sentence: RegExp][] = [
+    [
+      'has a failure of its own',
+      { status: 500, text: 'out of\nluck' },
+      /has a failure of its own: HTTP 500, "out of luck"$/,
+    ],
+    ['asks for a pause', { status: 429, headers: { 'retry-after': '0' } }, /asks for a pause: HTTP 429\.$/],
+    ['does not know the token', { status: 401 }, /does not accept the token or the login: HTTP 401\.$/],
+    ['does not know the database', { status: 404 }, /does not know the address, the database or the bucket/],
+    ['is somewhere else', { status: 302 }, /points to another address, give that one: HTTP 302\.$/],
+    ['cuts the connection', undefined, /ended the connection before it had answered\.$/],
+    ['refuses all it gets', { status: 400, text: 'no' }, /does not take the request: HTTP 400, "no"$/],
+  ];
+  for (const [title, answer, sentence] of stumbles)
+    test(`that ${title} is tried again, says so, and misses nothing`, async (t) => {
+      const engine = new FakeEngine();
+      // As many as it takes to see that not even one line is taken.
+      let stumblesLeft = 9;
+      engine.judge = () => (stumblesLeft-- > 0 ? answer : { status: 204 });
+      const { sender, lines } = await started(t, engine);
+      await until(() => engine.lines.length >= 25);
+      assert.deepEqual([...new Set(arrived(engine))], EVERYTHING);
+      assert.match(sender.status().lastError?.message ?? '', sentence);
+      const told = lines.map(({ message }) => message);
+      assert.deepEqual(told, ['target takes no telemetry', 'target takes telemetry again']);
+    });
+
+  test('that takes nothing is behind by what was read for it, too', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = () => ({ status: 401 });
+    const { sender } = await started(t, engine, { store: storeOf(7) });
+    await until(() => Promise.resolve(sender.status().state === 'FAILING'));
+    assert.equal(sender.status().lagSamples, 7);
+    engine.judge = () => ({ status: 204 });
+    await until(() => Promise.resolve(sender.status().state === 'CURRENT'));
+    assert.deepEqual([sender.status().lagSamples, sender.status().lagS], [0, 0]);
+  });
+
+  test('loses only the lines that it refuses while it takes others, and they are counted', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = (lines) =>
+      lines.some((line) => line.includes('power=7 ')) ? { status: 400, text: 'conflict' } : { status: 204 };
+    const { sender } = await started(t, engine);
+    await until(() => engine.lines.length === 24);
+    assert.deepEqual(
+      arrived(engine),
+      EVERYTHING.filter((line) => !line.startsWith('power=7 ')),
+    );
+    assert.equal(sender.status().refusedSamples, 1);
+    assert.equal(sender.status().lastError?.message, 'The target does not take a line: HTTP 400, "conflict"');
+  });
+
+  test('gets shorter requests when it says that they are too long', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = (lines) => ({ status: lines.length > 3 ? 413 : 204 });
+    await started(t, engine);
+    await until(() => engine.lines.length === 25);
+    assert.deepEqual(arrived(engine), EVERYTHING);
+  });
+
+  test('gets one sample in each stretch of time, and no value twice, where that was asked', async (t) => {
+    const engine = new FakeEngine();
+    const store = storeOf(25, (index) => Math.floor(index / 10));
+    await started(t, engine, { selection: { isOnChange: true }, store });
+    await until(() => engine.lines.length === 3);
+    assert.deepEqual(arrived(engine), ['power=0 1000', 'power=1 1010', 'power=2 1020']);
+    const slow = new FakeEngine();
+    await started(t, slow, { selection: { intervalS: 10 } });
+    await until(() => slow.lines.length === 3);
+    assert.deepEqual(arrived(slow), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
+  });
+
+  test('that was gone gets again what it acknowledged last: it may have forgotten it', async (t) => {
+    const engine = new FakeEngine();
+    const store = storeOf(25);
+    engine.judge = () => (engine.requests === 3 ? undefined : { status: 204 });
+    const { sender } = await started(t, engine, { store });
+    await until(() => sender.cursor.position.sequence === 25);
+    assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
+  });
+
+  test('gets what was thinned out once only, also when it is tried again', async (t) => {
+    const engine = new FakeEngine();
+    let stumblesLeft = 2;
+    engine.judge = () => ({ status: stumblesLeft-- > 0 ? 503 : 204 });
+    await started(t, engine, { selection: { intervalS: 10 } });
+    await until(() => engine.lines.length === 3);
+    assert.deepEqual(arrived(engine), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
+  });
+
+  test('gets nothing of attributes and devices that were not chosen', async (t) => {
+    const engine = new FakeEngine();
+    const { sender } = await started(t, engine, { selection: { attributes: ['volt*'] } });
+    await until(() => sender.cursor.position.sequence === 25);
+    assert.deepEqual(engine.lines, []);
+  });
+});

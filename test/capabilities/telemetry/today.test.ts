@@ -1,0 +1,133 @@
+/** The chart that everybody opens first: a day that is not sealed into a block yet, by minutes. */
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { MinuteCells } from '../../../src/capabilities/telemetry/engine/minute-cells.ts';
+import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
+import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
+import { temporaryFolder } from '../../support/workspace.ts';
+import {
+  type ColumnWish,
+  modelRows,
+  startEngine,
+  type TestEngine,
+  type TestSeries,
+  TODAY_S,
+} from './engine-support.ts';
+
+const FORMS: [type: 'float' | 'integer' | 'boolean' | 'string', value: (second: number) => StoredValue][] = [
+  ['float', (second) => Math.round(2_300 + 100 * Math.sin(second / 50)) / 10],
+  ['integer', (second) => 2n ** 60n + BigInt(second % 97)],
+  ['boolean', (second) => second % 131 === 0],
+  ['string', (second) => `text ${Math.floor(second / 40)}`],
+];
+
+function started(t: TestContext): { engine: TestEngine; wishes: ColumnWish[] } {
+  const engine = startEngine({ folder: temporaryFolder(t) });
+  t.after(() => engine.close());
+  const [float, integer, boolean, text] = FORMS.map(([type]) => engine.addSeries(type)) as [
+    TestSeries,
+    TestSeries,
+    TestSeries,
+    TestSeries,
+  ];
+  const wishes: ColumnWish[] = [
+    ...(['avg', 'min', 'max', 'last'] as const).map((aggregation) => ({ of: float, aggregation })),
+    ...(['min', 'max', 'last'] as const).map((aggregation) => ({ of: integer, aggregation })),
+    { of: boolean, aggregation: 'bool_or' },
+    { of: text, aggregation: 'last' },
+  ];
+  return { engine, wishes };
+}
+
+/** One sample a second of every series. */
+function write(engine: TestEngine, fromS: number, toS: number, shift = 0): void {
+  for (let second = fromS; second < toS; second++)
+    engine.write(
+      engine.series.map((series, index) => [
+        series,
+        TODAY_S + second,
+        FORMS[index]?.[1](second + shift) ?? 0,
+      ]),
+    );
+}
+
+/** The answer is that of all samples in a plain list; the second time, too. */
+function check(
+  engine: TestEngine,
+  wishes: ColumnWish[],
+  fromS: number,
+  toS: number,
+  granularityS = 60,
+): void {
+  const range = { fromS: TODAY_S + fromS, toS: TODAY_S + toS, granularityS };
+  const expected = modelRows(range, wishes).map((row) => row.map(String));
+  for (const round of ['first', 'second']) {
+    const rows = engine.rows(range, wishes).map((row) => row.split(','));
+    assert.equal(rows.length, expected.length);
+    for (const [index, row] of rows.entries())
+      for (const [column, cell] of row.entries()) {
+        const wanted = expected[index]?.[column] ?? '';
+        const isSame = cell === wanted || Math.abs(Number(cell) - Number(wanted)) < 1e-9;
+        assert.ok(isSame, `${cell} instead of ${wanted}, ${round} time, column ${column} of row ${index}`);
+      }
+  }
+}
+
+describe('the chart of today', () => {
+  test('is that of its samples, wherever it begins and ends and however often it is asked for', async (t) => {
+    const { engine, wishes } = started(t);
+    for (const [fromS, toS] of [
+      [10, 1_000],
+      [1_000, 1_777],
+      [1_800, 2_500],
+    ] as const) {
+      write(engine, fromS, toS);
+      await engine.engine.seal();
+    }
+    write(engine, 2_500, 2_700);
+    for (const granularityS of [60, 300, 86_400]) {
+      check(engine, wishes, 0, 3_000, granularityS);
+      check(engine, wishes, 31, 2_601, granularityS);
+      check(engine, wishes, 1_013, 1_999, granularityS);
+    }
+    assert.equal(engine.engine.status().damaged, 0);
+  });
+
+  test('shows corrections that came later, sealed or not', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 0, 1_000);
+    await engine.engine.seal();
+    write(engine, 1_000, 2_000);
+    await engine.engine.seal();
+    check(engine, wishes, 0, 2_000);
+    write(engine, 500, 600, 7);
+    check(engine, wishes, 0, 2_000);
+    await engine.engine.seal();
+    check(engine, wishes, 0, 2_000);
+  });
+});
+
+describe('minute cells', () => {
+  const samples = (count: number, stepS: number): Samples => {
+    const filled = new Samples('number');
+    for (let index = 0; index < count; index++) filled.push(TODAY_S + index * stepS, index);
+    return filled;
+  };
+
+  test('are not kept of samples that are as few', () => {
+    const cells = new MinuteCells(1_000);
+    assert.equal(cells.add(1, samples(10, 60)), undefined);
+    assert.equal(cells.get(1), undefined);
+  });
+
+  test('stay within their bound: those not asked for longest go first', () => {
+    const cells = new MinuteCells(100);
+    for (const part of [1, 2]) cells.add(part, samples(600, 1));
+    assert.ok(cells.get(1));
+    cells.add(3, samples(600, 1));
+    assert.deepEqual(
+      [1, 2, 3].map((part) => cells.get(part)?.count),
+      [10, undefined, 10],
+    );
+  });
+});

@@ -1,0 +1,93 @@
+/** Alerts over HTTP. Denials first. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { MockDevice } from '../support/mock-device.ts';
+import { refusal, useTestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+
+const ALERTS = '/v3/alerts';
+let device: MockDevice;
+const gateway = useTestGateway({}, async (started) => {
+  device = await started.provision('Battery');
+  await device.connect();
+  const nowS = Math.floor(Date.now() / 1_000);
+  await device.telemetry({ timestamp: nowS - 7_200, alerts: ['battery_low'] });
+  await device.telemetry({ timestamp: nowS - 3_600, alerts: [] });
+  await device.telemetry({ timestamp: nowS, alerts: ['made_up'], conn_alerts: ['grid_lost'] });
+});
+
+const names = async (query = ''): Promise<string[]> => {
+  const { alerts } = await gateway().ok('READONLY', 'GET', `${ALERTS}?device_id.in=battery${query}`);
+  return (alerts as { name: string }[]).map(({ name }) => name).toSorted();
+};
+
+describe('is refused', () => {
+  const id = '5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b33';
+  for (const [title, caller, method, path, wanted] of [
+    ['the list without a token', null, 'GET', ALERTS, '401 invalid_header'],
+    [
+      'an acknowledgement by READONLY',
+      'READONLY',
+      'POST',
+      `${ALERTS}/${id}/acknowledge`,
+      '403 insufficient_role',
+    ],
+    ['one of everything by READONLY', 'READONLY', 'POST', `${ALERTS}/acknowledge`, '403 insufficient_role'],
+    ['one of nothing', 'USER', 'POST', `${ALERTS}/${id}/acknowledge`, '404 alert_not_found'],
+    ['an unknown device', 'USER', 'GET', `${ALERTS}?device_id.in=nobody`, '404 device_not_found'],
+    ['an unknown severity', 'USER', 'GET', `${ALERTS}?severity=fatal`, '400 invalid_query'],
+    ['an unknown state', 'USER', 'GET', `${ALERTS}?state=OPEN`, '400 invalid_query'],
+    ['a moment that is none', 'USER', 'GET', `${ALERTS}?from=yesterday`, '400 invalid_query'],
+  ] as const)
+    test(title, async () => assert.equal(refusal(await gateway().call(caller, method, path)), wanted));
+});
+
+test('the list is filtered by state, severity, device and time, and paged', async () => {
+  assert.deepEqual(await names(), ['battery_low', 'grid_lost', 'made_up']);
+  assert.deepEqual(await names('&state=RAISED'), ['grid_lost', 'made_up']);
+  assert.deepEqual(await names('&state=cleared'), ['battery_low']);
+  assert.deepEqual(await names('&severity=error'), ['made_up']);
+  assert.deepEqual(await names('&severity=error,warning'), ['grid_lost', 'made_up']);
+  const ago = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+  assert.deepEqual(await names(`&from=${ago(90)}`), ['battery_low', 'grid_lost', 'made_up']);
+  assert.deepEqual(await names(`&from=${ago(30)}`), ['grid_lost', 'made_up']);
+  assert.deepEqual(await names(`&to=${ago(30)}`), ['battery_low']);
+  const { alerts, total_count: total } = await gateway().ok('USER', 'GET', `${ALERTS}?limit=1&offset=2`);
+  assert.deepEqual([(alerts as { name: string }[])[0]?.name, total], ['battery_low', 3]);
+});
+
+test('an acknowledgement stays with who was first, and its name is not for everybody', async () => {
+  const { alerts } = await gateway().ok('USER', 'GET', `${ALERTS}?state=RAISED&severity=error`);
+  const [{ id } = { id: '' }] = alerts as { id: string }[];
+  const first = await gateway().ok('USER', 'POST', `${ALERTS}/${id}/acknowledge`);
+  const again = await gateway().ok('OWNER', 'POST', `${ALERTS}/${id}/acknowledge`);
+  assert.deepEqual(again, first);
+  const { acknowledged_by: by, acknowledged_at: at } = first['alert'] as Record<string, unknown>;
+  assert.equal(by, 'USER');
+  assert.ok(typeof at === 'string');
+  const seen = await gateway().ok('READONLY', 'GET', `${ALERTS}?acknowledged=true`);
+  const [shown] = seen['alerts'] as Record<string, unknown>[];
+  assert.deepEqual([shown?.['id'], shown?.['acknowledged_by'], shown?.['acknowledged_at']], [id, null, at]);
+  const { entries } = await gateway().ok('OWNER', 'GET', '/v3/audit?operation=acknowledge_alert&limit=1');
+  const [{ target } = { target: {} }] = entries as { target: Record<string, string> }[];
+  assert.deepEqual(target, { alert_id: id, device_id: device.id, device_name: 'Battery', alert: 'made_up' });
+});
+
+test('everything that is raised is acknowledged at once, and told as it happens', async (t) => {
+  const watched = await gateway().watch('USER', ALERTS);
+  t.after(() => watched.close());
+  const { alerts, total_count: count } = await gateway().ok('USER', 'POST', `${ALERTS}/acknowledge`);
+  assert.deepEqual(
+    (alerts as { name: string }[]).map(({ name }) => name),
+    ['grid_lost'],
+  );
+  assert.equal(count, 1);
+  await device.telemetry({ alerts: ['made_up', 'another'] });
+  const heard = (): string[] =>
+    watched.messages.map((message) => {
+      const { change, alert } = message as { change: string; alert: { name: string } };
+      return `${change} ${alert.name}`;
+    });
+  await until(() => heard().length >= 3);
+  assert.deepEqual(heard(), ['ACKNOWLEDGED grid_lost', 'CLEARED grid_lost', 'RAISED another']);
+});

@@ -1,0 +1,133 @@
+/** Targets that the telemetry is carried to. Denials first. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { refusal, useTestGateway } from '../support/test-gateway.ts';
+
+const TARGETS = '/v3/targets';
+/** Nobody listens there. */
+const URL_OF_NOBODY = 'http://127.0.0.1:9/write?db=site';
+const BODY = { name: 'engine', kind: 'INFLUXDB', influxdb: { url: URL_OF_NOBODY, secret: 'shibboleth' } };
+const NOBODY = '7c1d8a3e-5f2b-4b6a-9a55-3b1f0f7a1c22';
+
+const gateway = useTestGateway();
+
+interface OnWire {
+  id: string;
+  influxdb: { has_secret: boolean };
+  status: { state: string };
+}
+
+async function created(body: object): Promise<OnWire> {
+  const { target } = await gateway().ok('OWNER', 'POST', TARGETS, body);
+  return target as OnWire;
+}
+
+describe('a target is not made', () => {
+  const withUrl = (url: unknown) => ({ ...BODY, influxdb: { url } });
+  const rows: [title: string, body: object][] = [
+    ['without an address', { name: 'a', kind: 'INFLUXDB' }],
+    ['of a kind that nobody knows', { ...BODY, kind: 'CARRIER_PIGEON' }],
+    ['with an address that is none', withUrl('metrics:8428')],
+    ['with an address of a file', withUrl('file:///etc/passwd')],
+    ['with a login in the address, which everybody could read', withUrl('http://user:secret@host/write')],
+    ['with an authority that is no certificate', { ...BODY, influxdb: { url: URL_OF_NOBODY, ca_pem: 'x' } }],
+    ['of contents that nobody knows', { ...BODY, selection: { contents: ['WEATHER'] } }],
+    ['of no content', { ...BODY, selection: { contents: [] } }],
+    ['with half a second', { ...BODY, selection: { interval_s: 0.5 } }],
+    ['slower than anything would arrive', { ...BODY, selection: { bytes_per_second_max: 1 } }],
+    ['of a broker without its address', { name: 'a', kind: 'MQTT', influxdb: { url: URL_OF_NOBODY } }],
+    ['of a broker over HTTP', { name: 'a', kind: 'MQTT', mqtt: { url: 'http://broker' } }],
+    ['with a topic for everybody', { name: 'a', kind: 'MQTT', mqtt: { url: 'mqtt://broker', topic: 'a/#' } }],
+    [
+      'with a name that no template knows',
+      { name: 'a', kind: 'MQTT', mqtt: { url: 'mqtt://b', payload: '{x}' } },
+    ],
+    ['of a folder without its path', { name: 'a', kind: 'FOLDER', folder: {} }],
+    ['of a folder that is not there', { name: 'a', kind: 'FOLDER', folder: { path: '/media/nobody' } }],
+    ['of a folder beside another', { name: 'a', kind: 'FOLDER', folder: { path: '/tmp/../etc' } }],
+    [
+      'with files of more than a day',
+      { name: 'a', kind: 'FOLDER', folder: { path: '/tmp', piece_minutes: 1_441 } },
+    ],
+    [
+      'of logs for who knows states only',
+      {
+        name: 'a',
+        kind: 'MQTT',
+        mqtt: { url: 'mqtt://b', form: 'HOME_ASSISTANT' },
+        selection: { contents: ['AUDIT'] },
+      },
+    ],
+    [
+      'with a topic of records that knows values',
+      { name: 'a', kind: 'MQTT', mqtt: { url: 'mqtt://b', records_topic: '{value}' } },
+    ],
+    ['with history from no time', { ...BODY, history_from: 'yesterday' }],
+  ];
+  for (const [title, body] of rows)
+    test(title, async () =>
+      assert.equal(refusal(await gateway().call('OWNER', 'POST', TARGETS, body)), '400 invalid_body'),
+    );
+
+  test('by who may only look', async () =>
+    assert.equal(refusal(await gateway().call('USER', 'POST', TARGETS, BODY)), '403 insufficient_role'));
+});
+
+test('what is not there is told', async () => {
+  const { call } = gateway();
+  for (const [method, path] of [
+    ['GET', `${TARGETS}/${NOBODY}`],
+    ['PATCH', `${TARGETS}/${NOBODY}`],
+    ['DELETE', `${TARGETS}/${NOBODY}`],
+    ['POST', `${TARGETS}/${NOBODY}/test`],
+  ] as const)
+    assert.equal(
+      refusal(await call('OWNER', method, path, method === 'PATCH' ? {} : undefined)),
+      '404 target_not_found',
+    );
+});
+
+test('a target is made, changed, tested and deleted, and its secret is never seen again', async () => {
+  const { ok, call } = gateway();
+  const { id, influxdb } = await created(BODY);
+  const path = `${TARGETS}/${id}`;
+  assert.deepEqual(influxdb, {
+    url: URL_OF_NOBODY,
+    measurement: 'telemetry',
+    username: null,
+    has_secret: true,
+    token_scheme: 'Token',
+    ca_pem: null,
+    compressed: true,
+  });
+  assert.equal(refusal(await call('OWNER', 'POST', TARGETS, BODY)), '409 already_exists');
+  assert.deepEqual(await ok('OWNER', 'POST', `${path}/test`), {
+    test: { accepted: false, reason: 'Nothing listens at 127.0.0.1:9.' },
+  });
+  const change = { enabled: false, influxdb: { username: 'box' }, selection: { interval_s: 60 } };
+  const { target } = (await ok('OWNER', 'PATCH', path, change)) as { target: OnWire };
+  assert.partialDeepStrictEqual(target, {
+    enabled: false,
+    influxdb: { url: URL_OF_NOBODY, username: 'box', has_secret: true },
+    selection: { interval_s: 60, on_change: false },
+    status: { state: 'DISABLED' },
+  });
+  assert.equal(refusal(await call('OWNER', 'PATCH', path, { mqtt: { topic: 'a' } })), '400 invalid_body');
+  const cleared = (await ok('OWNER', 'PATCH', path, { influxdb: { secret: null } })) as { target: OnWire };
+  assert.equal(cleared.target.influxdb.has_secret, false);
+  const { body: audit } = await call('OWNER', 'GET', '/v3/audit');
+  const everything = JSON.stringify([await ok('OWNER', 'GET', TARGETS), target, audit, gateway().lines]);
+  assert.ok(!everything.includes('shibboleth'));
+  assert.ok(everything.includes('create_target'));
+  await ok('OWNER', 'DELETE', path);
+  assert.deepEqual(await ok('OWNER', 'GET', TARGETS), { targets: [], total_count: 0 });
+});
+
+test('there are as many targets as the limit says', async () => {
+  const { ok, call } = gateway();
+  const made: OnWire[] = [];
+  for (let index = 0; index < 16; index++)
+    made.push(await created({ ...BODY, name: `engine ${index}`, enabled: false }));
+  assert.equal(refusal(await call('OWNER', 'POST', TARGETS, BODY)), '422 target_limit_reached');
+  for (const { id } of made) await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);
+});

@@ -1,0 +1,230 @@
+/** Newer versions that are uploaded: refused in a sentence each, shown, handed over. Denials first. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { Updates, updateRoutes } from '../../src/capabilities/updates/index.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { UpdateFolder } from '../../src/platform/packages/index.ts';
+import { key, noDpkg, signed } from '../platform/packages/support.ts';
+import { serve } from '../support/serve.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { recordingLog, temporaryFolder } from '../support/workspace.ts';
+
+const UPDATE = '/v3/update';
+const PROCESSOR = process.arch === 'arm64' ? 'arm64' : 'amd64';
+const OTHER_PROCESSOR = PROCESSOR === 'arm64' ? 'amd64' : 'arm64';
+
+async function start(t: TestContext, { freeBytes = 1e12, fields = {} } = {}) {
+  const clock = new TestClock();
+  const dataDir = temporaryFolder(t);
+  const made = await signed(t, { Architecture: PROCESSOR, ...fields });
+  const keyFile = join(made.folder, 'trusted.pem');
+  writeFileSync(keyFile, made.trusted);
+  const updater = {
+    program: join(made.folder, 'take-update'),
+    dataDir,
+    outcomeFile: join(made.folder, 'update-outcome'),
+  };
+  writeFileSync(updater.program, '');
+  const build = (): Updates =>
+    new Updates({
+      clock,
+      log: recordingLog(clock).log,
+      folder: new UpdateFolder(dataDir, updater),
+      installed: { version: '0.1.0', keyFiles: [keyFile, join(made.folder, 'of-nobody.pem')] },
+      freeBytes: () => freeBytes,
+    });
+  const served = await serve(t, { clock, devices: undefined as never, routes: updateRoutes(build()) });
+  const call = async (method: string, path: string, body?: Uint8Array<ArrayBuffer>) => {
+    const response = await fetch(served.origin + UPDATE + path, {
+      method,
+      headers: { 'X-Service-Auth-Token': 'INSTALLER', Connection: 'close' },
+      ...(body && { body }),
+    });
+    const answer = (await response.json()) as Answered;
+    return { status: response.status, ...answer };
+  };
+  const upload = (bytes: Uint8Array = readFileSync(made.file)) =>
+    call('POST', '/upload', Uint8Array.from(bytes));
+  return { ...made, clock, dataDir, updater, keyFile, served, call, upload, build };
+}
+
+interface Answered {
+  update: {
+    supported: boolean;
+    installing: boolean;
+    uploaded: { version: string; release_notes: string; size_bytes: number } | null;
+    last_outcome: { at: string; message: string } | null;
+  };
+  errors: { code: string; message: string; details: { problem: string } }[];
+}
+
+function assertRefused(
+  answer: Partial<Answered> & { status: number },
+  problem: string,
+  message: RegExp,
+): void {
+  const [error] = answer.errors ?? [];
+  assert.deepEqual([answer.status, error?.code, error?.details.problem], [422, 'update_refused', problem]);
+  assert.match(error?.message ?? '', message);
+}
+
+describe('an upload is refused', { skip: noDpkg }, () => {
+  const rows: [
+    title: string,
+    options: Parameters<typeof start>[1],
+    bytes: (made: { file: string; unsigned: string }) => Uint8Array | undefined,
+    problem: string,
+    message: RegExp,
+  ][] = [
+    ['that is no package', {}, () => Buffer.from('PK'), 'no_package', /no Debian package/],
+    ['that is empty', {}, () => new Uint8Array(), 'no_package', /no Debian package/],
+    ['that is not signed', {}, ({ unsigned }) => readFileSync(unsigned), 'unsigned', /is not signed/],
+    [
+      'that is cut off',
+      {},
+      ({ file }) => readFileSync(file).subarray(0, -30),
+      'truncated',
+      /damaged, or its end is missing/,
+    ],
+    [
+      'that was changed',
+      {},
+      ({ file }) => {
+        const bytes = readFileSync(file);
+        bytes[200] = (bytes[200] ?? 0) ^ 1;
+        return bytes;
+      },
+      'changed',
+      /was changed/,
+    ],
+    [
+      'for another processor',
+      { fields: { Architecture: OTHER_PROCESSOR } },
+      () => undefined,
+      'other_processor',
+      /this box has/,
+    ],
+    ['of an older version', { fields: { Version: '0.0.9' } }, () => undefined, 'older', /only a newer one/],
+    [
+      'that is another package',
+      { fields: { Package: 'other' } },
+      () => undefined,
+      'other_package',
+      /not energy-gateway/,
+    ],
+    [
+      'that has no room when it is unpacked',
+      { fields: { 'Installed-Size': '99999999999' } },
+      () => undefined,
+      'no_room',
+      /MiB of free room/,
+    ],
+    [
+      'that has no room here',
+      { freeBytes: LIMITS.update.roomBytes - 1 },
+      () => undefined,
+      'no_room',
+      /239 MiB of free room/,
+    ],
+  ];
+  for (const [title, options, bytes, problem, message] of rows)
+    test(title, async (t) => {
+      const made = await start(t, options);
+      assertRefused(await made.upload(bytes(made)), problem, message);
+      assert.equal((await made.call('GET', '')).update.uploaded, null);
+      assert.equal(existsSync(join(made.dataDir, 'update/uploaded.deb')), false, 'nothing stays of it');
+      assertRefused(await made.call('POST', '/install'), 'not_uploaded', /No package was uploaded/);
+    });
+
+  test('that is signed by somebody else, or while nobody is known', async (t) => {
+    const { keyFile, folder, upload } = await start(t);
+    writeFileSync(keyFile, key(folder, 'other').publicPem);
+    assertRefused(await upload(), 'unknown_key', /does not know/);
+    rmSync(keyFile);
+    assertRefused(await upload(), 'unknown_key', /knows no key/);
+  });
+
+  test('by a gateway that was not installed by its package', async (t) => {
+    const { updater, call, upload } = await start(t);
+    rmSync(updater.program);
+    assertRefused(await upload(), 'not_supported', /not installed by its package/);
+    assert.equal((await call('GET', '')).update.supported, false);
+  });
+
+  test('larger than any package', async (t) => {
+    const { served } = await start(t);
+    const { port, hostname } = new URL(served.origin);
+    const request = httpRequest({
+      hostname,
+      port,
+      method: 'POST',
+      path: `${UPDATE}/upload`,
+      headers: {
+        'X-Service-Auth-Token': 'INSTALLER',
+        'Content-Length': String(LIMITS.update.packageBytes + 1),
+      },
+    });
+    request.flushHeaders();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 413);
+    request.destroy();
+  });
+});
+
+describe('an uploaded package', { skip: noDpkg }, () => {
+  test('is shown with what it brings, replaced, forgotten, and gone after a restart', async (t) => {
+    const { upload, call, dataDir, file, build } = await start(t);
+    const { update, status } = await upload();
+    assert.equal(status, 200);
+    assert.deepEqual(update.uploaded && { ...update.uploaded }, {
+      version: '0.2.0',
+      architecture: PROCESSOR,
+      size_bytes: readFileSync(file).length,
+      installed_bytes: 1_024_000,
+      release_notes: '## 0.2.0\n\n- pumps are quieter',
+    });
+    assert.deepEqual((await call('GET', '')).update, update);
+    assert.equal((await upload()).status, 200);
+    assert.equal((await call('DELETE', '')).update.uploaded, null);
+    assert.equal((await call('DELETE', '')).status, 200);
+    await upload();
+    build();
+    assert.equal(existsSync(join(dataDir, 'update/uploaded.deb')), false);
+  });
+
+  test('is handed over as it came, and nothing else is taken until it is answered', async (t) => {
+    const { upload, call, dataDir, file, updater } = await start(t);
+    await upload();
+    assert.equal((await call('POST', '/install')).update.installing, true);
+    const waiting = join(dataDir, 'update/install.deb');
+    assert.ok(readFileSync(waiting).equals(readFileSync(file)));
+    for (const again of [() => upload(), () => call('POST', '/install'), () => call('DELETE', '')]) {
+      const { status, errors } = await again();
+      assert.deepEqual([status, errors[0]?.code], [409, 'update_in_progress']);
+    }
+    rmSync(waiting);
+    assert.equal((await call('GET', '')).update.installing, true, 'it was taken, and no word came yet');
+    writeFileSync(updater.outcomeFile, '2026-03-01T08:00:00Z not installed: The package is not signed.\n');
+    const { update } = await call('GET', '');
+    assert.equal(update.installing, false);
+    assert.deepEqual(update.last_outcome, {
+      at: '2026-03-01T08:00:00.000Z',
+      message: 'not installed: The package is not signed.',
+    });
+    assert.equal((await upload()).status, 200);
+  });
+
+  test('that nobody ever answers for is given up after an hour', async (t) => {
+    const { upload, call, clock, dataDir } = await start(t);
+    await upload();
+    await call('POST', '/install');
+    mkdirSync(join(dataDir, 'elsewhere'));
+    renameSync(join(dataDir, 'update/install.deb'), join(dataDir, 'elsewhere/taken.deb'));
+    await clock.advance(LIMITS.update.installMs + 1);
+    assert.equal((await call('GET', '')).update.installing, false);
+  });
+});

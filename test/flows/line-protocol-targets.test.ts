@@ -1,0 +1,125 @@
+/** Telemetry carried on to real engines: nothing lost, whatever is down meanwhile. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LINE_ENGINES, type LineEngine, startLineEngine } from '../support/line-engines.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+
+const MEASUREMENT = 'telemetry';
+const NOW_S = Math.floor(Date.now() / 1_000);
+const DAY_S = 86_400;
+
+interface TargetOnWire {
+  id: string;
+  status: {
+    state: string;
+    lag_samples: number;
+    lost_samples: number;
+    refused_samples: number;
+    sent_samples: number;
+    last_error?: { message: string };
+  };
+}
+
+async function targetTo(gateway: TestGateway, url: string, more: object = {}): Promise<TargetOnWire> {
+  const body = { name: 'engine', kind: 'INFLUXDB', influxdb: { url, measurement: MEASUREMENT }, ...more };
+  const { target } = await gateway.ok('OWNER', 'POST', '/v3/targets', body);
+  return target as TargetOnWire;
+}
+
+async function statusOf(gateway: TestGateway): Promise<TargetOnWire['status']> {
+  const { targets } = await gateway.ok('OWNER', 'GET', '/v3/targets');
+  const [target] = targets as TargetOnWire[];
+  assert.ok(target);
+  return target.status;
+}
+
+/** Samples as somebody brings them on a stick: of any age. */
+async function importSamples(
+  gateway: TestGateway,
+  device: string,
+  samples: Iterable<readonly [atS: number, value: number]>,
+): Promise<void> {
+  const rows = [...samples].map(([atS, value]) => `${atS},${value}`);
+  const csv = `ts,telemetry=battery_power device=${device}\n${rows.join('\n')}\n`;
+  await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', csv, { 'Content-Type': 'text/csv' });
+}
+
+const slugOf = async (gateway: TestGateway, deviceId: string): Promise<string> => {
+  const { device } = await gateway.ok('READONLY', 'GET', `/v3/devices/${deviceId}`);
+  return (device as { slug: string }).slug;
+};
+
+async function assertArrived(
+  engine: LineEngine,
+  device: string,
+  expected: ReadonlyMap<number, number>,
+): Promise<void> {
+  await until(async () => (await engine.values(device, 'battery_power')).size >= expected.size);
+  const arrived = await engine.values(device, 'battery_power');
+  const inOrder = (values: ReadonlyMap<number, number>): [number, number][] =>
+    [...values].toSorted(([a], [b]) => a - b);
+  assert.deepEqual(inOrder(arrived), inOrder(expected));
+}
+
+for (const name of LINE_ENGINES)
+  describe(`telemetry to ${name}`, () => {
+    test('arrives as it is measured, and after outages of either side', async (t) => {
+      const engine = await startLineEngine(t, name);
+      if (!engine) return;
+      const gateway = await startTestGateway(t);
+      const device = await gateway.provision('Battery');
+      const expected = new Map<number, number>();
+      const send = async (atS: number, value: number): Promise<void> => {
+        expected.set(atS, value);
+        await device.telemetry({ timestamp: atS, battery_power: value });
+      };
+      const slug = await slugOf(gateway, device.id);
+      await device.connect();
+      await targetTo(gateway, engine.writeUrl);
+      for (let index = 0; index < 20; index++) await send(NOW_S - 1_000 + index, index / 10);
+      await assertArrived(engine, slug, expected);
+
+      await engine.kill();
+      for (let index = 0; index < 20; index++) await send(NOW_S - 900 + index, index);
+      await until(async () => (await statusOf(gateway)).state === 'FAILING');
+      assert.match(
+        (await statusOf(gateway)).last_error?.message ?? '',
+        /^Nothing listens at 127\.0\.0\.1:\d+\.$/,
+      );
+      await gateway.restart();
+      await device.connect();
+      for (let index = 0; index < 20; index++) await send(NOW_S - 800 + index, 100 - index);
+      await engine.start();
+      await assertArrived(engine, slug, expected);
+      const status = await statusOf(gateway);
+      assert.deepEqual(
+        { lost: status.lost_samples, refused: status.refused_samples },
+        { lost: 0, refused: 0 },
+      );
+    });
+
+    test('has late, imported and older samples too, of half an hour that nobody was there', async (t) => {
+      const engine = await startLineEngine(t, name);
+      if (!engine) return;
+      const gateway = await startTestGateway(t, { environment: { GATEWAY_TELEMETRY_OPEN_SAMPLES: '10000' } });
+      const device = await gateway.provision('Battery');
+      const slug = await slugOf(gateway, device.id);
+      const expected = new Map<number, number>();
+      const bring = async (fromS: number, count: number): Promise<void> => {
+        const samples = Array.from({ length: count }, (_, index) => [fromS + index, index / 10] as const);
+        for (const [atS, value] of samples) expected.set(atS, value);
+        await importSamples(gateway, slug, samples);
+      };
+      await bring(NOW_S - 20 * DAY_S, 30_000);
+      await targetTo(gateway, engine.writeUrl, { history_from: new Date(0).toISOString() });
+      await assertArrived(engine, slug, expected);
+      await engine.kill();
+      await bring(NOW_S - 10 * DAY_S, 30_000);
+      await bring(NOW_S - 20 * DAY_S + 15_000, 20_000);
+      await gateway.restart();
+      await bring(NOW_S - 5 * DAY_S, 500);
+      await engine.start();
+      await assertArrived(engine, slug, expected);
+    });
+  });

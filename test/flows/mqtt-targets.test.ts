@@ -1,0 +1,173 @@
+/** Telemetry carried on to a real broker: as messages by templates, and as Home Assistant finds it. */
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { makeAuthority, makeCertificate } from '../../src/platform/tls/certificates.ts';
+import { BROKER_USER, type MosquittoBroker, startMosquitto } from '../support/mosquitto-broker.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+
+const DAY_MS = 86_400_000;
+const NOW_S = Math.floor(Date.now() / 1_000);
+const LOGIN = { username: BROKER_USER.username, secret: BROKER_USER.password };
+
+interface TargetOnWire {
+  id: string;
+  status: { state: string; lost_samples: number; last_error?: { message: string } };
+}
+
+async function targetTo(
+  gateway: TestGateway,
+  broker: MosquittoBroker,
+  mqtt: object,
+  attributes = ['battery_power', 'alerts'],
+): Promise<TargetOnWire> {
+  const { target } = await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'broker',
+    kind: 'MQTT',
+    mqtt: { url: broker.url, ...LOGIN, ...mqtt },
+    selection: { attributes },
+  });
+  return target as TargetOnWire;
+}
+
+async function started(
+  t: TestContext,
+): Promise<{ gateway: TestGateway; broker: MosquittoBroker } | undefined> {
+  const broker = await startMosquitto(t);
+  if (!broker) return undefined;
+  return { gateway: await startTestGateway(t), broker };
+}
+
+const stateOf = async (gateway: TestGateway, { id }: TargetOnWire): Promise<TargetOnWire['status']> => {
+  const { target } = await gateway.ok('OWNER', 'GET', `/v3/targets/${id}`);
+  return (target as TargetOnWire).status;
+};
+
+describe('telemetry to a broker', () => {
+  test('does not arrive with a wrong password, and the status says so', async (t) => {
+    const both = await started(t);
+    if (!both) return;
+    const { gateway, broker } = both;
+    const target = await targetTo(gateway, broker, { secret: 'wrong' });
+    const { test: tested } = await gateway.ok('OWNER', 'POST', `/v3/targets/${target.id}/test`);
+    const host = new URL(broker.url).host;
+    assert.deepEqual(tested, { accepted: false, reason: `${host} does not let this client in.` });
+  });
+
+  test('arrives at one that asks for a certificate with the one that was given, and not without', async (t) => {
+    const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
+    const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
+    const made = (commonName: string, purpose: 'server' | 'client', serial: string) =>
+      makeCertificate(authority, {
+        commonName,
+        names: { dns: [commonName], ips: [] },
+        serial,
+        purpose,
+        ...dates,
+      });
+    const server = await made('localhost', 'server', '02');
+    const client = await made('box', 'client', '03');
+    const broker = await startMosquitto(t, {
+      authority: authority.certificatePem,
+      certificate: server.certificatePem,
+      privateKey: server.privateKeyPem,
+      client: { cert: client.certificatePem, key: client.privateKeyPem },
+    });
+    if (!broker) return;
+    const gateway = await startTestGateway(t);
+    const seen = await broker.watch('#');
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    const target = await targetTo(gateway, broker, { ca_pem: authority.certificatePem }, ['battery_power']);
+    const testedOf = async () =>
+      (await gateway.ok('OWNER', 'POST', `/v3/targets/${target.id}/test`))['test'] as { accepted: boolean };
+    assert.equal((await testedOf()).accepted, false);
+    await gateway.ok('OWNER', 'PATCH', `/v3/targets/${target.id}`, {
+      mqtt: { certificate_pem: client.certificatePem, private_key_pem: client.privateKeyPem },
+    });
+    assert.deepEqual(await testedOf(), { accepted: true });
+    await device.telemetry({ timestamp: NOW_S, battery_power: 7 });
+    await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
+  });
+
+  test('arrives by templates, each message once acknowledged, and all of it after outages', async (t) => {
+    const both = await started(t);
+    if (!both) return;
+    const { gateway, broker } = both;
+    const seen = await broker.watch('plant/#');
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    const templates = { topic: 'plant/{device}/{attribute}', payload: '{timestamp} {value}' };
+    const target = await targetTo(gateway, broker, templates, ['battery_power']);
+    const expected: string[] = [];
+    const send = async (atS: number, value: number): Promise<void> => {
+      expected.push(`${atS} ${value}`);
+      await device.telemetry({ timestamp: atS, battery_power: value });
+    };
+    for (let index = 0; index < 10; index++) await send(NOW_S - 500 + index, index);
+    await until(() => seen.length >= 10);
+    assert.deepEqual(
+      seen.map(({ payload }) => payload),
+      expected,
+    );
+    assert.match(seen[0]?.topic ?? '', /^plant\/[a-z0-9-]+\/battery_power$/);
+    await broker.kill();
+    for (let index = 0; index < 10; index++) await send(NOW_S - 400 + index, index);
+    await until(async () => (await stateOf(gateway, target)).state === 'FAILING');
+    await broker.start();
+    await until(() => new Set(seen.map(({ payload }) => payload)).size === 20);
+    assert.deepEqual([...new Set(seen.map(({ payload }) => payload))], expected);
+    assert.equal((await stateOf(gateway, target)).lost_samples, 0);
+  });
+
+  test('is found by Home Assistant: devices, their attributes and whether they are there', async (t) => {
+    const both = await started(t);
+    if (!both) return;
+    const { gateway, broker } = both;
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    await targetTo(gateway, broker, { form: 'HOME_ASSISTANT' });
+    await device.telemetry({ timestamp: NOW_S - 5, battery_power: 7 });
+    await device.telemetry({ timestamp: NOW_S, battery_power: 1_500, alerts: [] });
+    const seen = await broker.watch('#');
+    await until(() =>
+      seen.some(({ topic, payload }) => topic.endsWith('/battery_power') && payload === '1500'),
+    );
+    const configs = seen.filter(({ topic }) => topic.startsWith('homeassistant/'));
+    const config = configs.find(
+      ({ topic }) => topic === `homeassistant/sensor/${device.id}_battery_power/config`,
+    );
+    assert.ok(config);
+    const told = JSON.parse(config.payload) as Record<string, unknown>;
+    assert.partialDeepStrictEqual(told, {
+      unique_id: `${device.id}_battery_power`,
+      unit_of_measurement: 'W',
+      device_class: 'power',
+      state_class: 'measurement',
+      availability_mode: 'all',
+      device: { identifiers: [device.id], name: 'Battery' },
+    });
+    const states = seen.filter(({ topic }) => topic === told['state_topic']);
+    assert.equal(states.at(-1)?.payload, '1500');
+    for (const { topic } of told['availability'] as { topic: string }[])
+      await until(() => seen.some((message) => message.topic === topic && message.payload === 'online'));
+    const alerts = configs.find(
+      ({ topic }) => topic === `homeassistant/binary_sensor/${device.id}_alerts/config`,
+    );
+    assert.equal((JSON.parse(alerts?.payload ?? '{}') as { device_class?: string }).device_class, 'problem');
+  });
+
+  test('says that it is gone when the gateway ends', async (t) => {
+    const both = await started(t);
+    if (!both) return;
+    const { gateway, broker } = both;
+    const seen = await broker.watch('energy-gateway/+/availability');
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    await targetTo(gateway, broker, { form: 'HOME_ASSISTANT' });
+    await device.telemetry({ timestamp: NOW_S, battery_power: 1 });
+    await until(() => seen.at(-1)?.payload === 'online');
+    await gateway.stop();
+    await until(() => seen.at(-1)?.payload === 'offline');
+  });
+});

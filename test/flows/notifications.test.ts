@@ -1,0 +1,276 @@
+/** From the alert of a device to the people outside, by mail, webhook and ntfy. */
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { type PostServer, startMailServer, startPostServer } from '../support/receivers.ts';
+import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
+import { settle, TestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
+
+const CHANNELS = '/v3/notification_channels';
+const KEY = 'a key of twenty letters';
+const { gatherMs, namedAlerts, retryFirstMs } = LIMITS.notifications;
+
+const clock = new TestClock();
+const gatewayOf = useTestGateway({ clock });
+
+interface Sent {
+  id: string;
+  type: string;
+  title: string;
+  raised_count: number;
+  cleared_count: number;
+  omitted_count: number;
+  alerts: { change: string; name: string; device_name: string }[];
+}
+
+const sent = (server: PostServer): Sent[] => server.posts.map(({ body }) => JSON.parse(body) as Sent);
+
+async function addChannel(t: TestContext, body: object): Promise<string> {
+  const { ok } = gatewayOf();
+  const { notification_channel: channel } = await ok('OWNER', 'POST', CHANNELS, body);
+  const { id } = channel as { id: string };
+  t.after(() => ok('OWNER', 'DELETE', `${CHANNELS}/${id}`));
+  return id;
+}
+
+async function addWebhook(t: TestContext, more: object = {}): Promise<{ id: string; server: PostServer }> {
+  const server = await startPostServer(t);
+  const webhook = { url: server.url, signing_secret: KEY };
+  return { id: await addChannel(t, { name: 'Hook', type: 'WEBHOOK', webhook, ...more }), server };
+}
+
+async function addDevice(gateway: TestGateway) {
+  const device = await gateway.provision('Battery');
+  await device.connect();
+  return device;
+}
+
+/** Time goes on while sockets have their turns. */
+async function pass(durationMs: number): Promise<void> {
+  await clock.advance(durationMs);
+  for (let turn = 0; turn < 20; turn++) await settle();
+}
+
+async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  await until(async () => {
+    await clock.advance(5);
+    return condition();
+  });
+}
+
+async function deliveriesOf(
+  id: string,
+): Promise<{ status: string; attempts: number; error: string | null }[]> {
+  const { deliveries } = await gatewayOf().ok('OWNER', 'GET', `/v3/notification_deliveries?channel_id=${id}`);
+  return deliveries as { status: string; attempts: number; error: string | null }[];
+}
+
+test('a raised alert reaches mail, webhook and ntfy, and so does its end', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const mail = await startMailServer(t);
+  const ntfy = await startPostServer(t);
+  const only = { device_ids: [device.id] };
+  const { server: hook } = await addWebhook(t, only);
+  const email = {
+    host: '127.0.0.1',
+    port: mail.port,
+    encryption: 'NONE',
+    from: 'gw@example.org',
+    to: ['anna@example.org'],
+  };
+  await addChannel(t, { name: 'Mail', type: 'EMAIL', email, ...only });
+  const server = `http://127.0.0.1:${ntfy.port}`;
+  await addChannel(t, {
+    name: 'Phones',
+    type: 'NTFY',
+    ntfy: { server, topic: 'depot', token: 'tk_1' },
+    ...only,
+  });
+  await device.telemetry({ alerts: ['made_up'], alert_details: { made_up: 'cell 7' } });
+  await pass(gatherMs);
+  await eventually(() => mail.mails.length + hook.posts.length + ntfy.posts.length === 3);
+
+  const [letter] = mail.mails;
+  assert.deepEqual([letter?.from, letter?.to], ['gw@example.org', ['anna@example.org']]);
+  assert.match(letter?.content ?? '', /^Subject: \[Depot\] Battery: made_up$/m);
+  assert.match(letter?.content ?? '', /ERROR {2}Battery: made_up, raised 2026-/);
+  assert.match(letter?.content ?? '', /cell 7/);
+
+  const [call] = hook.posts;
+  const [told] = sent(hook);
+  assert.equal(call?.path, '/alerts?key=of-the-address');
+  const signature = createHmac('sha256', KEY)
+    .update(call?.body ?? '')
+    .digest('hex');
+  assert.equal(call?.headers['x-hub-signature-256'], `sha256=${signature}`);
+  assert.equal(call?.headers['idempotency-key'], told?.id);
+  assert.deepEqual([told?.type, told?.raised_count, told?.cleared_count], ['alerts', 1, 0]);
+  assert.deepEqual([told?.alerts[0]?.change, told?.alerts[0]?.device_name], ['RAISED', 'Battery']);
+
+  const [push] = ntfy.posts;
+  assert.equal(push?.headers.authorization, 'Bearer tk_1');
+  const published = JSON.parse(push?.body ?? '{}') as Record<string, unknown>;
+  assert.deepEqual(
+    [published['topic'], published['title'], published['priority']],
+    ['depot', 'Depot: Battery: made_up', 5],
+  );
+
+  await device.telemetry({ alerts: [] });
+  await pass(gatherMs);
+  await eventually(() => hook.posts.length === 2 && mail.mails.length === 2 && ntfy.posts.length === 2);
+  assert.equal(sent(hook)[1]?.title, 'Battery: made_up is over');
+});
+
+test('a storm is one message with a count', async (t) => {
+  const gateway = gatewayOf();
+  const devices = [await addDevice(gateway), await addDevice(gateway)];
+  const { server } = await addWebhook(t, { device_ids: devices.map(({ id }) => id) });
+  for (const device of devices)
+    await device.telemetry({ alerts: Array.from({ length: 250 }, (_, index) => `made_up_${index}`) });
+  await pass(gatherMs);
+  await eventually(() => server.posts.length > 0);
+  await pass(10 * gatherMs);
+  const [only, ...more] = sent(server);
+  assert.equal(more.length, 0);
+  assert.deepEqual([only?.title, only?.raised_count], ['Alerts: 500 raised', 500]);
+  assert.deepEqual([only?.alerts.length, only?.omitted_count], [namedAlerts, 500 - namedAlerts]);
+  for (const device of devices) await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+});
+
+test('severity, devices and grace periods decide who hears of it', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const other = await addDevice(gateway);
+  const { server: all } = await addWebhook(t, { minimum_severity: 'info', device_ids: [device.id] });
+  const { server: errors } = await addWebhook(t, {
+    minimum_severity: 'error',
+    notify_cleared: false,
+    device_ids: [device.id],
+  });
+  const { server: ofOther } = await addWebhook(t, { minimum_severity: 'info', device_ids: [other.slug] });
+  // Of severity warning, and with a grace period of 15 s.
+  await device.telemetry({ alerts: ['grid_lost', 'battery_low'] });
+  await pass(gatherMs);
+  await eventually(() => all.posts.length === 1);
+  assert.deepEqual(
+    sent(all)[0]?.alerts.map(({ name }) => name),
+    ['battery_low'],
+  );
+  await pass(30_000);
+  await eventually(() => all.posts.length === 2);
+  assert.deepEqual(
+    sent(all)[1]?.alerts.map(({ name }) => name),
+    ['grid_lost'],
+  );
+  await device.telemetry({ alerts: [] });
+  await pass(60_000);
+  await device.telemetry({ alerts: ['grid_lost'] });
+  await device.telemetry({ alerts: [] });
+  await pass(30_000);
+  assert.ok(
+    !sent(all)
+      .slice(2)
+      .some(({ raised_count: raised }) => raised > 0),
+    'too short to be told',
+  );
+  assert.equal(errors.posts.length + ofOther.posts.length, 0);
+});
+
+test('what came back before its end was told is not told again', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const { server } = await addWebhook(t, { device_ids: [device.id] });
+  await device.telemetry({ alerts: ['made_up'] });
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 1);
+  await device.telemetry({ alerts: [] });
+  await device.telemetry({ alerts: ['made_up'] });
+  await pass(6 * gatherMs);
+  assert.equal(server.posts.length, 1);
+});
+
+test('a dead receiver costs a line of its own log: it is tried again, others are served', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const { id, server: dead } = await addWebhook(t, { device_ids: [device.id] });
+  const { server: alive } = await addWebhook(t, { device_ids: [device.id] });
+  await dead.close();
+  await device.telemetry({ alerts: ['made_up'] });
+  await pass(gatherMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
+  await eventually(() => alive.posts.length === 1);
+  assert.equal((await deliveriesOf(id))[0]?.error, `Nobody listens at 127.0.0.1:${dead.port}.`);
+  await pass(retryFirstMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.attempts === 2);
+  await device.telemetry({ alerts: ['made_up', 'another'] });
+  await dead.listenAgain();
+  await pass(2 * retryFirstMs);
+  await eventually(() => dead.posts.length === 1);
+  await pass(gatherMs);
+  await eventually(() => dead.posts.length === 2);
+  assert.deepEqual(
+    sent(dead).map(({ title }) => title),
+    ['Battery: made_up', 'Battery: another'],
+  );
+  const log = await deliveriesOf(id);
+  assert.deepEqual(
+    log.map(({ status, attempts }) => `${status} ${attempts}`),
+    ['DELIVERED 1', 'DELIVERED 3'],
+  );
+});
+
+test('a restart loses nothing and tells nothing twice', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const { id, server } = await addWebhook(t, { device_ids: [device.id] });
+  await device.telemetry({ alerts: ['made_up'] });
+  await gateway.restart();
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 1);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'DELIVERED');
+  await device.connect();
+  await device.telemetry({ alerts: ['made_up'] });
+  await gateway.restart();
+  await pass(3 * gatherMs);
+  assert.equal(server.posts.length, 1);
+  // Whoever was on the way is told by the same name.
+  server.status = 500;
+  await device.connect();
+  await device.telemetry({ alerts: ['made_up', 'another'] });
+  await pass(gatherMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
+  await gateway.restart();
+  server.status = 204;
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 3);
+  const [, first, second] = sent(server);
+  assert.equal(first?.id, second?.id);
+});
+
+test('after a day of attempts a message is given up', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const { id, server } = await addWebhook(t, { device_ids: [device.id] });
+  server.status = 503;
+  await device.telemetry({ alerts: ['made_up'] });
+  await pass(gatherMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
+  // The day goes by in the table: all attempts but the last were made.
+  const handle = new BetterSqlite3(join(gateway.dataDir, 'state.db'));
+  const changed = handle
+    .prepare('UPDATE notification_delivery SET attempts = ? WHERE channel_id = ?')
+    .run(LIMITS.notifications.attempts - 1, id);
+  handle.close();
+  assert.equal(changed.changes, 1);
+  await pass(retryFirstMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'FAILED');
+  assert.match((await deliveriesOf(id))[0]?.error ?? '', /answered 503: it has a fault of its own/);
+  const attempts = server.posts.length;
+  await pass(4 * retryFirstMs);
+  assert.equal(server.posts.length, attempts);
+});

@@ -1,0 +1,253 @@
+/** Places for backups: a folder, and other machines by the real programs `sftp` and `curl`. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createTarget, sftpKey, TargetError, targetProblem } from '../../../src/platform/backup/index.ts';
+import { temporaryFolder } from '../../support/workspace.ts';
+
+const NAME = 'depot-20260310T021500Z.backup';
+const SSHD = '/usr/sbin/sshd';
+
+function place(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  mkdirSync(join(dataDir, 'backups'), { recursive: true });
+  const file = join(folder, 'made.backup');
+  writeFileSync(file, 'sealed bytes');
+  const target = (location: string, more: { password?: string; isMountExpected?: boolean } = {}) =>
+    createTarget({
+      location,
+      dataDir,
+      username: more.password === undefined ? undefined : 'site "one"',
+      password: more.password,
+      isMountExpected: more.isMountExpected ?? false,
+    });
+  return { folder, dataDir, file, target };
+}
+
+test('a target is refused that a shell, sftp or curl could read as more than a name', () => {
+  for (const text of [
+    '',
+    'backups',
+    '/media/a b',
+    '/media/"x"',
+    '/media/../etc',
+    '/media/./x',
+    'sftp://nas/backups',
+    'sftp://-oProxyCommand=x@nas/backups',
+    'sftp://user@-nas/backups',
+    'sftp://user@nas/backups\nrm x',
+    'https://user:secret@nas/dav',
+    'https://nas/dav?x=1',
+    'file:///etc',
+    'ftp://nas/x',
+  ])
+    assert.notEqual(targetProblem(text), undefined, text);
+  for (const text of [
+    '/media/backup',
+    'sftp://backup@nas.local:2222/volume1/backups/',
+    'https://dav.example/remote.php/dav/files/site/',
+    'http://[fd00::1]:8080/dav',
+  ])
+    assert.equal(targetProblem(text), undefined, text);
+});
+
+describe('a folder', () => {
+  test('that is missing, or at which nothing is mounted any more, is refused in a sentence', async (t) => {
+    const { folder, file, target } = place(t);
+    await assert.rejects(target('/nowhere/at-all').store(file, NAME), /There is no folder \/nowhere/);
+    const unmounted = target(folder, { isMountExpected: true });
+    await assert.rejects(unmounted.store(file, NAME), /Nothing is mounted at/);
+    assert.equal(existsSync(join(folder, NAME)), false);
+  });
+
+  test('gets the backup whole, under its name only', async (t) => {
+    const { folder, file, target } = place(t);
+    const to = join(folder, 'stick');
+    mkdirSync(to);
+    await target(to).store(file, NAME);
+    assert.deepEqual(readdirSync(to), [NAME]);
+    assert.equal(readFileSync(join(to, NAME), 'utf8'), 'sealed bytes');
+    assert.deepEqual(await target(to).names(), [NAME]);
+    await target(to).remove(NAME);
+    assert.deepEqual(readdirSync(to), []);
+  });
+});
+
+/** As much of RFC 4918 as a backup needs; `spoils` changes what is stored. */
+async function davServer(t: TestContext, password: string, spoils = false) {
+  const files = new Map<string, Buffer>();
+  const wanted = `Basic ${Buffer.from(`site "one":${password}`).toString('base64')}`;
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    const answer = (status: number, body: string | Buffer = ''): void =>
+      void response.writeHead(status).end(body);
+    if (request.headers.authorization !== wanted) return answer(401);
+    const content = files.get(path);
+    switch (request.method) {
+      case 'PUT':
+        void buffer(request).then((bytes) => {
+          files.set(path, spoils ? Buffer.from('other') : bytes);
+          answer(201);
+        });
+        return;
+      case 'GET':
+        return content ? answer(200, content) : answer(404);
+      case 'MOVE':
+        if (!content) return answer(404);
+        files.set(new URL(String(request.headers['destination'])).pathname, content);
+        files.delete(path);
+        return answer(201);
+      case 'DELETE':
+        return answer(files.delete(path) ? 204 : 404);
+      default:
+        return answer(
+          207,
+          `<d:multistatus xmlns:d="DAV:">${[path, ...files.keys()].map((href) => `<d:response><d:href>${href}</d:href></d:response>`).join('')}</d:multistatus>`,
+        );
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return { files, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/dav` };
+}
+
+describe('a WebDAV server', () => {
+  const password = 'with \\ and "';
+
+  test('that refuses the password is named with its status', async (t) => {
+    const { file, target } = place(t);
+    const { url } = await davServer(t, 'another one');
+    await assert.rejects(target(url, { password }).store(file, NAME), /curl ended with 22: .*401/);
+  });
+
+  test('that stores something else is not believed', async (t) => {
+    const { file, target } = place(t);
+    const { files, url } = await davServer(t, password, true);
+    await assert.rejects(target(url, { password }).store(file, NAME), /not what was sent/);
+    assert.equal(files.has(`/dav/${NAME}`), false);
+  });
+
+  test('gets the backup, lists and removes it', async (t) => {
+    const { dataDir, file, target } = place(t);
+    const { files, url } = await davServer(t, password);
+    const dav = target(url, { password });
+    await dav.store(file, NAME);
+    assert.deepEqual([...files.keys()], [`/dav/${NAME}`]);
+    assert.ok((await dav.names()).includes(NAME));
+    await dav.remove(NAME);
+    assert.equal(files.size, 0);
+    assert.deepEqual(readdirSync(join(dataDir, 'backups')), []);
+  });
+});
+
+/** A server of OpenSSH on loopback that knows one key, as the user of this test. */
+async function sshServer(
+  t: TestContext,
+  publicKey: string,
+  hostKeys = temporaryFolder(t),
+  port = freePort(),
+) {
+  const folder = temporaryFolder(t);
+  const host = join(hostKeys, 'host-key');
+  if (!existsSync(host)) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', host]);
+  writeFileSync(join(folder, 'known'), `${publicKey}\n`, { mode: 0o600 });
+  const settings = [
+    `HostKey ${host}`,
+    `AuthorizedKeysFile ${join(folder, 'known')}`,
+    'StrictModes no',
+    'PidFile none',
+    'UsePAM no',
+    'Subsystem sftp internal-sftp',
+  ];
+  writeFileSync(join(folder, 'config'), settings.join('\n'));
+  mkdirSync('/run/sshd', { recursive: true });
+  const words = [
+    '-D',
+    '-e',
+    '-f',
+    join(folder, 'config'),
+    '-p',
+    String(await port),
+    '-o',
+    'ListenAddress=127.0.0.1',
+  ];
+  const server = spawn(SSHD, words, { stdio: 'ignore' });
+  const end = async (): Promise<void> => {
+    if (server.exitCode !== null) return;
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill();
+    await ended;
+  };
+  t.after(end);
+  while (!(await answers(await port))) await pause(50);
+  return { port: await port, end };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+const whyNoSsh = !existsSync(SSHD) && 'no sshd';
+
+describe('a machine over SFTP', { skip: whyNoSsh }, () => {
+  test('gets the backup by a key of the gateway, lists and removes it', async (t) => {
+    const { folder, dataDir, file, target } = place(t);
+    const { port } = await sshServer(t, await sftpKey(dataDir));
+    const to = join(folder, 'remote');
+    const remote = target(`sftp://${userInfo().username}@127.0.0.1:${port}${to}`);
+    await remote.store(file, NAME);
+    assert.deepEqual(readdirSync(to), [NAME]);
+    assert.deepEqual(
+      (await remote.names()).filter((name) => name !== ''),
+      [NAME],
+    );
+    await remote.remove(NAME);
+    assert.deepEqual(readdirSync(to), []);
+  });
+
+  test('that does not know the key, or has another one of its own than before, is refused', async (t) => {
+    const { folder, dataDir, file, target } = place(t);
+    const port = freePort();
+    const location = `sftp://${userInfo().username}@127.0.0.1:${await port}${folder}/remote`;
+    const strangers = await sshServer(t, 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA x', undefined, port);
+    await assert.rejects(target(location).store(file, NAME), TargetError);
+    await strangers.end();
+    await sshServer(t, await sftpKey(dataDir), undefined, port);
+    await assert.rejects(target(location).store(file, NAME), /host key|verification/i);
+  });
+});
+
+test('a program that is missing is named with its package', async (t) => {
+  const { folder, dataDir } = place(t);
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  chmodSync(bin, 0o755);
+  const { runClient } = await import('../../../src/platform/backup/target.ts');
+  await assert.rejects(
+    runClient({ name: 'no-such-program', debianPackage: 'some-package' }, [], { input: '', home: dataDir }),
+    /no-such-program is missing: apt install some-package/,
+  );
+});

@@ -1,0 +1,110 @@
+/** Servers that answer slowly, half, wrongly or not at all: each is a sentence. */
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { describe, test, type TestContext } from 'node:test';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { HttpClient, HttpFailure, type HttpClientOptions } from '../../../src/platform/http-client/index.ts';
+import { makeAuthority, makeCertificate } from '../../../src/platform/tls/certificates.ts';
+import { freePort } from '../../support/line-engines.ts';
+
+const NEVER = new AbortController().signal;
+const DAY_MS = 86_400_000;
+
+function clientOf(t: TestContext, more: Partial<HttpClientOptions> = {}): HttpClient {
+  const clock = createSystemClock();
+  const client = new HttpClient({ clock, timeoutMs: 5_000, answerMaxBytes: 1_000, ...more });
+  t.after(() => {
+    client.close();
+    clock.close();
+  });
+  return client;
+}
+
+async function serving(t: TestContext, listener: RequestListener): Promise<URL> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
+}
+
+async function failureOf(client: HttpClient, url: URL): Promise<string> {
+  const error: unknown = await client.send({ method: 'POST', url, headers: {} }, NEVER).then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  assert.ok(error instanceof HttpFailure, String(error));
+  return error.message.replaceAll(url.host, 'HOST');
+}
+
+describe('a request fails', () => {
+  test('when nobody listens', async (t) => {
+    const url = new URL(`http://127.0.0.1:${await freePort()}/`);
+    assert.equal(await failureOf(clientOf(t), url), 'Nothing listens at HOST.');
+  });
+
+  test('when no answer comes in time', async (t) => {
+    const url = await serving(t, () => undefined);
+    assert.equal(await failureOf(clientOf(t, { timeoutMs: 50 }), url), 'HOST did not answer within 0.05 s.');
+  });
+
+  test('when half an answer comes', async (t) => {
+    const url = await serving(t, (_request, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half');
+      setImmediate(() => response.destroy());
+    });
+    assert.equal(await failureOf(clientOf(t), url), 'HOST ended the connection before it had answered.');
+  });
+
+  test('when the answer does not end', async (t) => {
+    const url = await serving(t, (_request, response) => void response.end('x'.repeat(2_000)));
+    assert.match(await failureOf(clientOf(t), url), /^The answer is longer than 1000 bytes/);
+  });
+
+  test('when the certificate is of another name, or of an authority that nobody trusts', async (t) => {
+    const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
+    const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
+    const { certificatePem, privateKeyPem } = await makeCertificate(authority, {
+      commonName: 'other.local',
+      names: { dns: ['other.local'], ips: [] },
+      serial: '02',
+      ...dates,
+      purpose: 'server',
+    });
+    const server = createTlsServer({ cert: certificatePem, key: privateKeyPem }, (_request, response) =>
+      response.end(),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.closeAllConnections());
+    t.after(() => server.close());
+    const url = new URL(`https://localhost:${(server.address() as { port: number }).port}/`);
+    const { certificatePem: caPem } = authority;
+    assert.equal(
+      await failureOf(clientOf(t, { caPem }), url),
+      'The certificate of the server is not for the name localhost.',
+    );
+    assert.equal(
+      await failureOf(clientOf(t), url),
+      'The certificate of HOST is of an authority that is not trusted here: give its certificate.',
+    );
+  });
+});
+
+test('an answer comes whole, with the pause that the server asks for', async (t) => {
+  const url = await serving(t, (request, response) => {
+    request.resume();
+    request.on('end', () => response.writeHead(503, { 'retry-after': '7' }).end('later'));
+  });
+  const answer = await clientOf(t).send({ method: 'POST', url, headers: {}, body: Buffer.from('a') }, NEVER);
+  assert.deepEqual(answer, { status: 503, retryAfterS: 7, text: 'later' });
+});
+
+test('a request that is not wanted any more ends at once', async (t) => {
+  const url = await serving(t, () => undefined);
+  const stop = new AbortController();
+  const sent = clientOf(t).send({ method: 'GET', url, headers: {} }, stop.signal);
+  stop.abort(new Error('no longer wanted'));
+  await assert.rejects(sent, /no longer wanted/);
+});

@@ -1,0 +1,78 @@
+/** What files export, who imports it, and what of it is said: for the checks of the house. */
+import { posix } from 'node:path';
+import type { SourceFile } from './source-files.ts';
+
+const DECLARED =
+  /^export (?:abstract )?(?:async )?(?:interface|type|class|function\*?|const|let) ([\w$]+)(?: = ReturnType<typeof create)?/gm;
+const CLAUSE = /\b(import|export)\b(?:\s+type)?([^;'"`]*?)\bfrom\s*$/;
+
+/** A name that a file imports, or passes on as `shown`; `*` for all of them. */
+interface Passage {
+  to: string;
+  from: string;
+  name: string;
+  shown: string | undefined;
+}
+
+function passagesOf(file: SourceFile): Passage[] {
+  return file.imports.flatMap(({ index, specifier }): Passage[] => {
+    if (!specifier.startsWith('.')) return [];
+    const from = posix.join(posix.dirname(file.path), specifier);
+    const quote = file.code.slice(index).search(/['"]/);
+    const clause = CLAUSE.exec(file.code.slice(index, index + quote));
+    const names = /\{([^}]*)\}/.exec(clause?.[2] ?? '')?.[1];
+    if (names === undefined) return [{ to: file.path, from, name: '*', shown: undefined }];
+    return names
+      .split(',')
+      .map((part) => part.trim().replace(/^type\s+/, ''))
+      .filter((part) => part !== '')
+      .map((part) => {
+        const [name = '', shown = name] = part.split(/\s+as\s+/);
+        return { to: file.path, from, name, shown: clause?.[1] === 'export' ? shown : undefined };
+      });
+  });
+}
+
+/** Exports of sources that no file imports, as sentences. `kept`: names that only declarations need. */
+export function deadExports(files: readonly SourceFile[], kept: readonly string[] = []): string[] {
+  const passages = files.flatMap(passagesOf);
+  const used = new Set(passages.map(({ from, name }) => `${from} ${name}`));
+  const isUsed = (path: string, name: string): boolean =>
+    used.has(`${path} ${name}`) || used.has(`${path} *`) || kept.includes(name);
+  const own = files.flatMap(({ path, code }) =>
+    [...code.matchAll(DECLARED)].map(([, name = '']) => ({ path, name })),
+  );
+  const shown = passages.flatMap(({ to, shown: name }) => (name === undefined ? [] : [{ path: to, name }]));
+  return [...own, ...shown]
+    .filter(({ path, name }) => path.startsWith('src/') && !isUsed(path, name))
+    .map(({ path, name }) => `${path}: nobody imports ${name}, do not export it`);
+}
+
+/** Names that say by the custom of the house what they are, and options, whose members have docstrings. */
+const SPOKEN = /(?:Routes|Streams|Rows|Options)$/;
+
+/**
+ * What an `index.ts` offers without a docstring, as sentences. One name of a file may go without: its head speaks of
+ * that. `ReturnType` of a create function is documented by that function.
+ */
+export function undocumented(files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const missing = new Map<string, Set<string>>();
+  const look = (path: string, name: string): void => {
+    const file = byPath.get(path);
+    const further = file && passagesOf(file).find(({ shown }) => shown === name);
+    if (further) return look(further.from, further.name);
+    const found = [...(file?.code.matchAll(DECLARED) ?? [])].find((match) => match[1] === name);
+    if (!file || !found || SPOKEN.test(name) || found[0].includes('=')) return;
+    if (!file.text.slice(0, found.index).endsWith('*/\n'))
+      missing.set(path, (missing.get(path) ?? new Set()).add(name));
+  };
+  for (const file of files)
+    if (file.path.startsWith('src/') && file.path.endsWith('/index.ts'))
+      for (const { from, name, shown } of passagesOf(file)) if (shown !== undefined) look(from, name);
+  return [...missing].flatMap(([path, names]) =>
+    names.size === 1 && byPath.get(path)?.text.startsWith('/**')
+      ? []
+      : [...names].map((name) => `${path}: ${name} has no docstring, an index.ts offers it`),
+  );
+}

@@ -1,0 +1,7 @@
+/** How many times property tests try: few between two thoughts, many when somebody looks for what few do not find. */
+
+/** Of `npm test -- --runs FACTOR`. */
+const FACTOR = Number(process.env['TEST_RUNS_FACTOR'] ?? 1);
+
+/** The usual number, times what the run was told. */
+export const runs = (usual: number): number => Math.max(1, Math.round(usual * FACTOR));
