@@ -1,7 +1,7 @@
 /** What targets carry besides telemetry: everything that changed, once it is wanted, through outages and restarts. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { parseCsv } from '../../src/lib/csv.ts';
 import { startLineEngine } from '../support/line-engines.ts';
@@ -111,7 +111,13 @@ test('a folder has them as files by day beside the telemetry, and what retention
   });
   await device.connect();
   await gateway.ok('OWNER', 'PATCH', `/v3/devices/${device.id}`, { name: 'Cellar' });
-  await until(async () => Number((await statusOf(gateway))['lag_records']) > 0);
+  const gathered = (): string =>
+    readdirSync(stick, { recursive: true, encoding: 'utf8' })
+      .filter((name) => basename(name).startsWith('audit-'))
+      .map((name) => readFileSync(join(stick, name), 'utf8'))
+      .join('');
+  await until(() => gathered().includes('update_device'));
+  assert.ok(Number((await statusOf(gateway))['lag_records']) > 0, 'gathered is not acknowledged');
   const path = `/v3/targets/${(target as OnWire).id}`;
   await gateway.ok('OWNER', 'PATCH', path, { enabled: false });
   const [day] = readdirSync(stick);
