@@ -1,9 +1,9 @@
 /**
  * A disk of its own for a data folder: an ext4 image that can be filled, broken, and cut from its power. The image is
  * sparse and lies on a file system in memory, so that the room behind it can end before the image does: then writing
- * fails as on a card that dies. Needs root, loop devices and mkfs.ext4.
+ * fails as on a card that dies. Needs root, loop devices, mkfs.ext4 and e2fsck.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   closeSync,
   copyFileSync,
@@ -28,6 +28,8 @@ const MEMORY_BYTES = 512 * 1_048_576;
 const INODES = 4_096;
 /** What a card writes at once or not at all. */
 const SECTOR_BYTES = 512;
+/** Ends of e2fsck up to this one: clean, or corrected. */
+const E2FSCK_CORRECTED_MAX = 3;
 const FILLER = 'filler';
 const MANY = 'many';
 
@@ -62,7 +64,7 @@ export function missingForDisks(): string[] {
   return [
     ...(process.getuid?.() === 0 ? [] : ['root']),
     ...(existsSync('/dev/loop-control') ? [] : ['loop devices (/dev/loop-control)']),
-    ...['mkfs.ext4', 'mount', 'umount'].filter((tool) => !isInstalled(tool)),
+    ...['mkfs.ext4', 'e2fsck', 'mount', 'umount'].filter((tool) => !isInstalled(tool)),
   ];
 }
 
@@ -93,6 +95,7 @@ export function createDataDisk(base: string, folder: string): DataDisk {
     mendMedium: () => {
       rmSync(spare, { force: true });
       run('umount', folder);
+      repair(image);
       mountImage(image, folder);
     },
     setReadOnly: (isReadOnly) => run('mount', '-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, folder),
@@ -113,6 +116,12 @@ export function createDataDisk(base: string, folder: string): DataDisk {
 /** What is removed from it gives back its room on the medium. */
 function mountImage(image: string, folder: string): void {
   run('mount', '-o', 'loop,discard', image, folder);
+}
+
+/** As at every boot after the kernel met errors: an ext4 that is mounted with them goes on losing what is written. */
+function repair(image: string): void {
+  const { status, stdout } = spawnSync('e2fsck', ['-f', '-y', image], { encoding: 'utf8' });
+  if (status === null || status > E2FSCK_CORRECTED_MAX) throw new Error(`e2fsck: ${stdout}`);
 }
 
 /** @throws Error with what the tool says */
@@ -217,7 +226,7 @@ function contentsOfImage(image: string, base: string): Map<string, Content> {
   const mount = base;
   mkdirSync(mount, { recursive: true });
   try {
-    execFileSync('cp', ['--sparse=always', image, copy]);
+    copyOfOneMoment(image, copy);
     run('mount', '-o', 'loop', copy, mount);
     try {
       return contentsOf(mount);
@@ -227,6 +236,15 @@ function contentsOfImage(image: string, base: string): Map<string, Content> {
   } finally {
     rmSync(copy, { force: true });
   }
+}
+
+/**
+ * The kernel goes on writing back what it has: a copy with the end of one commit and the middle of another is of no
+ * moment that there was. One that equals the image after it is of the moment between.
+ */
+function copyOfOneMoment(image: string, copy: string): void {
+  do run('cp', '--sparse=always', image, copy);
+  while (spawnSync('cmp', ['--silent', image, copy]).status !== 0);
 }
 
 /** Every file by its path below the folder. */
