@@ -1,6 +1,6 @@
 /**
- * What stands in the audit trail beside the requests over HTTP: commands of rules and of scripts of devices, and
- * what clients of the broker tried in vain.
+ * What stands in the audit trail beside the requests over HTTP: commands of rules, of scripts of devices and of
+ * targets, and what clients of the broker tried in vain.
  */
 import type { Audit, AuditOrigin } from '../capabilities/audit/index.ts';
 import type { Auth } from '../capabilities/auth/index.ts';
@@ -17,6 +17,7 @@ import type { MqttRefusal } from '../platform/mqtt/index.ts';
 
 const UNAUTHENTICATED = 401;
 const DENIED = 403;
+const BESIDE_HTTP: ReadonlySet<AuditOrigin['kind']> = new Set(['rule', 'device', 'target']);
 const UNKNOWN: AuditOrigin = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' };
 
 /** The same commands; those that did not come over HTTP, which records its own, are recorded when they are sent. */
@@ -25,8 +26,7 @@ export function auditedCommands(commands: Commands, audit: Pick<Audit, 'recordAc
     ...commands,
     execute: async (device, request, caller) => {
       const { origin } = caller;
-      if (origin.kind !== 'rule' && origin.kind !== 'device')
-        return commands.execute(device, request, caller);
+      if (!BESIDE_HTTP.has(origin.kind)) return commands.execute(device, request, caller);
       const record = (status: number, more?: Record<string, string>): void =>
         audit.recordAction({
           origin,

@@ -180,6 +180,8 @@ function startTargets(
     metrics,
     commits: stateCommits,
     telemetry: parts.telemetry,
+    commands: parts.commands,
+    audit: parts.audit,
     sources: targetRecordSources({ clock, ...parts }),
     devices: parts.devices,
     site: () => parts.site.get(),

@@ -73,6 +73,23 @@ export const STORAGE_LIMITS = {
     messagesInFlight: 100,
     topicLength: 512,
     payloadLength: 2_048,
+    commands: {
+      /** G: one request. */
+      requestBytes: 65_536,
+      requestIdLength: 128,
+      /** G: how long ahead a deadline may be: a request is remembered for as long. */
+      deadlineMs: 86_400_000,
+      /** G: requests of one target that are remembered. */
+      remembered: 10_000,
+      /** G: an answer that nobody took is kept that long after the deadline. */
+      answerKeptMs: 86_400_000,
+      perMinuteDefault: 60,
+      perMinuteMax: 600,
+      /** G: requests at once, after silence. */
+      burst: 10,
+      /** G: a person who is refused sees why; who never stops is not answered for ever. */
+      refusalBurst: 20,
+    },
     /** G: pauses after a failure, each twice the last. */
     retryFirstMs: 1_000,
     retryMaxMs: 60_000,

@@ -24,6 +24,11 @@ async function created(body: object): Promise<OnWire> {
 
 describe('a target is not made', () => {
   const withUrl = (url: unknown) => ({ ...BODY, influxdb: { url } });
+  const withCommands = (commands: object) => ({
+    name: 'a',
+    kind: 'MQTT',
+    mqtt: { url: 'mqtt://broker', commands },
+  });
   const rows: [title: string, body: object][] = [
     ['without an address', { name: 'a', kind: 'INFLUXDB' }],
     ['of a kind that nobody knows', { ...BODY, kind: 'CARRIER_PIGEON' }],
@@ -42,6 +47,12 @@ describe('a target is not made', () => {
       'with a name that no template knows',
       { name: 'a', kind: 'MQTT', mqtt: { url: 'mqtt://b', payload: '{x}' } },
     ],
+    ['with commands for no device', withCommands({ devices: [] })],
+    ['with commands for every device', withCommands({ level: 'USER' })],
+    ['with commands of a role above the owner', withCommands({ devices: ['a'], level: 'INSTALLER' })],
+    ['with commands on a topic for everybody', withCommands({ devices: ['a'], topic: '#' })],
+    ['with commands of each device on a topic', withCommands({ devices: ['a'], topic: '{device}' })],
+    ['with more commands than anybody gives', withCommands({ devices: ['a'], per_minute: 601 })],
     ['of a folder without its path', { name: 'a', kind: 'FOLDER', folder: {} }],
     ['of a folder that is not there', { name: 'a', kind: 'FOLDER', folder: { path: '/media/nobody' } }],
     ['of a folder beside another', { name: 'a', kind: 'FOLDER', folder: { path: '/tmp/../etc' } }],

@@ -61,6 +61,7 @@ const MORE_ROWS = `
     '{"kind":"MQTT","url":"mqtt://127.0.0.1:9","clientId":"","username":null,"caPem":null,"certificatePem":null,"form":"PLAIN","topic":"a","payload":"b","isRetained":false,"discoveryPrefix":"c"}',
     '{}', '{"devices":null,"attributes":null,"intervalS":0,"isOnChange":false,"bytesPerSecondMax":1024,"processorPercentMax":50,"fromMs":0}', 1, 1);
   INSERT INTO target_cursor VALUES ('engine', '{"sequence":0}', '{"samples":0,"bytes":0,"lostSamples":0,"refusedSamples":0}', '{}');
+  INSERT INTO target_request VALUES ('engine', 'r1', 1, '{}', 1);
   INSERT INTO carried_content VALUES ('ALERTS', 0, 1);
   INSERT INTO carried_change VALUES ('ALERTS', 1, 'gone');
   INSERT INTO rule_storage VALUES ('rule', 'key', '1');
@@ -114,7 +115,7 @@ function damage(handle: BetterSqlite3.Database, broken: readonly Omit<Break, 'ti
 }
 
 const ONE_ROW_TABLES =
-  /^(blueprint_unused|device_configuration|execution_response|device_storage|rule_storage|departed_device|serial_port|io_port|target_cursor|carried_content|carried_change)$/;
+  /^(blueprint_unused|device_configuration|execution_response|device_storage|rule_storage|departed_device|serial_port|io_port|target_cursor|carried_content|target_request|carried_change)$/;
 
 /** The one that was added for this test is the newest; tables without a rowid have one row. */
 function lastRow(table: string): string {

@@ -170,15 +170,17 @@ export const TABLE: ImportTable = {
         'capabilities/device-logs',
       ],
     },
-    // Telemetry goes on to engines elsewhere.
+    // Telemetry goes on to engines elsewhere; commands may come from there.
     {
       place: 'capabilities/targets',
       mayImport: [
         'platform',
         'protocol',
         'capabilities/site',
+        'capabilities/audit',
         'capabilities/blueprints',
         'capabilities/devices',
+        'capabilities/commands',
         'capabilities/telemetry',
       ],
     },

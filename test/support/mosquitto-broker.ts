@@ -1,10 +1,10 @@
 /** A real Mosquitto on the loopback with one user, ended without a word and started again at will. */
 import { execFileSync, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import mqtt, { type MqttClient } from 'mqtt';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { freePort } from './line-engines.ts';
 import { until } from './until.ts';
 import { temporaryFolder } from './workspace.ts';
@@ -15,8 +15,13 @@ export interface MosquittoBroker {
   readonly url: string;
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Neither answers nor forgets anything while it is frozen. */
+  freeze(): void;
+  thaw(): void;
   /** Everything below these topics, in order of arrival; what is retained comes first. */
   watch(filter: string): Promise<{ topic: string; payload: string }[]>;
+  /** One message at QoS 1; resolves once the broker has it. */
+  publish(topic: string, payload: string | Buffer, isRetained?: boolean): Promise<void>;
 }
 
 /** Of a broker that lets nobody in without a certificate; all as PEM. */
@@ -69,25 +74,31 @@ export async function startMosquitto(t: TestContext, tls?: BrokerTls): Promise<M
     `listener ${port} 127.0.0.1\npassword_file ${passwords}\nallow_anonymous false\nuser root\nmax_queued_messages 0\n${tls ? tlsLines(folder, tls) : ''}`,
   );
   await start();
+  const connect = (options: IClientOptions): MqttClient => {
+    const certificates = tls && { ca: tls.authority, ...tls.client };
+    const client = mqtt.connect(url, { ...BROKER_USER, ...certificates, reconnectPeriod: 50, ...options });
+    clients.push(client);
+    client.on('error', () => undefined);
+    return client;
+  };
   const url = tls ? `mqtts://localhost:${port}` : `mqtt://127.0.0.1:${port}`;
   return {
     url,
     kill,
     start,
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
     watch: async (filter) => {
       const seen: { topic: string; payload: string }[] = [];
-      const client = mqtt.connect(url, {
-        ...BROKER_USER,
-        ...(tls && { ca: tls.authority, ...tls.client }),
-        reconnectPeriod: 50,
-        clean: false,
-        clientId: `watch-${clients.length}`,
-      });
-      clients.push(client);
-      client.on('error', () => undefined);
+      const client = connect({ clean: false, clientId: `watch-${clients.length}` });
       client.on('message', (topic, payload) => void seen.push({ topic, payload: payload.toString() }));
       await client.subscribeAsync(filter, { qos: 1 });
       return seen;
+    },
+    publish: async (topic, payload, isRetained = false) => {
+      const client = connect({});
+      await client.publishAsync(topic, payload, { qos: 1, retain: isRetained });
+      await client.endAsync();
     },
   };
 }
@@ -104,7 +115,7 @@ function tlsLines(folder: string, { authority, certificate, privateKey }: Broker
 
 function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connectSocket(port, '127.0.0.1');
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);

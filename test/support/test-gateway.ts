@@ -85,6 +85,8 @@ export interface TestGateway {
   /** Waits for the promise while a test clock moves on by small steps; with the system's clock just waits. */
   settled: <Result>(promise: Promise<Result>) => Promise<Result>;
   stop: () => Promise<void>;
+  /** Starts again on the same folder after `stop`; ports are others. */
+  start: () => Promise<void>;
   /** Stops and starts again on the same folder. Ports change, so devices must connect to the new ones. */
   restart: () => Promise<void>;
 }
@@ -252,6 +254,7 @@ export async function startTestGateway(
     sampleBlueprintId,
     settled,
     stop,
+    start,
     restart: async () => {
       await stop();
       await start();

@@ -1,10 +1,10 @@
 /** The audit trail: who changed or commanded what, when, from where, with what result. Never a secret. */
 
-export const ORIGIN_KINDS = ['token', 'user', 'rule', 'device', 'anonymous', 'local'] as const;
+export const ORIGIN_KINDS = ['token', 'user', 'rule', 'device', 'target', 'anonymous', 'local'] as const;
 
 /** Who did it. */
 export interface AuditOrigin {
-  /** `local`: a command run on the box itself; `device`: a device or its script. */
+  /** `local`: a command run on the box itself; `device`: a device or its script; `target`: who sends commands through a target. */
   readonly kind: (typeof ORIGIN_KINDS)[number];
   readonly id: string;
   readonly name: string;

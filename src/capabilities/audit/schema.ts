@@ -43,7 +43,7 @@ const entryShape = shape.named(
     number: v.pipe(v.number(), v.integer(), v.description('Grows with every entry.')),
     at: shape.instant(),
     origin: v.object({
-      kind: v.picklist(['token', 'user', 'rule', 'device', 'anonymous', 'local']),
+      kind: v.picklist(['token', 'user', 'rule', 'device', 'target', 'anonymous', 'local']),
       id: v.string(),
       name: v.string(),
     }),

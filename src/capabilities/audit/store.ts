@@ -81,8 +81,8 @@ function cleaningStatements(orm: Database['orm']) {
       .orderBy(asc(atMs)),
   );
   const removeExcess = removeThose(excess());
-  // As the index of migration 0004 has it.
-  const removeAutomatic = removeThose(excess(sql`${originKind} IN ('rule', 'device')`));
+  // As the index of migration 0015 has it.
+  const removeAutomatic = removeThose(excess(sql`${originKind} IN ('rule', 'device', 'target')`));
   const restamp = restampOf({ orm }, atMs);
 
   return {
@@ -90,7 +90,7 @@ function cleaningStatements(orm: Database['orm']) {
     removeOld: (old: StampRange, most: number): number => removeOld.run({ ...old, limit: most }).changes,
     /** All but the newest `keep`. Returns how many were removed. */
     removeExcess: (keep: number, most: number): number => removeExcess.run({ keep, limit: most }).changes,
-    /** Those of rules and scripts of devices but the newest `keep`. Returns how many were removed. */
+    /** Those of rules, scripts of devices and targets but the newest `keep`. Returns how many were removed. */
     removeAutomatic: (keep: number, most: number): number =>
       removeAutomatic.run({ keep, limit: most }).changes,
     restamp: (correction: StampCorrection): void => void restamp.run({ ...correction }),

@@ -98,7 +98,7 @@ export const accessShapes = {
   }),
   me: v.object({
     me: v.object({
-      kind: v.picklist(['token', 'user', 'rule', 'device', 'anonymous']),
+      kind: v.picklist(['token', 'user', 'rule', 'device', 'target', 'anonymous']),
       id: v.string(),
       name: v.string(),
       role: shape.role(),

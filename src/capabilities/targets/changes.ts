@@ -1,12 +1,15 @@
 /** What a person says of a target, and what becomes of it. */
 import { invalidBody } from '../../lib/errors.ts';
-import type {
-  FolderSettings,
-  InfluxdbSettings,
-  MqttSettings,
-  Selection,
-  TargetSecrets,
-  TargetSettings,
+import {
+  carriesTelemetry,
+  type FolderSettings,
+  type InfluxdbSettings,
+  type MqttSettings,
+  recordContentsOf,
+  type Selection,
+  type TargetRecord,
+  type TargetSecrets,
+  type TargetSettings,
 } from './model.ts';
 
 type Changed<Settings extends TargetSettings> = Pick<Settings, 'kind'> & {
@@ -50,4 +53,12 @@ export function definedOf<Value extends object>(value: Value | undefined): Parti
   return Object.fromEntries(
     Object.entries(value ?? {}).filter(([, member]) => member !== undefined),
   ) as Partial<Value>;
+}
+
+/** @throws GatewayError invalid_body (400) */
+export function requireFitting(record: TargetRecord): void {
+  const { settings } = record;
+  const isStatesOnly = settings.kind === 'MQTT' && settings.form !== 'PLAIN';
+  if (isStatesOnly && (recordContentsOf(record).length > 0 || !carriesTelemetry(record)))
+    throw invalidBody('selection.contents', `The form ${settings.form} carries TELEMETRY alone.`);
 }

@@ -1,4 +1,5 @@
 /** Targets: where the gateway carries its telemetry to. */
+import type { Problem } from '../../lib/errors.ts';
 import type { ChangedSamples, ChangePosition } from '../telemetry/index.ts';
 
 export const TARGET_KINDS = ['INFLUXDB', 'MQTT', 'FOLDER'] as const;
@@ -45,6 +46,29 @@ export interface MqttSettings {
   isRetained: boolean;
   /** HOME_ASSISTANT: first level of the topics of its discovery. */
   discoveryPrefix: string;
+  /** Absent or null: none come from there. */
+  commands?: CommandSettings | null;
+}
+
+/** Whoever makes a target has these roles, too. */
+export const COMMAND_LEVELS = ['READONLY', 'USER', 'OWNER'] as const;
+
+/** Commands that come from a broker. */
+export interface CommandSettings {
+  /** Ids or slugs. */
+  devices: string[];
+  /** Role of whoever sends them. */
+  level: (typeof COMMAND_LEVELS)[number];
+  /** Template that knows {site}: requests come and answers go below. */
+  topic: string;
+  perMinute: number;
+}
+
+/** What became of a command from above; empty: it is not known yet. */
+export interface RequestOutcome {
+  executionId?: string;
+  /** Why there is no execution. */
+  errors?: readonly Problem[];
 }
 
 /** CSV files by day. */
@@ -141,6 +165,10 @@ export interface TargetRecord {
 export const contentsOf = ({ selection }: Pick<TargetRecord, 'selection'>): readonly Content[] =>
   selection.contents ?? ['TELEMETRY'];
 
+/** What is carried besides telemetry. */
+export const recordContentsOf = (record: Pick<TargetRecord, 'selection'>): RecordContent[] =>
+  contentsOf(record).filter((content) => content !== 'TELEMETRY');
+
 export const carriesTelemetry = (record: Pick<TargetRecord, 'selection'>): boolean =>
   contentsOf(record).includes('TELEMETRY');
 
@@ -183,7 +211,30 @@ export interface TargetStatus extends Totals {
   bytesPerS: number;
   lastError: { message: string; atMs: number } | undefined;
   lastSentAtMs: number | undefined;
+  /** Absent: none come from there. */
+  commands?: CommandStatus | undefined;
 }
+
+/** Counted since the gateway started. */
+export interface CommandStatus {
+  isConnected: boolean;
+  executed: number;
+  refused: number;
+  lastError: { message: string; atMs: number } | undefined;
+}
+
+export const NOTHING_DONE: TargetStatus = {
+  ...NO_TOTALS,
+  state: 'DISABLED',
+  lagS: 0,
+  lagSamples: 0,
+  lagRecords: 0,
+  lagBytes: 0,
+  samplesPerS: 0,
+  bytesPerS: 0,
+  lastError: undefined,
+  lastSentAtMs: undefined,
+};
 
 /** A target with how far it got. */
 export interface ListedTarget {

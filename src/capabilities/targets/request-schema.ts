@@ -1,22 +1,19 @@
 /** What callers say of targets. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { folderPathProblem } from '../../platform/files/index.ts';
 import { shape } from '../../platform/http/index.ts';
+import type { NewTarget, SettingsChange, TargetChange } from './changes.ts';
 import {
   CONTENTS,
   type FolderSettings,
   type InfluxdbSettings,
-  MQTT_FORMS,
-  type MqttSettings,
   type Selection,
   TARGET_KINDS,
   TOKEN_SCHEMES,
 } from './model.ts';
-import { RECORD_NAMES, TEMPLATE_NAMES, unknownNames } from './mqtt/templates.ts';
-import { RECORDS_TOPIC } from './mqtt/record-messages.ts';
-import type { NewTarget, SettingsChange, TargetChange } from './changes.ts';
+import { type MqttBody, mqttBody, mqttChange, mqttChangeBody, newMqtt } from './mqtt/mqtt-schema.ts';
+import { type Optional, pem, timestampMs } from './wire-fields.ts';
 
 const { targets: limits } = LIMITS;
 const { nameLength } = LIMITS.http;
@@ -42,13 +39,6 @@ function isHttpUrl(text: string): boolean {
 
 const word = (about: string) =>
   v.pipe(v.string(), v.minLength(1), v.maxLength(nameLength), v.description(about));
-const pem = v.pipe(
-  v.string(),
-  v.maxLength(limits.pemLength),
-  v.check((text) => text.includes('-----BEGIN CERTIFICATE-----'), 'must be certificates in PEM'),
-  v.description('Authorities to trust instead of those of the system, as PEM.'),
-);
-
 const influxdbFields = {
   measurement: v.nullish(
     word('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
@@ -64,82 +54,6 @@ const influxdbFields = {
   token_scheme: v.nullish(v.picklist(TOKEN_SCHEMES)),
   ca_pem: v.nullish(pem),
   compressed: v.nullish(v.boolean()),
-};
-
-const timestampMs = v.pipe(
-  v.string(),
-  shape.wire(shape.WIRE.timestamp),
-  v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
-    const atMs = parseTimestampMs(dataset.value);
-    if (atMs !== undefined && atMs >= 0) return atMs;
-    addIssue({ message: 'must be an RFC 3339 timestamp such as 2026-03-01T08:00:00Z' });
-    return NEVER;
-  }),
-);
-
-const mqttUrl = v.pipe(
-  v.string(),
-  v.maxLength(limits.urlLength, `must have at most ${limits.urlLength} characters`),
-  v.check((text) => isMqttUrl(text), 'must be mqtt:// or mqtts:// with a host and no login in it'),
-  v.description('mqtts: over TLS.'),
-  v.examples(['mqtts://broker.example:8883']),
-);
-
-function isMqttUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  return /^mqtts?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
-}
-
-const template = (lengthMax: number, known: readonly string[] = TEMPLATE_NAMES) =>
-  v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(lengthMax),
-    v.check(
-      (text) => unknownNames(text, known).length === 0,
-      ({ input }) => `knows {${known.join('}, {')}}, not {${unknownNames(input, known).join('}, {')}}`,
-    ),
-  );
-
-const topic = v.pipe(
-  template(limits.topicLength),
-  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
-  v.description('PLAIN: template of the topic. HOME_ASSISTANT: begin of the topics of states.'),
-);
-
-const recordsTopic = v.pipe(
-  template(limits.topicLength, RECORD_NAMES),
-  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
-  v.description('PLAIN: template of the topic of what is carried besides telemetry.'),
-  v.examples([RECORDS_TOPIC]),
-);
-
-const mqttFields = {
-  client_id: v.pipe(
-    v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
-    v.description('Absent: the broker gives one.'),
-  ),
-  username: v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
-  secret: v.pipe(
-    v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.secretLength))),
-    v.description('Password. Never read again; null takes it away.'),
-  ),
-  ca_pem: v.nullish(pem),
-  certificate_pem: v.pipe(v.nullish(pem), v.description('Of the client, with `private_key_pem`.')),
-  private_key_pem: v.pipe(
-    v.nullish(v.pipe(v.string(), v.maxLength(limits.pemLength))),
-    v.description('Never read again; null takes it away.'),
-  ),
-  form: v.nullish(v.picklist(MQTT_FORMS)),
-  topic: v.nullish(topic),
-  records_topic: v.nullish(recordsTopic),
-  payload: v.pipe(
-    v.nullish(template(limits.payloadLength)),
-    v.description('PLAIN: template of the payload.'),
-  ),
-  retain: v.nullish(v.boolean()),
-  discovery_prefix: v.nullish(topic),
 };
 
 const folderPath = v.pipe(
@@ -214,7 +128,6 @@ export const EXAMPLE_BODY = {
 };
 
 const influxdbBody = v.object({ url, ...influxdbFields });
-const mqttBody = v.object({ url: mqttUrl, ...mqttFields });
 const folderBody = v.object({ path: folderPath, ...folderFields });
 
 export const createBody = v.pipe(
@@ -260,7 +173,7 @@ export const createBody = v.pipe(
 
 interface SettingsBodies {
   influxdb?: v.InferOutput<typeof influxdbBody> | null | undefined;
-  mqtt?: v.InferOutput<typeof mqttBody> | null | undefined;
+  mqtt?: MqttBody | null | undefined;
   folder?: v.InferOutput<typeof folderBody> | null | undefined;
 }
 
@@ -289,24 +202,6 @@ const newFolder = (body: v.InferOutput<typeof folderBody>): FolderSettings => ({
   isCompressed: body.compressed ?? false,
 });
 
-function newMqtt(body: v.InferOutput<typeof mqttBody>): MqttSettings {
-  const isPlain = body.form !== 'HOME_ASSISTANT';
-  return {
-    kind: 'MQTT',
-    url: body.url,
-    clientId: body.client_id ?? '',
-    username: body.username ?? null,
-    caPem: body.ca_pem ?? null,
-    certificatePem: body.certificate_pem ?? null,
-    form: body.form ?? 'PLAIN',
-    recordsTopic: body.records_topic ?? RECORDS_TOPIC,
-    topic: body.topic ?? (isPlain ? '{site}/{device}/telemetry' : 'energy-gateway'),
-    payload: body.payload ?? '{"timestamp":{timestamp},"values":{values}}',
-    isRetained: body.retain ?? false,
-    discoveryPrefix: body.discovery_prefix ?? 'homeassistant',
-  };
-}
-
 function secretsOf({
   influxdb,
   mqtt,
@@ -325,7 +220,7 @@ export const updateBody = v.pipe(
     ...common,
     name: v.nullish(shape.name()),
     influxdb: v.nullish(shape.noList(v.object({ url: v.nullish(url), ...influxdbFields }))),
-    mqtt: v.nullish(shape.noList(v.object({ url: v.nullish(mqttUrl), ...mqttFields }))),
+    mqtt: v.nullish(shape.noList(mqttChangeBody)),
     folder: v.nullish(shape.noList(v.object({ path: v.nullish(folderPath), ...folderFields }))),
   }),
   shape.example({ enabled: false }),
@@ -338,15 +233,13 @@ export const updateBody = v.pipe(
   })),
 );
 
-type Optional<Body> = { [Name in keyof Body]?: Body[Name] | null | undefined };
-
 function settingsChange({
   influxdb,
   mqtt,
   folder,
 }: {
   influxdb?: Optional<v.InferOutput<typeof influxdbBody>> | null | undefined;
-  mqtt?: Optional<v.InferOutput<typeof mqttBody>> | null | undefined;
+  mqtt?: Optional<MqttBody> | null | undefined;
   folder?: Optional<v.InferOutput<typeof folderBody>> | null | undefined;
 }): SettingsChange | undefined {
   if (influxdb)
@@ -366,21 +259,7 @@ function settingsChange({
       pieceMinutes: folder.piece_minutes ?? undefined,
       isCompressed: folder.compressed ?? undefined,
     };
-  if (!mqtt) return undefined;
-  return {
-    kind: 'MQTT',
-    url: mqtt.url ?? undefined,
-    clientId: mqtt.client_id ?? undefined,
-    username: mqtt.username,
-    caPem: mqtt.ca_pem,
-    certificatePem: mqtt.certificate_pem,
-    form: mqtt.form ?? undefined,
-    topic: mqtt.topic ?? undefined,
-    recordsTopic: mqtt.records_topic ?? undefined,
-    payload: mqtt.payload ?? undefined,
-    isRetained: mqtt.retain ?? undefined,
-    discoveryPrefix: mqtt.discovery_prefix ?? undefined,
-  };
+  return mqtt ? mqttChange(mqtt) : undefined;
 }
 
 function selectionChange(selection: v.InferOutput<typeof selectionBody>): Partial<Selection> {

@@ -4,6 +4,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
 import {
+  COMMAND_LEVELS,
+  type CommandSettings,
   CONTENTS,
   contentsOf,
   type ListedTarget,
@@ -12,6 +14,7 @@ import {
   TARGET_STATES,
   type TargetSecrets,
   type TargetSettings,
+  type TargetStatus,
   TOKEN_SCHEMES,
 } from './model.ts';
 import { RECORDS_TOPIC } from './mqtt/record-messages.ts';
@@ -20,6 +23,8 @@ import { EXAMPLE_BODY, EXAMPLE_URL } from './request-schema.ts';
 const { targets: limits } = LIMITS;
 
 const rate = () => v.pipe(v.number(), v.minValue(0));
+
+const errorShape = v.object({ message: v.string(), at: shape.instant() });
 
 const statusShape = v.object({
   state: v.picklist(TARGET_STATES),
@@ -39,7 +44,18 @@ const statusShape = v.object({
   sent_records: shape.count(),
   lost_records: v.pipe(shape.count(), v.description('Gone before they were sent.')),
   last_sent_at: v.optional(shape.instant()),
-  last_error: v.optional(v.object({ message: v.string(), at: shape.instant() })),
+  last_error: v.optional(errorShape),
+  commands: v.optional(
+    v.pipe(
+      v.object({
+        connected: v.boolean(),
+        executed: shape.count(),
+        refused: shape.count(),
+        last_error: v.optional(errorShape),
+      }),
+      v.description('Where commands may come from the target; counted since the gateway started.'),
+    ),
+  ),
 });
 
 const EXAMPLE_STATUS = {
@@ -85,6 +101,14 @@ const mqttShape = v.object({
   payload: v.string(),
   retain: v.boolean(),
   discovery_prefix: v.string(),
+  commands: v.nullable(
+    v.object({
+      devices: v.array(v.string()),
+      level: v.picklist(COMMAND_LEVELS),
+      topic: v.string(),
+      per_minute: v.number(),
+    }),
+  ),
 });
 
 const folderShape = v.object({
@@ -197,9 +221,23 @@ function settingsToWire(settings: TargetSettings, secrets: TargetSecrets) {
       payload: settings.payload,
       retain: settings.isRetained,
       discovery_prefix: settings.discoveryPrefix,
+      commands: commandsToWire(settings.commands),
     },
   };
 }
+
+const commandsToWire = (commands: CommandSettings | null | undefined) =>
+  commands
+    ? {
+        devices: commands.devices,
+        level: commands.level,
+        topic: commands.topic,
+        per_minute: commands.perMinute,
+      }
+    : null;
+
+const errorToWire = (error: TargetStatus['lastError']) =>
+  error && { last_error: { message: error.message, at: formatTimestamp(error.atMs) } };
 
 export function targetToWire({ record, status }: ListedTarget): TargetOnWire {
   const { settings, secrets, selection } = record;
@@ -235,8 +273,14 @@ export function targetToWire({ record, status }: ListedTarget): TargetOnWire {
       sent_records: status.records,
       lost_records: status.lostRecords,
       ...(status.lastSentAtMs !== undefined && { last_sent_at: formatTimestamp(status.lastSentAtMs) }),
-      ...(status.lastError && {
-        last_error: { message: status.lastError.message, at: formatTimestamp(status.lastError.atMs) },
+      ...errorToWire(status.lastError),
+      ...(status.commands && {
+        commands: {
+          connected: status.commands.isConnected,
+          executed: status.commands.executed,
+          refused: status.commands.refused,
+          ...errorToWire(status.commands.lastError),
+        },
       }),
     },
   };

@@ -4,23 +4,27 @@ import { isDeepStrictEqual } from 'node:util';
 import { gatewayError, invalidBody, notFound } from '../../lib/errors.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
-import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
+import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import {
   carriesTelemetry,
-  contentsOf,
   type DeviceLabels,
   type ListedTarget,
   NO_TOTALS,
+  NOTHING_DONE,
   type Place,
-  type RecordContent,
+  recordContentsOf,
   TargetFailure,
   type TargetRecord,
   type TargetSettings,
-  type TargetStatus,
 } from './model.ts';
+import {
+  type ChannelParts,
+  type CommandChannel,
+  openCommandChannel,
+  takesCommands,
+} from './commands/command-channel.ts';
 import { registerTargetMetrics } from './target-metrics.ts';
 import { Sender } from './sender.ts';
 import {
@@ -28,6 +32,7 @@ import {
   changedSettings,
   definedOf,
   type NewTarget,
+  requireFitting,
   type SettingsChange,
   type TargetChange,
 } from './changes.ts';
@@ -42,10 +47,8 @@ import {
 } from './store.ts';
 import { NOTED_CONTENTS } from './tables.ts';
 
-interface TargetsOptions extends SinkParts {
-  /** state.db */
-  database: Database;
-  log: Log;
+interface TargetsOptions extends SinkParts, ChannelParts {
+  devices: SinkParts['devices'] & ChannelParts['devices'];
   metrics: Metrics;
   telemetry: Pick<Telemetry, 'changes' | 'keepChanges'>;
   sources: RecordSources;
@@ -61,6 +64,7 @@ export class Targets {
   readonly #records = new Map<string, TargetRecord>();
   readonly #cursors = new Map<string, Cursor>();
   readonly #senders = new Map<string, Sender>();
+  readonly #channels = new Map<string, CommandChannel>();
   readonly #changes: ChangeStore;
   readonly #carried: Records;
   #carriesRecords = false;
@@ -100,9 +104,13 @@ export class Targets {
   async stop(): Promise<void> {
     this.#saving?.cancel();
     this.#unsubscribe();
-    await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
+    await Promise.all([
+      ...[...this.#senders.values()].map((sender) => sender.stop()),
+      ...[...this.#channels.values()].map((channel) => channel.stop(false)),
+    ]);
     this.#saveCursors();
     this.#senders.clear();
+    this.#channels.clear();
   }
 
   /** All by name. */
@@ -176,7 +184,7 @@ export class Targets {
         updatedAtMs: this.#options.clock.wallMs(),
       };
       requireFitting(record);
-      await this.#close(id);
+      await this.#close(id, record);
       const cursor = this.#cursors.get(id);
       // What came while nobody wanted it is not caught up.
       if (cursor && carriesTelemetry(record) && !carriesTelemetry(before))
@@ -229,7 +237,7 @@ export class Targets {
   #listed(record: TargetRecord): ListedTarget {
     const { totals } = this.#cursors.get(record.id) ?? { totals: NO_TOTALS };
     const status = this.#senders.get(record.id)?.status() ?? { ...NOTHING_DONE, ...totals };
-    return { record, status };
+    return { record, status: { ...status, commands: this.#channels.get(record.id)?.status() } };
   }
 
   #require(id: string): TargetRecord {
@@ -266,6 +274,9 @@ export class Targets {
     });
     this.#senders.set(record.id, sender);
     sender.start();
+    const channel = openCommandChannel(record, this.#options);
+    if (channel) this.#channels.set(record.id, channel);
+    channel?.start();
   }
 
   /** What is wanted from now on is on disk: a target that is never reached begins there after a restart, too. */
@@ -276,7 +287,10 @@ export class Targets {
     this.#options.database.transaction(() => this.#store.putCursor(record.id, cursor));
   }
 
-  async #close(id: string): Promise<void> {
+  /** @param next what it becomes; absent: nothing */
+  async #close(id: string, next?: TargetRecord): Promise<void> {
+    await this.#channels.get(id)?.stop(next === undefined || !takesCommands(next));
+    this.#channels.delete(id);
     const sender = this.#senders.get(id);
     if (!sender) return;
     await sender.stop();
@@ -374,27 +388,3 @@ export class Targets {
     return done;
   }
 }
-
-/** @throws GatewayError invalid_body (400) */
-function requireFitting(record: TargetRecord): void {
-  const { settings } = record;
-  const isStatesOnly = settings.kind === 'MQTT' && settings.form !== 'PLAIN';
-  if (isStatesOnly && (recordContentsOf(record).length > 0 || !carriesTelemetry(record)))
-    throw invalidBody('selection.contents', `The form ${settings.form} carries TELEMETRY alone.`);
-}
-
-const recordContentsOf = (record: TargetRecord): RecordContent[] =>
-  contentsOf(record).filter((content) => content !== 'TELEMETRY');
-
-const NOTHING_DONE: TargetStatus = {
-  ...NO_TOTALS,
-  state: 'DISABLED',
-  lagS: 0,
-  lagSamples: 0,
-  lagRecords: 0,
-  lagBytes: 0,
-  samplesPerS: 0,
-  bytesPerS: 0,
-  lastError: undefined,
-  lastSentAtMs: undefined,
-};

@@ -3,13 +3,13 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
 import { HttpClient } from '../../platform/http-client/index.ts';
-import { MqttClient } from '../../platform/mqtt-client/index.ts';
 import type { Devices } from '../devices/index.ts';
 import { FolderSink } from './folder/folder-sink.ts';
 import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
 import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
 import { willOf } from './mqtt/home-assistant.ts';
 import { MqttSink } from './mqtt/mqtt-sink.ts';
+import { mqttClientOf } from './mqtt/target-client.ts';
 import { Thinning } from './thinning.ts';
 
 export interface SinkParts {
@@ -72,24 +72,13 @@ function influxdbSink(
   });
 }
 
-function mqttSink(
-  { secrets, selection }: TargetRecord,
-  settings: MqttSettings,
-  { clock, limits, devices, site }: SinkParts,
-): Sink {
-  const client = new MqttClient({
-    clock,
-    url: new URL(settings.url),
+function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts): Sink {
+  const { limits, devices, site } = parts;
+  const client = mqttClientOf(record, settings, parts, {
     clientId: settings.clientId,
-    username: settings.username ?? undefined,
-    password: secrets.secret,
-    caPem: settings.caPem ?? undefined,
-    certificatePem: settings.certificatePem ?? undefined,
-    privateKeyPem: secrets.privateKeyPem,
     will: willOf(settings, site().name),
-    timeoutMs: limits.timeoutMs,
   });
-  const chosen = new Thinning(selection);
+  const chosen = new Thinning(record.selection);
   return new MqttSink({
     settings,
     client,

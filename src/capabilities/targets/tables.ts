@@ -4,6 +4,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { rowRules } from '../../platform/sqlite/index.ts';
 import {
   type RecordCursor,
+  type RequestOutcome,
   type Selection,
   TARGET_KINDS,
   type TargetSecrets,
@@ -51,6 +52,19 @@ export const carriedChange = sqliteTable(
   (table) => [primaryKey({ columns: [table.content, table.number] })],
 );
 
+/** A command that came from a target. */
+export const targetRequest = sqliteTable(
+  'target_request',
+  {
+    targetId: text('target_id').notNull(),
+    requestId: text('request_id').notNull(),
+    expiresAtMs: integer('expires_at_ms').notNull(),
+    outcome: text('outcome', { mode: 'json' }).$type<RequestOutcome>().notNull(),
+    isTold: integer('is_told', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.targetId, table.requestId] })],
+);
+
 export const targetRows = [
   rowRules({
     table: target,
@@ -61,6 +75,11 @@ export const targetRows = [
   // A content that is lost is known again at the next start.
   rowRules({ table: carriedContent }),
   rowRules({ table: carriedChange }),
+  rowRules({
+    table: targetRequest,
+    // An id that is known is not carried out again, whatever became of it.
+    repairs: { outcome: { outcome: sql`'{}'` }, isTold: { isTold: sql`0` } },
+  }),
   rowRules({
     table: targetCursor,
     checks: { position: sql`json_type(${targetCursor.position}, '$.sequence') = 'integer'` },

@@ -14,6 +14,7 @@ import {
   useAction,
   useTyped,
 } from '../ui.tsx';
+import { CommandFields } from './target-commands.tsx';
 import { bodyOf, type Typed, typedOf } from './target-typed.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [
@@ -53,6 +54,7 @@ export function TargetForm({ target, onDone }: { target?: Target; onDone: () => 
       <InputField label="Name" isMarked {...bound('name')} placeholder="Fleet" />
       <PlaceFields controls={controls} target={target} />
       <SelectionFields controls={controls} target={target} />
+      {typed.kind === 'MQTT' && <CommandFields controls={controls} />}
       <MoreFields controls={controls} target={target} />
     </Form>
   );

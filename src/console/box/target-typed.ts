@@ -22,6 +22,10 @@ export interface Typed {
   isRetained: boolean;
   certificatePem: string;
   privateKeyPem: string;
+  takesCommands: boolean;
+  commandDeviceIds: readonly string[];
+  commandLevel: 'READONLY' | 'USER' | 'OWNER';
+  commandTopic: string;
   /** What is carried. */
   deviceIds: readonly string[];
   attributes: string;
@@ -52,6 +56,10 @@ export function typedOf(target: Target | undefined, idOf: (name: string) => stri
     isRetained: mqtt?.retain ?? false,
     certificatePem: mqtt?.certificate_pem ?? '',
     privateKeyPem: '',
+    takesCommands: Boolean(mqtt?.commands),
+    commandDeviceIds: (mqtt?.commands?.devices ?? []).map(idOf),
+    commandLevel: mqtt?.commands?.level ?? 'USER',
+    commandTopic: mqtt?.commands?.topic ?? '',
     deviceIds: (selection?.devices ?? []).map(idOf),
     attributes: (selection?.attributes ?? []).join(', '),
     intervalS: String(selection?.interval_s ?? 0),
@@ -70,7 +78,7 @@ export function bodyOf(typed: Typed, target: Target | undefined): Record<string,
   return {
     name: typed.name,
     ...(!target && { kind: typed.kind, history_from: from }),
-    ...settingsOf(typed),
+    ...settingsOf(typed, target),
     selection: {
       devices: typed.deviceIds.length === 0 ? null : typed.deviceIds,
       attributes: attributes.length === 0 ? null : attributes,
@@ -83,12 +91,12 @@ export function bodyOf(typed: Typed, target: Target | undefined): Record<string,
   };
 }
 
-function settingsOf(typed: Typed): Record<string, unknown> {
+function settingsOf(typed: Typed, target: Target | undefined): Record<string, unknown> {
   switch (typed.kind) {
     case 'INFLUXDB':
       return { influxdb: influxdbOf(typed) };
     case 'MQTT':
-      return { mqtt: mqttOf(typed) };
+      return { mqtt: mqttOf(typed, target) };
     default:
       return { folder: folderOf(typed) };
   }
@@ -112,11 +120,22 @@ const influxdbOf = (typed: Typed) => ({
   token_scheme: typed.tokenScheme,
 });
 
-const mqttOf = (typed: Typed) => ({
+const commandsOf = (typed: Typed, target: Target | undefined) =>
+  typed.takesCommands
+    ? {
+        devices: typed.commandDeviceIds,
+        level: typed.commandLevel,
+        topic: orAsItIs(typed.commandTopic),
+        per_minute: target?.mqtt?.commands?.per_minute,
+      }
+    : null;
+
+const mqttOf = (typed: Typed, target: Target | undefined) => ({
   ...common(typed),
   form: typed.form,
   topic: orAsItIs(typed.topic),
   ...(typed.form === 'PLAIN' && { payload: orAsItIs(typed.payload), retain: typed.isRetained }),
   certificate_pem: orNull(typed.certificatePem),
   private_key_pem: orAsItIs(typed.privateKeyPem),
+  commands: commandsOf(typed, target),
 });

@@ -76,6 +76,7 @@ function TargetRow({ target }: { target: Target }) {
       <span class={`badge ${badge}`}>{state}</span>
       <small>{placeOf(target)}</small>
       <Progress status={target.status} />
+      <CommandsState commands={target.status.commands} />
     </ManagedRow>
   );
 }
@@ -116,6 +117,20 @@ function Progress({ status }: { status: Target['status'] }) {
         </small>
       )}
     </>
+  );
+}
+
+/** Nothing where none come from there. */
+function CommandsState({ commands }: { commands: Target['status']['commands'] }) {
+  if (!commands) return null;
+  const { connected, executed, refused, last_error: fault } = commands;
+  const refusals = refused > 0 ? ` · ${numberText(refused, true)} refused` : '';
+  return (
+    <small class={connected ? '' : 'warn'}>
+      {connected
+        ? `commands may come from there: ${numberText(executed, true)} since the start${refusals}`
+        : `no commands come from there: ${fault?.message ?? 'not connected yet'}`}
+    </small>
   );
 }
 

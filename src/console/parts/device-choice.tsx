@@ -2,9 +2,11 @@
 import { deviceIds, liveDevice } from '../live.ts';
 
 export function DeviceChoice({
+  legend = 'Of these devices; none: of all',
   ids,
   onIds,
 }: {
+  legend?: string;
   ids: readonly string[];
   onIds: (ids: readonly string[]) => void;
 }) {
@@ -13,7 +15,7 @@ export function DeviceChoice({
     onIds(ids.includes(id) ? ids.filter((known) => known !== id) : [...ids, id]);
   return (
     <fieldset class="choices device-choice">
-      <legend>Of these devices; none: of all</legend>
+      <legend>{legend}</legend>
       {devices.map(({ id, name }) => (
         <label key={id}>
           <input type="checkbox" checked={ids.includes(id)} onChange={() => toggle(id)} />

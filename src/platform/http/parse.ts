@@ -24,6 +24,7 @@ export function parseQuery<Schema extends GenericSchema>(
   return judge(schema, values, 'query');
 }
 
+/** A JSON text as a schema has it. @throws GatewayError invalid_body (400) with every fault */
 export function parseBody<Schema extends GenericSchema>(
   schema: Schema,
   text: string,

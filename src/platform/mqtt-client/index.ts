@@ -1,1 +1,1 @@
-export { MqttClient, MqttFailure, type MqttMessage } from './mqtt-client.ts';
+export { type MqttArrival, MqttClient, MqttFailure, type MqttMessage } from './mqtt-client.ts';

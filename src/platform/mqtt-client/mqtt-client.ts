@@ -21,6 +21,10 @@ interface MqttClientOptions {
   privateKeyPem?: string | undefined;
   /** Told by the broker when the connection ends without a word. */
   will?: MqttMessage | undefined;
+  /** Takes what comes of topics that were subscribed to, one by one; the broker gets its acknowledgement once it resolves. */
+  onMessage?: ((message: MqttArrival) => Promise<void>) | undefined;
+  /** The broker keeps the subscriptions, and what comes meanwhile, while there is no connection; needs a client id. */
+  isSessionKept?: boolean;
   /** To connect, and for each acknowledgement. */
   timeoutMs: number;
 }
@@ -29,6 +33,14 @@ interface MqttClientOptions {
 export interface MqttMessage {
   topic: string;
   payload: string;
+  isRetained: boolean;
+}
+
+/** A message of a topic that was subscribed to. */
+export interface MqttArrival {
+  topic: string;
+  payload: Buffer;
+  /** The broker had kept it for whoever subscribes. */
   isRetained: boolean;
 }
 
@@ -67,6 +79,37 @@ export class MqttClient {
 
   /** Resolves once the broker has acknowledged the message. @throws MqttFailure */
   async publish({ topic, payload, isRetained }: MqttMessage): Promise<void> {
+    await this.#acknowledged((library, { resolve, fail }) =>
+      library.publish(topic, payload, { qos: 1, retain: isRetained }, (error) =>
+        error ? fail() : resolve(),
+      ),
+    );
+  }
+
+  /** Resolves once what comes of the topic from now on goes to `onMessage`, at QoS 1. @throws MqttFailure */
+  async subscribe(topic: string): Promise<void> {
+    const { host } = this.#options.url;
+    await this.#acknowledged((library, { resolve, reject }) =>
+      library.subscribe(topic, { qos: 1 }, (error) =>
+        error ? reject(new MqttFailure(`${host} does not let this client read ${topic}.`)) : resolve(),
+      ),
+    );
+  }
+
+  /** Resolves once nothing more comes of the topic. @throws MqttFailure */
+  async unsubscribe(topic: string): Promise<void> {
+    await this.#acknowledged((library, { resolve, fail }) =>
+      library.unsubscribe(topic, (error) => (error ? fail() : resolve())),
+    );
+  }
+
+  /** @throws MqttFailure */
+  async #acknowledged(
+    ask: (
+      library: Library,
+      told: { resolve: () => void; reject: (failure: MqttFailure) => void; fail: () => void },
+    ) => unknown,
+  ): Promise<void> {
     const library = this.#library;
     if (!library?.connected) throw new MqttFailure(`${this.#options.url.host} ended the connection.`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -77,7 +120,7 @@ export class MqttClient {
       this.close();
     });
     library.once('close', fail);
-    library.publish(topic, payload, { qos: 1, retain: isRetained }, (error) => (error ? fail() : resolve()));
+    ask(library, { resolve, reject, fail });
     try {
       await promise;
     } finally {
@@ -98,6 +141,7 @@ export class MqttClient {
     const library = mqtt.connect(clientOptions(this.#options));
     // Brokers may acknowledge many messages at once.
     library.setMaxListeners(0);
+    this.#listen(library);
     let timer: Timer | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
@@ -114,6 +158,23 @@ export class MqttClient {
     }
     return library;
   }
+
+  #listen(library: Library): void {
+    const { onMessage } = this.#options;
+    if (!onMessage) return;
+    const hand = async (message: MqttArrival, done: () => void): Promise<void> => {
+      try {
+        await onMessage(message);
+      } catch {
+        // What was not taken comes again with the next connection.
+        this.close();
+        return;
+      }
+      done();
+    };
+    library.handleMessage = ({ topic, payload, retain }, done) =>
+      void hand({ topic, payload: Buffer.from(payload), isRetained: retain }, done);
+  }
 }
 
 function sentenceOf(error: unknown, url: URL): string {
@@ -126,13 +187,14 @@ function sentenceOf(error: unknown, url: URL): string {
 function clientOptions(options: MqttClientOptions): IClientOptions {
   const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
     options;
+  const { isSessionKept = false } = options;
   const isEncrypted = url.protocol === 'mqtts:';
   return {
     protocol: isEncrypted ? 'mqtts' : 'mqtt',
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(url.port) || (isEncrypted ? 8_883 : 1_883),
     clientId,
-    clean: true,
+    clean: !isSessionKept,
     keepalive: KEEP_ALIVE_S,
     protocolVersion: 4,
     // Who sends tries again, with pauses that grow.

@@ -5,6 +5,8 @@ import type { LabelledSamples } from '../model.ts';
 export const TEMPLATE_NAMES = ['site', 'device', 'attribute', 'timestamp', 'value', 'values'] as const;
 /** Of topics of records. */
 export const RECORD_NAMES = ['site', 'device', 'content'] as const;
+/** Of topics of commands. */
+export const SITE_NAMES = ['site'] as const;
 type TemplateName = (typeof TEMPLATE_NAMES)[number] | (typeof RECORD_NAMES)[number];
 
 const NAMES = /\{([a-z_]+)\}/g;

@@ -1,0 +1,139 @@
+/** The way by which commands come from a target: a connection of its own, whose session the broker keeps. */
+import { DoublingPause } from '../../../lib/doubling-pause.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { type MqttArrival, type MqttClient, MqttFailure } from '../../../platform/mqtt-client/index.ts';
+import type { CommandSettings, CommandStatus, MqttSettings, TargetRecord } from '../model.ts';
+import { type ClientParts, mqttClientOf } from '../mqtt/target-client.ts';
+import { filledTemplate, topicLevel } from '../mqtt/templates.ts';
+import { type CommandRequestParts, CommandRequests } from './command-requests.ts';
+
+export interface ChannelParts extends CommandRequestParts, ClientParts {
+  site: () => { name: string };
+}
+
+export const takesCommands = ({ settings, isEnabled }: TargetRecord): boolean =>
+  isEnabled && settings.kind === 'MQTT' && Boolean(settings.commands);
+
+/** Undefined: no commands come from this target. */
+export function openCommandChannel(record: TargetRecord, parts: ChannelParts): CommandChannel | undefined {
+  const { settings } = record;
+  if (settings.kind !== 'MQTT' || !settings.commands || !takesCommands(record)) return undefined;
+  return new CommandChannel(record, settings, settings.commands, parts);
+}
+
+export class CommandChannel {
+  readonly #record: TargetRecord;
+  readonly #settings: CommandSettings;
+  readonly #parts: ChannelParts;
+  readonly #client: MqttClient;
+  readonly #requests: CommandRequests;
+  readonly #stop = new AbortController();
+  readonly #pause: DoublingPause;
+  #ended: Promise<void> = Promise.resolve();
+  /** Topic of requests that was subscribed to with this connection. */
+  #subscribed: string | undefined;
+  #lastError: CommandStatus['lastError'];
+  #isConnected = false;
+
+  constructor(
+    record: TargetRecord,
+    mqttSettings: MqttSettings,
+    settings: CommandSettings,
+    parts: ChannelParts,
+  ) {
+    this.#record = record;
+    this.#settings = settings;
+    this.#parts = parts;
+    const { retryFirstMs, retryMaxMs } = parts.limits;
+    this.#pause = new DoublingPause({ firstMs: retryFirstMs, maxMs: retryMaxMs });
+    this.#client = mqttClientOf(record, mqttSettings, parts, {
+      // Two connections of one id end each other.
+      clientId: `${mqttSettings.clientId || record.id.slice(0, ID_LENGTH)}-commands`,
+      isSessionKept: true,
+      onMessage: (message) => this.#take(message),
+    });
+    this.#requests = new CommandRequests({
+      ...parts,
+      record,
+      settings,
+      answer: (answer) =>
+        this.#client.publish({
+          topic: `${this.#topic}/responses`,
+          payload: JSON.stringify(answer),
+          isRetained: false,
+        }),
+    });
+  }
+
+  start(): void {
+    this.#ended = this.#run();
+  }
+
+  /** @param isLast nothing is to be kept for it at the broker */
+  async stop(isLast: boolean): Promise<void> {
+    this.#stop.abort();
+    this.#requests.stop();
+    await this.#ended;
+    if (isLast && this.#subscribed !== undefined)
+      // Without a connection the broker keeps on keeping for it; nothing of that is ever carried out.
+      await this.#client.unsubscribe(this.#subscribed).catch(() => undefined);
+    this.#client.close();
+  }
+
+  status(): CommandStatus {
+    const { executed, refused } = this.#requests;
+    return { isConnected: this.#isConnected, executed, refused, lastError: this.#lastError };
+  }
+
+  get #topic(): string {
+    return filledTemplate(this.#settings.topic, { site: topicLevel(this.#parts.site().name) });
+  }
+
+  async #take(message: MqttArrival): Promise<void> {
+    // A session that was kept may still know the topic of another name of the site.
+    if (message.topic === `${this.#topic}/requests`) await this.#requests.take(message);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const { clock, limits } = this.#parts;
+    while (!signal.aborted)
+      try {
+        await this.#step();
+        this.#isConnected = true;
+        this.#pause.reset();
+        await clock.sleep(limits.intervalMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // It is stopped: the loop ends.
+        await clock.sleep(this.#noteFailure(error), signal).catch(() => undefined);
+      }
+  }
+
+  async #step(): Promise<void> {
+    const isNew = await this.#client.connect();
+    const topic = `${this.#topic}/requests`;
+    if (isNew || topic !== this.#subscribed) {
+      if (!isNew && this.#subscribed !== undefined) await this.#client.unsubscribe(this.#subscribed);
+      await this.#client.subscribe(topic);
+      this.#subscribed = topic;
+    }
+    if (isNew) await this.#requests.tellWaiting();
+  }
+
+  /** Returns how long to wait before it is tried again. */
+  #noteFailure(error: unknown): number {
+    const { clock, log } = this.#parts;
+    const message = error instanceof MqttFailure ? error.message : messageOf(error);
+    if (this.#isConnected || !this.#lastError)
+      log.warn('no commands come from a target', { target: this.#record.name, reason: message });
+    this.#isConnected = false;
+    this.#lastError = { message, atMs: clock.wallMs() };
+    // What failed half is done again from its beginning.
+    this.#client.close();
+    return this.#pause.next();
+  }
+}
+
+/** Of an id, in the client's own. */
+const ID_LENGTH = 8;

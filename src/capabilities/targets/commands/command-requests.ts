@@ -1,0 +1,274 @@
+/**
+ * Commands that a target asks for: each once, never after its deadline, for the devices that were named and with the role
+ * that was given, and each with an answer.
+ *
+ *   message ─▶ rate ─▶ known? its outcome again ─▶ retained, late, other device? refused ─▶ on disk ─▶ commands.execute
+ *                                                                                                        │
+ *                                       answer, until the broker has it ◀── outcome, on disk ◀───────────┘
+ */
+import { GatewayError, gatewayError, notFound, type Problem } from '../../../lib/errors.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import { formatTimestamp } from '../../../lib/timestamp.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { statusOf } from '../../../platform/http/index.ts';
+import type { Log } from '../../../platform/log/index.ts';
+import type { Database } from '../../../platform/sqlite/index.ts';
+import type { Audit } from '../../audit/index.ts';
+import { type Commands, executionToWire } from '../../commands/index.ts';
+import type { Device, Devices } from '../../devices/index.ts';
+import type { CommandSettings, RequestOutcome, TargetRecord } from '../model.ts';
+import { createRequestStore, type RememberedRequest, type RequestStore } from './request-store.ts';
+import { idIn, parseRequest, type TargetRequest } from './request.ts';
+
+export interface CommandRequestParts {
+  /** state.db */
+  database: Database;
+  clock: Clock;
+  log: Log;
+  commands: Pick<Commands, 'execute' | 'find'>;
+  audit: Pick<Audit, 'recordAction'>;
+  devices: Pick<Devices, 'find'>;
+  limits: Limits['targets'];
+}
+
+interface CommandRequestsOptions extends CommandRequestParts {
+  record: Pick<TargetRecord, 'id' | 'name'>;
+  settings: CommandSettings;
+  /** Resolves once the broker has the answer; rejects when it does not take it. */
+  answer: (answer: object) => Promise<void>;
+}
+
+/** As far as it could be read. */
+type RefusedRequest = Partial<Pick<TargetRequest, 'device' | 'name'>> & { id: string | undefined };
+
+const MINUTE_S = 60;
+const DAY_H = 24;
+
+export class CommandRequests {
+  readonly #options: CommandRequestsOptions;
+  readonly #store: RequestStore;
+  readonly #rate: TokenBucket;
+  readonly #refusals: TokenBucket;
+  /** Requests that are being carried out. */
+  readonly #open = new Set<string>();
+  readonly #allowed: ReadonlySet<string>;
+  #isStopped = false;
+  executed = 0;
+  refused = 0;
+
+  constructor(options: CommandRequestsOptions) {
+    this.#options = options;
+    const { clock, settings, limits } = options;
+    const { burst, refusalBurst } = limits.commands;
+    const nowMs = clock.monotonicMs();
+    this.#rate = new TokenBucket(settings.perMinute / MINUTE_S, burst, nowMs);
+    this.#refusals = new TokenBucket(1, refusalBurst, nowMs);
+    this.#store = createRequestStore(options.database);
+    this.#allowed = new Set(settings.devices);
+  }
+
+  /** Resolves once the broker may forget the message: it is remembered on the disk, or refused. */
+  async take({ payload, isRetained }: { payload: Buffer; isRetained: boolean }): Promise<void> {
+    if (this.#isStopped) throw new Error('the target is closed: the broker sends it again');
+    let request: TargetRequest | undefined;
+    try {
+      this.#requireRate();
+      request = parseRequest(payload);
+      const known = this.#store.find(this.#options.record.id, request.id);
+      if (known) {
+        void this.#tell(known);
+        return;
+      }
+      this.#requireTimely(request, isRetained);
+      const device = this.#named(request.device);
+      const row = this.#remember(request);
+      // What a power cut makes it forget must not have been done.
+      await this.#options.database.durable();
+      if (!this.#isStopped) void this.#execute(row, device, request);
+    } catch (error) {
+      this.#refuse(request ?? { id: idIn(payload) }, error);
+    }
+  }
+
+  /** Outcomes that the broker has not acknowledged, of earlier runs too. @throws MqttFailure */
+  async tellWaiting(): Promise<void> {
+    const { record, database } = this.#options;
+    database.transaction(() => this.#forget());
+    for (const row of this.#store.waiting(record.id)) await this.#answerWith(row);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** @throws GatewayError too_many_requests (429) */
+  #requireRate(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#rate.take(nowMs)) return;
+    const { perMinute } = this.#options.settings;
+    const message = `At most ${perMinute} requests are taken in a minute; nothing was done.`;
+    throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }]);
+  }
+
+  /** @throws GatewayError request_retained (422), request_expired (422), invalid_body (400), unavailable (503) */
+  #requireTimely({ expiresAtMs }: TargetRequest, isRetained: boolean): void {
+    const { clock, limits } = this.#options;
+    const { deadlineMs } = limits.commands;
+    if (isRetained)
+      throw gatewayError(
+        'unprocessable',
+        'request_retained',
+        'The broker kept this request for later: requests must not be retained.',
+      );
+    if (!clock.isSet())
+      throw gatewayError('unavailable', 'unavailable', 'The gateway does not know the time yet.');
+    const nowMs = clock.wallMs();
+    if (expiresAtMs <= nowMs)
+      throw gatewayError(
+        'unprocessable',
+        'request_expired',
+        `The request came after its deadline: it was ${formatTimestamp(nowMs)} here.`,
+        { expires_at: formatTimestamp(expiresAtMs) },
+      );
+    if (expiresAtMs > nowMs + deadlineMs)
+      throw gatewayError(
+        'invalid_argument',
+        'invalid_body',
+        `Field "expires_at" must be within ${DAY_H} hours from now.`,
+        { field: 'expires_at' },
+      );
+  }
+
+  /** @throws GatewayError device_not_found (404), for one that was not named too: nothing is told of it */
+  #named(name: string): Device {
+    const device = this.#options.devices.find(name);
+    if (device && (this.#allowed.has(device.id) || this.#allowed.has(device.slug))) return device;
+    throw notFound(
+      'device_not_found',
+      `No device "${name.slice(0, 64)}" is among those that may be commanded from here.`,
+    );
+  }
+
+  /** @throws GatewayError too_many_requests (429), unavailable (503) */
+  #remember({ id, expiresAtMs }: TargetRequest): RememberedRequest {
+    const { record, database, limits } = this.#options;
+    const row = { targetId: record.id, requestId: id, expiresAtMs, outcome: {}, isTold: false };
+    const { remembered } = limits.commands;
+    database.transaction(() => {
+      if (this.#store.count(record.id) >= remembered) this.#forget();
+      if (this.#store.count(record.id) >= remembered)
+        throw gatewayError(
+          'rate_limited',
+          'too_many_requests',
+          `${remembered} requests have not passed their deadline yet; nothing was done.`,
+        );
+      this.#store.insert(row);
+    });
+    return row;
+  }
+
+  /** A clock that is ahead must not make the gateway forget what may come again. */
+  #forget(): void {
+    const { record, clock, limits } = this.#options;
+    const provenMs = clock.proven.nowMs();
+    if (provenMs === undefined) return;
+    const untoldBeforeMs = provenMs - limits.commands.answerKeptMs;
+    this.#store.removePast(record.id, { provenMs, untoldBeforeMs });
+  }
+
+  /** Never rejects. */
+  async #execute(row: RememberedRequest, device: Device, request: TargetRequest): Promise<void> {
+    const { commands, record, settings } = this.#options;
+    this.#open.add(request.id);
+    const origin = { kind: 'target' as const, id: record.id, name: record.name };
+    try {
+      this.#requireTimely(request, false);
+      const running = await commands.execute(
+        device,
+        { name: request.name, arguments: request.arguments, ephemeral: false },
+        { role: settings.level, origin },
+      );
+      this.executed++;
+      this.#note(row, { executionId: running.id });
+      const answer = { id: request.id, execution: executionToWire(running.current()) };
+      // Its end is told until somebody takes it.
+      this.#options.answer(answer).catch(() => undefined);
+      await running.ended;
+    } catch (error) {
+      this.refused++;
+      this.#note(row, { errors: this.#problemsOf(error) });
+    }
+    this.#open.delete(request.id);
+    if (this.#isStopped) return;
+    await this.#tell(this.#store.find(record.id, request.id));
+  }
+
+  #note(row: RememberedRequest, outcome: RequestOutcome): void {
+    const { database, log, record } = this.#options;
+    if (this.#isStopped) return;
+    try {
+      database.transaction(() => this.#store.update({ ...row, outcome }));
+    } catch (error) {
+      log.warnLimited(`target-outcome:${record.id}`, 60_000, 'outcome of a request could not be stored', {
+        target: record.name,
+        error,
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #tell(row: RememberedRequest | undefined): Promise<void> {
+    // The next connection tells it again.
+    if (row) await this.#answerWith(row).catch(() => undefined);
+  }
+
+  async #answerWith(row: RememberedRequest): Promise<void> {
+    const { answer, database, commands } = this.#options;
+    const { requestId: id, outcome } = row;
+    const execution = outcome.executionId === undefined ? undefined : commands.find(outcome.executionId);
+    if (this.#open.has(id)) {
+      if (execution) await answer({ id, execution: executionToWire(execution) });
+      return;
+    }
+    await answer(
+      execution ? { id, execution: executionToWire(execution) } : { id, errors: outcome.errors ?? UNKNOWN },
+    );
+    if (!row.isTold && !this.#isStopped)
+      database.transaction(() => this.#store.update({ ...row, isTold: true }));
+  }
+
+  #refuse({ id, device, name }: RefusedRequest, error: unknown): void {
+    const { audit, record, clock, answer } = this.#options;
+    this.refused++;
+    audit.recordAction({
+      origin: { kind: 'target', id: record.id, name: record.name },
+      operation: 'execute_command',
+      target: {
+        ...(id !== undefined && { request_id: id }),
+        ...(device !== undefined && { device_id: device }),
+        ...(name !== undefined && { command: name }),
+      },
+      status: error instanceof GatewayError ? statusOf(error.kind) : 500,
+    });
+    const errors = this.#problemsOf(error);
+    if (!this.#refusals.take(clock.monotonicMs())) return;
+    // Who does not hear it asks again.
+    answer({ ...(id !== undefined && { id }), errors }).catch(() => undefined);
+  }
+
+  #problemsOf(error: unknown): readonly Problem[] {
+    if (error instanceof GatewayError) return error.problems;
+    const { log, record } = this.#options;
+    log.error('command of a target failed', { target: record.name, error });
+    return [{ code: 'internal_error', message: 'The gateway failed at this request.' }];
+  }
+}
+
+/** Of a request after which the gateway ended before it knew more. */
+const UNKNOWN: readonly Problem[] = [
+  {
+    code: 'unavailable',
+    message: 'The gateway was restarted meanwhile: what became of the request is not known.',
+  },
+];

@@ -1,0 +1,46 @@
+/** Rows of the commands that came from targets. */
+import { and, count, eq, lt, or, sql } from 'drizzle-orm';
+import { type Database, given, placeholders } from '../../../platform/sqlite/index.ts';
+import { targetRequest } from '../tables.ts';
+
+export type RememberedRequest = typeof targetRequest.$inferSelect;
+
+export type RequestStore = ReturnType<typeof createRequestStore>;
+
+export function createRequestStore({ orm }: Database) {
+  const { targetId, requestId, expiresAtMs, isTold } = targetRequest;
+  const ofTarget = given(targetId);
+  const isIt = and(ofTarget, given(requestId));
+  const find = orm.select().from(targetRequest).where(isIt).prepare();
+  const waiting = orm
+    .select()
+    .from(targetRequest)
+    .where(and(ofTarget, eq(isTold, false)))
+    .prepare();
+  const counted = orm.select({ count: count() }).from(targetRequest).where(ofTarget).prepare();
+  const insert = orm.insert(targetRequest).values(placeholders(targetRequest)).prepare();
+  const isPast = lt(expiresAtMs, sql.placeholder('provenMs'));
+  const isForgotten = lt(expiresAtMs, sql.placeholder('untoldBeforeMs'));
+  const removePast = orm
+    .delete(targetRequest)
+    .where(and(ofTarget, isPast, or(eq(isTold, true), isForgotten)))
+    .prepare();
+
+  return {
+    find: (target: string, request: string): RememberedRequest | undefined =>
+      find.get({ targetId: target, requestId: request }),
+    /** Those whose last answer was not taken yet. */
+    waiting: (target: string): RememberedRequest[] => waiting.all({ targetId: target }),
+    count: (target: string): number => counted.get({ targetId: target })?.count ?? 0,
+    insert: (row: RememberedRequest): void => void insert.run({ ...row }),
+    update: ({ targetId: target, requestId: request, ...values }: RememberedRequest): void =>
+      void orm
+        .update(targetRequest)
+        .set(values)
+        .where(and(eq(targetId, target), eq(requestId, request)))
+        .run(),
+    /** Those whose deadline is past for certain, told or given up. */
+    removePast: (target: string, past: { provenMs: number; untoldBeforeMs: number }): void =>
+      void removePast.run({ targetId: target, ...past }),
+  };
+}

@@ -1,0 +1,63 @@
+/** A command that a target asks for, as it stands on the wire. */
+import * as v from 'valibot';
+import { gatewayError } from '../../../lib/errors.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { parseBody, shape } from '../../../platform/http/index.ts';
+import { timestampMs } from '../wire-fields.ts';
+
+const { commands: limits } = LIMITS.targets;
+const { nameLength } = LIMITS.http;
+
+export interface TargetRequest {
+  /** Whoever asks gave it: the same id is the same request. */
+  id: string;
+  /** Id or slug of the device. */
+  device: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  expiresAtMs: number;
+}
+
+const text = (lengthMax: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'must not be empty'),
+    v.maxLength(lengthMax, `must have at most ${lengthMax} characters`),
+  );
+
+const requestBody = v.pipe(
+  v.object({
+    id: text(limits.requestIdLength),
+    device_id: text(nameLength),
+    name: text(nameLength),
+    arguments: v.nullish(shape.anyNames({ value: 5 })),
+    expires_at: timestampMs,
+  }),
+  v.transform((body): TargetRequest => ({
+    id: body.id,
+    device: body.device_id,
+    name: body.name,
+    arguments: body.arguments ?? {},
+    expiresAtMs: Math.floor(body.expires_at),
+  })),
+);
+
+/** @throws GatewayError invalid_body (400), payload_too_large (413) */
+export function parseRequest(payload: Buffer): TargetRequest {
+  if (payload.length > limits.requestBytes)
+    throw gatewayError('too_large', 'payload_too_large', 'The request is too large.', {
+      limit: limits.requestBytes,
+    });
+  return parseBody(requestBody, payload.toString('utf8'), LIMITS.http.jsonDepth);
+}
+
+/** The id of what may be no request otherwise, so that whoever sent it knows what the answer is about. */
+export function idIn(payload: Buffer): string | undefined {
+  if (payload.length > limits.requestBytes) return undefined;
+  try {
+    const { id } = (JSON.parse(payload.toString('utf8')) ?? {}) as { id?: unknown };
+    return typeof id === 'string' && id.length <= limits.requestIdLength ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+/** What callers say of brokers. */
+import * as v from 'valibot';
+import { LIMITS } from '../../../lib/limits.ts';
+import { shape } from '../../../platform/http/index.ts';
+import type { SettingsChange } from '../changes.ts';
+import { COMMAND_LEVELS, type CommandSettings, MQTT_FORMS, type MqttSettings } from '../model.ts';
+import { type Optional, pem } from '../wire-fields.ts';
+import { RECORDS_TOPIC } from './record-messages.ts';
+import { RECORD_NAMES, SITE_NAMES, TEMPLATE_NAMES, unknownNames } from './templates.ts';
+
+const { targets: limits } = LIMITS;
+const { commands: commandLimits } = limits;
+const { nameLength } = LIMITS.http;
+
+/** Requests come and answers go below. */
+const COMMANDS_TOPIC = '{site}/commands';
+
+const mqttUrl = v.pipe(
+  v.string(),
+  v.maxLength(limits.urlLength, `must have at most ${limits.urlLength} characters`),
+  v.check((text) => isMqttUrl(text), 'must be mqtt:// or mqtts:// with a host and no login in it'),
+  v.description('mqtts: over TLS.'),
+  v.examples(['mqtts://broker.example:8883']),
+);
+
+function isMqttUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  return /^mqtts?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
+}
+
+const template = (lengthMax: number, known: readonly string[] = TEMPLATE_NAMES) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(lengthMax),
+    v.check(
+      (text) => unknownNames(text, known).length === 0,
+      ({ input }) => `knows {${known.join('}, {')}}, not {${unknownNames(input, known).join('}, {')}}`,
+    ),
+  );
+
+const topic = v.pipe(
+  template(limits.topicLength),
+  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
+  v.description('PLAIN: template of the topic. HOME_ASSISTANT: begin of the topics of states.'),
+);
+
+const commandsTopic = v.pipe(
+  template(limits.topicLength, SITE_NAMES),
+  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
+  v.description('Requests come on `<topic>/requests`, answers go to `<topic>/responses`.'),
+  v.examples([COMMANDS_TOPIC]),
+);
+
+const recordsTopic = v.pipe(
+  template(limits.topicLength, RECORD_NAMES),
+  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
+  v.description('PLAIN: template of the topic of what is carried besides telemetry.'),
+  v.examples([RECORDS_TOPIC]),
+);
+
+const commandsBody = v.pipe(
+  v.object({
+    devices: v.pipe(
+      v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(nameLength))),
+      v.minLength(1, 'must name at least one device'),
+      v.maxLength(limits.patternsMax),
+      v.description('Ids or slugs of the devices that may be commanded from there.'),
+    ),
+    level: v.pipe(
+      v.nullish(v.picklist(COMMAND_LEVELS)),
+      v.description('Role of whoever sends them; the access level of each command decides.'),
+    ),
+    topic: v.nullish(commandsTopic),
+    per_minute: v.pipe(
+      v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(commandLimits.perMinuteMax))),
+      v.description('Requests that are taken in a minute.'),
+    ),
+  }),
+  v.transform((body): CommandSettings => ({
+    devices: body.devices,
+    level: body.level ?? 'USER',
+    topic: body.topic ?? COMMANDS_TOPIC,
+    perMinute: body.per_minute ?? commandLimits.perMinuteDefault,
+  })),
+);
+
+const mqttFields = {
+  client_id: v.pipe(
+    v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
+    v.description('Absent: the broker gives one.'),
+  ),
+  username: v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
+  secret: v.pipe(
+    v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.secretLength))),
+    v.description('Password. Never read again; null takes it away.'),
+  ),
+  ca_pem: v.nullish(pem),
+  certificate_pem: v.pipe(v.nullish(pem), v.description('Of the client, with `private_key_pem`.')),
+  private_key_pem: v.pipe(
+    v.nullish(v.pipe(v.string(), v.maxLength(limits.pemLength))),
+    v.description('Never read again; null takes it away.'),
+  ),
+  form: v.nullish(v.picklist(MQTT_FORMS)),
+  topic: v.nullish(topic),
+  records_topic: v.nullish(recordsTopic),
+  payload: v.pipe(
+    v.nullish(template(limits.payloadLength)),
+    v.description('PLAIN: template of the payload.'),
+  ),
+  retain: v.nullish(v.boolean()),
+  discovery_prefix: v.nullish(topic),
+  commands: v.pipe(
+    v.nullish(shape.noList(commandsBody)),
+    v.description('Commands that come from there; absent or null: none.'),
+  ),
+};
+
+export const mqttBody = v.object({ url: mqttUrl, ...mqttFields });
+export const mqttChangeBody = v.object({ url: v.nullish(mqttUrl), ...mqttFields });
+export type MqttBody = v.InferOutput<typeof mqttBody>;
+
+export function newMqtt(body: MqttBody): MqttSettings {
+  const isPlain = body.form !== 'HOME_ASSISTANT';
+  return {
+    kind: 'MQTT',
+    url: body.url,
+    clientId: body.client_id ?? '',
+    username: body.username ?? null,
+    caPem: body.ca_pem ?? null,
+    certificatePem: body.certificate_pem ?? null,
+    form: body.form ?? 'PLAIN',
+    recordsTopic: body.records_topic ?? RECORDS_TOPIC,
+    topic: body.topic ?? (isPlain ? '{site}/{device}/telemetry' : 'energy-gateway'),
+    payload: body.payload ?? '{"timestamp":{timestamp},"values":{values}}',
+    isRetained: body.retain ?? false,
+    discoveryPrefix: body.discovery_prefix ?? 'homeassistant',
+    commands: body.commands ?? null,
+  };
+}
+
+export function mqttChange(mqtt: Optional<MqttBody>): SettingsChange {
+  return {
+    kind: 'MQTT',
+    url: mqtt.url ?? undefined,
+    clientId: mqtt.client_id ?? undefined,
+    username: mqtt.username,
+    caPem: mqtt.ca_pem,
+    certificatePem: mqtt.certificate_pem,
+    form: mqtt.form ?? undefined,
+    topic: mqtt.topic ?? undefined,
+    recordsTopic: mqtt.records_topic ?? undefined,
+    payload: mqtt.payload ?? undefined,
+    isRetained: mqtt.retain ?? undefined,
+    discoveryPrefix: mqtt.discovery_prefix ?? undefined,
+    commands: mqtt.commands,
+  };
+}

@@ -1,0 +1,31 @@
+/** A client of the broker that a target names, with what it says of addresses, logins and certificates. */
+import type { Limits } from '../../../lib/limits.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import { MqttClient } from '../../../platform/mqtt-client/index.ts';
+import type { MqttSettings, TargetRecord } from '../model.ts';
+
+export interface ClientParts {
+  clock: Clock;
+  limits: Limits['targets'];
+}
+
+type Options = ConstructorParameters<typeof MqttClient>[0];
+
+export function mqttClientOf(
+  { secrets }: Pick<TargetRecord, 'secrets'>,
+  settings: MqttSettings,
+  { clock, limits }: ClientParts,
+  more: Pick<Options, 'clientId' | 'will' | 'onMessage' | 'isSessionKept'>,
+): MqttClient {
+  return new MqttClient({
+    clock,
+    url: new URL(settings.url),
+    username: settings.username ?? undefined,
+    password: secrets.secret,
+    caPem: settings.caPem ?? undefined,
+    certificatePem: settings.certificatePem ?? undefined,
+    privateKeyPem: secrets.privateKeyPem,
+    timeoutMs: limits.timeoutMs,
+    ...more,
+  });
+}

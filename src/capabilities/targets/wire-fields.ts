@@ -1,0 +1,28 @@
+/** Members that several requests have. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { shape } from '../../platform/http/index.ts';
+
+const { targets: limits } = LIMITS;
+
+/** What a change says of a body: what is absent stays. */
+export type Optional<Body> = { [Name in keyof Body]?: Body[Name] | null | undefined };
+
+export const pem = v.pipe(
+  v.string(),
+  v.maxLength(limits.pemLength),
+  v.check((text) => text.includes('-----BEGIN CERTIFICATE-----'), 'must be certificates in PEM'),
+  v.description('Authorities to trust instead of those of the system, as PEM.'),
+);
+
+export const timestampMs = v.pipe(
+  v.string(),
+  shape.wire(shape.WIRE.timestamp),
+  v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
+    const atMs = parseTimestampMs(dataset.value);
+    if (atMs !== undefined && atMs >= 0) return atMs;
+    addIssue({ message: 'must be an RFC 3339 timestamp such as 2026-03-01T08:00:00Z' });
+    return NEVER;
+  }),
+);
