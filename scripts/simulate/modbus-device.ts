@@ -1,11 +1,14 @@
 /** The simulated Modbus units: answers requests from the register map and the plant behind it. No wires here. */
 import { type Plant, type PlantReading } from './plant.ts';
+import { identificationAnswer, sunspecRegisters } from './modbus-identity.ts';
 import { REGISTERS, type RegisterTable, wordsOf } from './modbus-registers.ts';
 
 /** Exception codes of the application protocol, section 7. */
 const ILLEGAL_FUNCTION = 1;
 const ILLEGAL_ADDRESS = 2;
 const ILLEGAL_VALUE = 3;
+
+const IDENTIFICATION = 43;
 
 export interface ModbusUnits {
   /** Ids of the units that exist. */
@@ -39,6 +42,7 @@ export function createModbusUnits(plant: Plant, reading: () => PlantReading): Mo
       byPlace.set(`${register.unitId} ${register.table} ${register.address + word}`, { register, word });
   }
   const unitIds = [...new Set(REGISTERS.map(({ unitId }) => unitId))];
+  const identities = new Map(unitIds.map((unitId) => [unitId, sunspecRegisters(unitId)]));
 
   const placeOf = (unitId: number, table: RegisterTable, address: number) => {
     const place = byPlace.get(`${unitId} ${table} ${address}`);
@@ -49,8 +53,9 @@ export function createModbusUnits(plant: Plant, reading: () => PlantReading): Mo
   function read(unitId: number, table: RegisterTable, start: number, count: number): number[] {
     const state = { plant, reading: reading() };
     const values = Array.from({ length: count }, (_, index) => {
+      const identity = table === 'holdings' ? identities.get(unitId)?.get(start + index) : undefined;
       const place = byPlace.get(`${unitId} ${table} ${start + index}`);
-      return place && (wordsOf(place.register, state)[place.word] ?? 0);
+      return identity ?? (place && wordsOf(place.register, state)[place.word]);
     });
     // Gaps between registers read as 0, as real devices do; beyond the map nothing is there.
     if (values.at(0) === undefined || values.at(-1) === undefined) throw new Refusal(ILLEGAL_ADDRESS);
@@ -71,6 +76,7 @@ export function createModbusUnits(plant: Plant, reading: () => PlantReading): Mo
       const { start, count } = rangeOf(request, 5, readable.countMax);
       return readAnswer(functionCode, read(unitId, readable.table, start, count));
     }
+    if (functionCode === IDENTIFICATION) return identificationOf(unitId, request);
     const { table, start, values } = writeOf(request);
     write(unitId, table, start, values);
     return Buffer.from(request.subarray(0, 5));
@@ -92,6 +98,13 @@ export function createModbusUnits(plant: Plant, reading: () => PlantReading): Mo
 
 export function exceptionAnswer(request: Buffer, exceptionCode: number): Buffer {
   return Buffer.of((request[0] ?? 0) | 0x80, exceptionCode);
+}
+
+function identificationOf(unitId: number, request: Buffer): Buffer {
+  if (request.length !== 4) throw new Refusal(ILLEGAL_VALUE);
+  const answer = identificationAnswer(unitId);
+  if (request[1] !== 14 || answer === undefined) throw new Refusal(ILLEGAL_FUNCTION);
+  return answer;
 }
 
 function rangeOf(request: Buffer, lengthBytes: number, countMax: number): { start: number; count: number } {

@@ -34,6 +34,8 @@ ${FAULT_HELP}
 
 Registers (function codes 1 to 6, 15, 16; addresses as on the wire; 32 bits: high word first)
 ${registerTable()}
+
+Both units say what they are: by the common model of SunSpec at 40000, and by function 43/14.
 `;
 
 const OWN_ARGUMENTS = {

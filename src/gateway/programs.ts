@@ -34,7 +34,7 @@ export async function startPrograms(
 async function startModule(
   { options }: Infrastructure,
   processes: Processes,
-  { provisioning, devices, connectivity, modulePorts }: Capabilities,
+  { provisioning, devices, connectivity, modules, modulePorts }: Capabilities,
   onEnded: () => void,
 ): Promise<BuiltInModule> {
   const { config, clock } = options;
@@ -65,6 +65,7 @@ async function startModule(
       }),
   });
   modulePorts.events.on('ports_changed', 'built-in module', () => module.portsChanged());
+  modules.useBuiltIn(module);
   module.start();
   return module;
 }

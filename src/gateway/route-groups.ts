@@ -14,6 +14,7 @@ import { energyRoutes } from '../capabilities/energy/index.ts';
 import { notificationRoutes } from '../capabilities/notifications/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
+import { scanRoutes } from '../capabilities/modules/index.ts';
 import { modulePortRoutes } from '../capabilities/module-ports/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
 import { targetRoutes } from '../capabilities/targets/index.ts';
@@ -43,11 +44,7 @@ export function routeGroups(
       routes: deviceRoutes(parts),
       streams: monitorStreams(parts),
     },
-    {
-      name: 'Provisioning',
-      about: 'New devices, and what they need to connect.',
-      routes: [...provisioningRoutes(parts), ...modulePortRoutes(parts.modulePorts)],
-    },
+    provisioningGroup(parts),
     {
       name: 'Blueprints',
       about: 'What kinds of devices there are: manifests, scripts, profiles.',
@@ -105,6 +102,15 @@ function alertGroup(parts: Capabilities): RouteGroup {
     about: 'What devices warn of, who has seen it, and who is told.',
     routes: [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
     streams: alertStreams(parts),
+  };
+}
+
+function provisioningGroup(parts: Capabilities): RouteGroup {
+  const { modules, modulePorts } = parts;
+  return {
+    name: 'Provisioning',
+    about: 'New devices, and what they need to connect.',
+    routes: [...provisioningRoutes(parts), ...modulePortRoutes(modulePorts), ...scanRoutes(modules)],
   };
 }
 

@@ -39,6 +39,16 @@ export const FIELD_LIMITS = {
   serialWriteBytes: 4_096,
   /** G: a program of the system that reads or writes a port once; it ends within milliseconds. */
   programMs: 5_000,
+  /** G: a scan for units: all of it, at once on all lines, and waiting for a line that a script keeps to itself. */
+  scanMs: 600_000,
+  scansAtOnce: 4,
+  scanWaitMs: 10_000,
+  /** G: units at which a device hangs up, in a row, before the scan gives up. */
+  scanClosings: 3,
+  /** G: an answer to a scan. Converters to serial lines take their time; on a line itself units take 5 to 60 ms. */
+  scanAnswerMs: 1_000,
+  scanSerialAnswerMs: 300,
+  scanAnswerMsMax: 5_000,
   /** G: an hour; what is longer belongs to the script. */
   impulseMsMax: 3_600_000,
   /** G: monitors and queues of one script, and the frames that they can hold together: 2 MiB. */
@@ -68,6 +78,9 @@ export const MODULE_LIMITS = {
   verdictMs: 5_000,
   /** G: the same with the way to the module and back; then values go through. */
   configurationMs: 6_000,
+  /** M: the built-in module starts within 2 s, on slow boards some more; and G: silence of a module that scans. */
+  scanReadyMs: 30_000,
+  scanSilenceMs: 90_000,
   /** C docs/interface/lua-devices.md#other-devices, and G: the longest wait for the command of another device. */
   peerMs: 1_000,
   peerMsMax: 60_000,

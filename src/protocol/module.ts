@@ -79,6 +79,9 @@ const assignment = v.object({
   facts: content,
 });
 
+const unitId = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+const word = v.optional(v.pipe(v.string(), v.maxLength(255)));
+
 const TO_MODULE = v.variant('type', [
   v.object({
     type: v.literal('assignments'),
@@ -122,6 +125,22 @@ const TO_MODULE = v.variant('type', [
     /** Absent: every script. */
     channel_id: v.optional(identifier),
   }),
+  /** Looks for units behind an address or on a serial line, in order; a single unit is asked more thoroughly. */
+  v.object({
+    type: v.literal('scan'),
+    id: identifier,
+    /** As scripts write it: `tcp://host:port`, `port://name`. */
+    uri: v.pipe(v.string(), v.maxLength(255)),
+    /** Of a serial line; absent: as the port is set. */
+    baud_rate: v.optional(v.pipe(v.number(), v.integer(), v.minValue(50), v.maxValue(4_000_000))),
+    data_bits: v.optional(v.picklist([5, 6, 7, 8])),
+    parity: v.optional(v.picklist(['N', 'E', 'O'])),
+    stop_bits: v.optional(v.picklist([1, 2])),
+    first_unit: unitId,
+    last_unit: unitId,
+    timeout_ms: v.pipe(v.number(), v.minValue(1), v.maxValue(LIMITS.field.scanAnswerMsMax)),
+  }),
+  v.object({ type: v.literal('scan_stop'), id: identifier }),
   v.object({
     type: v.literal('answer'),
     id: identifier,
@@ -159,6 +178,34 @@ const FROM_MODULE = v.variant('type', [
   v.object({ type: v.literal('configuration_verdict'), id: identifier, refusal: v.optional(text) }),
   /** Answer to `configuration_read`; without values what is stored counts. */
   v.object({ type: v.literal('configuration_values'), id: identifier, values: v.optional(table) }),
+  /** What a scan found under one unit id. */
+  v.object({
+    type: v.literal('scan_unit'),
+    id: identifier,
+    unit_id: unitId,
+    outcome: v.picklist(['answers', 'exception', 'silent', 'garbled', 'closed']),
+    exception_code: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(255))),
+    /** In words, why not. */
+    reason: v.optional(text),
+    /** Of the common model of SunSpec. */
+    sunspec: v.optional(v.object({ manufacturer: word, model: word, version: word, serial_number: word })),
+    /** Of function 43/14. */
+    identification: v.optional(
+      v.object({
+        vendor: word,
+        product_code: word,
+        revision: word,
+        product_name: word,
+        model_name: word,
+      }),
+    ),
+  }),
+  v.object({
+    type: v.literal('scan_end'),
+    id: identifier,
+    outcome: v.picklist(['complete', 'unreachable', 'in_use', 'busy', 'no_port', 'time_limit']),
+    reason: v.optional(text),
+  }),
   v.object({ type: v.literal('storage_read'), id: identifier, channel_id: identifier, key: storageKey }),
   v.object({
     type: v.literal('storage_write'),

@@ -199,6 +199,8 @@ export const EXTENSIONS: readonly string[] = [
   'add_serial_port',
   'test_serial_port',
   'remove_serial_port',
+  'test_modbus_connection',
+  'scan_modbus',
   'list_io_ports',
   'add_io_port',
   'test_io_port',

@@ -59,7 +59,7 @@ const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
   INSTALLER: words(`
     list_users create_user update_user delete_user create_backup
     update_backup_plan run_backup_plan upload_backup restore_backup upload_update install_update discard_update
-    add_serial_port test_serial_port remove_serial_port
+    add_serial_port test_serial_port remove_serial_port test_modbus_connection scan_modbus
     add_io_port test_io_port remove_io_port`),
 };
 

@@ -25,6 +25,19 @@ const TO_MODULE: ToModule[] = [
   { type: 'configuration', channel_id: 'c1', groups: { connection: { port: 502 } }, written: ['connection'] },
   { type: 'configuration_read', id: 'q3', channel_id: 'c1', group: 'connection' },
   { type: 'configuration_check', id: 'q1', channel_id: 'c1', group: 'connection', values: { port: 1 } },
+  {
+    type: 'scan',
+    id: 's1',
+    uri: 'port://rs485',
+    baud_rate: 19_200,
+    data_bits: 8,
+    parity: 'E',
+    stop_bits: 1,
+    first_unit: 1,
+    last_unit: 247,
+    timeout_ms: 300,
+  },
+  { type: 'scan_stop', id: 's1' },
   { type: 'restart' },
   { type: 'restart', channel_id: 'c1' },
   { type: 'answer', id: 'q1' },
@@ -56,6 +69,16 @@ const FROM_MODULE: FromModule[] = [
   { type: 'status', channel_id: 'c1', state: 'running', script: HASH, reads: ['connection'] },
   { type: 'configuration_values', id: 'q1' },
   { type: 'configuration_values', id: 'q1', values: { port: 1 } },
+  {
+    type: 'scan_unit',
+    id: 's1',
+    unit_id: 3,
+    outcome: 'answers',
+    sunspec: { manufacturer: 'Acme', model: 'Hybrid 5' },
+    identification: { vendor: 'Acme' },
+  },
+  { type: 'scan_unit', id: 's1', unit_id: 4, outcome: 'exception', exception_code: 2, reason: 'no' },
+  { type: 'scan_end', id: 's1', outcome: 'unreachable', reason: 'connection refused' },
 ];
 
 const REFUSED_TO_MODULE: [what: string, message: unknown][] = [

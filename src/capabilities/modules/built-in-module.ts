@@ -3,7 +3,7 @@
  * carries none, the process rests and the gateway says for the module what it would say itself: that it is there,
  * ready, and has no script. It starts before the first device is told anything.
  *
- *   resting ─first device─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
+ *   resting ─first device, or a scan─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
  */
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Exit, Program } from '../../platform/processes/index.ts';
@@ -16,6 +16,7 @@ import {
   moduleTelemetry,
 } from '../../protocol/module.ts';
 import type { CommandRequest, Connectivity, Spokesman } from '../connectivity/index.ts';
+import { RESTING } from './scans.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
 interface BuiltInModuleOptions {
@@ -32,15 +33,13 @@ interface BuiltInModuleOptions {
   onEnded: () => void;
 }
 
-/** Of the run in its hello; it has none while it rests. */
-const RESTING = 'resting';
-
 export class BuiltInModule {
   readonly #options: BuiltInModuleOptions;
   readonly #program: ReturnType<BuiltInModuleOptions['program']>;
   readonly #unsubscribe: (() => void)[];
   #spokesman: Spokesman | undefined;
   #timers: Timer[] = [];
+  #borrowers = 0;
   #isStopped = false;
 
   constructor(options: BuiltInModuleOptions) {
@@ -71,6 +70,19 @@ export class BuiltInModule {
     this.#demand();
   }
 
+  /** Keeps its process running, without a device too, until the result is called. */
+  borrow(): () => void {
+    let isBorrowed = true;
+    this.#borrowers += 1;
+    this.#demand();
+    return () => {
+      if (!isBorrowed) return;
+      isBorrowed = false;
+      this.#borrowers -= 1;
+      this.#demand();
+    };
+  }
+
   /** Says nothing any more. Its process is its owner's to stop. */
   stop(): void {
     this.#isStopped = true;
@@ -81,7 +93,8 @@ export class BuiltInModule {
   #demand(): void {
     if (this.#isStopped) return;
     const { id } = this.#options.module();
-    if (this.#options.devices.all().some(({ communication }) => communication.upstreamId === id)) {
+    const { devices } = this.#options;
+    if (this.#borrowers > 0 || devices.all().some(({ communication }) => communication.upstreamId === id)) {
       // Its own session follows within the grace period that every client has.
       this.#fallSilent();
       this.#program.start();

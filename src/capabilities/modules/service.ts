@@ -24,6 +24,7 @@ import {
   type ScriptState,
   type ToModule,
 } from '../../protocol/module.ts';
+import type { BuiltInModule } from './built-in-module.ts';
 import { createContents, type Contents } from './contents.ts';
 import {
   createModuleRequests,
@@ -31,7 +32,9 @@ import {
   type ModuleRequest,
   type ModuleRequests,
 } from './requests.ts';
+import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
 import { deviceStorage } from './tables.ts';
+import { isBuiltIn, isModule, requireModule } from './which.ts';
 
 interface ScriptStatus {
   state: ScriptState;
@@ -66,6 +69,8 @@ export class Modules {
   readonly #storage: KeyValueStore<Buffer>;
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #requests: ModuleRequests;
+  readonly #scans: ModuleScans;
+  #builtIn: Pick<BuiltInModule, 'borrow'> | undefined;
   readonly #unsubscribe: (() => void)[];
   /** Of each module the last that was told. */
   readonly #greetings = new Map<string, { run: string; atMs: number }>();
@@ -81,6 +86,12 @@ export class Modules {
       clock: options.clock,
       withinMs: this.#limits.configurationMs,
       send: (module, message) => this.#send(module, message),
+    });
+    this.#scans = new ModuleScans({
+      clock: options.clock,
+      ...(options.limits && { limits: options.limits }),
+      send: (module, message) => this.#send(module, message),
+      wake: (module) => (isBuiltIn(module) ? this.#builtIn?.borrow() : undefined),
     });
     options.connectivity.handle('module', (message) => this.handle(message));
     options.deviceConfiguration.attach({
@@ -104,6 +115,7 @@ export class Modules {
           options.connectivity.noteScript(carried, undefined);
         }
         this.#requests.giveUp(device);
+        this.#scans.gone(device);
       }),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
         this.#sendConfiguration(device, [group]),
@@ -117,6 +129,20 @@ export class Modules {
 
   stop(): void {
     for (const end of this.#unsubscribe) end();
+  }
+
+  /** The module of the gateway itself, which rests while nobody needs it. */
+  useBuiltIn(builtIn: Pick<BuiltInModule, 'borrow'>): void {
+    this.#builtIn = builtIn;
+  }
+
+  /**
+   * Looks for units on an address or a line of a module, until the signal is aborted. `runtime`: id or slug of the
+   * module, or of the gateway for the one that is built in.
+   * @throws GatewayError device_not_found (404), invalid_runtime (422), device_offline (422), scan_active (409)
+   */
+  scan(runtime: string, order: ScanOrder, signal: AbortSignal): Promise<Scan> {
+    return this.#scans.start(requireModule(this.#options.devices, runtime), order, signal);
   }
 
   /** One message of a module; resolves when what it stores is on disk. */
@@ -146,13 +172,14 @@ export class Modules {
       case 'configuration_verdict':
       case 'configuration_values':
         return void this.#requests.settle(module, message);
+      case 'scan_unit':
+      case 'scan_end':
+        return this.#scans.receive(module, message);
     }
   }
 
   #modules(): Device[] {
-    return this.#options.devices
-      .all()
-      .filter(({ type }) => type === 'VIRTUAL_UCM' || type === 'HARDWARE_UCM');
+    return this.#options.devices.all().filter(isModule);
   }
 
   #carriedBy(module: Device): Device[] {
@@ -183,6 +210,7 @@ export class Modules {
     }
     this.#tellGreeting(module, run, offers);
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
+    this.#scans.greeted(module, run);
     this.#assign(module);
     for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
   }

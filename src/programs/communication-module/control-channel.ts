@@ -30,6 +30,8 @@ export interface ControlChannelOptions {
   onConfiguration: (message: Said<'configuration'>) => void;
   onConfigurationCheck: (message: Said<'configuration_check'>) => void;
   onConfigurationRead: (message: Said<'configuration_read'>) => void;
+  onScan: (message: Said<'scan'>) => void;
+  onScanStop: (id: string) => void;
   onRestart: (channelId: string | undefined) => void;
   /** What the gateway said cannot be understood. */
   onUnreadable: (problem: string) => void;
@@ -65,6 +67,10 @@ export function createControlChannel(options: ControlChannelOptions) {
         return options.onConfigurationCheck(message);
       case 'configuration_read':
         return options.onConfigurationRead(message);
+      case 'scan':
+        return options.onScan(message);
+      case 'scan_stop':
+        return options.onScanStop(message.id);
       case 'restart':
         return options.onRestart(message.channel_id);
       case 'answer':

@@ -2,7 +2,7 @@
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
+import { type FromModule, MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
 import { Calls } from './calls.ts';
 import { createCommands } from './commands.ts';
 import { ContentLibrary } from './content-library.ts';
@@ -13,6 +13,7 @@ import type { ModuleConfiguration } from './module-configuration.ts';
 import { GatewayLink, type GatewayLinkOptions } from './mqtt.ts';
 import { createDeviceRegistry, type DeviceRegistry } from './device-registry.ts';
 import { DeviceScripts } from './device-scripts.ts';
+import { Scans } from './scan/scans.ts';
 import type { Surroundings } from './thread-messages.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 
@@ -38,7 +39,6 @@ const AT_START: Surroundings = { isConnected: false, hasRoom: false, timeZone: '
 
 export function startModule(options: ModuleOptions): CommunicationModule {
   const { configuration, clock, limits = LIMITS } = options;
-  const { ports, ioPorts } = configuration;
   const log = options.log.child({ component: 'module' });
   const bus = options.bus ?? ownBus(options, limits, log);
   const surround = createSurroundings((surroundings) => scripts.surround(surroundings));
@@ -63,14 +63,16 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     clock,
     limits: limits.module,
     run: options.run,
-    offers: moduleOffers(Object.keys(ports), kindsOf(ioPorts)),
+    offers: moduleOffers(Object.keys(configuration.ports), kindsOf(configuration.ioPorts)),
     send: (text) => link.send(MODULE_CHANNEL, 'module', text),
     ...gatewayEvents(registry, log, {
       send: (message) => channel.send(message),
       onContent: (chunk) => library.receive(chunk),
       onTimeZone: (timeZone) => surround({ timeZone }),
+      scans: () => scans,
     }),
   });
+  const scans = scansOf({ bus, clock, limits, log, send: (message) => void channel.send(message) });
   const calls = new Calls({ bus, channel, limits: limits.field });
   const scripts = scriptsOf(options, { limits, log, calls });
   const link = openLink(options, limits, {
@@ -83,6 +85,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     },
     onLost: () => {
       channel.lost();
+      scans.stopAll();
       surround({ isConnected: false, hasRoom: false });
     },
     onModuleMessage: (payload) => channel.receive(payload),
@@ -102,7 +105,22 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     respond: (channelId, text) => publisher.respond(channelId, text),
     onUnreadable: (channelId) => log.warn('a command request is not readable', { channel_id: channelId }),
   });
-  return face({ registry, library, scripts, bus, link, publisher, log });
+  return face({ registry, library, scripts, scans, bus, link, publisher, log });
+}
+
+function scansOf(parts: {
+  bus: FieldBus;
+  clock: Clock;
+  limits: Limits;
+  log: Log;
+  send: (message: FromModule) => void;
+}): Scans {
+  const { limits, log, ...same } = parts;
+  return new Scans({
+    ...same,
+    limits: limits.field,
+    onFault: (error) => log.error('scan failed', { error }),
+  });
 }
 
 function kindsOf(ioPorts: ModuleConfiguration['ioPorts']): Record<string, IoKind> {
@@ -147,12 +165,13 @@ function face(parts: {
   registry: DeviceRegistry;
   library: { stop: () => void };
   scripts: DeviceScripts;
+  scans: Scans;
   bus: FieldBus;
   link: GatewayLink;
   publisher: Publisher;
   log: Log;
 }): CommunicationModule {
-  const { registry, library, scripts, bus, link, publisher, log } = parts;
+  const { registry, library, scripts, scans, bus, link, publisher, log } = parts;
   return {
     get scriptsRunning() {
       return registry.count('running');
@@ -164,6 +183,7 @@ function face(parts: {
       publisher.stop();
       registry.stop();
       library.stop();
+      scans.stopAll();
       await scripts.stop();
       bus.close();
       await link.close();
@@ -214,11 +234,14 @@ function gatewayEvents(
   log: Log,
   on: Pick<ControlChannelOptions, 'onContent'> & {
     send: ControlChannel['send'];
+    scans: () => Scans;
     onTimeZone: (timeZone: string) => void;
   },
 ): Omit<ControlChannelOptions, 'clock' | 'limits' | 'run' | 'offers' | 'send'> {
   return {
     onContent: on.onContent,
+    onScan: (order) => on.scans().start(order),
+    onScanStop: (id) => on.scans().stop(id),
     onAssignments: (message) => {
       on.onTimeZone(message.time_zone);
       registry.assign(message);

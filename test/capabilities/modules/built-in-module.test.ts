@@ -147,6 +147,17 @@ describe('the process of the built-in module', () => {
     assert.ok(kinds().length > before);
   });
 
+  test('starts for somebody who borrows it, and is let go with the last of them', (t) => {
+    const { module, process } = startBuiltIn(t);
+    const [first, second] = [module.borrow(), module.borrow()];
+    assert.equal(process().state, 'running');
+    first();
+    first();
+    assert.equal(process().isReleased, false);
+    second();
+    assert.equal(process().isReleased, true);
+  });
+
   test('runs on when there is a device again before it has ended, or just when it has', async (t) => {
     const { addLua, devices, process, end } = startBuiltIn(t);
     devices.remove(await addLua());

@@ -46,6 +46,8 @@ function setUp(): {
     onConfiguration: () => heard.push('configuration'),
     onConfigurationCheck: () => heard.push('check'),
     onConfigurationRead: () => heard.push('read'),
+    onScan: ({ uri }) => heard.push(`scan ${uri}`),
+    onScanStop: (id) => heard.push(`stop ${id}`),
     onRestart: (channelId) => heard.push(`restart ${channelId ?? 'all'}`),
     onUnreadable: (problem) => heard.push(`unreadable: ${problem}`),
   });
@@ -61,6 +63,13 @@ describe('the channel of a module', () => {
     hear({ type: 'answer', id: 'r1-99' });
     assert.equal(heard.length, 2);
     assert.match(heard[0] ?? '', /unreadable: a message is not JSON/);
+  });
+
+  test('hands on a scan that is wanted, and that nobody wants any more', () => {
+    const { heard, hear } = setUp();
+    hear({ type: 'scan', id: 's1', uri: 'tcp://a', first_unit: 1, last_unit: 2, timeout_ms: 100 });
+    hear({ type: 'scan_stop', id: 's1' });
+    assert.deepEqual(heard, ['scan tcp://a', 'stop s1']);
   });
 
   test('fails a question at its time limit, at a loss, and without a connection', async () => {

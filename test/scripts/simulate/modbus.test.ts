@@ -38,7 +38,9 @@ function units() {
 
 const REFUSED: [what: string, unitId: number, request: string, answer: string | undefined][] = [
   ['a unit that does not exist', 9, '03 0000 0001', undefined],
-  ['a function that does not exist', 1, '2b 0e 01', 'ab 01'],
+  ['a function that does not exist', 1, '08 0000 0000', '88 01'],
+  ['an identification of another type', 1, '2b 0d 01 00', 'ab 01'],
+  ['an identification that is cut', 1, '2b 0e 01', 'ab 03'],
   ['an address that does not exist', 1, '03 4000 0001', '83 02'],
   ['a range that leaves the map', 1, '04 0014 0008', '84 02'],
   ['too many registers', 1, '03 0000 007e', '83 03'],

@@ -9,11 +9,18 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import { type FieldAddress, parseConnectionUri, portNamed } from './connection-uri.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { IoPorts, type IoPortMapping } from './io-ports.ts';
-import { failed } from './modbus-fault.ts';
+import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
+import type { ModbusRequest } from './modbus-pdu.ts';
 import { ModbusRtu } from './modbus-rtu.ts';
 import { ModbusTcp } from './modbus-tcp.ts';
 import { systemSerialLine } from './serial-line.ts';
-import { SerialPort, type OpenSerialLine, type SerialSettings } from './serial-port.ts';
+import {
+  isSameLine,
+  SerialFault,
+  SerialPort,
+  type OpenSerialLine,
+  type SerialSettings,
+} from './serial-port.ts';
 import type { SystemPrograms } from './system-program.ts';
 
 type TcpAddress = FieldAddress & { kind: 'tcp' };
@@ -22,6 +29,26 @@ type TcpAddress = FieldAddress & { kind: 'tcp' };
 export interface PortMapping extends SerialSettings {
   /** Device file, such as /dev/ttyUSB0. */
   path: string;
+}
+
+/** An address or a serial line for somebody who looks around on it, beside the scripts that live there. */
+export interface Visit {
+  /** The same for all names of one line. */
+  readonly key: string;
+  /** A script uses it, or did within a while. */
+  readonly isUsed: boolean;
+  /** Of a serial line: he wants other settings than its own. */
+  readonly isSetOtherwise: boolean;
+  /** Undefined: it is open; else why it cannot be. */
+  reach(): Promise<ModbusFault | undefined>;
+  /** Reads; as a client, without the pauses that scripts keep. */
+  ask(unitId: number, request: ModbusRequest, timeoutMs: number): Promise<ModbusAnswer>;
+}
+
+interface SerialLineInUse {
+  path: string;
+  port: SerialPort;
+  modbus: ModbusRtu;
 }
 
 interface FieldBusOptions {
@@ -48,11 +75,11 @@ export class FieldBus {
   readonly #limits: Limits['field'];
   readonly #dial: (address: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>;
   readonly #openSerialLine: (path: string) => OpenSerialLine;
-  readonly #links = new Map<string, ModbusClient>();
+  readonly #links = new Map<string, ModbusTcp>();
   readonly #failing = new Set<string>();
-  readonly #ports = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
+  readonly #ports = new Map<string, SerialLineInUse>();
   /** A line with several names is one port. */
-  readonly #byPath = new Map<string, { port: SerialPort; modbus: ModbusClient }>();
+  readonly #byPath = new Map<string, SerialLineInUse>();
   readonly #paths: Map<string, string>;
 
   constructor(options: FieldBusOptions) {
@@ -86,7 +113,7 @@ export class FieldBus {
         onFailed: (reason) => onFailed(name, path, reason),
         onOpened: () => this.#failing.delete(name),
       });
-      const line = { port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
+      const line = { path, port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
       this.#byPath.set(path, line);
       this.#ports.set(name, line);
     }
@@ -99,7 +126,16 @@ export class FieldBus {
     if (typeof address === 'string') return address;
     if (address.kind === 'tcp') return this.#tcpFacade(address);
     const port = this.#portOf(address.name);
-    return port?.modbus ?? `hardware port "${address.name}" is not available on this module`;
+    return port?.modbus ?? noPort(address.name);
+  }
+
+  /** What a visitor sees behind a connection URI; a text is the problem. Aborted, he waits for no turn any more. */
+  visit(uri: string, wanted: Partial<SerialSettings>, signal: AbortSignal): Visit | string {
+    const address = parseConnectionUri(uri);
+    if (typeof address === 'string') return address;
+    if (address.kind === 'tcp') return this.#tcpVisit(address);
+    const line = this.#portOf(address.name);
+    return line === undefined ? noPort(address.name) : serialVisit(line, wanted, signal);
   }
 
   /** The serial port of that name; undefined when this module has none. */
@@ -123,8 +159,8 @@ export class FieldBus {
     return this.#ports.get(portNamed(this.#paths, wanted) ?? '');
   }
 
-  #linkTo(address: TcpAddress): ModbusClient | undefined {
-    const key = `${address.host} ${address.port}`;
+  #linkTo(address: TcpAddress): ModbusTcp | undefined {
+    const key = keyOf(address);
     const known = this.#links.get(key);
     if (known || this.#links.size >= this.#limits.addresses) return known;
     const link = new ModbusTcp({
@@ -137,6 +173,24 @@ export class FieldBus {
     return link;
   }
 
+  #tcpVisit(address: TcpAddress): Visit {
+    const overloaded: ModbusFault = { kind: 'overloaded' };
+    const linkNow = (): ModbusTcp | undefined => this.#links.get(keyOf(address));
+    return {
+      key: keyOf(address),
+      get isUsed() {
+        return linkNow()?.isUsed ?? false;
+      },
+      isSetOtherwise: false,
+      reach: async () => {
+        const link = this.#linkTo(address);
+        return link ? link.reach() : overloaded;
+      },
+      ask: async (unitId, request, timeoutMs) =>
+        (await this.#linkTo(address)?.visit(unitId, request, timeoutMs)) ?? failed(overloaded),
+    };
+  }
+
   #tcpFacade(address: TcpAddress): ModbusClient {
     return {
       request: async (unitId, request, timeoutMs) =>
@@ -145,6 +199,41 @@ export class FieldBus {
       close: () => undefined,
     };
   }
+}
+
+function keyOf({ host, port }: TcpAddress): string {
+  return `${host} ${port}`;
+}
+
+function noPort(name: string): string {
+  return `hardware port "${name}" is not available on this module`;
+}
+
+function serialVisit(
+  { path, port, modbus }: SerialLineInUse,
+  wanted: Partial<SerialSettings>,
+  signal: AbortSignal,
+): Visit {
+  const settings = { ...port.settings, ...wanted };
+  return {
+    key: path,
+    get isUsed() {
+      return port.isUsed;
+    },
+    get isSetOtherwise() {
+      return !isSameLine(port.settings, settings);
+    },
+    reach: async () => {
+      try {
+        await port.visit(settings, () => Promise.resolve());
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof SerialFault)) throw error;
+        return { kind: 'connection_failed', reason: error.message };
+      }
+    },
+    ask: (unitId, request, timeoutMs) => modbus.visit(unitId, request, { settings, timeoutMs, signal }),
+  };
 }
 
 /** Probes an idle connection after so long, so that the system notices a peer that went away. */

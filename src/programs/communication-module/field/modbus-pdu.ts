@@ -10,11 +10,20 @@ export type ReadKind = 'read_coils' | 'read_discrete_inputs' | 'read_holdings' |
 /** Functions 5, 6, 15 and 16. */
 export type WriteKind = 'write_coil' | 'write_holding' | 'write_multiple_coils' | 'write_multiple_holdings';
 
-/** One request to a unit, addresses from 0. */
-export type ModbusRequest =
+/** A read or a write, addresses from 0. */
+type RegisterRequest =
   | { kind: ReadKind; start: number; count: number }
   /** Registers as 0..65535 or -32768..-1, coils as 0 or 1; the two single kinds take one value. */
   | { kind: WriteKind; start: number; values: readonly number[] };
+
+/** One request to a unit. */
+export type ModbusRequest =
+  | RegisterRequest
+  /**
+   * Function 43/14, section 6.21: objects from `start` on, of the basic (1) or the regular (2) category. Its values are
+   * the bytes after the type of the message.
+   */
+  | { kind: 'read_identification'; category: 1 | 2; start: number };
 
 const FUNCTION_CODES: Readonly<Record<ReadKind | WriteKind, number>> = {
   read_coils: 1,
@@ -40,14 +49,20 @@ const COUNT_MAX: Readonly<Record<ReadKind | WriteKind, number>> = {
 };
 
 const ADDRESSES = 65_536;
+const ENCAPSULATED = 43;
+const READ_DEVICE_IDENTIFICATION = 14;
 const EXCEPTION_FLAG = 0x80;
 const COIL_ON = 0xff00;
 
 function functionCodeOf(request: ModbusRequest): number {
-  return FUNCTION_CODES[request.kind];
+  return request.kind === 'read_identification' ? ENCAPSULATED : FUNCTION_CODES[request.kind];
 }
 
-export function isRead(request: ModbusRequest): request is ModbusRequest & { kind: ReadKind } {
+export function isWrite(request: ModbusRequest): boolean {
+  return 'values' in request;
+}
+
+function isRead(request: RegisterRequest): request is RegisterRequest & { kind: ReadKind } {
   return 'count' in request;
 }
 
@@ -57,9 +72,11 @@ function isBits(kind: ReadKind | WriteKind): boolean {
 
 /** Why the request cannot be sent; undefined when it can. */
 export function requestProblem(unitId: number, request: ModbusRequest): string | undefined {
+  if (!isWhole(unitId, 0, 255)) return 'the unit id must be an integer from 0 to 255';
+  if (request.kind === 'read_identification')
+    return isWhole(request.start, 0, 255) ? undefined : 'the object must be an integer from 0 to 255';
   const count = isRead(request) ? request.count : request.values.length;
   const countMax = COUNT_MAX[request.kind];
-  if (!isWhole(unitId, 0, 255)) return 'the unit id must be an integer from 0 to 255';
   if (!isWhole(request.start, 0, ADDRESSES - 1)) return 'the address must be an integer from 0 to 65535';
   if (!isWhole(count, 1, countMax))
     return countMax === 1 ? 'exactly one value is written' : `the count must be from 1 to ${countMax}`;
@@ -76,6 +93,8 @@ function isWhole(value: number, min: number, max: number): boolean {
 
 /** The bytes of a request that `requestProblem` has nothing against. */
 export function encodeRequest(request: ModbusRequest): Buffer {
+  if (request.kind === 'read_identification')
+    return Buffer.of(ENCAPSULATED, READ_DEVICE_IDENTIFICATION, request.category, request.start);
   const head = Buffer.alloc(5);
   head.writeUInt8(functionCodeOf(request), 0);
   head.writeUInt16BE(request.start, 1);
@@ -118,6 +137,7 @@ export function decodeAnswer(request: ModbusRequest, pdu: Buffer): ModbusAnswer 
   const functionCode = functionCodeOf(request);
   if (pdu[0] === (functionCode | EXCEPTION_FLAG)) return decodeException(pdu);
   if (pdu[0] !== functionCode) return invalid(`function code ${pdu[0]} answers ${functionCode}`);
+  if (request.kind === 'read_identification') return decodeIdentification(pdu);
   return isRead(request) ? decodeValues(request, pdu) : decodeConfirmation(request, pdu);
 }
 
@@ -128,7 +148,12 @@ function decodeException(pdu: Buffer): ModbusAnswer {
   return failed({ kind: 'exception', exceptionCode });
 }
 
-function decodeValues(request: ModbusRequest & { kind: ReadKind }, pdu: Buffer): ModbusAnswer {
+function decodeIdentification(pdu: Buffer): ModbusAnswer {
+  if (pdu[1] !== READ_DEVICE_IDENTIFICATION) return invalid('no identification');
+  return { ok: true, values: [...pdu.subarray(2)] };
+}
+
+function decodeValues(request: RegisterRequest & { kind: ReadKind }, pdu: Buffer): ModbusAnswer {
   const { count } = request;
   const isOfBits = isBits(request.kind);
   const sizeBytes = isOfBits ? Math.ceil(count / 8) : count * 2;
@@ -141,7 +166,7 @@ function decodeValues(request: ModbusRequest & { kind: ReadKind }, pdu: Buffer):
 }
 
 /** A write is confirmed by the head of its request. */
-function decodeConfirmation(request: ModbusRequest, pdu: Buffer): ModbusAnswer {
+function decodeConfirmation(request: RegisterRequest, pdu: Buffer): ModbusAnswer {
   if (!pdu.equals(encodeRequest(request).subarray(0, 5))) return invalid('another write is confirmed');
   return { ok: true, values: [] };
 }

@@ -47,9 +47,27 @@ export function rtuAnswerLength(begun: Buffer): number | undefined {
     case 15:
     case 16:
       return 8;
+    case 43:
+      return identificationLength(begun);
     default:
       return 0;
   }
+}
+
+/** Where the objects of an identification begin, envelope included; each says its own length in its second byte. */
+const OBJECTS_AT = 8;
+
+function identificationLength(begun: Buffer): number | undefined {
+  const count = begun[OBJECTS_AT - 1];
+  if (count === undefined) return undefined;
+  let end = OBJECTS_AT;
+  for (let index = 0; index < count; index += 1) {
+    const dataBytes = begun[end + 1];
+    if (dataBytes === undefined) return undefined;
+    end += 2 + dataBytes;
+    if (end + 2 > FRAME_MAX) return 0;
+  }
+  return end + 2;
 }
 
 /** Unit and content of a whole frame; undefined when the checksum is wrong. */

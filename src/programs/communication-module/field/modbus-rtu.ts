@@ -9,7 +9,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import { AdaptiveTimeout } from './adaptive-timeout.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
-import { decodeAnswer, encodeRequest, isRead, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
+import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
 import {
   characterMs,
@@ -61,23 +61,37 @@ export class ModbusRtu implements ModbusClient {
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
     const limitMs = Math.min(timeoutMs, this.#limits.requestMsMax);
-    try {
-      return await this.#options.port.inTurn(async (turn) => {
+    return answered(
+      this.#options.port.inTurn(async (turn) => {
         const beginMs = this.#clock.monotonicMs();
-        const waitMs = this.#timeouts.grant(unitId, isRead(request), limitMs, beginMs);
+        const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, beginMs);
         if (waitMs === undefined) return failed({ kind: 'timeout' });
         const answer = await this.#exchange(unitId, request, waitMs, turn);
         this.#note(unitId, request, answer, beginMs);
         return answer;
-      });
-    } catch (error) {
-      if (!(error instanceof SerialFault)) throw error;
-      return failed(
-        error.kind === 'overloaded'
-          ? { kind: 'overloaded' }
-          : { kind: 'connection_failed', reason: error.message },
-      );
-    }
+      }),
+    );
+  }
+
+  /**
+   * Asks for a visitor, who reads only: whether the unit answers him changes nothing for those who live on the line.
+   * Aborted, he does not wait for his turn any more.
+   */
+  async visit(
+    unitId: number,
+    request: ModbusRequest,
+    { settings, timeoutMs, signal }: { settings: SerialSettings; timeoutMs: number; signal: AbortSignal },
+  ): Promise<ModbusAnswer> {
+    const problem = requestProblem(unitId, request);
+    if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
+    return answered(
+      this.#options.port.visit(settings, async (turn) => {
+        if (signal.aborted) return failed({ kind: 'timeout' });
+        const answer = await this.#exchange(unitId, request, timeoutMs, turn);
+        this.#noteLate(unitId, answer);
+        return answer;
+      }),
+    );
   }
 
   close(): void {
@@ -107,20 +121,39 @@ export class ModbusRtu implements ModbusClient {
 
   #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: number): void {
     const nowMs = this.#clock.monotonicMs();
+    this.#noteLate(unitId, answer);
+    if (!answer.ok && answer.fault.kind === 'timeout')
+      return this.#timeouts.silent(unitId, nowMs - beginMs, nowMs);
+    if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
+  }
+
+  /** What may still come of this answer. */
+  #noteLate(unitId: number, answer: ModbusAnswer): void {
+    const untilMs = this.#clock.monotonicMs() + this.#limits.lateAnswerMs;
     const kind = answer.ok ? undefined : answer.fault.kind;
     this.#lateUntilMs.delete(unitId);
-    if (kind === 'timeout') {
-      this.#lateUntilMs.set(unitId, nowMs + this.#limits.lateAnswerMs);
-      return this.#timeouts.silent(unitId, nowMs - beginMs, nowMs);
-    }
-    if (kind === 'invalid_response') this.#noiseUntilMs = nowMs + this.#limits.lateAnswerMs;
-    if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
+    if (kind === 'timeout') this.#lateUntilMs.set(unitId, untilMs);
+    if (kind === 'invalid_response') this.#noiseUntilMs = untilMs;
+  }
+}
+
+/** A port that cannot be used is an answer like another. */
+async function answered(turn: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
+  try {
+    return await turn;
+  } catch (error) {
+    if (!(error instanceof SerialFault)) throw error;
+    return failed(
+      error.kind === 'overloaded'
+        ? { kind: 'overloaded' }
+        : { kind: 'connection_failed', reason: error.message },
+    );
   }
 }
 
 /** Some devices of one line answer a read at address 0. */
 function isBroadcast(unitId: number, request: ModbusRequest): boolean {
-  return unitId === BROADCAST_UNIT && !isRead(request);
+  return unitId === BROADCAST_UNIT && isWrite(request);
 }
 
 function gapMs(settings: SerialSettings): number {
@@ -156,7 +189,7 @@ async function receive(options: {
     receivedBytes += bytes?.length ?? 0;
     if (bytes === undefined || receivedBytes > NOISE_BYTES) {
       if (begun.length === 0) return failed({ kind: 'timeout' });
-      return failed({ kind: 'invalid_response', reason: `${begun.length} bytes that are no answer` });
+      return failed({ kind: 'invalid_response', reason: problemOf(begun) });
     }
     begun = Buffer.concat([begun, bytes]);
     const frame = completeFrame(begun);
@@ -164,6 +197,13 @@ async function receive(options: {
     if (frame.unitId === unitId) return decodeAnswer(request, frame.pdu);
     begun = begun.subarray(frame.sizeBytes);
   }
+}
+
+/** Why what arrived is no answer. */
+function problemOf(begun: Buffer): string {
+  const sizeBytes = rtuAnswerLength(begun);
+  const isWhole = sizeBytes !== undefined && sizeBytes > 0 && begun.length >= sizeBytes;
+  return isWhole ? 'wrong checksum' : `${begun.length} bytes that are no answer`;
 }
 
 function completeFrame(begun: Buffer): { unitId: number; pdu: Buffer; sizeBytes: number } | undefined {

@@ -30,6 +30,7 @@ export interface ModbusTcpOptions {
 
 interface Request extends Waiting {
   request: ModbusRequest;
+  isVisitors: boolean;
   finish: (answer: ModbusAnswer) => void;
 }
 
@@ -45,6 +46,9 @@ export class ModbusTcp implements ModbusClient {
   /** Unanswered requests since the last byte. */
   #silentRequests = 0;
   #idleTimer: Timer | undefined;
+  /** Told when there is a connection, or why there is none. */
+  #arrivals: ((fault: ModbusFault | undefined) => void)[] = [];
+  #usedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ModbusTcpOptions) {
     this.#options = options;
@@ -55,6 +59,38 @@ export class ModbusTcp implements ModbusClient {
   }
 
   request(unitId: number, request: ModbusRequest, timeoutMs = this.#limits.requestMs): Promise<ModbusAnswer> {
+    this.#usedAtMs = this.#clock.monotonicMs();
+    return this.#ask({ unitId, request, timeoutMs, isVisitors: false });
+  }
+
+  /** The same for a visitor: units that are silent for him do not make the connection suspicious. */
+  visit(unitId: number, request: ModbusRequest, timeoutMs: number): Promise<ModbusAnswer> {
+    return this.#ask({ unitId, request, timeoutMs, isVisitors: true });
+  }
+
+  /** Resolves when there is a connection, or with the reason why there is none; does not wait for a pause. */
+  reach(): Promise<ModbusFault | undefined> {
+    if (this.#connection) return Promise.resolve(undefined);
+    this.#pause.succeeded();
+    return new Promise((resolve) => {
+      this.#arrivals.push(resolve);
+      this.#restartIdleTimer();
+      this.#connect();
+    });
+  }
+
+  /** Somebody uses it, or did within a while. */
+  get isUsed(): boolean {
+    return this.#clock.monotonicMs() - this.#usedAtMs < this.#limits.idleMs;
+  }
+
+  #ask(asked: {
+    unitId: number;
+    request: ModbusRequest;
+    timeoutMs: number;
+    isVisitors: boolean;
+  }): Promise<ModbusAnswer> {
+    const { unitId, request, timeoutMs, isVisitors } = asked;
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return Promise.resolve(failed({ kind: 'invalid_argument', reason: problem }));
     if (this.#connection === undefined && this.#pause.isResting(this.#clock.monotonicMs()))
@@ -63,6 +99,7 @@ export class ModbusTcp implements ModbusClient {
       const entry: Request = {
         unitId,
         request,
+        isVisitors,
         finish: (answer) => {
           timer.cancel();
           resolve(answer);
@@ -99,6 +136,7 @@ export class ModbusTcp implements ModbusClient {
         if (this.#connecting !== attempt) return void stream.destroy();
         this.#connecting = undefined;
         this.#connection = this.#attach(stream);
+        this.#arrive(undefined);
         this.#send();
       },
       (error: unknown) => {
@@ -153,8 +191,15 @@ export class ModbusTcp implements ModbusClient {
     if (this.#pipeline.isWaiting) this.#connect();
   }
 
+  #arrive(fault: ModbusFault | undefined): void {
+    const arrivals = this.#arrivals;
+    this.#arrivals = [];
+    for (const tell of arrivals) tell(fault);
+  }
+
   #failAll(fault: ModbusFault): void {
     this.#silentRequests = 0;
+    this.#arrive(fault);
     for (const entry of this.#pipeline.clear()) entry.finish(failed(fault));
   }
 
@@ -162,7 +207,7 @@ export class ModbusTcp implements ModbusClient {
     const wasSent = this.#pipeline.expired(entry);
     entry.finish(failed({ kind: 'timeout' }));
     if (!wasSent) return;
-    this.#silentRequests += 1;
+    if (!entry.isVisitors) this.#silentRequests += 1;
     if (this.#silentRequests >= this.#limits.silentRequests && this.#pipeline.hopesForNothing) {
       // Perhaps half-open: the other end was restarted and does not know this connection any more.
       this.#connection?.drop();

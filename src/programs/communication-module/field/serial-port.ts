@@ -87,6 +87,9 @@ export class SerialPort {
   #closings = 0;
   #lastFailure = '';
   #waiting = 0;
+  /** Users that wait or have their turn, and when the last one's ended. */
+  #users = 0;
+  #usedUntilMs = Number.NEGATIVE_INFINITY;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(options: SerialPortOptions) {
@@ -101,26 +104,32 @@ export class SerialPort {
 
   /** Runs `use` when it is this one's turn, with the line open. @throws SerialFault, or what `use` throws */
   inTurn<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T> {
-    if (this.#waiting >= this.#limits.queuedRequests)
-      return Promise.reject(new SerialFault('overloaded', 'too many requests are waiting'));
-    this.#waiting += 1;
-    const turn = this.#lastTurn.then(() => {
-      this.#waiting -= 1;
-      return this.#take(use);
+    this.#users += 1;
+    return this.#queue(() => this.#take(use, this.#wanted)).finally(() => {
+      this.#users -= 1;
+      this.#usedUntilMs = this.#clock.monotonicMs();
     });
-    // The next one does not care how this one ended.
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
+  }
+
+  /**
+   * The same for somebody who is no user of the port: with settings of his own for this turn, and tried at once also
+   * after failures.
+   */
+  visit<T>(settings: SerialSettings, use: (turn: SerialTurn) => Promise<T>): Promise<T> {
+    return this.#queue(() => {
+      this.#pause.succeeded();
+      return this.#take(use, settings);
+    });
+  }
+
+  /** Somebody uses it, or did within a while. */
+  get isUsed(): boolean {
+    return this.#users > 0 || this.#clock.monotonicMs() - this.#usedUntilMs < this.#limits.idleMs;
   }
 
   /** Other settings from the next turn on. */
   configure(next: SerialSettings): void {
-    if (isSame(this.#wanted, next)) return;
     this.#wanted = next;
-    this.#lastTurn = this.#lastTurn.then(() => {
-      this.#line?.close();
-      this.#line = undefined;
-    });
   }
 
   get settings(): SerialSettings {
@@ -134,6 +143,19 @@ export class SerialPort {
     this.#inbox.end('closed');
   }
 
+  #queue<T>(take: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= this.#limits.queuedRequests)
+      return Promise.reject(new SerialFault('overloaded', 'too many requests are waiting'));
+    this.#waiting += 1;
+    const turn = this.#lastTurn.then(() => {
+      this.#waiting -= 1;
+      return take();
+    });
+    // The next one does not care how this one ended.
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
   #lose(reason: string): void {
     this.#line = undefined;
     this.#lastFailure = reason;
@@ -142,12 +164,14 @@ export class SerialPort {
     this.#inbox.end(reason);
   }
 
-  async #ready(): Promise<SerialLine> {
-    if (this.#line) return this.#line;
+  async #ready(settings: SerialSettings): Promise<SerialLine> {
+    if (this.#line && isSameLine(this.#settings, settings)) return this.#line;
+    this.#line?.close();
+    this.#line = undefined;
     if (this.#pause.isResting(this.#clock.monotonicMs()))
       throw new SerialFault('connection_failed', this.#lastFailure);
     this.#inbox.begin();
-    this.#settings = this.#wanted;
+    this.#settings = settings;
     const closingsBefore = this.#closings;
     let isOver = false;
     try {
@@ -181,8 +205,8 @@ export class SerialPort {
     }
   }
 
-  async #take<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T> {
-    const opened = await this.#ready();
+  async #take<T>(use: (turn: SerialTurn) => Promise<T>, settings: SerialSettings): Promise<T> {
+    const opened = await this.#ready(settings);
     return use({
       settings: this.#settings,
       write: async (bytes) => {
@@ -199,7 +223,7 @@ export class SerialPort {
   }
 }
 
-function isSame(a: SerialSettings, b: SerialSettings): boolean {
+export function isSameLine(a: SerialSettings, b: SerialSettings): boolean {
   return (
     a.baudRate === b.baudRate &&
     a.dataBits === b.dataBits &&

@@ -98,6 +98,16 @@ describe('a Modbus RTU frame', () => {
     assert.equal(rtuAnswerLength(hex('01 03 ff')), 0);
     assert.equal(rtuAnswerLength(hex('01 83')), 5);
     assert.equal(rtuAnswerLength(hex('01 10')), 8);
-    assert.equal(rtuAnswerLength(hex('01 2b')), 0);
+    assert.equal(rtuAnswerLength(hex('01 2c')), 0);
+  });
+
+  test('of an identification is as long as its objects, of which each says its own length', () => {
+    const head = '01 2b 0e 01 01 00 00';
+    assert.equal(rtuAnswerLength(hex(head)), undefined);
+    assert.equal(rtuAnswerLength(hex(`${head} 00`)), 10);
+    assert.equal(rtuAnswerLength(hex(`${head} 02 00`)), undefined);
+    assert.equal(rtuAnswerLength(hex(`${head} 02 00 02 4142 01`)), undefined);
+    assert.equal(rtuAnswerLength(hex(`${head} 02 00 02 4142 01 01`)), 17);
+    assert.equal(rtuAnswerLength(hex(`${head} 02 00 ff`)), 0);
   });
 });

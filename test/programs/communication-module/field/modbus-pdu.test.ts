@@ -26,6 +26,7 @@ const REFUSED: [what: string, unitId: number, request: ModbusRequest, problem: R
   ['a value of 17 bits', 1, { kind: 'write_holding', start: 0, values: [65_536] }, /65535/],
   ['a value below 16 bits', 1, { kind: 'write_holding', start: 0, values: [-32_769] }, /-32768/],
   ['a fraction', 1, { kind: 'write_holding', start: 0, values: [0.5] }, /integer/],
+  ['a half object', 1, { kind: 'read_identification', category: 1, start: 0.5 }, /object/],
   ['a coil of 2', 1, { kind: 'write_coil', start: 0, values: [2] }, /from 0 to 1/],
 ];
 
@@ -58,6 +59,12 @@ const EXCHANGES: [ModbusRequest, sent: string, answer: string, values: number[]]
     '10 0001 0002',
     [],
   ],
+  [
+    { kind: 'read_identification', category: 1, start: 0 },
+    '2b 0e 01 00',
+    '2b 0e 01 01 00 00 01 00 02 4142',
+    [1, 1, 0, 0, 1, 0, 2, 0x41, 0x42],
+  ],
 ];
 
 const READ: ModbusRequest = { kind: 'read_holdings', start: 0, count: 2 };
@@ -75,6 +82,7 @@ const INVALID: [what: string, request: ModbusRequest, answer: string][] = [
   ['bits for another count', { kind: 'read_coils', start: 0, count: 9 }, '01 01 ff'],
   ['a confirmed write elsewhere', { kind: 'write_holding', start: 1, values: [2] }, '06 0002 0002'],
   ['another value confirmed', { kind: 'write_holding', start: 1, values: [2] }, '06 0001 0003'],
+  ['no identification', { kind: 'read_identification', category: 1, start: 0 }, '2b 0d 01'],
   ['a cut confirmation', { kind: 'write_holding', start: 1, values: [2] }, '06 0001 00'],
 ];
 

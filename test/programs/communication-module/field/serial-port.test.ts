@@ -25,6 +25,45 @@ describe('a serial port', () => {
     await assert.rejects(played(clock, reading), isFault('timeout'));
   });
 
+  test('has a visitor with settings of his own for one turn, in his turn, and is used by others alone', async () => {
+    const { clock, device, port } = opened();
+    const fast = { ...SETTINGS, baudRate: 19_200 };
+    const speeds: number[] = [];
+    const note = (turn: { settings: typeof SETTINGS }): Promise<void> => {
+      speeds.push(turn.settings.baudRate);
+      return Promise.resolve();
+    };
+    await played(clock, port.visit(fast, note));
+    assert.equal(port.isUsed, false);
+    await played(clock, Promise.all([port.inTurn(note), port.visit(fast, note), port.inTurn(note)]));
+    assert.deepEqual(speeds, [19_200, 9_600, 19_200, 9_600]);
+    assert.deepEqual(
+      device.openings.map(({ baudRate }) => baudRate),
+      speeds,
+    );
+    assert.equal(port.isUsed, true);
+    await clock.advance(LIMITS.field.idleMs);
+    assert.equal(port.isUsed, false);
+  });
+
+  test('is tried at once for a visitor, also in the pause after a failure', async () => {
+    const { clock, device, port } = opened();
+    device.refusal = new Error('no');
+    await assert.rejects(
+      played(
+        clock,
+        port.inTurn(() => Promise.resolve()),
+      ),
+      isFault('connection_failed', 'no'),
+    );
+    device.refusal = undefined;
+    await played(
+      clock,
+      port.visit(SETTINGS, () => Promise.resolve()),
+    );
+    assert.equal(device.openings.length, 1);
+  });
+
   test('fails a read when the adapter is pulled', async () => {
     const { clock, device, port } = opened();
     const reading = port.inTurn((turn) => turn.read(4, 10_000));

@@ -1,0 +1,72 @@
+/** Operations that look for units behind addresses and on serial lines: an extension of the interface. */
+import { route, type Route } from '../../platform/http/index.ts';
+import { lineOf, SCAN_ANSWER, scanBody, type ScanLine, testBody, testOf, testShape } from './schema.ts';
+import type { Scan, ScanOrder } from './scans.ts';
+import type { Modules } from './service.ts';
+
+const ERRORS = [
+  '400 invalid_body',
+  '404 device_not_found',
+  '409 scan_active',
+  '422 device_offline',
+  '422 invalid_runtime',
+];
+
+export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
+  return [
+    route({
+      operation: 'test_modbus_connection',
+      about: 'Asks one Modbus unit whether it is there and what it is, and says in a sentence what happened.',
+      answer: testShape,
+      method: 'POST',
+      isReading: true,
+      paths: ['/v3/modbus/test'],
+      role: 'INSTALLER',
+      body: testBody,
+      errors: ERRORS,
+      handle: async ({ body: { runtime, order }, signal }) => {
+        const scan = await modules.scan(runtime, order, signal);
+        try {
+          return { test: testOf(await firstLine(scan, order, signal)) };
+        } finally {
+          scan.close();
+        }
+      },
+    }),
+    route({
+      operation: 'scan_modbus',
+      about:
+        'Asks Modbus units one after the other, as long as the answer is read: closing the connection ends it.',
+      answer: SCAN_ANSWER,
+      method: 'POST',
+      isReading: true,
+      paths: ['/v3/modbus/scan'],
+      role: 'INSTALLER',
+      body: scanBody,
+      errors: ERRORS,
+      handle: async ({ body: { runtime, order }, signal }) =>
+        new Response(bodyOf(await modules.scan(runtime, order, signal), order), {
+          headers: { 'content-type': SCAN_ANSWER.mediaType, 'cache-control': 'no-store' },
+        }),
+    }),
+  ];
+}
+
+async function firstLine(scan: Scan, order: ScanOrder, signal: AbortSignal): Promise<ScanLine> {
+  const event = await scan.next();
+  // Closed without a word: because the caller left.
+  if (event === undefined) throw signal.reason;
+  return lineOf(event, order);
+}
+
+function bodyOf(scan: Scan, order: ScanOrder): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const event = await scan.next();
+      if (event === undefined) return controller.close();
+      controller.enqueue(encoder.encode(`${JSON.stringify(lineOf(event, order))}\n`));
+    },
+    cancel: () => scan.close(),
+  });
+}

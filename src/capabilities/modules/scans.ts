@@ -1,0 +1,200 @@
+/**
+ * Scans for units that modules make on somebody's behalf: one per address, and until he goes away. The built-in module
+ * is woken for them.
+ */
+import { gatewayError } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { type Clock, type Timer, within } from '../../platform/clock/index.ts';
+import type { FromModule, ToModule } from '../../protocol/module.ts';
+import type { Device } from '../devices/index.ts';
+
+/** Run in the hello of the built-in module while its process rests. */
+export const RESTING = 'resting';
+
+/** What is looked for where. */
+export type ScanOrder = Omit<ToModule & { type: 'scan' }, 'type' | 'id'>;
+export type ScanUnit = FromModule & { type: 'scan_unit' };
+type ModuleEnd = FromModule & { type: 'scan_end' };
+/** `module_lost`: it started again, or says nothing any more. */
+export type ScanEnd = {
+  type: 'scan_end';
+  outcome: ModuleEnd['outcome'] | 'module_lost';
+  reason?: string | undefined;
+};
+
+interface ScansOptions {
+  clock: Clock;
+  limits?: Limits;
+  send: (module: Device, message: ToModule) => void;
+  /** Keeps the process of a module that may rest running until the result is called. */
+  wake: (module: Device) => (() => void) | undefined;
+}
+
+export class ModuleScans {
+  readonly #options: ScansOptions;
+  readonly #limits: Limits;
+  readonly #open = new Map<string, Scan>();
+  /** Of modules that are there. */
+  readonly #runs = new Map<string, string>();
+  readonly #greeted = new Set<() => void>();
+  #lastId = 0;
+
+  constructor(options: ScansOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? LIMITS;
+  }
+
+  /**
+   * Begins a scan; it goes on until its end or its `close`, or until the signal is aborted.
+   * @throws GatewayError device_offline (422), scan_active (409)
+   */
+  async start(module: Device, order: ScanOrder, signal: AbortSignal): Promise<Scan> {
+    const { clock, send, wake } = this.#options;
+    const place = `${module.id} ${order.uri.toLowerCase()}`;
+    const isTaken = [...this.#open.values()].some((other) => other.place === place);
+    if (isTaken || this.#open.size >= this.#limits.field.scansAtOnce) throw scanActive();
+    const id = `scan-${++this.#lastId}`;
+    const giveBack = wake(module);
+    const scan = new Scan({
+      place,
+      moduleId: module.id,
+      clock,
+      silenceMs: this.#limits.module.scanSilenceMs,
+      onClosed: (wasOver) => {
+        this.#open.delete(id);
+        if (scan.isAsked && !wasOver) send(module, { type: 'scan_stop', id });
+        giveBack?.();
+      },
+    });
+    this.#open.set(id, scan);
+    signal.addEventListener('abort', () => scan.close(), { once: true });
+    try {
+      await this.#ready(module);
+      signal.throwIfAborted();
+    } catch (error) {
+      scan.close();
+      throw error;
+    }
+    scan.isAsked = true;
+    send(module, { type: 'scan', id, ...order });
+    return scan;
+  }
+
+  receive(module: Device, message: ScanUnit | ModuleEnd): void {
+    const scan = this.#open.get(message.id);
+    if (scan?.moduleId === module.id) scan.add(message);
+  }
+
+  /** A module said hello: what another run of it was asked is lost. */
+  greeted(module: Device, run: string): void {
+    const before = this.#runs.get(module.id) ?? RESTING;
+    this.#runs.set(module.id, run);
+    if (before !== run && before !== RESTING) this.#lose(module, 'it started again');
+    for (const look of this.#greeted) look();
+  }
+
+  gone(module: Device): void {
+    this.#runs.delete(module.id);
+    this.#lose(module, 'it went offline');
+  }
+
+  #lose(module: Device, reason: string): void {
+    for (const scan of this.#open.values())
+      if (scan.moduleId === module.id && scan.isAsked)
+        scan.add({ type: 'scan_end', outcome: 'module_lost', reason });
+  }
+
+  /** A module that rests is starting. @throws GatewayError device_offline (422) */
+  async #ready(module: Device): Promise<void> {
+    const run = (): string | undefined => this.#runs.get(module.id);
+    if (run() === undefined) throw offline(module);
+    if (run() !== RESTING) return;
+    const started = Promise.withResolvers<true>();
+    const look = (): void => {
+      if (run() !== RESTING) started.resolve(true);
+    };
+    this.#greeted.add(look);
+    const isThere = await within(this.#options.clock, this.#limits.module.scanReadyMs, started.promise);
+    this.#greeted.delete(look);
+    if (isThere === undefined || run() === undefined) throw offline(module);
+  }
+}
+
+/** One scan that goes on, event by event. */
+export class Scan {
+  /** Module and address. */
+  readonly place: string;
+  readonly moduleId: string;
+  /** The module knows of it. */
+  isAsked = false;
+  readonly #options: { clock: Clock; silenceMs: number; onClosed: (wasOver: boolean) => void };
+  readonly #events: (ScanUnit | ScanEnd)[] = [];
+  #wake: (() => void) | undefined;
+  #isOver = false;
+  #isClosed = false;
+  #silence: Timer | undefined;
+
+  constructor(options: {
+    place: string;
+    moduleId: string;
+    clock: Clock;
+    silenceMs: number;
+    /** False: its end did not come yet. */
+    onClosed: (wasOver: boolean) => void;
+  }) {
+    this.place = options.place;
+    this.moduleId = options.moduleId;
+    this.#options = options;
+    this.#expect();
+  }
+
+  /** What comes next, its end last; undefined after that, and when it was closed. */
+  async next(): Promise<ScanUnit | ScanEnd | undefined> {
+    while (this.#events.length === 0 && !this.#isClosed)
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    const event = this.#events.shift();
+    if (event?.type === 'scan_end') this.close();
+    return event;
+  }
+
+  add(event: ScanUnit | ScanEnd): void {
+    if (this.#isOver || this.#isClosed) return;
+    this.#events.push(event);
+    this.#isOver = event.type === 'scan_end';
+    this.#silence?.cancel();
+    if (!this.#isOver) this.#expect();
+    this.#wake?.();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#silence?.cancel();
+    this.#options.onClosed(this.#isOver);
+    this.#wake?.();
+  }
+
+  #expect(): void {
+    const { clock, silenceMs } = this.#options;
+    const reason = 'it does not answer; one of an older version knows no scans';
+    this.#silence = clock.setTimer(silenceMs, () =>
+      this.add({ type: 'scan_end', outcome: 'module_lost', reason }),
+    );
+  }
+}
+
+function offline(module: Device) {
+  return gatewayError(
+    'unprocessable',
+    'device_offline',
+    `The module "${module.name}" is offline: it can look for nothing now.`,
+  );
+}
+
+function scanActive() {
+  return gatewayError(
+    'conflict',
+    'scan_active',
+    'Another scan of this line goes on, or as many scans as may go on at once; try again when it is over.',
+  );
+}

@@ -1,0 +1,180 @@
+/** Scans of addresses and lines on the wire: an extension of the interface. */
+import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
+import { type MediaAnswer, shape } from '../../platform/http/index.ts';
+import { endSentence, isSerialUri, unitSentence } from './scan-words.ts';
+import type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
+
+const { scanAnswerMs, scanSerialAnswerMs, scanAnswerMsMax } = LIMITS.field;
+
+const uri = v.pipe(
+  v.string(),
+  v.maxLength(255, 'must have at most 255 characters'),
+  v.regex(/^(?:tcp|port):\/\/\S+$/, 'must be tcp://host:port, or port:// and the name of a serial port'),
+  v.description('Where to look, as scripts write it: `tcp://192.168.1.20:502`, `port://rs485`.'),
+  v.examples(['tcp://192.168.1.20:502']),
+);
+
+const wholeNumber = (minValue: number, maxValue: number) =>
+  v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(minValue), v.maxValue(maxValue));
+const unitId = wholeNumber(0, 255);
+
+const placeFields = {
+  runtime_id: v.nullish(
+    v.pipe(
+      v.string(),
+      v.minLength(1, 'must not be empty'),
+      v.description(
+        'Id or slug of the communication module that looks; `gateway` means the one that is built in.',
+      ),
+    ),
+    'gateway',
+  ),
+  uri,
+  baud_rate: v.nullish(wholeNumber(50, 4_000_000)),
+  data_bits: v.nullish(v.picklist([5, 6, 7, 8])),
+  parity: v.nullish(v.picklist(['N', 'E', 'O'])),
+  stop_bits: v.nullish(v.picklist([1, 2])),
+  timeout_ms: v.nullish(
+    v.pipe(
+      wholeNumber(20, scanAnswerMsMax),
+      v.description(
+        `How long to wait for an answer; ${scanAnswerMs}, on a serial line ${scanSerialAnswerMs}.`,
+      ),
+    ),
+  ),
+};
+
+type Place = v.InferOutput<v.ObjectSchema<typeof placeFields, undefined>>;
+
+function orderOf(place: Place, firstUnit: number, lastUnit: number): { runtime: string; order: ScanOrder } {
+  const { runtime_id: runtime, uri: text, baud_rate, data_bits, parity, stop_bits, timeout_ms } = place;
+  return {
+    runtime,
+    order: {
+      uri: text,
+      baud_rate: baud_rate ?? undefined,
+      data_bits: data_bits ?? undefined,
+      parity: parity ?? undefined,
+      stop_bits: stop_bits ?? undefined,
+      first_unit: firstUnit,
+      last_unit: lastUnit,
+      timeout_ms: timeout_ms ?? (isSerialUri(text) ? scanSerialAnswerMs : scanAnswerMs),
+    },
+  };
+}
+
+export const testBody = v.pipe(
+  v.object({ ...placeFields, unit_id: v.nullish(unitId, 1) }),
+  shape.example({ uri: 'tcp://192.168.1.20:502', unit_id: 1 }),
+  v.transform((body) => orderOf(body, body.unit_id, body.unit_id)),
+);
+
+export const scanBody = v.pipe(
+  v.object({
+    ...placeFields,
+    first_unit: v.nullish(unitId, 1),
+    last_unit: v.nullish(
+      v.pipe(unitId, v.description('Units between the two are asked, the lowest first.')),
+      247,
+    ),
+  }),
+  shape.example({ uri: 'port://rs485', baud_rate: 19_200, first_unit: 1, last_unit: 32 }),
+  v.transform((body) =>
+    orderOf(body, Math.min(body.first_unit, body.last_unit), Math.max(body.first_unit, body.last_unit)),
+  ),
+);
+
+const word = v.optional(v.string());
+const identities = {
+  sunspec: v.optional(
+    v.pipe(
+      v.object({ manufacturer: word, model: word, version: word, serial_number: word }),
+      v.description('What it says by the common model of SunSpec.'),
+    ),
+  ),
+  identification: v.optional(
+    v.pipe(
+      v.object({ vendor: word, product_code: word, revision: word, product_name: word, model_name: word }),
+      v.description('What it says by Read Device Identification, function 43/14.'),
+    ),
+  ),
+};
+
+const UNIT_OUTCOMES = ['ANSWERS', 'EXCEPTION', 'SILENT', 'GARBLED', 'CLOSED'] as const;
+const END_OUTCOMES = [
+  'COMPLETE',
+  'UNREACHABLE',
+  'IN_USE',
+  'BUSY',
+  'NO_PORT',
+  'TIME_LIMIT',
+  'MODULE_LOST',
+] as const;
+
+/** Outcome of a test of one unit. */
+export const testShape = v.object({
+  test: v.object({
+    usable: v.pipe(v.boolean(), v.description('The unit is there.')),
+    outcome: v.picklist([...UNIT_OUTCOMES, ...END_OUTCOMES]),
+    message: v.pipe(v.string(), v.description('What happened, in a sentence.')),
+    ...identities,
+  }),
+});
+
+const unitShape = v.object({
+  type: v.literal('unit'),
+  unit_id: v.number(),
+  outcome: v.picklist(UNIT_OUTCOMES),
+  message: v.string(),
+  ...identities,
+});
+
+const endShape = v.object({
+  type: v.literal('end'),
+  outcome: v.picklist(END_OUTCOMES),
+  message: v.string(),
+});
+
+/** One line of the answer to a scan. */
+export type ScanLine = v.InferOutput<typeof unitShape> | v.InferOutput<typeof endShape>;
+type TestOutcome = v.InferOutput<typeof testShape>['test'];
+
+export const SCAN_ANSWER: MediaAnswer = {
+  mediaType: 'application/x-ndjson',
+  about:
+    'One JSON object in each line, as soon as it is known: `type` unit with `unit_id`, `outcome` (ANSWERS, EXCEPTION, SILENT, GARBLED, CLOSED), `message`, `sunspec`, `identification` for each unit, and at last `type` end with `outcome` (COMPLETE, UNREACHABLE, IN_USE, BUSY, NO_PORT, TIME_LIMIT, MODULE_LOST) and `message`.',
+  example:
+    '{"type":"unit","unit_id":1,"outcome":"SILENT","message":"Unit 1 does not answer within 300 ms."}\n{"type":"end","outcome":"COMPLETE","message":"All units were asked."}\n',
+};
+
+export function lineOf(event: ScanUnit | ScanEnd, order: ScanOrder): ScanLine {
+  if (event.type === 'scan_end')
+    return { type: 'end', outcome: upper(event.outcome), message: endSentence(event, order.uri) };
+  const { unit_id, outcome, sunspec, identification } = event;
+  return {
+    type: 'unit',
+    unit_id,
+    outcome: upper(outcome),
+    message: unitSentence(event, order),
+    ...(sunspec && { sunspec }),
+    ...(identification && { identification }),
+  };
+}
+
+export function testOf(line: ScanLine): TestOutcome {
+  const { outcome, message } = line;
+  if (line.type === 'end') return { usable: false, outcome, message };
+  const { sunspec, identification } = line;
+  return {
+    usable: outcome === 'ANSWERS' || outcome === 'EXCEPTION',
+    outcome,
+    message,
+    ...(sunspec && { sunspec }),
+    ...(identification && { identification }),
+  };
+}
+
+function upper<Word extends string>(word: Word): Uppercase<Word> {
+  return word.toUpperCase() as Uppercase<Word>;
+}

@@ -1,0 +1,136 @@
+/** Asks one unit whether it is there and what it is. Only reads, and nothing that changes a device by being read. */
+import { faultText, type ModbusAnswer, type ModbusFault, type ModbusRequest } from '../field/index.ts';
+import { type DeviceIdentification, readIdentification } from './identification.ts';
+import {
+  commonModelAt,
+  isSunspecMarker,
+  markerAt,
+  SUNSPEC_BASES,
+  type SunspecIdentity,
+  sunspecIdentityOf,
+} from './sunspec.ts';
+
+/** What was found under one unit id. */
+interface Finding {
+  outcome: 'answers' | 'exception' | 'silent' | 'garbled' | 'closed';
+  /** Why not, in words. */
+  reason?: string;
+  exception_code?: number;
+  sunspec?: SunspecIdentity;
+  identification?: DeviceIdentification;
+}
+
+type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
+
+/** A converter between networks and serial lines says so of units that it does not reach. */
+const UNREACHED_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
+const ILLEGAL_FUNCTION = 1;
+/** Devices tell their objects in one or two answers. */
+const IDENTIFICATION_ANSWERS = 4;
+
+const holdings = (range: { start: number; count: number }): ModbusRequest => ({
+  kind: 'read_holdings',
+  ...range,
+});
+/** Registers that most devices have: some are silent about those that they do not have. */
+const COMMON_PLACES: readonly ModbusRequest[] = [
+  holdings({ start: 0, count: 1 }),
+  { kind: 'read_inputs', start: 0, count: 1 },
+];
+
+/** @param isThorough a unit of which somebody says that it is there is asked more than once */
+export async function examineUnit(ask: Ask, isThorough: boolean): Promise<Finding> {
+  const heard: ModbusAnswer[] = [];
+  const listen: Ask = async (request) => {
+    const answer = await ask(request);
+    heard.push(answer);
+    return answer;
+  };
+  const [base = 0] = SUNSPEC_BASES;
+  const marker = await listen(holdings(markerAt(base)));
+  if (isThorough) for (const request of COMMON_PLACES) if (!heard.some(isThere)) await listen(request);
+  if (!heard.some(isThere)) return absent(heard);
+  const sunspec = await findSunspec(listen, marker);
+  const identification = await identify(ask);
+  // A device may refuse all that is asked here and have its registers elsewhere.
+  if (isThorough) for (const request of COMMON_PLACES) if (!heard.some(({ ok }) => ok)) await listen(request);
+  return {
+    ...outcomeOf(heard, sunspec !== undefined || identification !== undefined),
+    ...(sunspec && { sunspec }),
+    ...(identification && { identification }),
+  };
+}
+
+function isThere(answer: ModbusAnswer): boolean {
+  return answer.ok || (answer.fault.kind === 'exception' && !isUnreached(answer.fault));
+}
+
+function isUnreached(fault: ModbusFault): boolean {
+  return fault.kind === 'exception' && UNREACHED_EXCEPTIONS.has(fault.exceptionCode);
+}
+
+const ABSENCES = {
+  timeout: 'silent',
+  exception: 'silent',
+  connection_failed: 'closed',
+  invalid_response: 'garbled',
+  invalid_argument: 'garbled',
+  overloaded: 'closed',
+} as const;
+
+/** The fault that says most: bytes that came are more than silence. */
+function absent(heard: readonly ModbusAnswer[]): Finding {
+  const faults = heard.flatMap((answer) => (answer.ok ? [] : [answer.fault]));
+  const fault = faults.find(({ kind }) => kind !== 'timeout') ?? { kind: 'timeout' as const };
+  const reason = 'reason' in fault ? fault.reason : fault.kind === 'timeout' ? undefined : faultText(fault);
+  return { outcome: ABSENCES[fault.kind], ...(reason !== undefined && { reason }) };
+}
+
+function outcomeOf(heard: readonly ModbusAnswer[], isKnown: boolean): Finding {
+  if (isKnown || heard.some(({ ok }) => ok)) return { outcome: 'answers' };
+  for (const answer of heard)
+    if (!answer.ok && answer.fault.kind === 'exception')
+      return {
+        outcome: 'exception',
+        exception_code: answer.fault.exceptionCode,
+        reason: faultText(answer.fault),
+      };
+  return { outcome: 'answers' };
+}
+
+async function findSunspec(ask: Ask, firstMarker: ModbusAnswer): Promise<SunspecIdentity | undefined> {
+  for (const [index, base] of SUNSPEC_BASES.entries()) {
+    const marker = index === 0 ? firstMarker : await ask(holdings(markerAt(base)));
+    if (!marker.ok || !isSunspecMarker(marker.values)) continue;
+    const common = await ask(holdings(commonModelAt(base)));
+    return common.ok ? sunspecIdentityOf(common.values) : undefined;
+  }
+  return undefined;
+}
+
+async function identify(ask: Ask): Promise<DeviceIdentification | undefined> {
+  const regular = await identifyBy(ask, 2);
+  // Devices answer a question for more than they have with what they have; a few refuse it.
+  if (regular.refusal === undefined || regular.refusal === ILLEGAL_FUNCTION) return regular.found;
+  return (await identifyBy(ask, 1)).found;
+}
+
+async function identifyBy(
+  ask: Ask,
+  category: 1 | 2,
+): Promise<{ found?: DeviceIdentification; refusal?: number }> {
+  let found: DeviceIdentification | undefined;
+  let start: number | undefined = 0;
+  for (let answers = 0; answers < IDENTIFICATION_ANSWERS && start !== undefined; answers += 1) {
+    const answer = await ask({ kind: 'read_identification', category, start });
+    if (!answer.ok) {
+      if (found === undefined && answer.fault.kind === 'exception')
+        return { refusal: answer.fault.exceptionCode };
+      break;
+    }
+    const part = readIdentification(answer.values);
+    found = { ...found, ...part.found };
+    start = part.next;
+  }
+  return found !== undefined && Object.keys(found).length > 0 ? { found } : {};
+}
