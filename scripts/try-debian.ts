@@ -86,7 +86,7 @@ async function told(name: string, work: () => void | Promise<void>, board?: Boar
   const beganMs = performance.now();
   await work();
   const tookS = ((performance.now() - beganMs) / 1_000).toFixed(1);
-  const size = board?.debian.run('du -sm /usr/lib/energy-gateway | cut -f1').output.trim() ?? '';
+  const size = board?.debian.run('du -sm /usr/lib/energy-gateway 2>/dev/null | cut -f1').output.trim() ?? '';
   process.stdout.write(`${tookS.padStart(7)} s ${size.padStart(5)}${size === '' ? '   ' : ' MB'}  ${name}\n`);
 }
 

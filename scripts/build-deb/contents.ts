@@ -103,15 +103,6 @@ class Tree {
       this.copy(`${driver}/${file}`, `${to}/${driver}/${file}`);
   }
 
-  /** A unit of the project with its folder replaced, and the documents where Debian has them. */
-  unit(name: string, folder: string, documents: string): void {
-    const text = readFileSync(join(this.#staging.source, 'systemd', name), 'utf8');
-    const moved = text
-      .replaceAll('file:/opt/energy-gateway/', `file:/usr/share/doc/${documents}/`)
-      .replaceAll('/opt/energy-gateway', folder);
-    this.write(`${UNITS}/${name}`, moved);
-  }
-
   control(name: string, words: { about: string; depends: string; suggests?: string }): void {
     const { root, source, processor, version } = this.#staging;
     const fields = {
@@ -159,8 +150,7 @@ export function stageGateway(staging: Staging): void {
   tree.program('scripts/build-deb/gateway/guard', `${LIBRARY}/guard`);
   tree.link('../lib/energy-gateway/guard', 'usr/sbin/energy-gateway-versions');
   tree.link(`${CURRENT}/scripts/energy-gateway`, 'usr/bin/energy-gateway');
-  tree.unit('energy-gateway.service', CURRENT, 'energy-gateway');
-  tree.copy('scripts/build-deb/gateway/versions.conf', `${UNITS}/energy-gateway.service.d/versions.conf`);
+  tree.copy('systemd/energy-gateway.service', `${UNITS}/energy-gateway.service`);
   tree.copy('scripts/build-deb/gateway/trial.service', `${UNITS}/energy-gateway-trial.service`);
   tree.program('scripts/build-deb/gateway/take-update', `${LIBRARY}/take-update`);
   for (const kind of ['path', 'service'])
@@ -189,7 +179,7 @@ export function stageModule(staging: Staging): void {
     `${library}/dist`,
   );
   tree.runtime(library);
-  tree.unit('energy-gateway-module.service', `/${library}`, 'energy-gateway-module');
+  tree.copy('systemd/energy-gateway-module.service', `${UNITS}/energy-gateway-module.service`);
   tree.copy('systemd/energy-gateway-module.sysusers', 'usr/lib/sysusers.d/energy-gateway-module.conf');
   tree.copy('docs/communication-module.md', 'usr/share/doc/energy-gateway-module/communication-module.md');
   tree.copy(

@@ -42,6 +42,7 @@ export class Board {
 
   /** The first person at the console. */
   claim(): void {
+    this.token = '';
     const code = this.debian.must('cat /var/lib/energy-gateway/claim-code').trim();
     const claimed = this.#post('/v3/auth/claim', { claim_code: code, password: PASSWORD });
     this.token = String(claimed['token']);

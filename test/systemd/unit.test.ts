@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
@@ -12,13 +12,16 @@ const missing = spawnSync('systemd-analyze', ['--version']).error !== undefined;
 
 const setting = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, 'm').exec(UNIT)?.[1];
 
-/** The unit with its install folder replaced by one that exists, for tools that look at the programs. */
+/** The unit with the folder of its version replaced by one that exists, for tools that look at the programs. */
 function installed(t: TestContext, text = UNIT): string {
   const folder = temporaryFolder(t);
   const unit = join(folder, 'energy-gateway.service');
   mkdirSync(join(folder, 'scripts'));
-  writeFileSync(join(folder, 'scripts', 'gwnode'), '#!/bin/sh\n', { mode: 0o755 });
-  writeFileSync(unit, text.replaceAll('/opt/energy-gateway', folder));
+  for (const program of ['scripts/gwnode', 'guard'])
+    writeFileSync(join(folder, program), '#!/bin/sh\n', { mode: 0o755 });
+  const folders =
+    /\/var\/lib\/energy-gateway-versions\/current|\/usr\/lib\/energy-gateway(?:-module)?(?=\/)/g;
+  writeFileSync(unit, text.replace(folders, folder));
   return unit;
 }
 
@@ -63,7 +66,10 @@ describe('the service unit', () => {
   test('lets it write below its data folder only, and hold all its sockets', () => {
     assert.equal(setting('ProtectSystem'), 'strict');
     assert.equal(setting('StateDirectory'), 'energy-gateway');
-    assert.match(UNIT, /^EnvironmentFile=\/opt\/energy-gateway\/systemd\/energy-gateway\.env$/m);
+    assert.match(
+      UNIT,
+      /^EnvironmentFile=\/var\/lib\/energy-gateway-versions\/current\/systemd\/energy-gateway\.env$/m,
+    );
     const environment = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.env'), 'utf8');
     assert.match(environment, /^GATEWAY_DATA_DIR=\/var\/lib\/energy-gateway$/m);
     const sockets =
@@ -73,34 +79,8 @@ describe('the service unit', () => {
       LIMITS.mqtt.connectionsPerAddress;
     assert.ok(Number(setting('LimitNOFILE')) > 2 * sockets);
   });
-});
 
-describe('the installing script', () => {
-  const SCRIPT = join(PROJECT_ROOT, 'scripts/install');
-  const install = (...words: string[]) => spawnSync(SCRIPT, words, { encoding: 'utf8' });
-
-  test('refuses what it does not know and changes nothing', () => {
-    const { status, stderr } = install('--force');
-    assert.deepEqual([status, stderr], [1, 'unknown option --force; try --help\n']);
-  });
-
-  test('explains itself', () => {
-    const { status, stdout } = install('--help');
-    assert.equal(status, 0);
-    assert.match(stdout, /^Usage: scripts\/install/);
-  });
-
-  test('installs where the unit and the local command look for it', () => {
-    const script = readFileSync(SCRIPT, 'utf8');
-    // Below a root of its own only where a test gives one.
-    const target = /^target=\$root(.*)$/m.exec(script)?.[1];
-    assert.equal(setting('WorkingDirectory'), target);
-    assert.ok(setting('ExecStart')?.startsWith(`${target}/scripts/gwnode `));
-    for (const name of /^files='(.*)'$/m.exec(script)?.[1]?.split(' ') ?? [])
-      assert.ok(existsSync(join(PROJECT_ROOT, name)), name);
-  });
-
-  test('makes the user of the unit', () => {
+  test('has its user made by the package', () => {
     const users = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.sysusers'), 'utf8');
     assert.match(users, new RegExp(`^u ${setting('User')} `, 'm'));
   });
