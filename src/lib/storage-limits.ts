@@ -73,6 +73,12 @@ export const STORAGE_LIMITS = {
     messagesInFlight: 100,
     topicLength: 512,
     payloadLength: 2_048,
+    sparkplug: {
+      /** G: of one message. */
+      metricsMax: 500,
+      /** G: what was measured longer ago is no value of now. */
+      historicalAfterMs: 300_000,
+    },
     commands: {
       /** G: one request. */
       requestBytes: 65_536,

@@ -70,6 +70,19 @@ describe('a target is not made', () => {
       },
     ],
     [
+      'of logs for who knows metrics only',
+      {
+        name: 'a',
+        kind: 'MQTT',
+        mqtt: { url: 'mqtt://b', form: 'SPARKPLUG_B' },
+        selection: { contents: ['TELEMETRY', 'AUDIT'] },
+      },
+    ],
+    [
+      'with a host application of several levels',
+      { name: 'a', kind: 'MQTT', mqtt: { url: 'mqtt://b', form: 'SPARKPLUG_B', host_id: 'a/b' } },
+    ],
+    [
       'with a topic of records that knows values',
       { name: 'a', kind: 'MQTT', mqtt: { url: 'mqtt://b', records_topic: '{value}' } },
     ],
@@ -141,4 +154,17 @@ test('there are as many targets as the limit says', async () => {
     made.push(await created({ ...BODY, name: `engine ${index}`, enabled: false }));
   assert.equal(refusal(await call('OWNER', 'POST', TARGETS, BODY)), '422 target_limit_reached');
   for (const { id } of made) await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);
+});
+
+test('a broker that gets another form has the topic of that form', async () => {
+  const { ok } = gateway();
+  const { id } = await created({ name: 'forms', kind: 'MQTT', enabled: false, mqtt: { url: 'mqtt://b:1' } });
+  const topicOf = async (mqtt: object): Promise<string> => {
+    const { target } = await ok('OWNER', 'PATCH', `${TARGETS}/${id}`, { mqtt });
+    return (target as { mqtt: { topic: string } }).mqtt.topic;
+  };
+  assert.equal(await topicOf({ payload: '{value}' }), '{site}/{device}/telemetry');
+  assert.equal(await topicOf({ form: 'SPARKPLUG_B' }), 'energy-gateway');
+  assert.equal(await topicOf({ form: 'SPARKPLUG_B', topic: 'plants' }), 'plants');
+  assert.equal(await topicOf({ form: 'PLAIN', topic: 'a/{device}' }), 'a/{device}');
 });

@@ -11,6 +11,12 @@ import { temporaryFolder } from './workspace.ts';
 
 export const BROKER_USER = { username: 'box', password: 'shibboleth' };
 
+export interface Seen {
+  topic: string;
+  payload: string;
+  bytes: Buffer;
+}
+
 export interface MosquittoBroker {
   readonly url: string;
   kill(): Promise<void>;
@@ -19,7 +25,7 @@ export interface MosquittoBroker {
   freeze(): void;
   thaw(): void;
   /** Everything below these topics, in order of arrival; what is retained comes first. */
-  watch(filter: string): Promise<{ topic: string; payload: string }[]>;
+  watch(filter: string): Promise<Seen[]>;
   /** One message at QoS 1; resolves once the broker has it. */
   publish(topic: string, payload: string | Buffer, isRetained?: boolean): Promise<void>;
 }
@@ -89,9 +95,12 @@ export async function startMosquitto(t: TestContext, tls?: BrokerTls): Promise<M
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
     watch: async (filter) => {
-      const seen: { topic: string; payload: string }[] = [];
+      const seen: Seen[] = [];
       const client = connect({ clean: false, clientId: `watch-${clients.length}` });
-      client.on('message', (topic, payload) => void seen.push({ topic, payload: payload.toString() }));
+      client.on(
+        'message',
+        (topic, payload) => void seen.push({ topic, payload: payload.toString(), bytes: payload }),
+      );
       await client.subscribeAsync(filter, { qos: 1 });
       return seen;
     },

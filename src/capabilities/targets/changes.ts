@@ -2,6 +2,7 @@
 import { invalidBody } from '../../lib/errors.ts';
 import {
   carriesTelemetry,
+  DEFAULT_TOPICS,
   type FolderSettings,
   type InfluxdbSettings,
   type MqttSettings,
@@ -40,7 +41,11 @@ export type NewTarget = TargetChange & {
 export function changedSettings(before: TargetSettings, change: SettingsChange): TargetSettings {
   if (change.kind !== before.kind)
     throw invalidBody(change.kind.toLowerCase(), `The target is of the kind ${before.kind}.`);
-  return { ...before, ...definedOf(change) } as TargetSettings;
+  const changed = { ...before, ...definedOf(change) } as TargetSettings;
+  if (changed.kind !== 'MQTT' || before.kind !== 'MQTT' || changed.form === before.form) return changed;
+  // The topic of one form means something else in another.
+  const isSaid = 'topic' in change && change.topic !== undefined;
+  return isSaid ? changed : { ...changed, topic: DEFAULT_TOPICS[changed.form] };
 }
 
 /** What is absent stays, null takes away. */

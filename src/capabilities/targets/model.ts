@@ -21,10 +21,20 @@ export interface InfluxdbSettings {
   isCompressed: boolean;
 }
 
-/** PLAIN: messages by templates. HOME_ASSISTANT: its discovery, and the newest value of each attribute. */
-export const MQTT_FORMS = ['PLAIN', 'HOME_ASSISTANT'] as const;
+/**
+ * PLAIN: messages by templates. HOME_ASSISTANT: its discovery, and the newest value of each attribute. SPARKPLUG_B: an edge
+ * node with devices.
+ */
+export const MQTT_FORMS = ['PLAIN', 'HOME_ASSISTANT', 'SPARKPLUG_B'] as const;
 
-/** Messages to a broker, QoS 1. */
+/** What `topic` is when nobody says it. */
+export const DEFAULT_TOPICS: Readonly<Record<MqttSettings['form'], string>> = {
+  PLAIN: '{site}/{device}/telemetry',
+  HOME_ASSISTANT: 'energy-gateway',
+  SPARKPLUG_B: 'energy-gateway',
+};
+
+/** Messages to a broker. */
 export interface MqttSettings {
   kind: 'MQTT';
   /** mqtt: or mqtts:, with host and port. */
@@ -37,7 +47,7 @@ export interface MqttSettings {
   /** The client's own; its key is a secret. */
   certificatePem: string | null;
   form: (typeof MQTT_FORMS)[number];
-  /** PLAIN: template of the topic; HOME_ASSISTANT: first level of all topics of states. */
+  /** PLAIN: template of the topic; HOME_ASSISTANT: first level of all topics of states; SPARKPLUG_B: the group. */
   topic: string;
   /** PLAIN: template of the topic of records; absent: the default. */
   recordsTopic?: string;
@@ -46,6 +56,8 @@ export interface MqttSettings {
   isRetained: boolean;
   /** HOME_ASSISTANT: first level of the topics of its discovery. */
   discoveryPrefix: string;
+  /** SPARKPLUG_B: host application without which nothing is sent; absent or null: none. */
+  hostId?: string | null;
   /** Absent or null: none come from there. */
   commands?: CommandSettings | null;
 }

@@ -101,6 +101,7 @@ const mqttShape = v.object({
   payload: v.string(),
   retain: v.boolean(),
   discovery_prefix: v.string(),
+  host_id: v.nullable(v.string()),
   commands: v.nullable(
     v.object({
       devices: v.array(v.string()),
@@ -221,6 +222,7 @@ function settingsToWire(settings: TargetSettings, secrets: TargetSecrets) {
       payload: settings.payload,
       retain: settings.isRetained,
       discovery_prefix: settings.discoveryPrefix,
+      host_id: settings.hostId ?? null,
       commands: commandsToWire(settings.commands),
     },
   };

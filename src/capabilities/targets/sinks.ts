@@ -9,6 +9,7 @@ import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
 import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
 import { willOf } from './mqtt/home-assistant.ts';
 import { MqttSink } from './mqtt/mqtt-sink.ts';
+import { SparkplugSink } from './mqtt/sparkplug-sink.ts';
 import { mqttClientOf } from './mqtt/target-client.ts';
 import { Thinning } from './thinning.ts';
 
@@ -74,11 +75,21 @@ function influxdbSink(
 
 function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts): Sink {
   const { limits, devices, site } = parts;
-  const client = mqttClientOf(record, settings, parts, {
-    clientId: settings.clientId,
-    will: willOf(settings, site().name),
-  });
   const chosen = new Thinning(record.selection);
+  const { clientId } = settings;
+  if (settings.form === 'SPARKPLUG_B')
+    return new SparkplugSink({
+      ...parts,
+      ...limits.sparkplug,
+      settings,
+      open: (more) => mqttClientOf(record, settings, parts, { clientId, ...more }),
+      includes: (device, attribute) =>
+        attribute === undefined ? chosen.includesDevice(device) : chosen.includes(device, attribute),
+    });
+  const client = mqttClientOf(record, settings, parts, {
+    clientId,
+    will: () => willOf(settings, site().name),
+  });
   return new MqttSink({
     settings,
     client,

@@ -19,13 +19,19 @@ import { bodyOf, type Typed, typedOf } from './target-typed.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [
   { value: 'INFLUXDB', text: 'Database (InfluxDB, VictoriaMetrics)' },
-  { value: 'MQTT', text: 'MQTT broker, Home Assistant' },
+  { value: 'MQTT', text: 'MQTT broker, Home Assistant, Sparkplug' },
   { value: 'FOLDER', text: 'Files by day (CSV) on a stick or network drive' },
 ];
 const FORMS: readonly Choice<Typed['form']>[] = [
   { value: 'PLAIN', text: 'Messages of a form that is given below' },
   { value: 'HOME_ASSISTANT', text: 'As Home Assistant discovers them' },
+  { value: 'SPARKPLUG_B', text: 'As Sparkplug B, for SCADA' },
 ];
+const TOPIC_LABELS: Readonly<Record<Typed['form'], string>> = {
+  PLAIN: 'Topic',
+  HOME_ASSISTANT: 'Topics of states begin with',
+  SPARKPLUG_B: 'Group',
+};
 const TOKEN_SCHEMES: readonly Choice<Typed['tokenScheme']>[] = [
   { value: 'Token', text: 'Token' },
   { value: 'Bearer', text: 'Bearer' },
@@ -84,7 +90,7 @@ function PlaceFields(props: PartProps) {
   );
 }
 
-function EngineFields({ controls: { typed, bound }, target }: PartProps) {
+function EngineFields({ controls: { typed, change, bound }, target }: PartProps) {
   const isDatabase = typed.kind === 'INFLUXDB';
   return (
     <>
@@ -109,7 +115,15 @@ function EngineFields({ controls: { typed, bound }, target }: PartProps) {
           {...bound('secret')}
         />
       </div>
-      {!isDatabase && <SelectField label="Messages" {...bound('form')} choices={FORMS} />}
+      {!isDatabase && (
+        <SelectField
+          label="Messages"
+          {...bound('form')}
+          // The topic of one form means something else in another.
+          onValue={(form) => change({ form, topic: '' })}
+          choices={FORMS}
+        />
+      )}
     </>
   );
 }
@@ -190,11 +204,19 @@ function MessageFields({ controls: { typed, change, bound } }: PartProps) {
   return (
     <>
       <InputField
-        label={typed.form === 'PLAIN' ? 'Topic' : 'Topics of states begin with'}
-        hint="Empty: as usual. {site}, {device} and {attribute} are filled in."
+        label={TOPIC_LABELS[typed.form]}
+        hint={`Empty: as usual.${typed.form === 'PLAIN' ? ' {site}, {device} and {attribute} are filled in.' : ''}`}
         {...bound('topic')}
         spellcheck={false}
       />
+      {typed.form === 'SPARKPLUG_B' && (
+        <InputField
+          label="Host application"
+          hint="Without it nothing is sent; empty: at any time."
+          {...bound('hostId')}
+          spellcheck={false}
+        />
+      )}
       {typed.form === 'PLAIN' && (
         <>
           <InputField

@@ -16,10 +16,12 @@ export interface Typed {
   /** Of a folder. */
   pieceMinutes: string;
   /** Of MQTT. */
-  form: 'PLAIN' | 'HOME_ASSISTANT';
+  form: 'PLAIN' | 'HOME_ASSISTANT' | 'SPARKPLUG_B';
   topic: string;
   payload: string;
   isRetained: boolean;
+  /** Of Sparkplug. */
+  hostId: string;
   certificatePem: string;
   privateKeyPem: string;
   takesCommands: boolean;
@@ -54,6 +56,7 @@ export function typedOf(target: Target | undefined, idOf: (name: string) => stri
     topic: mqtt?.topic ?? '',
     payload: mqtt?.payload ?? '',
     isRetained: mqtt?.retain ?? false,
+    hostId: mqtt?.host_id ?? '',
     certificatePem: mqtt?.certificate_pem ?? '',
     privateKeyPem: '',
     takesCommands: Boolean(mqtt?.commands),
@@ -135,6 +138,7 @@ const mqttOf = (typed: Typed, target: Target | undefined) => ({
   form: typed.form,
   topic: orAsItIs(typed.topic),
   ...(typed.form === 'PLAIN' && { payload: orAsItIs(typed.payload), retain: typed.isRetained }),
+  ...(typed.form === 'SPARKPLUG_B' && { host_id: orNull(typed.hostId) }),
   certificate_pem: orNull(typed.certificatePem),
   private_key_pem: orAsItIs(typed.privateKeyPem),
   commands: commandsOf(typed, target),

@@ -81,9 +81,11 @@ function TargetRow({ target }: { target: Target }) {
   );
 }
 
+const FORMS = { PLAIN: '', HOME_ASSISTANT: 'Home Assistant over ', SPARKPLUG_B: 'Sparkplug B over ' };
+
 function placeOf({ influxdb, mqtt, folder, selection }: Target): string {
   const url = (influxdb ?? mqtt)?.url ?? folder?.path ?? '';
-  const what = mqtt?.form === 'HOME_ASSISTANT' ? 'Home Assistant over ' : '';
+  const what = mqtt ? FORMS[mqtt.form] : '';
   const { devices, attributes } = selection;
   const parts = [
     `${what}${url}`,

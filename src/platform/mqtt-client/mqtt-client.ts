@@ -19,8 +19,8 @@ interface MqttClientOptions {
   caPem?: string | undefined;
   certificatePem?: string | undefined;
   privateKeyPem?: string | undefined;
-  /** Told by the broker when the connection ends without a word. */
-  will?: MqttMessage | undefined;
+  /** Told by the broker when the connection ends without a word; asked for with each connection. */
+  will?: (() => MqttMessage | undefined) | undefined;
   /** Takes what comes of topics that were subscribed to, one by one; the broker gets its acknowledgement once it resolves. */
   onMessage?: ((message: MqttArrival) => Promise<void>) | undefined;
   /** The broker keeps the subscriptions, and what comes meanwhile, while there is no connection; needs a client id. */
@@ -29,11 +29,13 @@ interface MqttClientOptions {
   timeoutMs: number;
 }
 
-/** A message to be published at QoS 1. */
+/** A message to be published. */
 export interface MqttMessage {
   topic: string;
-  payload: string;
+  payload: string | Buffer;
   isRetained: boolean;
+  /** Default: 1. At 0 nothing says whether the broker got it, but that it has acknowledged what was asked later. */
+  qos?: 0 | 1;
 }
 
 /** A message of a topic that was subscribed to. */
@@ -77,12 +79,10 @@ export class MqttClient {
     return true;
   }
 
-  /** Resolves once the broker has acknowledged the message. @throws MqttFailure */
-  async publish({ topic, payload, isRetained }: MqttMessage): Promise<void> {
+  /** Resolves once the broker has acknowledged the message; at QoS 0 once it was sent. @throws MqttFailure */
+  async publish({ topic, payload, isRetained, qos = 1 }: MqttMessage): Promise<void> {
     await this.#acknowledged((library, { resolve, fail }) =>
-      library.publish(topic, payload, { qos: 1, retain: isRetained }, (error) =>
-        error ? fail() : resolve(),
-      ),
+      library.publish(topic, payload, { qos, retain: isRetained }, (error) => (error ? fail() : resolve())),
     );
   }
 
@@ -133,6 +133,13 @@ export class MqttClient {
   close(): void {
     this.#library?.end(true);
     this.#library = undefined;
+  }
+
+  /** Ends the connection with a word, so that the broker tells no will. */
+  async leave(): Promise<void> {
+    const library = this.#library;
+    this.#library = undefined;
+    await library?.endAsync();
   }
 
   async #open(): Promise<Library> {
@@ -188,6 +195,7 @@ function clientOptions(options: MqttClientOptions): IClientOptions {
   const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
     options;
   const { isSessionKept = false } = options;
+  const testament = will?.();
   const isEncrypted = url.protocol === 'mqtts:';
   return {
     protocol: isEncrypted ? 'mqtts' : 'mqtt',
@@ -206,8 +214,13 @@ function clientOptions(options: MqttClientOptions): IClientOptions {
     ...(caPem !== undefined && { ca: caPem }),
     ...(certificatePem !== undefined && { cert: certificatePem }),
     ...(privateKeyPem !== undefined && { key: privateKeyPem }),
-    ...(will && {
-      will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: will.isRetained },
+    ...(testament && {
+      will: {
+        topic: testament.topic,
+        payload: Buffer.from(testament.payload),
+        qos: 1,
+        retain: testament.isRetained,
+      },
     }),
   };
 }

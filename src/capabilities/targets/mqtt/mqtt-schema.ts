@@ -3,7 +3,13 @@ import * as v from 'valibot';
 import { LIMITS } from '../../../lib/limits.ts';
 import { shape } from '../../../platform/http/index.ts';
 import type { SettingsChange } from '../changes.ts';
-import { COMMAND_LEVELS, type CommandSettings, MQTT_FORMS, type MqttSettings } from '../model.ts';
+import {
+  COMMAND_LEVELS,
+  type CommandSettings,
+  DEFAULT_TOPICS,
+  MQTT_FORMS,
+  type MqttSettings,
+} from '../model.ts';
 import { type Optional, pem } from '../wire-fields.ts';
 import { RECORDS_TOPIC } from './record-messages.ts';
 import { RECORD_NAMES, SITE_NAMES, TEMPLATE_NAMES, unknownNames } from './templates.ts';
@@ -43,7 +49,9 @@ const template = (lengthMax: number, known: readonly string[] = TEMPLATE_NAMES) 
 const topic = v.pipe(
   template(limits.topicLength),
   v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
-  v.description('PLAIN: template of the topic. HOME_ASSISTANT: begin of the topics of states.'),
+  v.description(
+    'PLAIN: template of the topic. HOME_ASSISTANT: begin of the topics of states. SPARKPLUG_B: the group.',
+  ),
 );
 
 const commandsTopic = v.pipe(
@@ -111,6 +119,17 @@ const mqttFields = {
   ),
   retain: v.nullish(v.boolean()),
   discovery_prefix: v.nullish(topic),
+  host_id: v.pipe(
+    v.nullish(
+      v.pipe(
+        v.string(),
+        v.minLength(1),
+        v.maxLength(nameLength),
+        v.check((text) => !/[/+#\p{Cc}]/u.test(text), 'must not hold /, +, # or control characters'),
+      ),
+    ),
+    v.description('SPARKPLUG_B: while this host application is not online, everything waits here.'),
+  ),
   commands: v.pipe(
     v.nullish(shape.noList(commandsBody)),
     v.description('Commands that come from there; absent or null: none.'),
@@ -122,7 +141,7 @@ export const mqttChangeBody = v.object({ url: v.nullish(mqttUrl), ...mqttFields 
 export type MqttBody = v.InferOutput<typeof mqttBody>;
 
 export function newMqtt(body: MqttBody): MqttSettings {
-  const isPlain = body.form !== 'HOME_ASSISTANT';
+  const form = body.form ?? 'PLAIN';
   return {
     kind: 'MQTT',
     url: body.url,
@@ -130,12 +149,13 @@ export function newMqtt(body: MqttBody): MqttSettings {
     username: body.username ?? null,
     caPem: body.ca_pem ?? null,
     certificatePem: body.certificate_pem ?? null,
-    form: body.form ?? 'PLAIN',
+    form,
     recordsTopic: body.records_topic ?? RECORDS_TOPIC,
-    topic: body.topic ?? (isPlain ? '{site}/{device}/telemetry' : 'energy-gateway'),
+    topic: body.topic ?? DEFAULT_TOPICS[form],
     payload: body.payload ?? '{"timestamp":{timestamp},"values":{values}}',
     isRetained: body.retain ?? false,
     discoveryPrefix: body.discovery_prefix ?? 'homeassistant',
+    hostId: body.host_id ?? null,
     commands: body.commands ?? null,
   };
 }
@@ -154,6 +174,7 @@ export function mqttChange(mqtt: Optional<MqttBody>): SettingsChange {
     payload: mqtt.payload ?? undefined,
     isRetained: mqtt.retain ?? undefined,
     discoveryPrefix: mqtt.discovery_prefix ?? undefined,
+    hostId: mqtt.host_id,
     commands: mqtt.commands,
   };
 }

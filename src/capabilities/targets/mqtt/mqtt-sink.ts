@@ -1,16 +1,8 @@
 /** A broker as a target: messages at QoS 1, so many on their way at once, acknowledged or sent again. */
 import { createHash } from 'node:crypto';
-import { type MqttClient, MqttFailure, type MqttMessage } from '../../../platform/mqtt-client/index.ts';
+import type { MqttClient, MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
-import {
-  type LabelledRecord,
-  type LabelledSamples,
-  type MqttSettings,
-  type Pace,
-  type Sent,
-  type Sink,
-  TargetFailure,
-} from '../model.ts';
+import type { LabelledRecord, LabelledSamples, MqttSettings, Pace, Sent, Sink } from '../model.ts';
 import {
   availabilityMessage,
   discoveryMessages,
@@ -19,6 +11,7 @@ import {
 } from './home-assistant.ts';
 import { recordMessages } from './record-messages.ts';
 import { plainMessages, type SampleMessage } from './plain-messages.ts';
+import { asFailure } from './target-client.ts';
 
 interface MqttSinkOptions {
   settings: MqttSettings;
@@ -73,7 +66,8 @@ export class MqttSink implements Sink {
   }
 
   async test(): Promise<void> {
-    await this.#connected();
+    await asFailure(this.#options.client.connect());
+    await this.#options.client.leave();
   }
 
   close(): void {
@@ -139,14 +133,5 @@ export class MqttSink implements Sink {
     this.#changed.clear();
     await this.#publish(messages, async () => undefined);
     for (const [id, digest] of told) this.#told.set(id, digest);
-  }
-}
-
-async function asFailure<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof MqttFailure) throw new TargetFailure(error.message, { cause: error });
-    throw error;
   }
 }

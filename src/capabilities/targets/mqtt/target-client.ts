@@ -1,8 +1,8 @@
 /** A client of the broker that a target names, with what it says of addresses, logins and certificates. */
 import type { Limits } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
-import { MqttClient } from '../../../platform/mqtt-client/index.ts';
-import type { MqttSettings, TargetRecord } from '../model.ts';
+import { MqttClient, MqttFailure } from '../../../platform/mqtt-client/index.ts';
+import { type MqttSettings, TargetFailure, type TargetRecord } from '../model.ts';
 
 export interface ClientParts {
   clock: Clock;
@@ -28,4 +28,14 @@ export function mqttClientOf(
     timeoutMs: limits.timeoutMs,
     ...more,
   });
+}
+
+/** @throws TargetFailure where the broker failed */
+export async function asFailure<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof MqttFailure) throw new TargetFailure(error.message, { cause: error });
+    throw error;
+  }
 }

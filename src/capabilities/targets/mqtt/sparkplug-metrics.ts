@@ -1,0 +1,82 @@
+/** Samples as metrics of Sparkplug B, and what was told of them. */
+import { DATATYPES, type Datatype, type SparkplugMetric } from '../../../protocol/sparkplug.ts';
+import type { CompiledAttribute } from '../../blueprints/index.ts';
+import type { LabelledSamples } from '../model.ts';
+
+/** What a host knows of a device. */
+export interface ToldDevice {
+  readonly slug: string;
+  /** What its birth said that it may tell; undefined: the host takes it for dead. */
+  born: ReadonlyMap<string, Datatype> | undefined;
+  /** It may have other attributes now. */
+  isChanged: boolean;
+  readonly metrics: Map<string, ToldMetric>;
+}
+
+/** The newest value that was sent. */
+interface ToldMetric {
+  datatype: Datatype;
+  timestampMs: number;
+  value: SparkplugMetric['value'];
+}
+
+const DATATYPE_OF: Readonly<Record<string, Datatype>> = {
+  float: DATATYPES.DOUBLE,
+  integer: DATATYPES.INT64,
+  boolean: DATATYPES.BOOLEAN,
+};
+
+/** Everything that has no form of its own there is JSON. */
+const datatypeOf = (type: string): Datatype => DATATYPE_OF[type] ?? DATATYPES.STRING;
+
+/** All that a device can tell, with the newest value where one was sent. */
+export function birthMetrics(
+  { metrics }: ToldDevice,
+  declared: readonly (readonly [name: string, attribute: CompiledAttribute])[],
+  nowMs: number,
+): SparkplugMetric[] {
+  const units = new Map(declared.map(([name, { unit }]) => [name, unit]));
+  const all = new Map<string, ToldMetric>(
+    declared.map(([name, { type }]) => [
+      name,
+      { datatype: datatypeOf(type), timestampMs: nowMs, value: null },
+    ]),
+  );
+  for (const [name, told] of metrics) all.set(name, told);
+  return [...all].map(([name, metric]) => ({ name, ...metric, unit: units.get(name) }));
+}
+
+/**
+ * The samples of one device by time, which are then told; `hasNew`: the host must learn of a metric first.
+ * Of each metric only the newest sample is its value, and that only when it is of `currentFromMs` or later.
+ */
+export function dataMetrics(
+  { metrics: told, born }: ToldDevice,
+  series: readonly LabelledSamples[],
+  currentFromMs: number,
+): { metrics: SparkplugMetric[]; hasNew: boolean } {
+  const metrics: SparkplugMetric[] = [];
+  let hasNew = false;
+  for (const samples of series) {
+    const { attribute: name, type, times } = samples;
+    const datatype = datatypeOf(type);
+    const known = told.get(name);
+    if (born?.get(name) !== datatype) hasNew = true;
+    const newestMs = Math.max(known?.timestampMs ?? 0, (times.at(-1) ?? 0) * 1_000);
+    for (const [index, timestampS] of times.entries()) {
+      const timestampMs = timestampS * 1_000;
+      const value = valueAt(samples, index);
+      const isHistorical = timestampMs < newestMs || timestampMs < currentFromMs;
+      metrics.push({ name, timestampMs, datatype, value, isHistorical });
+      if (timestampMs === newestMs) told.set(name, { datatype, timestampMs, value });
+    }
+  }
+  return { metrics: metrics.toSorted((a, b) => a.timestampMs - b.timestampMs), hasNew };
+}
+
+function valueAt({ type, numbers, integers, texts }: LabelledSamples, index: number) {
+  const value = numbers[index] as number;
+  if (type === 'boolean') return value === 1;
+  if (type === 'integer') return integers?.[index] ?? value;
+  return type === 'float' ? value : (texts[value] as string);
+}

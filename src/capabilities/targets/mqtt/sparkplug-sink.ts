@@ -1,0 +1,312 @@
+/**
+ * The gateway as an edge node of Sparkplug B, each device of the site a device of it.
+ * Source: Eclipse Sparkplug 3.0.0, chapters 5 and 6.
+ *
+ * Values go at QoS 0, as it asks; what comes after them and is acknowledged says that the broker has them.
+ *
+ *   connect (will: NDEATH) ─▶ host online? ─▶ NBIRTH ─▶ DBIRTH of each device ─▶ DDATA … ─▶ DDEATH of who is offline
+ */
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { MqttArrival, MqttClient, MqttMessage } from '../../../platform/mqtt-client/index.ts';
+import {
+  asksRebirth,
+  DATATYPES,
+  encodeSparkplug,
+  REBIRTH,
+  type SparkplugMetric,
+} from '../../../protocol/sparkplug.ts';
+import type { Device, Devices } from '../../devices/index.ts';
+import {
+  type LabelledSamples,
+  type MqttSettings,
+  type Pace,
+  type Sent,
+  type Sink,
+  TargetFailure,
+} from '../model.ts';
+import { birthMetrics, dataMetrics, type ToldDevice } from './sparkplug-metrics.ts';
+import { asFailure } from './target-client.ts';
+import { topicLevel } from './templates.ts';
+
+interface SparkplugSinkOptions {
+  settings: MqttSettings;
+  open: (more: { will: () => MqttMessage; onMessage: (message: MqttArrival) => Promise<void> }) => MqttClient;
+  clock: Pick<Clock, 'wallMs'>;
+  site: () => { name: string };
+  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
+  /** True when a device, or an attribute of it, goes to the target. */
+  includes: (device: Device, attribute?: string) => boolean;
+  /** Of one message. */
+  metricsMax: number;
+  /** A value that was measured longer ago is not that of now. */
+  historicalAfterMs: number;
+}
+
+const NAMESPACE = 'spBv1.0';
+/** Sequences are of one byte. */
+const WRAP = 256;
+const HEADER_BYTES = 8;
+
+type DeviceMessage = 'DBIRTH' | 'DDATA' | 'DDEATH';
+
+export class SparkplugSink implements Sink {
+  readonly #options: SparkplugSinkOptions;
+  readonly #client: MqttClient;
+  readonly #unsubscribe: (() => void)[];
+  /** One at a time: a sequence tells the host what it missed. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Number of the connection, by which a host tells which death belongs to which birth. */
+  #session: number;
+  #sequence = 0;
+  /** Name with which it connected. */
+  #node: string | undefined;
+  #isBorn = false;
+  #isHostOnline = false;
+  #isRebirthDue = false;
+  readonly #told = new Map<string, ToldDevice>();
+
+  constructor(options: SparkplugSinkOptions) {
+    this.#options = options;
+    // Another one than that of an earlier run, whose death the broker may tell late.
+    this.#session = Math.floor(options.clock.wallMs() / 1_000) % WRAP;
+    this.#client = options.open({
+      will: () => this.#nextDeath(),
+      onMessage: async (message) => this.#take(message),
+    });
+    const { events } = options.devices;
+    const owner = 'targets';
+    const settle = (): void => this.#settleSoon();
+    const changed = ({ device }: { device: Device }): void => {
+      const told = this.#told.get(device.id);
+      if (told) told.isChanged = true;
+      this.#settleSoon();
+    };
+    this.#unsubscribe = [
+      events.on('connectivity_changed', owner, settle),
+      events.on('device_deleted', owner, settle),
+      events.on('device_updated', owner, changed),
+      events.on('blueprint_assigned', owner, changed),
+    ];
+  }
+
+  send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
+    return this.#inTurn(async () => {
+      await this.#connected();
+      const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+      const counted = async (bytes: number): Promise<void> => {
+        await pace(bytes);
+        sent.bytes += bytes;
+      };
+      for (const series of Map.groupBy(samples, ({ deviceId }) => deviceId).values())
+        sent.samples += await this.#sendDevice(series, counted);
+      await this.#settle();
+      await this.#confirmed();
+      return sent;
+    });
+  }
+
+  /** Records have no form there. */
+  async sendRecords(): Promise<Sent> {
+    return { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+  }
+
+  test(): Promise<void> {
+    return this.#inTurn(async () => {
+      await asFailure(this.#client.connect());
+      await this.#client.leave();
+    });
+  }
+
+  close(): void {
+    for (const end of this.#unsubscribe) end();
+    this.#client.close();
+  }
+
+  async #connected(): Promise<void> {
+    if (this.#node !== undefined && this.#node !== this.#nodeNow()) this.#client.close();
+    if (await asFailure(this.#client.connect())) {
+      this.#isBorn = false;
+      for (const told of this.#told.values()) told.born = undefined;
+      this.#isHostOnline = false;
+      await this.#listen();
+    }
+    const { hostId } = this.#options.settings;
+    if (hostId && !this.#isHostOnline)
+      throw new TargetFailure(`The host application ${hostId} is not online.`);
+    if (!this.#isBorn) await this.#beBorn();
+  }
+
+  async #listen(): Promise<void> {
+    const { hostId } = this.#options.settings;
+    try {
+      await this.#confirmed();
+      if (hostId) await asFailure(this.#client.subscribe(stateTopic(hostId)));
+    } catch (error) {
+      // The next one begins with it again.
+      this.#client.close();
+      throw error;
+    }
+  }
+
+  /** Resolves once the broker has everything that was sent before. */
+  async #confirmed(): Promise<void> {
+    await asFailure(this.#client.subscribe(this.#topic('NCMD')));
+  }
+
+  async #take({ topic, payload, isRetained }: MqttArrival): Promise<void> {
+    const { hostId } = this.#options.settings;
+    if (hostId && topic === stateTopic(hostId)) {
+      this.#isHostOnline = isOnline(payload);
+      // It counts the node as gone, and waits for a birth once it is back.
+      if (!this.#isHostOnline && this.#isBorn) this.#client.close();
+      return;
+    }
+    if (isRetained || topic !== this.#topic('NCMD') || this.#isRebirthDue || !asksRebirth(payload)) return;
+    this.#isRebirthDue = true;
+    this.#settleSoon();
+  }
+
+  async #beBorn(): Promise<void> {
+    const { devices, includes, clock } = this.#options;
+    this.#isRebirthDue = false;
+    this.#sequence = 0;
+    const timestampMs = clock.wallMs();
+    await this.#publish('NBIRTH', undefined, [
+      bdSeq(this.#session, timestampMs),
+      { name: REBIRTH, timestampMs, datatype: DATATYPES.BOOLEAN, value: false },
+    ]);
+    this.#isBorn = true;
+    for (const told of this.#told.values()) told.born = undefined;
+    for (const device of devices.all())
+      if (includes(device) && devices.connectivity(device.id) === 'ONLINE') await this.#bear(device);
+  }
+
+  async #bear(device: Device): Promise<void> {
+    const { devices, includes, clock } = this.#options;
+    const told = this.#toldOf(device);
+    const { telemetry } = devices.manifest(device);
+    const declared = Object.entries(telemetry).filter(([attribute]) => includes(device, attribute));
+    const metrics = birthMetrics(told, declared, clock.wallMs());
+    await this.#publish('DBIRTH', told.slug, metrics);
+    told.born = new Map(metrics.map(({ name, datatype }) => [name, datatype]));
+    told.isChanged = false;
+  }
+
+  #toldOf({ id, slug }: Pick<Device, 'id' | 'slug'>): ToldDevice {
+    const known = this.#told.get(id);
+    if (known?.slug === slug) return known;
+    const told: ToldDevice = {
+      slug,
+      born: undefined,
+      isChanged: false,
+      metrics: known?.metrics ?? new Map(),
+    };
+    this.#told.set(id, told);
+    return told;
+  }
+
+  /** Returns how many samples went. */
+  async #sendDevice(series: readonly LabelledSamples[], counted: Pace): Promise<number> {
+    const { devices, clock, historicalAfterMs, metricsMax } = this.#options;
+    const device = devices.get(series[0]?.deviceId ?? '');
+    if (!device) return 0;
+    await this.#buryIfRenamed(device);
+    const told = this.#toldOf(device);
+    const { metrics, hasNew } = dataMetrics(told, series, clock.wallMs() - historicalAfterMs);
+    if (hasNew || told.isChanged) await this.#bear(device);
+    for (let from = 0; from < metrics.length; from += metricsMax)
+      await this.#publish('DDATA', told.slug, metrics.slice(from, from + metricsMax), counted);
+    return metrics.length;
+  }
+
+  async #buryIfRenamed({ id, slug }: Device): Promise<void> {
+    const told = this.#told.get(id);
+    if (told?.born && told.slug !== slug) await this.#bury(told);
+  }
+
+  async #bury(told: ToldDevice): Promise<void> {
+    await this.#publish('DDEATH', told.slug, []);
+    told.born = undefined;
+  }
+
+  /** Devices that came, changed or went since are told of. */
+  async #settle(): Promise<void> {
+    const { devices, includes } = this.#options;
+    if (this.#isRebirthDue) await this.#beBorn();
+    for (const [id, told] of this.#told) {
+      const device = devices.get(id);
+      const isThere = device !== undefined && devices.connectivity(id) === 'ONLINE';
+      if (told.born && (!isThere || device.slug !== told.slug)) await this.#bury(told);
+      if (!device) this.#told.delete(id);
+    }
+    for (const device of devices.all()) {
+      if (!includes(device) || devices.connectivity(device.id) !== 'ONLINE') continue;
+      const told = this.#toldOf(device);
+      if (!told.born || told.isChanged) await this.#bear(device);
+    }
+  }
+
+  #settleSoon(): void {
+    const settling = this.#inTurn(async () => {
+      if (this.#isBorn) await this.#settle();
+    });
+    // Without a connection it is told with the next one.
+    settling.catch(() => undefined);
+  }
+
+  async #publish(
+    kind: 'NBIRTH' | DeviceMessage,
+    device: string | undefined,
+    metrics: readonly SparkplugMetric[],
+    counted?: Pace,
+  ): Promise<void> {
+    const topic = this.#topic(kind, device);
+    const seq = this.#sequence;
+    const payload = encodeSparkplug({ timestampMs: this.#options.clock.wallMs(), metrics, seq });
+    await counted?.(Buffer.byteLength(topic) + payload.length + HEADER_BYTES);
+    await asFailure(this.#client.publish({ topic, payload, isRetained: false, qos: 0 }));
+    this.#sequence = (seq + 1) % WRAP;
+  }
+
+  #nextDeath(): MqttMessage {
+    this.#node = this.#nodeNow();
+    this.#session = (this.#session + 1) % WRAP;
+    const timestampMs = this.#options.clock.wallMs();
+    const payload = encodeSparkplug({ timestampMs, metrics: [bdSeq(this.#session, timestampMs)] });
+    return { topic: this.#topic('NDEATH'), payload, isRetained: false };
+  }
+
+  #nodeNow(): string {
+    return topicLevel(this.#options.site().name);
+  }
+
+  #topic(kind: 'NBIRTH' | 'NDEATH' | 'NCMD' | DeviceMessage, device?: string): string {
+    const node = `${NAMESPACE}/${topicLevel(this.#options.settings.topic)}/${kind}/${this.#node}`;
+    return device === undefined ? node : `${node}/${topicLevel(device)}`;
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#turn.then(work);
+    // Who asked for it hears of the failure; the next one only waits for the end.
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+const stateTopic = (hostId: string): string => `${NAMESPACE}/STATE/${hostId}`;
+
+const bdSeq = (session: number, timestampMs: number): SparkplugMetric => ({
+  name: 'bdSeq',
+  timestampMs,
+  datatype: DATATYPES.INT64,
+  value: session,
+});
+
+function isOnline(payload: Buffer): boolean {
+  try {
+    const state = JSON.parse(payload.toString('utf8')) as { online?: unknown } | null;
+    return state?.online === true;
+  } catch {
+    return false;
+  }
+}
