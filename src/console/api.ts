@@ -66,6 +66,31 @@ export async function callForText(
   return (await send(method, path, { body, accept, effect: 'reads' })).text();
 }
 
+/**
+ * Lines of JSON as they come; nothing is changed by it. Ends when the signal is aborted, which ends it at the gateway too.
+ * @throws ApiError, NoAnswer
+ */
+export async function callForLines(
+  path: string,
+  body: unknown,
+  onLine: (line: never) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { body: content } = await send('POST', path, { body, effect: 'reads', signal });
+    let rest = '';
+    const reader = content?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      const lines = `${rest}${part.value}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) onLine(JSON.parse(line) as never);
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error instanceof ApiError ? error : new NoAnswer(error);
+  }
+}
+
 /** The answer as a file, with the name that the gateway gives it. @throws ApiError, NoAnswer */
 export async function callForFile(
   method: Method,
@@ -85,7 +110,7 @@ export async function callForFile(
 async function send(
   method: Method,
   path: string,
-  { body, accept, effect }: { body: unknown; accept?: string; effect: Effect },
+  { body, accept, effect, signal }: { body: unknown; accept?: string; effect: Effect; signal?: AbortSignal },
 ): Promise<Response> {
   const headers: Record<string, string> = {
     // No other site's page can send it, so the cookie counts with it.
@@ -100,7 +125,12 @@ async function send(
   }
   let response: Response;
   try {
-    response = await fetch(path, { method, headers, ...(content !== undefined && { body: content }) });
+    response = await fetch(path, {
+      method,
+      headers,
+      ...(content !== undefined && { body: content }),
+      ...(signal && { signal }),
+    });
   } catch (error) {
     throw new NoAnswer(error);
   }

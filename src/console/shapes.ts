@@ -22,6 +22,7 @@ export type {
 } from '../capabilities/blueprints/manifest.ts';
 export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
 export type { BackupPlanOnWire as BackupPlan } from '../capabilities/backups/schema.ts';
+export type { ScanLine, TestOutcome as ConnectionTest } from '../capabilities/modules/schema.ts';
 export type { MonitorMessage } from '../capabilities/monitor/schema.ts';
 export type {
   ConnectionConfigurationOnWire as ConnectionConfiguration,

@@ -24,8 +24,12 @@ export interface OpenConsole {
   says: (text: string | RegExp) => Promise<void>;
 }
 
-/** Opened before the tests of a group, closed after them. */
-export function useConsole(environment: Record<string, string> = {}): () => OpenConsole {
+/** Opened before the tests of a group, closed after them. @param environment options, or what starts their devices first */
+export function useConsole(
+  environment:
+    | Record<string, string>
+    | ((owner: { after: (end: () => unknown) => void }) => Promise<Record<string, string>>) = {},
+): () => OpenConsole {
   const ends: (() => unknown)[] = [];
   let opened: OpenConsole;
   before(async () => {
@@ -33,10 +37,11 @@ export function useConsole(environment: Record<string, string> = {}): () => Open
     ends.push(() => rmSync(consoleDir, { recursive: true, force: true }));
     const files = await bundleConsole(consoleDir);
     await stopBundler();
-    const gateway = await startTestGateway(
-      { after: (end) => void ends.push(end as () => unknown) },
-      { consoleDir, environment },
-    );
+    const owner = { after: (end: () => unknown) => void ends.push(end) };
+    const gateway = await startTestGateway(owner, {
+      consoleDir,
+      environment: typeof environment === 'function' ? await environment(owner) : environment,
+    });
     const browser = await openBrowser(findBrowser() ?? '');
     ends.push(() => browser.close());
     const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });

@@ -1,16 +1,8 @@
 /** Somebody looks for devices: the whole gateway with its own module, simulated devices on a network and a line. */
 import assert from 'node:assert/strict';
-import { existsSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { parseSimulateModbusOptions } from '../../scripts/simulate/modbus-options.ts';
-import { type SimulatedModbus, simulateModbus } from '../../scripts/simulate/modbus-run.ts';
-import { hasPseudoTerminals } from '../../scripts/simulate/pseudo-terminal.ts';
-import { createRandom } from '../../scripts/support/random.ts';
-import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { NO_SERIAL_LINE, playModbus } from '../support/simulated-modbus.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
-import { until } from '../support/until.ts';
-import { temporaryFolder } from '../support/workspace.ts';
 
 const INVERTER = {
   sunspec: {
@@ -23,31 +15,15 @@ const INVERTER = {
 };
 
 describe('looking for Modbus devices', () => {
-  const clock = createSystemClock();
   const ends: (() => unknown)[] = [];
   const owner = { after: (end: () => unknown) => void ends.push(end) };
-  let simulated: SimulatedModbus;
+  let uri: string;
   let gateway: TestGateway;
 
   before(async () => {
-    ends.push(() => clock.close());
-    const line = join(temporaryFolder(owner), 'line');
-    const options = parseSimulateModbusOptions(['--port', '0', '--serial', line]) ?? assert.fail();
-    simulated = await simulateModbus({
-      options,
-      clock,
-      random: createRandom(5),
-      terminal: { line: () => undefined },
-    });
-    ends.push(() => simulated.stop());
-    const isThere = hasPseudoTerminals();
-    if (isThere) await until(() => existsSync(line));
-    gateway = await startTestGateway(owner, {
-      environment: {
-        GATEWAY_BUILT_IN_MODULE: 'true',
-        ...(isThere && { GATEWAY_SERIAL_PORTS: `rs485=${realpathSync(line)}` }),
-      },
-    });
+    const played = await playModbus(owner);
+    ({ uri } = played);
+    gateway = await startTestGateway(owner, { environment: played.environment });
   });
   after(async () => {
     for (const end of ends.toReversed()) await end();
@@ -57,10 +33,9 @@ describe('looking for Modbus devices', () => {
     const { test: outcome } = await gateway.ok('INSTALLER', 'POST', '/v3/modbus/test', body);
     return outcome as Record<string, unknown>;
   };
-  const address = (): string => `tcp://127.0.0.1:${simulated.servers[0]?.port}`;
 
   test('a connection is tested while there is no device yet, and says what is there', async () => {
-    assert.deepEqual(await testOf({ uri: address() }), {
+    assert.deepEqual(await testOf({ uri }), {
       usable: true,
       outcome: 'ANSWERS',
       message: 'Unit 1 answers: Simulated Hybrid inverter, serial number SIM-INV-0001.',
@@ -72,7 +47,7 @@ describe('looking for Modbus devices', () => {
     const closed = await testOf({ uri: 'tcp://127.0.0.1:1' });
     assert.equal(closed['outcome'], 'UNREACHABLE');
     assert.match(String(closed['message']), /cannot be reached: connection refused\.$/);
-    const silent = await testOf({ uri: address(), unit_id: 9, timeout_ms: 50 });
+    const silent = await testOf({ uri, unit_id: 9, timeout_ms: 50 });
     assert.equal(silent['message'], 'Unit 9 does not answer within 50 ms.');
     const strange = await testOf({ uri: gateway.origin.replace('http', 'tcp') });
     assert.equal(strange['outcome'], 'GARBLED');
@@ -80,7 +55,7 @@ describe('looking for Modbus devices', () => {
 
   test(
     'a serial line is scanned while a unit answers and others do not',
-    { skip: hasPseudoTerminals() ? false : 'socat makes the serial line' },
+    { skip: NO_SERIAL_LINE },
     async () => {
       const answer = await gateway.request('INSTALLER', 'POST', '/v3/modbus/scan', {
         uri: 'port://rs485',

@@ -138,7 +138,7 @@ const endShape = v.object({
 
 /** One line of the answer to a scan. */
 export type ScanLine = v.InferOutput<typeof unitShape> | v.InferOutput<typeof endShape>;
-type TestOutcome = v.InferOutput<typeof testShape>['test'];
+export type TestOutcome = v.InferOutput<typeof testShape>['test'];
 
 export const SCAN_ANSWER: MediaAnswer = {
   mediaType: 'application/x-ndjson',

@@ -15,6 +15,7 @@ export function PortsCard<Port extends { name: string }>({
   none,
   describe,
   isFixed = () => false,
+  more,
   add,
 }: {
   title: string;
@@ -26,6 +27,8 @@ export function PortsCard<Port extends { name: string }>({
   describe: (port: Port) => string;
   /** It is not taken away here. */
   isFixed?: (port: Port) => boolean;
+  /** Below each. */
+  more?: (port: Port) => ComponentChildren;
   add: { text: string; title: string; form: (onDone: () => void) => ComponentChildren };
 }) {
   const { answer, error } = useAnswer(
@@ -51,6 +54,7 @@ export function PortsCard<Port extends { name: string }>({
               isFixed(port) ? undefined : 'Scripts of the module start again; those that use the port fail.'
             }
             test={() => testOf(`${address}${path`/${port.name}`}`)}
+            more={more?.(port)}
           >
             <small>{describe(port)}</small>
           </ManagedRow>

@@ -2,6 +2,7 @@
 import { call } from '../api.ts';
 import type { SerialPort } from '../shapes.ts';
 import { type Choice, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
+import { FindDevices } from '../parts/field-scan.tsx';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 
 const PORTS = '/v3/serial_ports';
@@ -26,6 +27,7 @@ export function SerialPortsCard() {
         `${path}, ${baud} baud, ${bits}${parity}${stop}${source === 'OPTION' ? ' · of the option serial_ports' : ''}`
       }
       isFixed={({ source }) => source === 'OPTION'}
+      more={({ name }) => <FindDevices place={{ uri: `port://${name}` }} />}
       add={{ text: 'Add line…', title: 'Add a serial line', form: (onDone) => <AddSerial onDone={onDone} /> }}
     />
   );

@@ -3,7 +3,9 @@ import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { initialTexts, judge, type Texts, textOf, typedValues } from '../arguments.ts';
 import type { LiveDevice } from '../live.ts';
+import { fieldSettings } from '../field-place.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
+import { ConnectionTools } from '../parts/field-scan.tsx';
 import { may } from '../session.ts';
 import { AskButton, Card, Empty, ErrorNotice, Form, Loading, useAction, useAnswer } from '../ui.tsx';
 import type { ConfigurationGroup } from '../shapes.ts';
@@ -37,7 +39,12 @@ function Group({ live, name, group }: { live: LiveDevice; name: string; group: C
       {group.description !== undefined && <p class="hint">{group.description}</p>}
       <ErrorNotice error={error} />
       {answer ? (
-        <GroupForm address={address} group={group} stored={answer.configuration} />
+        <GroupForm
+          address={address}
+          group={group}
+          stored={answer.configuration}
+          runtimeId={live.device.communication?.upstream_id}
+        />
       ) : (
         error === undefined && <Loading />
       )}
@@ -49,10 +56,13 @@ function GroupForm({
   address,
   group,
   stored,
+  runtimeId,
 }: {
   address: string;
   group: ConfigurationGroup;
   stored: Values;
+  /** Module that talks to the device; undefined: it talks to the gateway by itself. */
+  runtimeId: string | undefined;
 }) {
   const declared = group.parameters;
   const [saved, setSaved] = useState(stored);
@@ -68,25 +78,38 @@ function GroupForm({
   const isChanged = Object.entries(declared).some(
     ([name, parameter]) => (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default),
   );
+  const settings = runtimeId === undefined ? undefined : fieldSettings(declared, texts);
   return (
-    <Form
-      action={saving}
-      submit="Save"
-      done="Saved."
-      isIncomplete={!isChanged}
-      buttons={
-        <AskButton
-          title={`Reset ${group.display_name} to its defaults?`}
-          text="Parameters without a default lose their value, secrets included."
-          confirm="Reset"
-          run={() => call<{ configuration: Values }>('POST', `${address}/reset_all`).then(take)}
-        >
-          Reset to defaults…
-        </AskButton>
-      }
-    >
-      <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} keepsSecrets />
-    </Form>
+    <>
+      <Form
+        action={saving}
+        submit="Save"
+        done="Saved."
+        isIncomplete={!isChanged}
+        buttons={
+          <AskButton
+            title={`Reset ${group.display_name} to its defaults?`}
+            text="Parameters without a default lose their value, secrets included."
+            confirm="Reset"
+            run={() => call<{ configuration: Values }>('POST', `${address}/reset_all`).then(take)}
+          >
+            Reset to defaults…
+          </AskButton>
+        }
+      >
+        <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} keepsSecrets />
+      </Form>
+      {settings && (
+        <ConnectionTools
+          settings={settings}
+          runtimeId={runtimeId}
+          onUnit={(name, unitId) => {
+            saving.clear();
+            setTexts((before) => ({ ...before, [name]: String(unitId) }));
+          }}
+        />
+      )}
+    </>
   );
 }
 

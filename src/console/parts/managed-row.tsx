@@ -21,6 +21,8 @@ interface ManagedRowProps {
   /** Who may do something with it; others see it. */
   isReadOnly?: boolean;
   test: () => Promise<Tried>;
+  /** Below all else, for those who may do something with it. */
+  more?: ComponentChildren;
   /** Its form; absent: it cannot be changed. */
   form?: (onDone: () => void) => ComponentChildren;
   /** What goes with it; absent: it cannot be deleted here. */
@@ -63,6 +65,7 @@ export function ManagedRow(props: ManagedRowProps) {
           <p>{tried.text}</p>
         </Notice>
       )}
+      {!isReadOnly && props.more}
       {isChanging && form && (
         <Dialog title={`Change ${name}`} onClose={() => setChanging(false)}>
           {form(() => setChanging(false))}

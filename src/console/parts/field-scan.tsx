@@ -1,0 +1,171 @@
+/** Whether a device answers where its settings say, and which devices there are. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call, callForLines } from '../api.ts';
+import type { FieldPlace, FieldSettings, UnitParameter } from '../field-place.ts';
+import { may } from '../session.ts';
+import type { ConnectionTest, ScanLine } from '../shapes.ts';
+import { Button, ErrorNotice, Form, InputField, Notice, useAction, useTyped } from '../ui.tsx';
+
+/** A place, seen from a module. */
+interface Place extends FieldPlace {
+  runtime_id?: string | undefined;
+}
+
+/** Beside settings that say where a device is. @param onUnit takes a unit that was found into the settings */
+export function ConnectionTools({
+  settings: { place, units },
+  runtimeId,
+  onUnit,
+}: {
+  settings: FieldSettings;
+  runtimeId: string | undefined;
+  onUnit: (name: string, unitId: number) => void;
+}) {
+  const [tests, setTests] = useState<readonly ConnectionTest[]>([]);
+  const where: Place | undefined = place && { ...place, runtime_id: runtimeId };
+  const key = JSON.stringify([where, units.map(({ id }) => id)]);
+  // What was found under another address says nothing about this one.
+  useEffect(() => setTests([]), [key]);
+  const testing = useAction(async () => {
+    setTests([]);
+    const ids = new Set(units.length === 0 ? [1] : units.flatMap(({ id }) => id ?? []));
+    for (const unitId of ids) {
+      const test = await testUnit(where, unitId);
+      setTests((before) => [...before, test]);
+      // The others would say the same.
+      if (test.outcome === 'UNREACHABLE' || test.outcome === 'NO_PORT') break;
+    }
+  });
+  if (!may('INSTALLER')) return null;
+  return (
+    <section class="connection-tools" aria-label="Is it there?">
+      <div class="actions">
+        <Button disabled={testing.isBusy || !where} onClick={() => void testing.start()}>
+          {testing.isBusy ? 'Testing…' : 'Test the connection'}
+        </Button>
+        {!where && <span class="hint">Type its address first.</span>}
+      </div>
+      <ErrorNotice error={testing.error} />
+      {tests.map(({ usable, message }) => (
+        <Notice kind={usable ? 'success' : 'warning'} key={message}>
+          <p>{message}</p>
+        </Notice>
+      ))}
+      {where && <FindDevices key={where.uri} place={where} units={units} onUnit={onUnit} />}
+    </section>
+  );
+}
+
+async function testUnit(place: Place | undefined, unitId: number): Promise<ConnectionTest> {
+  const body = { ...place, unit_id: unitId };
+  return (await call<{ test: ConnectionTest }>('POST', '/v3/modbus/test', body, 'reads')).test;
+}
+
+interface Found {
+  units: readonly (ScanLine & { type: 'unit' })[];
+  asked: number;
+  end: string | undefined;
+}
+
+const NOTHING: Found = { units: [], asked: 0, end: undefined };
+
+/** Asks unit after unit while somebody looks. */
+function useScan(place: Place) {
+  const [found, setFound] = useState<Found>(NOTHING);
+  const stopping = useRef<AbortController | undefined>(undefined);
+  const stop = (): void => stopping.current?.abort();
+  useEffect(() => stop, []);
+  const scanning = useAction(async (first: number, last: number) => {
+    const { signal } = (stopping.current = new AbortController());
+    setFound(NOTHING);
+    const body = { ...place, first_unit: first, last_unit: last };
+    await callForLines(
+      '/v3/modbus/scan',
+      body,
+      (line: ScanLine) =>
+        setFound((before) =>
+          line.type === 'end'
+            ? { ...before, end: line.outcome === 'COMPLETE' ? undefined : line.message }
+            : {
+                ...before,
+                asked: before.asked + 1,
+                units: line.outcome === 'SILENT' ? before.units : [...before.units, line],
+              },
+        ),
+      signal,
+    );
+  });
+  return { found, scanning, stop };
+}
+
+/** @param units parameters that may take one of those that are found */
+export function FindDevices({
+  place,
+  units = [],
+  onUnit = () => undefined,
+}: {
+  place: Place;
+  units?: readonly UnitParameter[];
+  onUnit?: (name: string, unitId: number) => void;
+}) {
+  const { typed, bound } = useTyped(() => ({ first_unit: '1', last_unit: '32' }));
+  const { found, scanning, stop } = useScan(place);
+  const [first, last] = [Number(typed.first_unit), Number(typed.last_unit)];
+  const total = Math.abs(last - first) + 1;
+  const action = { ...scanning, isDone: false, start: () => scanning.start(first, last) };
+  const bounds = { type: 'number', min: 0, max: 255, step: 1, required: true } as const;
+  return (
+    <details class="more">
+      <summary>Find devices</summary>
+      <Form
+        action={action}
+        submit={scanning.isBusy ? 'Looking…' : 'Look'}
+        buttons={scanning.isBusy && <Button onClick={stop}>Stop</Button>}
+      >
+        <p class="hint">
+          Asks Modbus units one after the other, and changes nothing. Devices in use go first, so it may take
+          a while.
+        </p>
+        <div class="pair">
+          <InputField label="From unit" {...bound('first_unit')} {...bounds} />
+          <InputField label="To unit" {...bound('last_unit')} {...bounds} />
+        </div>
+      </Form>
+      {(scanning.isBusy || found.asked > 0) && (
+        <p class={scanning.isBusy ? 'waiting' : 'hint'} role="status">
+          {found.asked} of {total} units asked,{' '}
+          {found.units.length === 0 ? 'none answers' : `${found.units.length} found`}.
+        </p>
+      )}
+      {found.end !== undefined && (
+        <Notice kind="warning">
+          <p>{found.end}</p>
+        </Notice>
+      )}
+      <ul class="rows" aria-label="Found devices">
+        {found.units.map(({ unit_id: id, message }) => (
+          <li key={id}>
+            <span>{message}</span>
+            <div class="actions">
+              {units.map(({ name, title, id: now }) =>
+                now === id ? (
+                  <span class="hint" key={name}>
+                    {title}
+                  </span>
+                ) : (
+                  <Button
+                    key={name}
+                    aria-label={`Use unit ${id} as ${title}`}
+                    onClick={() => onUnit(name, id)}
+                  >
+                    {units.length === 1 ? 'Use' : `Use as ${title}`}
+                  </Button>
+                ),
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
