@@ -8,6 +8,7 @@ import { ACCESS_COMMANDS } from './admin/access-commands.ts';
 import { BACKUP_COMMANDS } from './admin/backup-commands.ts';
 import { type Command, readArguments, runLocally, type Terminal, UsageError } from './admin/command.ts';
 import { BOX_COMMANDS } from './admin/box-commands.ts';
+import { PROVISION_COMMANDS } from './admin/provision-command.ts';
 import { READY_COMMANDS } from './admin/ready-command.ts';
 import { REPORT_COMMANDS } from './admin/report-command.ts';
 import { SET_ASIDE_COMMANDS } from './admin/set-aside-commands.ts';
@@ -40,6 +41,10 @@ or stopped; a running gateway follows at once, without a restart.
                          does it at its next start, and keeps what was here
     --password-file <f>  for both: the password is the first line of this file
                          (default: asked for)
+
+  provision <file>       make the running gateway what a file says: site, users,
+                         blueprints, targets, devices; what is there stays
+    --dry-run            only show what would change
 
   list-set-aside         show what was damaged, missing or of another site: files
                          that the gateway went on without, rows of state.db that
@@ -74,12 +79,14 @@ const COMMANDS: Record<string, Command> = {
   ...BACKUP_COMMANDS,
   ...BOX_COMMANDS,
   ...SET_ASIDE_COMMANDS,
+  ...PROVISION_COMMANDS,
   ...READY_COMMANDS,
   ...REPORT_COMMANDS,
   ...UPDATE_COMMANDS,
 };
 
 const TERMINAL: Terminal = {
+  environment: process.env,
   complain: (text) => void process.stderr.write(text),
   askSecret: process.stdin.isTTY ? (question) => ask(question, false) : undefined,
   ask: process.stdin.isTTY ? (question) => ask(question, true) : undefined,

@@ -6,6 +6,7 @@ import type { Appliance } from './capabilities/appliance/index.ts';
 import { announce, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
+import { provisionAtFirstStart } from './gateway/first-provisioning.ts';
 import { type GatewayOptions, openInfrastructure, type StartedHook } from './gateway/infrastructure.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
@@ -126,6 +127,7 @@ export class Gateway {
     listening.mqttsPort = mqttsPort;
     if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, this.#started);
     await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
+    await provisionAtFirstStart(options, { ...parts, fetch: (request) => http.fetch(request) });
     parts.appliance.start();
     this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claimCode();

@@ -87,6 +87,7 @@ async function run(): Promise<void> {
     version: packageVersion(),
     requestRestart: (reason) => stop(reason, EXIT_FAILURE),
     recentLog: () => recent.all(),
+    environment: process.env,
   });
   const notices = createServiceNotices({
     ...readServiceManager(process.env, process.pid),

@@ -29,6 +29,7 @@ const OPTIONS = {
   confirm: { type: 'string' },
   'delete-data': { type: 'boolean', default: false },
   yes: { type: 'boolean', default: false },
+  'dry-run': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -67,6 +68,8 @@ export interface Terminal {
   askSecret: ((question: string) => Promise<string>) | undefined;
   /** The same, and what is typed is shown. */
   ask: ((question: string) => Promise<string>) | undefined;
+  /** Of who called the command. */
+  environment: Readonly<Record<string, string | undefined>>;
   /** Lines beside the output. */
   complain: (text: string) => void;
 }

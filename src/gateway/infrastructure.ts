@@ -38,6 +38,8 @@ export interface GatewayOptions {
   requestRestart?: (reason: string) => void;
   /** Newest lines of the service log, for a report. Default: none. */
   recentLog?: () => readonly string[];
+  /** Where the secrets of a site file may stand. Default: empty. */
+  environment?: Readonly<Record<string, string | undefined>>;
   /** Folder of the built console. Default: where `npm run build` puts it. */
   consoleDir?: string;
 }

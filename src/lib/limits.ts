@@ -157,6 +157,13 @@ export const LIMITS = {
     /** G: devices whose faults are told apart, 10 KB each at most. */
     reportedDevices: 2_000,
   },
+  siteFile: {
+    /** G: lists of a site file; some 100 bytes an entry. */
+    entries: 1_000,
+    fileBytes: 1_048_576,
+    /** G: a password, a token, or certificates as PEM. */
+    secretBytes: 65_536,
+  },
   blueprints: {
     /** C docs/interface/blueprints.md#archive. */
     unpackedBytes: 100 * 1_048_576,

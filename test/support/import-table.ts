@@ -48,12 +48,28 @@ export const TABLE: ImportTable = {
     },
     { place: 'admin.ts', mayImport: ['admin', 'platform', 'capabilities/auth'], node: 'all' },
     // The local commands in pieces that fit a screen.
-    { place: 'admin', mayImport: ['platform', 'capabilities/auth', 'capabilities/audit'], node: 'all' },
+    {
+      place: 'admin',
+      mayImport: ['platform', 'site-file', 'capabilities/auth', 'capabilities/audit'],
+      node: 'all',
+    },
+    // A box as one file describes it: a client of the interface, with its forms.
+    {
+      place: 'site-file',
+      mayImport: [
+        'platform',
+        'capabilities/site',
+        'capabilities/auth',
+        'capabilities/devices',
+        'capabilities/targets',
+      ],
+      node: 'all',
+    },
     { place: 'gateway.ts', mayImport: ['gateway', 'platform', 'capabilities/appliance'] },
     // The wiring in pieces that fit a screen.
     {
       place: 'gateway',
-      mayImport: ['platform', 'protocol', ...CAPABILITIES],
+      mayImport: ['platform', 'protocol', 'site-file', ...CAPABILITIES],
       node: ['node:path', 'node:fs'],
     },
 
@@ -334,10 +350,10 @@ export const TABLE: ImportTable = {
     'prom-client': ['platform/metrics'],
     'reflect-metadata': ['platform/tls'],
     suncalc: ['programs/rule-sandbox'],
-    valibot: ['platform/http', 'platform/http-description', 'protocol', ...CAPABILITIES],
+    valibot: ['platform/http', 'platform/http-description', 'protocol', 'site-file', ...CAPABILITIES],
     wasmoon: ['lua'],
     ws: ['platform/http'],
-    yaml: ['platform/config', 'capabilities/blueprints'],
+    yaml: ['platform/config', 'capabilities/blueprints', 'site-file'],
     yauzl: ['capabilities/blueprints', 'platform/backup'],
     yazl: ['capabilities/blueprints', 'platform/backup'],
   },

@@ -31,7 +31,7 @@ export interface Answer {
 export interface TestGatewayOptions {
   /** Absent: the system's clock. A test clock also paces the group commits: see `settled`. */
   clock?: TestClock;
-  /** Options as environment variables, beyond folder, addresses and high rate limits. */
+  /** Options as environment variables, beyond folder, addresses and high rate limits; and what a site file reads there. */
   environment?: Record<string, string>;
   /** A folder of an earlier gateway; absent: a new one. */
   dataDir?: string;
@@ -147,6 +147,7 @@ export async function startTestGateway(
       clock,
       log,
       version: '0.0.0-test',
+      environment: { ...options.environment },
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
       ...(options.syncFile && { syncFile: options.syncFile }),
       ...(options.recentLog && { recentLog: options.recentLog }),

@@ -19,10 +19,10 @@ import {
   accessShapes,
   claimBody,
   createTokenBody,
-  createUserBody,
   listTokensQuery,
   listUsersQuery,
   loginBody,
+  newUserBody,
   pageOf,
   passwordBody,
   sessionToWire,
@@ -205,7 +205,7 @@ function userRoutes(auth: Auth): Route[] {
       method: 'POST',
       paths: ['/v3/auth/users'],
       role: 'INSTALLER',
-      body: createUserBody,
+      body: newUserBody,
       errors: ['409 already_exists', '422 user_limit_reached', THROTTLED],
       handle: async (call) => {
         const { body } = call;

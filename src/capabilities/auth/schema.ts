@@ -133,7 +133,8 @@ export const passwordBody = v.pipe(
   shape.example({ current_password: 'a long sentence', password: 'another long sentence' }),
 );
 
-export const createUserBody = v.pipe(
+/** A user as a caller names it, with a password. */
+export const newUserBody = v.pipe(
   v.object({ name, role, password: newPassword }),
   shape.example({ name: 'anna', role: 'OWNER', password: 'a long sentence' }),
 );

@@ -1,5 +1,5 @@
 export { sitePaths } from './paths.ts';
 export { siteRoutes } from './routes.ts';
-export { siteShapes, siteToWire } from './schema.ts';
+export { newSiteBody, siteShapes, siteToWire } from './schema.ts';
 export { createSite, resolveSiteId, type Site } from './service.ts';
 export { siteRows } from './tables.ts';

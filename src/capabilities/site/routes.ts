@@ -4,10 +4,10 @@ import { type Call, route, type Route, shape } from '../../platform/http/index.t
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';
 import { sitePaths } from './paths.ts';
 import {
-  createBody,
   existenceQuery,
   isListed,
   listQuery,
+  newSiteBody,
   siteShapes,
   siteToWire,
   updateBody,
@@ -56,7 +56,7 @@ function changingRoutes(site: Site): Route[] {
       method: 'POST',
       paths: ['/v3/sites'],
       role: 'OWNER',
-      body: createBody,
+      body: newSiteBody,
       errors: ['422 not_available_on_gateway'],
       handle: () => {
         throw notAvailable('A gateway has exactly one site; no other can be made.');

@@ -54,7 +54,8 @@ const EXAMPLE = {
   location: { name: 'Hall 2', latitude: 52.5, longitude: 13.4 },
 };
 
-export const createBody = v.pipe(
+/** A site as a caller names it. */
+export const newSiteBody = v.pipe(
   v.object({ name, timezone, location: v.nullish(location) }),
   shape.example(EXAMPLE),
 );

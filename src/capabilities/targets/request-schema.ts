@@ -130,7 +130,8 @@ export const EXAMPLE_BODY = {
 const influxdbBody = v.object({ url, ...influxdbFields });
 const folderBody = v.object({ path: folderPath, ...folderFields });
 
-export const createBody = v.pipe(
+/** A target as a caller names it, with its secrets. */
+export const newTargetBody = v.pipe(
   v.object({
     ...common,
     kind: v.picklist(TARGET_KINDS, `must be one of: ${TARGET_KINDS.join(', ')}`),

@@ -1,6 +1,6 @@
 /** Operations on the targets: an extension of the interface. */
 import { route, shape, type Route } from '../../platform/http/index.ts';
-import { createBody, updateBody } from './request-schema.ts';
+import { newTargetBody, updateBody } from './request-schema.ts';
 import { targetShapes, targetToWire } from './schema.ts';
 import type { Targets } from './service.ts';
 
@@ -34,7 +34,7 @@ function listRoutes(targets: Targets): Route[] {
       method: 'POST',
       paths: [TARGETS],
       role: 'OWNER',
-      body: createBody,
+      body: newTargetBody,
       errors: ['400 invalid_body', '409 already_exists', '422 target_limit_reached', '503 unavailable'],
       handle: async (call) => {
         const created = await targets.create(call.body);

@@ -163,6 +163,13 @@ export const OPTIONS = [
     purpose: 'Time zone of the site made at first start.',
   },
   {
+    name: 'provision_file',
+    type: 'string',
+    default: null,
+    purpose:
+      'YAML file of users, blueprints, targets and devices that the first start makes (docs/fleet.md).',
+  },
+  {
     name: 'anonymous_role',
     type: 'choice',
     choices: ['NONE', 'READONLY'],

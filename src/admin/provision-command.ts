@@ -1,0 +1,75 @@
+/** The local command that makes the running gateway what a site file says. */
+import { messageOf } from '../lib/errors.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Outcome } from '../site-file/index.ts';
+import { type Command, localUrl, UsageError } from './command.ts';
+
+export const PROVISION_COMMANDS: Record<string, Command> = {
+  provision: {
+    takes: ['file'],
+    prepare: async (values, [path = ''], terminal) => {
+      const { readSiteFile } = await loadSiteFile();
+      const file = judged(() => readSiteFile(path, terminal.environment));
+      const isDryRun = values['dry-run'];
+      return async ({ config, clock, withState }) => {
+        await requireRunning(config);
+        return withState(async ({ auth, record }) => {
+          const { Api, apply, withOwnToken } = await loadSiteFile();
+          const outcome = await withOwnToken(auth.tokens, (token) =>
+            apply(file, new Api({ origin: localUrl(config, ''), token, fetch, clock }), { isDryRun }),
+          );
+          if (!isDryRun) record('admin_provision', { changes: String(outcome.done.length) });
+          return told(outcome, isDryRun);
+        });
+      };
+    },
+  },
+};
+
+/** It brings the forms of half the interface, which other commands have no use for. */
+const loadSiteFile = () => import('../site-file/index.ts');
+
+function judged<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+}
+
+/** Before anything is opened: the first start makes the database, not this. */
+async function requireRunning(config: Config): Promise<void> {
+  const url = localUrl(config, '/healthz');
+  try {
+    await (await fetch(url)).body?.cancel();
+  } catch (error) {
+    throw new Error(
+      `The gateway does not answer at ${url}. Start it; for its first start GATEWAY_PROVISION_FILE may name the file.`,
+      { cause: error },
+    );
+  }
+}
+
+function told({ done, failed, left }: Outcome, isDryRun: boolean): string[] {
+  if (failed) throw new Error(failureText(failed, done, left));
+  const count = done.length + left.length;
+  if (count === 0) return ['Nothing to change: the gateway is as the file says.'];
+  const changes = count === 1 ? '1 change' : `${count} changes`;
+  return [...done, ...left, isDryRun ? `${changes} to make; nothing was changed.` : `${changes} made.`];
+}
+
+function failureText(
+  { change, reason }: NonNullable<Outcome['failed']>,
+  done: string[],
+  left: string[],
+): string {
+  const list = (head: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : [head, ...lines.map((line) => `  ${line}`)];
+  return [
+    ...list('Done:', done),
+    `Failed: ${change}`,
+    `  ${reason}`,
+    ...list('Not tried:', left),
+    'Once that is mended run it again: it goes on from here.',
+  ].join('\n');
+}

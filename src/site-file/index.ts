@@ -1,0 +1,4 @@
+export { Api } from './api.ts';
+export { apply, type Outcome } from './apply.ts';
+export { type Environment, readSiteFile } from './read.ts';
+export { withOwnToken } from './token.ts';

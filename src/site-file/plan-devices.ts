@@ -1,0 +1,104 @@
+/** Devices of a site file, known by their slugs. */
+import type { Api } from './api.ts';
+import type { BlueprintIds } from './blueprint-ids.ts';
+import type { WantedDevice } from './schema.ts';
+import { changed, type Step } from './step.ts';
+
+interface PresentDevice {
+  id: string;
+  name: string;
+  type: string;
+  blueprint_id: string;
+  communication?: { upstream_id?: string };
+}
+
+interface Terms {
+  api: Api;
+  blueprints: BlueprintIds;
+  faults: string[];
+}
+
+const GATEWAY = 'gateway';
+
+export async function deviceSteps(wanted: readonly WantedDevice[], terms: Terms): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const [index, device] of wanted.entries())
+    steps.push(...(await stepsOf(device, `devices[${index}]`, terms)));
+  return steps;
+}
+
+async function stepsOf(device: WantedDevice, where: string, terms: Terms): Promise<Step[]> {
+  const { api, blueprints, faults } = terms;
+  const { slug, type, blueprint, runtime = GATEWAY } = device;
+  const isKnown = blueprint === undefined || (await blueprints.meantBy(blueprint)) !== undefined;
+  if (!isKnown) faults.push(`${where}.blueprint: there is no "${blueprint}" in this file and on the gateway`);
+  const carrier = type === 'LUA' ? await findDevice(api, runtime) : undefined;
+  if (type === 'LUA' && !carrier) faults.push(`${where}.runtime: there is no device "${runtime}"`);
+  const present = await findDevice(api, slug);
+  if (present && present.type !== type)
+    faults.push(`${where}.type: "${slug}" is ${present.type} here; delete it first`);
+  const upstreamId = present?.communication?.upstream_id;
+  // The gateway as a runtime stands for the module that is built in.
+  if (carrier && runtime !== GATEWAY && upstreamId !== undefined && upstreamId !== carrier.id)
+    faults.push(`${where}.runtime: "${slug}" runs on another module here; delete it first`);
+  if (present) return changesOf(device, present, terms);
+  if (type === 'LUA') return [luaStep(device, runtime, terms)];
+  return [standaloneStep(device, terms), ...(blueprint === undefined ? [] : [assignStep(device, terms)])];
+}
+
+async function findDevice(api: Api, idOrSlug: string): Promise<PresentDevice | undefined> {
+  const path = `/v3/devices/${encodeURIComponent(idOrSlug)}?expand=communication`;
+  return (await api.find<{ device: PresentDevice }>(path))?.device;
+}
+
+async function changesOf(device: WantedDevice, present: PresentDevice, terms: Terms): Promise<Step[]> {
+  const { api, blueprints } = terms;
+  const { slug, name, blueprint } = device;
+  const { values, names } = changed({ name }, { name: present.name });
+  const ids = blueprint === undefined ? undefined : await blueprints.meantBy(blueprint);
+  return [
+    ...(names.length === 0
+      ? []
+      : [
+          {
+            change: `device "${slug}": ${names.join(', ')}`,
+            run: async () => void (await api.send('PATCH', `/v3/devices/${present.id}`, values)),
+          },
+        ]),
+    ...(ids && !ids.includes(present.blueprint_id) ? [assignStep(device, terms)] : []),
+  ];
+}
+
+function luaStep({ slug, name, blueprint = '' }: WantedDevice, runtime: string, terms: Terms): Step {
+  return {
+    change: `device "${slug}": new, LUA on "${runtime}" with the blueprint "${blueprint}"`,
+    run: async () => {
+      const body = { name, slug, runtime_id: runtime, blueprint_id: await idOf(blueprint, terms) };
+      await terms.api.send('POST', '/v3/provisioning/lua_device', body);
+    },
+  };
+}
+
+function standaloneStep({ slug, name }: WantedDevice, { api }: Terms): Step {
+  return {
+    change: `device "${slug}": new, STANDALONE`,
+    run: async () => void (await api.send('POST', '/v3/provisioning/standalone', { name, slug })),
+  };
+}
+
+function assignStep({ slug, blueprint = '' }: WantedDevice, terms: Terms): Step {
+  return {
+    change: `device "${slug}": blueprint "${blueprint}"`,
+    run: async () => {
+      const body = { blueprint_id: await idOf(blueprint, terms) };
+      await terms.api.send('POST', `/v3/devices/${slug}/assign_blueprint`, body);
+    },
+  };
+}
+
+/** Of a blueprint that is there by now. */
+async function idOf(blueprint: string, { blueprints }: Terms): Promise<string> {
+  const [id] = (await blueprints.meantBy(blueprint)) ?? [];
+  if (id === undefined) throw new Error(`the blueprint "${blueprint}" is gone`);
+  return id;
+}

@@ -1,0 +1,78 @@
+/** Targets of a site file: made, or changed in what the file names. */
+import type { Api } from './api.ts';
+import type { WantedTarget } from './read.ts';
+import { changed, type Step } from './step.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type PresentTarget = { id: string; name: string; kind: string } & Members;
+
+/** Nobody reads these again: the answer says whether there is one. */
+const SECRETS = { secret: 'has_secret', private_key_pem: 'has_private_key' } as const;
+
+export async function targetSteps(
+  wanted: readonly WantedTarget[],
+  api: Api,
+  faults: string[],
+): Promise<Step[]> {
+  if (wanted.length === 0) return [];
+  const { targets } = await api.get<{ targets: PresentTarget[] }>('/v3/targets');
+  return wanted.flatMap((target, index): Step[] => {
+    const { name, kind } = target;
+    const present = targets.find((one) => one.name === name);
+    if (!present)
+      return [
+        {
+          change: `target "${name}": new, ${kind}`,
+          run: async () => void (await api.send('POST', '/v3/targets', target)),
+        },
+      ];
+    if (present.kind !== kind) {
+      faults.push(`targets[${index}].kind: "${name}" is ${present.kind} here; delete it first`);
+      return [];
+    }
+    const { body, names } = difference(target, present);
+    if (names.length === 0) return [];
+    return [
+      {
+        change: `target "${name}": ${names.join(', ')}`,
+        run: async () => void (await api.send('PATCH', `/v3/targets/${present.id}`, body)),
+      },
+    ];
+  });
+}
+
+function difference(target: WantedTarget, present: PresentTarget): { body: Members; names: string[] } {
+  const kind = target.kind.toLowerCase();
+  const own = changed({ enabled: target['enabled'] }, present);
+  const selection = changed(membersOf(target['selection']), membersOf(present['selection']), 'selection.');
+  const settings = changedSettings(membersOf(target[kind]), membersOf(present[kind]), `${kind}.`);
+  return {
+    body: {
+      ...own.values,
+      ...(selection.names.length > 0 && { selection: selection.values }),
+      ...(settings.names.length > 0 && { [kind]: settings.values }),
+    },
+    names: [...own.names, ...settings.names, ...selection.names],
+  };
+}
+
+/** A secret goes where there is none, and with whatever else changes: another address wants another one. */
+function changedSettings(given: Members, present: Members, prefix: string) {
+  const isSecret = (name: string): name is keyof typeof SECRETS => Object.hasOwn(SECRETS, name);
+  const entries = Object.entries(given);
+  const plain = changed(Object.fromEntries(entries.filter(([name]) => !isSecret(name))), present, prefix);
+  const secrets = entries.filter(
+    ([name, value]) =>
+      isSecret(name) &&
+      (value ?? undefined) !== undefined &&
+      (plain.names.length > 0 || present[SECRETS[name]] !== true),
+  );
+  return {
+    values: { ...plain.values, ...Object.fromEntries(secrets) },
+    names: [...plain.names, ...secrets.map(([name]) => `${prefix}${name}`)],
+  };
+}
+
+function membersOf(value: unknown): Members {
+  return (value ?? {}) as Members;
+}

@@ -1,0 +1,63 @@
+/** The difference between a site file and the gateway, as steps. What the file does not name is left alone. */
+import type { Api } from './api.ts';
+import { BlueprintIds } from './blueprint-ids.ts';
+import { deviceSteps } from './plan-devices.ts';
+import { targetSteps } from './plan-targets.ts';
+import { type SiteFile, SiteFileError } from './read.ts';
+import type { WantedSite, WantedUser } from './schema.ts';
+import { foldedName } from '../lib/text.ts';
+import { changed, type Step } from './step.ts';
+
+/** @throws SiteFileError when something cannot become what the file says */
+export async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
+  const faults: string[] = [];
+  const blueprints = await BlueprintIds.of(file.blueprints, api);
+  const steps = [
+    ...(file.site ? await siteSteps(file.site, api) : []),
+    ...(await userSteps(file.users, api)),
+    ...blueprints.steps(),
+    ...(await targetSteps(file.targets, api, faults)),
+    ...(await deviceSteps(file.devices, { api, blueprints, faults })),
+  ];
+  if (faults.length > 0) throw new SiteFileError(faults);
+  return steps;
+}
+
+async function siteSteps({ name, timezone, location }: WantedSite, api: Api): Promise<Step[]> {
+  const { site } = await api.get<{ site: Record<string, unknown> }>('/v3/site');
+  const before = (site['location'] ?? {}) as Record<string, unknown>;
+  const fields = changed({ name, timezone }, site);
+  const place = changed({ ...location }, before, 'location.');
+  if (fields.names.length + place.names.length === 0) return [];
+  const body = { ...fields.values, ...(place.names.length > 0 && { location: place.values }) };
+  return [
+    {
+      change: `site: ${[...fields.names, ...place.names].join(', ')}`,
+      run: async () => void (await api.send('PATCH', '/v3/site', body)),
+    },
+  ];
+}
+
+/** A password is set when the user is made, and belongs to the user then. */
+async function userSteps(wanted: readonly WantedUser[], api: Api): Promise<Step[]> {
+  if (wanted.length === 0) return [];
+  const present = await api.all<{ id: string; name: string; role: string }>('/v3/auth/users', 'users');
+  return wanted.flatMap((user): Step[] => {
+    const { name, role } = user;
+    const found = present.find((one) => foldedName(one.name) === foldedName(name));
+    if (!found)
+      return [
+        {
+          change: `user "${name}": new, ${role}`,
+          run: async () => void (await api.send('POST', '/v3/auth/users', user)),
+        },
+      ];
+    if (found.role === role) return [];
+    return [
+      {
+        change: `user "${name}": role ${role} instead of ${found.role}`,
+        run: async () => void (await api.send('PATCH', `/v3/auth/users/${found.id}`, { role })),
+      },
+    ];
+  });
+}

@@ -1,0 +1,165 @@
+/** From a site file to what it asks for: references to secrets and blueprints are followed, every fault is named. */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parse as parseYaml, YAMLParseError } from 'yaml';
+import { messageOf } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { foldedName } from '../lib/text.ts';
+import { judge, type WantedDevice, type WantedSite, type WantedUser } from './schema.ts';
+
+/** Variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** As the interface takes it, secrets in it. */
+export type WantedTarget = { name: string; kind: string } & Readonly<Record<string, unknown>>;
+
+export interface WantedBlueprint {
+  name: string;
+  zip: Uint8Array;
+}
+
+export interface SiteFile {
+  site: WantedSite | undefined;
+  users: readonly WantedUser[];
+  blueprints: readonly WantedBlueprint[];
+  targets: readonly WantedTarget[];
+  devices: readonly WantedDevice[];
+}
+
+/** Nothing was changed; the message names every fault. */
+export class SiteFileError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`the site file is not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'SiteFileError';
+  }
+}
+
+/** These never stand in the file itself. */
+const SECRETS: ReadonlySet<string> = new Set(['password', 'secret', 'private_key_pem']);
+/** These may. */
+const REFERABLE: ReadonlySet<string> = new Set([...SECRETS, 'ca_pem', 'certificate_pem']);
+
+/** What the file asks for, with the secrets that it names. @throws SiteFileError */
+export function readSiteFile(path: string, environment: Environment): SiteFile {
+  const document = parseDocument(path);
+  const folder = dirname(path);
+  const references = new References(folder, environment);
+  const resolved = references.resolved(document, '');
+  const { judged, faults } = judge(resolved);
+  const others = faults.filter(({ path: at }) => !references.faults.has(at));
+  const all = [...references.faults, ...others.map(({ path: at, message }) => [at, message] as const)].map(
+    ([at, message]) => (at === '' ? message : `${at}: ${message}`),
+  );
+  if (!judged || all.length > 0) throw new SiteFileError(all);
+  const targets = rawTargets(resolved).map((target, index) => ({
+    ...target,
+    name: judged.targets[index]?.name ?? target.name,
+  }));
+  const blueprintFaults: string[] = [];
+  const blueprints = judged.blueprints.map(({ name, file }, index) => {
+    try {
+      return { name, zip: readBounded(resolve(folder, file), LIMITS.http.zipBodyBytes) };
+    } catch (error) {
+      blueprintFaults.push(`blueprints[${index}].file: ${messageOf(error)}`);
+      return { name, zip: new Uint8Array() };
+    }
+  });
+  const { site, users, devices } = judged;
+  const file: SiteFile = { site: site ?? undefined, users, blueprints, targets, devices };
+  const repeated = repeatedNames(file);
+  if (blueprintFaults.length + repeated.length > 0)
+    throw new SiteFileError([...blueprintFaults, ...repeated]);
+  return file;
+}
+
+/** Judged already. */
+function rawTargets(document: unknown): WantedTarget[] {
+  return (document as { targets?: WantedTarget[] | null } | null)?.targets ?? [];
+}
+
+function parseDocument(path: string): unknown {
+  try {
+    return parseYaml(readBounded(path, LIMITS.siteFile.fileBytes).toString('utf8'));
+  } catch (error) {
+    // Below its first line it shows the text of the file, where by mistake a secret may stand.
+    const [message = ''] = messageOf(error).split('\n');
+    const position = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
+    throw new SiteFileError([`${path}${position ? `:${position.line}:${position.col}` : ''}: ${message}`]);
+  }
+}
+
+function readBounded(path: string, bytesMax: number): Buffer {
+  const { size: sizeBytes } = statSync(path);
+  if (sizeBytes > bytesMax) throw new Error(`${path} has ${sizeBytes} bytes, at most ${bytesMax} are taken`);
+  return readFileSync(path);
+}
+
+function repeatedNames({ users, blueprints, targets, devices }: SiteFile): string[] {
+  const lists = {
+    'users: the name': users.map(({ name }) => foldedName(name)),
+    'blueprints: the name': blueprints.map(({ name }) => name),
+    'targets: the name': targets.map(({ name }) => name),
+    'devices: the slug': devices.map(({ slug }) => slug),
+  };
+  return Object.entries(lists).flatMap(([what, names]) =>
+    [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(
+      (name) => `${what} "${name}" stands there more than once`,
+    ),
+  );
+}
+
+/** Texts that stand elsewhere, as `{env: NAME}` or `{file: PATH}`. */
+class References {
+  /** By their path. */
+  readonly faults = new Map<string, string>();
+  readonly #folder: string;
+  readonly #environment: Environment;
+
+  constructor(folder: string, environment: Environment) {
+    this.#folder = folder;
+    this.#environment = environment;
+  }
+
+  /** The same document with the texts in the place of their references. */
+  resolved(value: unknown, path: string): unknown {
+    if (Array.isArray(value)) return value.map((one, index) => this.resolved(one, `${path}[${index}]`));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]: [string, unknown]) => {
+        const at = path === '' ? name : `${path}.${name}`;
+        return [name, REFERABLE.has(name) ? this.#text(name, member, at) : this.resolved(member, at)];
+      }),
+    );
+  }
+
+  #text(name: string, value: unknown, at: string): unknown {
+    const [[kind, where] = [], ...more] =
+      typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    if (more.length === 0 && typeof where === 'string') {
+      if (kind === 'env') return this.#fromEnvironment(where, at);
+      if (kind === 'file') return this.#fromFile(where, at);
+    }
+    if (!SECRETS.has(name) && typeof value === 'string') return value;
+    if (value === null) return value;
+    // What stands there in its place may be the secret.
+    this.faults.set(at, 'must be {env: NAME} or {file: PATH}, so that no secret stands in this file');
+    return undefined;
+  }
+
+  #fromEnvironment(name: string, at: string): string | undefined {
+    const text = this.#environment[name];
+    if (!text) this.faults.set(at, `the environment has no ${name}`);
+    return text;
+  }
+
+  #fromFile(path: string, at: string): string | undefined {
+    try {
+      const text = readBounded(resolve(this.#folder, path), LIMITS.siteFile.secretBytes).toString('utf8');
+      if (text.trim() !== '') return text.replace(/\r?\n$/, '');
+      this.faults.set(at, `${path} is empty`);
+    } catch (error) {
+      this.faults.set(at, messageOf(error));
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+/** The form of a site file (docs/fleet.md#one-file-for-a-box): what operations of the interface take, in one document. */
+import * as v from 'valibot';
+import { newUserBody } from '../capabilities/auth/index.ts';
+import { deviceName, deviceSlug } from '../capabilities/devices/index.ts';
+import { newSiteBody } from '../capabilities/site/index.ts';
+import { newTargetBody } from '../capabilities/targets/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { shape } from '../platform/http/index.ts';
+
+const { entries } = LIMITS.siteFile;
+
+const listOf = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.nullish(v.pipe(v.array(schema), v.maxLength(entries, `must have at most ${entries} entries`)), []);
+
+const text = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
+
+const blueprint = v.object({ name: shape.name(), file: text });
+
+const device = v.pipe(
+  v.object({
+    slug: deviceSlug,
+    name: deviceName,
+    type: v.picklist(['STANDALONE', 'LUA'], 'must be one of: STANDALONE, LUA'),
+    blueprint: v.optional(text),
+    runtime: v.optional(text),
+  }),
+  v.check(
+    ({ type, blueprint: named }) => type !== 'LUA' || named !== undefined,
+    'must have blueprint, because it is a LUA device',
+  ),
+  v.check(
+    ({ type, runtime }) => type === 'LUA' || runtime === undefined,
+    'must not have runtime, because it is no LUA device',
+  ),
+);
+
+const fileShape = shape.noList(
+  v.object(
+    {
+      site: v.nullish(newSiteBody),
+      users: listOf(newUserBody),
+      blueprints: listOf(blueprint),
+      targets: listOf(newTargetBody),
+      devices: listOf(device),
+    },
+    'must be an object',
+  ),
+);
+
+type Judged = v.InferOutput<typeof fileShape>;
+export type WantedSite = NonNullable<Judged['site']>;
+export type WantedUser = Judged['users'][number];
+export type WantedDevice = Judged['devices'][number];
+
+interface Fault {
+  path: string;
+  message: string;
+}
+
+/** What a document says, or all that is wrong with it. */
+export function judge(document: unknown): { judged: Judged | undefined; faults: Fault[] } {
+  const result = v.safeParse(fileShape, document ?? {});
+  const faults = (result.issues ?? []).map((issue): Fault => {
+    const isMissing = issue.input === undefined && issue.received === 'undefined';
+    return {
+      path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'),
+      message: isMissing ? 'is required' : sentence(issue.message),
+    };
+  });
+  return {
+    judged: result.success ? result.output : undefined,
+    faults: [...strangers(fileShape, document, ''), ...faults],
+  };
+}
+
+function sentence(message: string): string {
+  const match = /^Invalid (?:\w+): Expected (.+) but received (.+)$/.exec(message);
+  return match ? `must be ${match[1]}, got ${match[2]}` : message;
+}
+
+/** Of a schema of any kind, what may lie in it. */
+interface Parts {
+  kind?: string;
+  entries?: Record<string, Parts>;
+  item?: Parts;
+  wrapped?: Parts;
+  pipe?: readonly Parts[];
+}
+
+/** Members that nobody would read: operations of the interface pass them over, in a file they are slips of the pen. */
+function strangers(schema: Parts, value: unknown, path: string): Fault[] {
+  const { entries: known, item, wrapped, pipe } = schema;
+  if (pipe)
+    return pipe.filter(({ kind }) => kind === 'schema').flatMap((part) => strangers(part, value, path));
+  if (wrapped) return strangers(wrapped, value, path);
+  if (item && Array.isArray(value))
+    return value.flatMap((one, index) => strangers(item, one, `${path}[${index}]`));
+  if (!known || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    const part = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (part) return strangers(part, member, at);
+    return [{ path: at, message: `is unknown; known are ${Object.keys(known).join(', ')}` }];
+  });
+}

@@ -1,0 +1,183 @@
+/** A site file against a whole gateway: what it changes, and what it leaves alone. */
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { Api, apply, type Outcome, readSiteFile } from '../../src/site-file/index.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { blueprintZip, SECRETS, siteFile } from './support.ts';
+
+const WHOLE = `
+site:
+  name: Plant 17
+  timezone: europe/berlin
+  location: {name: Hall 2, latitude: 52.5, longitude: 13.4}
+users:
+  - {name: anna, role: OWNER, password: {env: ANNA}}
+blueprints:
+  - {name: meter, file: meter.zip}
+  - {name: script, file: script.zip}
+targets:
+  - name: fleet
+    kind: INFLUXDB
+    influxdb:
+      url: http://127.0.0.1:9/write?u=box&p=hidden
+      token_scheme: Bearer
+      secret: {file: token}
+    selection: {interval_s: 60, attributes: [power]}
+devices:
+  - {slug: meter-1, name: Meter, type: STANDALONE, blueprint: meter}
+  - {slug: inverter, name: Inverter, type: LUA, blueprint: script}
+  - {slug: battery, name: Battery, type: STANDALONE, blueprint: enapter/battery-inverter/latest}
+`;
+
+const CHANGES = [
+  'site: name "Plant 17" instead of "Depot", timezone "Europe/Berlin" instead of "UTC", location.name "Hall 2" instead of none, location.latitude 52.5 instead of none, location.longitude 13.4 instead of none',
+  'user "anna": new, OWNER',
+  'blueprint "meter": new',
+  'blueprint "script": new',
+  'target "fleet": new, INFLUXDB',
+  'device "meter-1": new, STANDALONE',
+  'device "meter-1": blueprint "meter"',
+  'device "inverter": new, LUA on "gateway" with the blueprint "script"',
+  'device "battery": new, STANDALONE',
+  'device "battery": blueprint "enapter/battery-inverter/latest"',
+];
+
+async function start(t: TestContext) {
+  const gateway = await startTestGateway(t);
+  const clock = createSystemClock();
+  t.after(() => clock.close());
+  const beside = {
+    'meter.zip': await blueprintZip('Meter'),
+    'script.zip': await blueprintZip('Script', { isLua: true }),
+    token: `${SECRETS.FLEET}\n`,
+  };
+  const api = new Api({
+    origin: 'http://gateway.test',
+    token: gateway.token('INSTALLER'),
+    fetch: (request) => gateway.gateway.fetch(request),
+    clock,
+  });
+  const run = (text: string, isDryRun = false): Promise<Outcome> =>
+    apply(readSiteFile(siteFile(t, text, beside), SECRETS), api, { isDryRun });
+  return { gateway, run };
+}
+
+const made = (done: string[]): Outcome => ({ done, failed: undefined, left: [] });
+
+async function listOf(
+  gateway: TestGateway,
+  path: string,
+  member: string,
+): Promise<Record<string, unknown>[]> {
+  return (await gateway.ok('INSTALLER', 'GET', path))[member] as Record<string, unknown>[];
+}
+
+describe('a site file', () => {
+  test('makes a new box what it says, and changes nothing the second time', async (t) => {
+    const { gateway, run } = await start(t);
+    assert.deepEqual(await run(WHOLE), made(CHANGES));
+    const { device } = (await gateway.ok('OWNER', 'GET', '/v3/devices/meter-1')) as {
+      device: { name: string; type: string };
+    };
+    assert.deepEqual([device.name, device.type], ['Meter', 'STANDALONE']);
+    const [target] = await listOf(gateway, '/v3/targets', 'targets');
+    const settings = target?.['influxdb'] as { has_secret: boolean } | undefined;
+    assert.equal(settings?.has_secret, true);
+    const [user] = await listOf(gateway, '/v3/auth/users', 'users');
+    assert.deepEqual([user?.['name'], user?.['has_password']], ['anna', true]);
+    assert.deepEqual(await run(WHOLE), made([]));
+  });
+
+  test('only tells what it would change in a dry run', async (t) => {
+    const { gateway, run } = await start(t);
+    assert.deepEqual(await run(WHOLE, true), { done: [], failed: undefined, left: CHANGES });
+    assert.deepEqual(await listOf(gateway, '/v3/targets', 'targets'), []);
+    assert.deepEqual(await run(WHOLE, true), { done: [], failed: undefined, left: CHANGES });
+  });
+
+  test('changes what differs, and leaves alone what it does not name', async (t) => {
+    const { gateway, run } = await start(t);
+    await run(WHOLE);
+    await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {
+      name: 'ben',
+      role: 'USER',
+      password: SECRETS.ANNA,
+    });
+    const changed = WHOLE.replace('role: OWNER', 'role: USER')
+      .replace('interval_s: 60', 'interval_s: 10')
+      .replace('p=hidden', 'p=other')
+      .replace('name: Meter,', 'name: Grid meter,')
+      .replace('{name: meter, file: meter.zip}', '{name: meter, file: script.zip}')
+      .replace('- {slug: battery', '# - {slug: battery');
+    assert.deepEqual(
+      await run(changed),
+      made([
+        'user "anna": role USER instead of OWNER',
+        'target "fleet": influxdb.url changes, influxdb.secret, selection.interval_s 10 instead of 60',
+        'device "meter-1": name "Grid meter" instead of "Meter"',
+        'device "meter-1": blueprint "meter"',
+      ]),
+    );
+    assert.deepEqual(await run(changed), made([]));
+    const slugs = (await listOf(gateway, '/v3/devices', 'devices')).map(({ slug }) => slug);
+    assert.ok(slugs.includes('battery'));
+    const names = (await listOf(gateway, '/v3/auth/users', 'users')).map(({ name }) => String(name));
+    assert.ok(names.includes('ben'));
+  });
+
+  test('is refused as a whole when the box cannot become what it says', async (t) => {
+    const { gateway, run } = await start(t);
+    await run('devices: [{slug: meter-1, name: Meter, type: STANDALONE}]');
+    await run('targets: [{name: stick, kind: INFLUXDB, influxdb: {url: "http://127.0.0.1:9/write"}}]');
+    await assert.rejects(
+      run(`
+site: {name: Plant 17, timezone: UTC}
+targets: [{name: stick, kind: MQTT, mqtt: {url: "mqtt://127.0.0.1:9"}}]
+devices:
+  - {slug: meter-1, name: Meter, type: LUA, blueprint: script, runtime: nobody}
+  - {slug: other, name: Other, type: STANDALONE, blueprint: a/b/c}
+`),
+      {
+        message: [
+          'the site file is not usable:',
+          '  - targets[0].kind: "stick" is INFLUXDB here; delete it first',
+          '  - devices[0].blueprint: there is no "script" in this file and on the gateway',
+          '  - devices[0].runtime: there is no device "nobody"',
+          '  - devices[0].type: "meter-1" is STANDALONE here; delete it first',
+          '  - devices[1].blueprint: there is no "a/b/c" in this file and on the gateway',
+        ].join('\n'),
+      },
+    );
+    const { site } = (await gateway.ok('OWNER', 'GET', '/v3/site')) as { site: { name: string } };
+    assert.equal(site.name, 'Depot');
+  });
+
+  test('says what was done and what not when a change is refused, and goes on from there', async (t) => {
+    const { run } = await start(t);
+    const broken = WHOLE.replace('file: script.zip', 'file: token');
+    const { done, failed, left } = await run(broken);
+    assert.deepEqual(done, CHANGES.slice(0, 3));
+    assert.equal(failed?.change, 'blueprint "script": new');
+    assert.match(failed?.reason ?? '', /\(invalid_body\)$/);
+    assert.deepEqual(left, CHANGES.slice(4));
+    assert.deepEqual(await run(WHOLE), made(CHANGES.slice(3)));
+  });
+
+  test('waits where it asks for more at once than one may', async (t) => {
+    const gateway = await startTestGateway(t, {
+      environment: { GATEWAY_HTTP_REQUESTS_PER_SECOND: '5', GATEWAY_HTTP_REQUEST_BURST: '1' },
+    });
+    const clock = createSystemClock();
+    t.after(() => clock.close());
+    const api = new Api({
+      origin: 'http://gateway.test',
+      token: gateway.token('INSTALLER'),
+      fetch: (request) => gateway.gateway.fetch(request),
+      clock,
+    });
+    const devices = [1, 2].map((number) => `{slug: m${number}, name: M, type: STANDALONE}`);
+    const file = readSiteFile(siteFile(t, `devices: [${devices.join(', ')}]`), {});
+    assert.equal((await apply(file, api, { isDryRun: false })).done.length, 2);
+  });
+});

@@ -1,0 +1,85 @@
+/** What a site file must not say, and how that is told. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readSiteFile } from '../../src/site-file/index.ts';
+import { SECRETS, siteFile } from './support.ts';
+
+const TARGET = 'name: fleet, kind: INFLUXDB, influxdb: {url: "http://metrics.example/write"';
+
+describe('a site file is refused', () => {
+  for (const [what, text, ...faults] of [
+    [
+      'with a member that nobody knows',
+      'sites: {}',
+      'sites: is unknown; known are site, users, blueprints, targets, devices',
+    ],
+    [
+      'with such a member deep inside',
+      `targets: [{${TARGET}, retries: 3}}]`,
+      'targets[0].influxdb.retries: is unknown; known are url, measurement, username, secret, token_scheme, ca_pem, compressed',
+    ],
+    ['when it is a list', '- site', 'must be an object'],
+    ['with a list that is none', 'users: anna', 'users: must be Array, got "anna"'],
+    [
+      'with values of other types, all of them at once',
+      'site: {name: 5, timezone: Nowhere/Else}\ndevices: [{slug: "a b", name: A, type: METER}]',
+      'site.name: must be string, got 5',
+      'site.timezone: must be an IANA time zone such as Europe/Berlin',
+      'devices[0].slug: must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID',
+      'devices[0].type: must be one of: STANDALONE, LUA',
+    ],
+    ['without what is needed', 'users: [{name: anna, role: OWNER}]', 'users[0].password: is required'],
+    [
+      'with a password in it, which is not told again',
+      'users: [{name: anna, role: OWNER, password: hunter-222}]',
+      'users[0].password: must be {env: NAME} or {file: PATH}, so that no secret stands in this file',
+    ],
+    [
+      'when a secret is missing',
+      `users: [{name: anna, role: OWNER, password: {env: NOBODY}}]\ntargets: [{${TARGET}, secret: {file: empty}}}]`,
+      'users[0].password: the environment has no NOBODY',
+      'targets[0].influxdb.secret: empty is empty',
+    ],
+    [
+      'when a password is too short, without saying it',
+      'users: [{name: anna, role: OWNER, password: {file: short}}]',
+      'users[0].password: must have at least 8 characters',
+    ],
+    [
+      'when a LUA device has no blueprint, or another one a runtime',
+      'devices: [{slug: a, name: A, type: LUA}, {slug: b, name: B, type: STANDALONE, runtime: gateway}]',
+      'devices[0]: must have blueprint, because it is a LUA device',
+      'devices[1]: must not have runtime, because it is no LUA device',
+    ],
+    [
+      'when something stands there twice',
+      'devices: [{slug: a, name: A, type: STANDALONE}, {slug: a, name: B, type: STANDALONE}]',
+      'devices: the slug "a" stands there more than once',
+    ],
+  ] as const)
+    test(what, (t) => {
+      const path = siteFile(t, text, { empty: '\n', short: 'short\n' });
+      assert.throws(() => readSiteFile(path, SECRETS), {
+        message: ['the site file is not usable:', ...faults.map((fault) => `  - ${fault}`)].join('\n'),
+      });
+    });
+
+  test('when a blueprint is not there', (t) => {
+    const path = siteFile(t, 'blueprints: [{name: meter, file: meter.zip}]');
+    assert.throws(() => readSiteFile(path, {}), /blueprints\[0\]\.file: ENOENT/);
+  });
+
+  test('when it is no YAML, with line and column', (t) => {
+    const path = siteFile(t, 'users:\n  - password: "hunter-222');
+    assert.throws(() => readSiteFile(path, {}), /site\.yml:2:26: Missing closing [^\n]*$/);
+  });
+
+  test('when there is none', () => {
+    assert.throws(() => readSiteFile('/nowhere/site.yml', {}), /\/nowhere\/site\.yml: ENOENT/);
+  });
+});
+
+test('an empty file asks for nothing', (t) => {
+  const { site, users, devices } = readSiteFile(siteFile(t, ''), {});
+  assert.deepEqual([site, users, devices], [undefined, [], []]);
+});
