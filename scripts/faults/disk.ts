@@ -30,6 +30,8 @@ const INODES = 4_096;
 const SECTOR_BYTES = 512;
 /** Ends of e2fsck up to this one: clean, or corrected. */
 const E2FSCK_CORRECTED_MAX = 3;
+const UNMOUNT_MS_MAX = 10_000;
+const POLL_MS = 50;
 const FILLER = 'filler';
 const MANY = 'many';
 
@@ -64,7 +66,7 @@ export function missingForDisks(): string[] {
   return [
     ...(process.getuid?.() === 0 ? [] : ['root']),
     ...(existsSync('/dev/loop-control') ? [] : ['loop devices (/dev/loop-control)']),
-    ...['mkfs.ext4', 'e2fsck', 'mount', 'umount'].filter((tool) => !isInstalled(tool)),
+    ...['mkfs.ext4', 'e2fsck', 'losetup', 'mount', 'umount'].filter((tool) => !isInstalled(tool)),
   ];
 }
 
@@ -94,7 +96,7 @@ export function createDataDisk(base: string, folder: string): DataDisk {
     breakMedium: () => takeAll(spare),
     mendMedium: () => {
       rmSync(spare, { force: true });
-      run('umount', folder);
+      unmountImage(image, folder);
       repair(image);
       mountImage(image, folder);
     },
@@ -116,6 +118,21 @@ export function createDataDisk(base: string, folder: string): DataDisk {
 /** What is removed from it gives back its room on the medium. */
 function mountImage(image: string, folder: string): void {
   run('mount', '-o', 'loop,discard', image, folder);
+}
+
+/**
+ * A program that was started with a copy of all mounts keeps the file system alive: it would be repaired under the
+ * kernel's hands, and mounted as it was.
+ * @throws Error
+ */
+function unmountImage(image: string, folder: string): void {
+  run('umount', folder);
+  const isInUse = (): boolean =>
+    execFileSync('losetup', ['--associated', image], { encoding: 'utf8' }).trim() !== '';
+  for (let waitedMs = 0; isInUse(); waitedMs += POLL_MS) {
+    if (waitedMs >= UNMOUNT_MS_MAX) throw new Error('another program keeps the disk of the data mounted');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+  }
 }
 
 /** As at every boot after the kernel met errors: an ext4 that is mounted with them goes on losing what is written. */
