@@ -147,4 +147,43 @@ test('an outage without counters is a gap: nothing is made up', async (t) => {
   assert.equal(total.gap_s['pv'], 7_200 - 180);
 });
 
+test('days that are asked for together are those asked for one by one, across days on which nothing was measured', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'Europe/Berlin' });
+  await gateway.provision('Battery');
+  await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', {
+    items: [{ role: 'pv', device_id: 'battery', power: 'pv_total_power' }],
+  });
+  const endS = NOON_S - 12 * 3_600;
+  const fromS = endS - 40 * DAY_S;
+  const rows: string[] = [];
+  // The first days, some in the middle, and the last; two nights are measured through.
+  for (const day of [0, 1, 2, 17, 18, 39])
+    for (let atS = 0; atS < DAY_S; atS += 120) rows.push(`${fromS + day * DAY_S + atS},${day + 1}`);
+  await gateway.ok(
+    'OWNER',
+    'POST',
+    '/v3/telemetry/import',
+    `ts,telemetry=pv_total_power device=battery\n${rows.join('\n')}\n`,
+    { 'Content-Type': 'text/csv' },
+  );
+  const known = (bucket: Bucket) => [bucket.from, bucket.sources_wh, bucket.gap_s];
+  const range = `from=${iso(fromS)}&to=${iso(endS)}`;
+  const single: unknown[] = [];
+  // From both sides, so that some days are known already when the next ones are read.
+  for (let atS = fromS + 12 * 3_600; atS < endS + DAY_S; atS += 3 * DAY_S) {
+    const { buckets } = await energyOf(gateway, `from=${iso(atS)}&to=${iso(atS + 1)}`);
+    single.push(...buckets.map(known));
+  }
+  const together = (await energyOf(gateway, range)).buckets.map(known);
+  assert.equal(together.length, 41);
+  for (const day of single)
+    assert.deepEqual(
+      together.find(([from]) => from === (day as [string])[0]),
+      day,
+    );
+  await gateway.restart();
+  assert.deepEqual((await energyOf(gateway, range)).buckets.map(known), together);
+});
+
 const iso = (atS: number): string => new Date(atS * 1_000).toISOString();

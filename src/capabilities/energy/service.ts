@@ -39,6 +39,12 @@ export interface EnergyAnswer {
   nowS: number;
 }
 
+interface Reading {
+  sources: readonly EnergySource[];
+  gapAfterS: number;
+  nowS: number;
+}
+
 interface DayBooks {
   untilMs: number;
   books: Promise<Book[]>;
@@ -113,12 +119,10 @@ export class Energy {
     const total = emptyBook();
     const first = buckets[0]?.fromS ?? fromS;
     const last = buckets.at(-1)?.toS ?? toS;
+    // What has not happened needs no reading.
+    const days = daysOf(timezone, first, last).filter((day) => day.fromS <= nowS);
     let place = 0;
-    for (const day of daysOf(timezone, first, last)) {
-      // What has not happened needs no reading.
-      if (day.fromS > nowS) break;
-      signal.throwIfAborted();
-      const books = await this.#booksOf(day, sources, nowS);
+    for await (const { day, books } of this.#booksOf(days, sources, nowS, signal))
       for (const [hour, book] of books.entries()) {
         const atS = day.hourEdgesS[hour] as number;
         while (place < buckets.length && (buckets[place] as Bucket).toS <= atS) place++;
@@ -127,47 +131,69 @@ export class Energy {
         addBook(bucket.book, book);
         addBook(total, book);
       }
-    }
     return { timezone, buckets, total, sources, nowS };
   }
 
-  /** From memory for a while: late messages and imports change past days, seldom. */
-  #booksOf(day: LocalDay, sources: readonly EnergySource[], nowS: number): Promise<Book[]> {
-    const nowMs = this.#options.clock.monotonicMs();
+  /** Books of days one after the other. From memory for a while: late messages and imports change past days, seldom. */
+  async *#booksOf(
+    days: readonly LocalDay[],
+    sources: readonly EnergySource[],
+    nowS: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ day: LocalDay; books: Book[] }> {
     const { gapAfterS } = this.sources.settings();
-    const key = JSON.stringify([day.fromS, day.toS, gapAfterS, sources]);
+    const keyOf = (day: LocalDay): string => JSON.stringify([day.fromS, day.toS, gapAfterS, sources]);
+    for (const [place, day] of days.entries()) {
+      signal.throwIfAborted();
+      if (!this.#known(keyOf(day))) this.#readOn(days.slice(place), { keyOf, sources, gapAfterS, nowS });
+      yield { day, books: (await this.#known(keyOf(day))) ?? [] };
+    }
+  }
+
+  #known(key: string): Promise<Book[]> | undefined {
     const known = this.#days.get(key);
     this.#days.delete(key);
-    if (known && known.untilMs > nowMs) {
-      this.#days.set(key, known);
-      return known.books;
+    if (!known || known.untilMs <= this.#options.clock.monotonicMs()) return undefined;
+    this.#days.set(key, known);
+    return known.books;
+  }
+
+  /** Reads the first of these days, and those after it that are not known, as far as one query goes. */
+  #readOn(
+    days: readonly LocalDay[],
+    { keyOf, sources, gapAfterS, nowS }: Reading & { keyOf: (day: LocalDay) => string },
+  ): void {
+    const { daysAtOnce, cachedDays } = this.#limits;
+    const ahead = days.slice(0, daysAtOnce);
+    const end = ahead.findIndex((day, place) => place > 0 && this.#known(keyOf(day)) !== undefined);
+    const run = end < 0 ? ahead : ahead.slice(0, end);
+    const read = this.#readDays(run, { sources, gapAfterS, nowS });
+    for (const [place, day] of run.entries()) {
+      const books = read.then((all) => all[place] ?? []);
+      this.#days.set(keyOf(day), { untilMs: this.#goodUntilMs(day, nowS), books });
+      books.catch(() => this.#days.delete(keyOf(day)));
     }
-    const { keptTodayMs, keptLateMs, keptMs, cachedDays } = this.#limits;
-    const age = nowS - day.toS;
-    const untilMs =
-      nowMs + (age < 0 ? keptTodayMs : age * 1_000 < LIMITS.telemetry.lateMs ? keptLateMs : keptMs);
-    const books = this.#readDay(day, sources, gapAfterS, nowS);
-    this.#days.set(key, { untilMs, books });
-    books.catch(() => this.#days.delete(key));
     for (const oldest of this.#days.keys()) {
       if (this.#days.size <= cachedDays) break;
       this.#days.delete(oldest);
     }
-    return books;
   }
 
-  /** Whoever asked may leave: others wait for the same day, and it is short. */
-  async #readDay(
-    day: LocalDay,
-    sources: readonly EnergySource[],
-    gapAfterS: number,
-    nowS: number,
-  ): Promise<Book[]> {
-    const books = day.hourEdgesS.slice(0, -1).map(emptyBook);
+  #goodUntilMs(day: LocalDay, nowS: number): number {
+    const { keptTodayMs, keptLateMs, keptMs } = this.#limits;
+    const age = nowS - day.toS;
+    const nowMs = this.#options.clock.monotonicMs();
+    return nowMs + (age < 0 ? keptTodayMs : age * 1_000 < LIMITS.telemetry.lateMs ? keptLateMs : keptMs);
+  }
+
+  /** Whoever asked may leave: others wait for the same days, and they are few. */
+  async #readDays(days: readonly LocalDay[], { sources, gapAfterS, nowS }: Reading): Promise<Book[][]> {
+    const books = days.map((day) => day.hourEdgesS.slice(0, -1).map(emptyBook));
     const { columns, placed } = this.#columnsOf(sources);
-    if (columns.length === 0) return books;
-    const fromS = day.fromS - (day.fromS % CELL.minuteS);
-    const endS = Math.min(day.toS, nowS + CELL.minuteS);
+    const [first, last] = [days[0], days.at(-1)];
+    if (columns.length === 0 || !first || !last) return books;
+    const fromS = first.fromS - (first.fromS % CELL.minuteS);
+    const endS = Math.min(last.toS, nowS + CELL.minuteS);
     const pieces = this.#options.telemetry.amounts(
       {
         columns,
@@ -178,10 +204,13 @@ export class Energy {
       },
       NEVER,
     );
-    let hour = 0;
+    const hours = days.flatMap(({ hourEdgesS }, day) =>
+      hourEdgesS.slice(1).map((endOfHourS, hour) => ({ endOfHourS, book: books[day]?.[hour] })),
+    );
+    let place = 0;
     const bookAt = (startS: number): Book | undefined => {
-      while ((day.hourEdgesS[hour + 1] ?? Number.POSITIVE_INFINITY) <= startS) hour++;
-      return books[hour];
+      while ((hours[place]?.endOfHourS ?? Number.POSITIVE_INFINITY) <= startS) place++;
+      return hours[place]?.book;
     };
     for await (const minutes of pieces) keepBooks(minutes, placed, columns.length, bookAt);
     return books;

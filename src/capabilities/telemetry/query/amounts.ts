@@ -2,7 +2,6 @@
  * What a series of numbers amounts to in each minute: the integral of a rate, or the increase of a counter. What lies
  * above and below zero is added up apart, so that charging and discharging within one minute are both seen.
  */
-import type { StoredValue } from '../codec/series.ts';
 import type { LiveSource, SampleSource } from './column-cursor.ts';
 import type { AmountColumn, AmountsPlan } from './query-plan.ts';
 
@@ -26,14 +25,13 @@ export class Amounts {
     this.cells = new Float64Array(Math.ceil((toS - fromS) / CELL.minuteS) * CELL.length);
   }
 
-  /** The numbers of the minute that begins there. */
-  minute(startS: number): Float64Array {
-    const cell = ((startS - this.fromS) / CELL.minuteS) * CELL.length;
-    return this.cells.subarray(cell, cell + CELL.length);
-  }
-
   /** A rate that changes evenly from `before` at `fromS` to `after` at `toS`. Exact, also where it crosses zero. */
   addSlope(fromS: number, before: number, toS: number, after: number): void {
+    const inside = this.#cellWith(fromS, toS);
+    if (inside !== undefined && before * after >= 0) {
+      this.#cover(inside, toS - fromS, ((before + after) / 2) * (toS - fromS));
+      return;
+    }
     const slope = (after - before) / (toS - fromS);
     const at = (timeS: number): number => before + slope * (timeS - fromS);
     this.#eachMinute(fromS, toS, (cell, startS, endS) => {
@@ -51,8 +49,25 @@ export class Amounts {
 
   /** An amount that came evenly in [fromS, toS). */
   addEvenly(fromS: number, toS: number, amount: number): void {
+    const inside = this.#cellWith(fromS, toS);
+    if (inside !== undefined) {
+      this.#cover(inside, toS - fromS, amount);
+      return;
+    }
     const perS = amount / (toS - fromS);
     this.#eachMinute(fromS, toS, (cell, startS, endS) => this.#add(cell, perS * (endS - startS)));
+  }
+
+  /** Of the one minute that a stretch lies in, as that of a device that speaks every second does. */
+  #cellWith(fromS: number, toS: number): number | undefined {
+    if (fromS < this.fromS || toS > this.toS) return undefined;
+    const minute = Math.floor((fromS - this.fromS) / CELL.minuteS);
+    return toS <= this.fromS + (minute + 1) * CELL.minuteS ? minute * CELL.length : undefined;
+  }
+
+  #cover(cell: number, lengthS: number, amount: number): void {
+    this.#add(cell, amount);
+    this.cells[cell + CELL.coveredS] = (this.cells[cell + CELL.coveredS] as number) + lengthS;
   }
 
   #add(cell: number, amount: number): void {
@@ -81,42 +96,57 @@ export interface AmountMinutes {
   cells: Float64Array;
 }
 
-/** In pieces of a few hours; without one, a pause after each column of a day. */
+/** In pieces of a few hours; without one, a pause after each column of a day. What nobody measured costs nothing. */
 export function* amountMinutes(plan: AmountsPlan, live: LiveSource): Generator<AmountMinutes | undefined> {
   const source = live.asOfNow(plan.amounts.flatMap(({ seriesId }) => seriesId ?? []));
   const readers = plan.amounts.map((column) => new AmountReader(plan, column, source));
+  /** Of the day before, into which the first values of the next one still reach. */
+  let columns: Amounts[] = [];
   for (let startS = plan.fromS; startS < plan.toS;) {
     const endS = Math.min(plan.toS, startS - (startS % DAY_S) + DAY_S);
-    const columns: Amounts[] = [];
-    for (const reader of readers) {
-      columns.push(reader.read(startS, endS));
-      yield undefined;
+    const knownS = Math.min(plan.toS, ...readers.map((reader) => reader.silentTo(startS, plan.toS)));
+    if (knownS < endS) {
+      const next: Amounts[] = [];
+      for (const reader of readers) {
+        next.push(reader.read(startS, endS));
+        yield undefined;
+      }
+      yield* piecesOf(columns);
+      columns = next;
     }
-    for (let fromS = startS; fromS < endS; fromS += PIECE_MINUTES * CELL.minuteS)
-      yield pieceOf(columns, fromS, Math.min(endS, fromS + PIECE_MINUTES * CELL.minuteS));
-    startS = endS;
+    startS = Math.min(plan.toS, Math.max(endS, knownS - (knownS % DAY_S)));
+    yield undefined;
   }
+  for (const reader of readers) {
+    reader.end(plan.toS);
+    yield undefined;
+  }
+  yield* piecesOf(columns);
 }
 
-function pieceOf(columns: readonly Amounts[], fromS: number, toS: number): AmountMinutes {
+function* piecesOf(columns: readonly Amounts[]): Generator<AmountMinutes> {
+  const [first] = columns;
+  const minutes = (first?.cells.length ?? 0) / CELL.length;
+  for (let minute = 0; minute < minutes; minute += PIECE_MINUTES)
+    yield pieceOf(columns, minute, Math.min(minutes, minute + PIECE_MINUTES));
+}
+
+function pieceOf(columns: readonly Amounts[], from: number, to: number): AmountMinutes {
   const width = columns.length * CELL.length;
-  const cells = new Float64Array(Math.ceil((toS - fromS) / CELL.minuteS) * width);
+  const cells = new Float64Array((to - from) * width);
   const startsS: number[] = [];
-  for (let startS = fromS; startS < toS; startS += CELL.minuteS) {
-    let isKnown = false;
-    for (const [index, column] of columns.entries()) {
-      const minute = column.minute(startS);
-      isKnown ||= minute.some((value) => value !== 0);
-      cells.set(minute, startsS.length * width + index * CELL.length);
-    }
-    if (isKnown) startsS.push(startS);
+  for (let minute = from; minute < to; minute++) {
+    const row = startsS.length * width;
+    let coveredS = 0;
+    for (const [index, column] of columns.entries())
+      for (let place = 0; place < CELL.length; place++) {
+        const number = column.cells[minute * CELL.length + place] as number;
+        cells[row + index * CELL.length + place] = number;
+        if (place === CELL.coveredS) coveredS += number;
+      }
+    if (coveredS > 0) startsS.push((columns[0] as Amounts).fromS + minute * CELL.minuteS);
   }
   return { startsS, cells: cells.slice(0, startsS.length * width) };
-}
-
-interface Reading {
-  timeS: number;
-  value: number;
 }
 
 /** Goes through one series, a stretch after the other. */
@@ -125,7 +155,9 @@ class AmountReader {
   readonly #source: SampleSource;
   /** How far two samples may be apart. */
   readonly #reachS: number;
-  #before: Reading | undefined;
+  #beforeS = Number.NEGATIVE_INFINITY;
+  #before = 0;
+  #earlier: Amounts | undefined;
 
   constructor(plan: AmountsPlan, column: AmountColumn, source: SampleSource) {
     this.#column = column;
@@ -134,51 +166,69 @@ class AmountReader {
     const { seriesId } = column;
     const { fromS } = plan;
     const found = seriesId === undefined ? undefined : source.last(seriesId, fromS - this.#reachS, fromS);
-    this.#before = found && reading(found.timestampS, found.value);
+    if (found) this.#remember(found.timestampS, Number(found.value));
   }
 
+  /** End of the stretch after `fromS` that surely amounts to nothing, `toS` at most. */
+  silentTo(fromS: number, toS: number): number {
+    const { seriesId } = this.#column;
+    if (seriesId === undefined) return toS;
+    return this.#beforeS + this.#reachS > fromS ? fromS : this.#source.nextData(seriesId, fromS, toS);
+  }
+
+  /** What was read last is whole after it, this once the next one is read or the end is said. */
   read(fromS: number, toS: number): Amounts {
     const amounts = new Amounts(fromS, toS);
     const { seriesId, kind } = this.#column;
     if (seriesId === undefined) return amounts;
     this.#source.visit(seriesId, fromS, toS, 1, {
       samples: (samples, from, to) => {
+        const { times, numbers } = samples;
         for (let index = from; index < to; index++)
-          this.#take(amounts, reading(samples.times[index] as number, samples.valueAt(index)));
+          this.#take(times[index] as number, numbers[index] as number, amounts);
       },
       summary: (startS, { sum, count, last }, slotS) => {
-        if (kind === 'increase') return this.#take(amounts, reading(startS + slotS, last));
+        const lastValue = Number(last);
+        if (kind === 'increase') return this.#take(startS + slotS, lastValue, amounts);
         const mean = sum / count;
-        this.#take(amounts, { timeS: startS, value: mean });
+        this.#take(startS, mean, amounts);
         // What was above and below zero within a cell is known as their difference only.
         amounts.addEvenly(startS, startS + slotS, mean * slotS);
-        this.#before = reading(startS + slotS, last);
+        this.#remember(startS + slotS, lastValue);
       },
     });
-    const after = this.#source.first(seriesId, toS, Math.min(toS + this.#reachS, FAR_S));
-    const before = this.#before;
-    if (after) this.#take(amounts, reading(after.timestampS, after.value));
-    // The next stretch comes to it itself.
-    this.#before = before;
+    this.#earlier = amounts;
     return amounts;
   }
 
-  #take(amounts: Amounts, now: Reading): void {
+  /** Makes whole what was read last. */
+  end(atS: number): void {
+    const { seriesId } = this.#column;
+    if (seriesId === undefined || this.#beforeS + this.#reachS <= atS) return;
+    const after = this.#source.first(seriesId, atS, Math.min(atS + this.#reachS, FAR_S));
+    if (after) this.#take(after.timestampS, Number(after.value), undefined);
+  }
+
+  #remember(timeS: number, value: number): void {
+    this.#beforeS = timeS;
+    this.#before = value;
+  }
+
+  #take(timeS: number, value: number, amounts: Amounts | undefined): void {
+    const beforeS = this.#beforeS;
     const before = this.#before;
-    this.#before = now;
-    if (!before || now.timeS <= before.timeS || now.timeS - before.timeS > this.#reachS) return;
-    if (this.#column.kind === 'integral') {
-      amounts.addSlope(before.timeS, before.value, now.timeS, now.value);
-      return;
-    }
-    const rise = now.value - before.value;
+    this.#remember(timeS, value);
+    if (timeS <= beforeS || timeS - beforeS > this.#reachS) return;
+    const { kind, risePerSecondMax } = this.#column;
+    const rise = value - before;
     // A counter that fell began anew or ran over; one that jumped was set. How much there was in between nobody knows.
-    if (rise < 0 || rise > this.#column.risePerSecondMax * (now.timeS - before.timeS)) return;
-    amounts.addEvenly(before.timeS, now.timeS, rise);
+    if (kind === 'increase' && (rise < 0 || rise > risePerSecondMax * (timeS - beforeS))) return;
+    const earlier = this.#earlier;
+    for (const into of earlier && beforeS < earlier.toS ? [earlier, amounts] : [amounts])
+      if (kind === 'integral') into?.addSlope(beforeS, before, timeS, value);
+      else into?.addEvenly(beforeS, timeS, rise);
   }
 }
 
 /** Times are kept as 32-bit numbers. */
 const FAR_S = 2 ** 32;
-
-const reading = (timeS: number, value: StoredValue): Reading => ({ timeS, value: Number(value) });
