@@ -99,5 +99,6 @@ export function targetsStatus(targets: Pick<Targets, 'list'>) {
       .map(({ record: { name }, status }) => ({ name, reason: status.lastError?.message ?? '' })),
     targetsLagS: Math.max(0, ...all.map(({ status }) => status.lagS)),
     targetsLagSamples: all.reduce((sum, { status }) => sum + status.lagSamples, 0),
+    targetsLagRecords: all.reduce((sum, { status }) => sum + status.lagRecords, 0),
   };
 }

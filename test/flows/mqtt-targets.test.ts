@@ -90,6 +90,47 @@ describe('telemetry to a broker', () => {
     await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
   });
 
+  test('does not go to a broker of another name, which is said, and goes on to all others', async (t) => {
+    const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
+    const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
+    const { certificatePem, privateKeyPem } = await makeCertificate(authority, {
+      commonName: 'elsewhere.example',
+      names: { dns: ['elsewhere.example'], ips: [] },
+      serial: '02',
+      purpose: 'server',
+      ...dates,
+    });
+    const stranger = await startMosquitto(t, {
+      authority: authority.certificatePem,
+      certificate: certificatePem,
+      privateKey: privateKeyPem,
+      client: { cert: certificatePem, key: privateKeyPem },
+    });
+    const both = await started(t);
+    if (!stranger || !both) return;
+    const { gateway, broker } = both;
+    const seen = await broker.watch('#');
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    await targetTo(gateway, broker, {}, ['battery_power']);
+    const { target } = await gateway.ok('OWNER', 'POST', '/v3/targets', {
+      name: 'stranger',
+      kind: 'MQTT',
+      mqtt: { url: stranger.url, ...LOGIN, ca_pem: authority.certificatePem },
+      selection: { attributes: ['battery_power'] },
+    });
+    await device.telemetry({ timestamp: NOW_S, battery_power: 7 });
+    await until(async () => (await stateOf(gateway, target as TargetOnWire)).state === 'FAILING');
+    const sentence = 'The certificate of the server is not for the name localhost.';
+    assert.equal((await stateOf(gateway, target as TargetOnWire)).last_error?.message, sentence);
+    await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
+    const failing = async (): Promise<string> => {
+      const { alerts } = await gateway.ok('OWNER', 'GET', '/v3/alerts');
+      return JSON.stringify((alerts as { name: string }[]).filter(({ name }) => name === 'target_failing'));
+    };
+    await until(async () => (await failing()).includes(`stranger: ${sentence}`));
+  });
+
   test('arrives by templates, each message once acknowledged, and all of it after outages', async (t) => {
     const both = await started(t);
     if (!both) return;

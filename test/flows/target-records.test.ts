@@ -9,6 +9,7 @@ import { BROKER_USER, startMosquitto } from '../support/mosquitto-broker.ts';
 import { refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from '../support/workspace.ts';
+import { startRuleGateway } from './rule-support.ts';
 
 const ALL = ['PROPERTIES', 'ALERTS', 'CONNECTIVITY', 'DEVICE_LOGS', 'RULE_LOGS', 'EXECUTIONS', 'AUDIT'];
 const LOGIN = { username: BROKER_USER.username, secret: BROKER_USER.password };
@@ -71,6 +72,46 @@ test('a broker gets every content that was chosen, each change, also what was ma
     [...numbers].toSorted((a, b) => a - b).filter((n, i, all) => all[i - 1] !== n),
   );
   assert.equal((await statusOf(gateway))['lost_records'], 0);
+});
+
+test('a broker gets what rules log and how commands ended', async (t) => {
+  const broker = await startMosquitto(t);
+  if (!broker) return;
+  const rules = await startRuleGateway(t);
+  const { gateway } = rules;
+  const seen = await broker.watch('#');
+  const recordsOf = (content: string): Record<string, unknown>[] =>
+    seen
+      .map(({ payload }) => JSON.parse(payload) as Carried)
+      .filter((record) => record.content === content)
+      .map(({ record }) => record);
+  await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'broker',
+    kind: 'MQTT',
+    mqtt: { url: broker.url, ...LOGIN },
+    selection: { contents: ['RULE_LOGS', 'EXECUTIONS'] },
+  });
+  await rules.create('greeting', "enapter.log('The rule has begun.', 'warning')");
+  await until(() => recordsOf('RULE_LOGS').some(({ message }) => message === 'The rule has begun.'));
+  const told = recordsOf('RULE_LOGS').find(({ message }) => message === 'The rule has begun.');
+  assert.equal(told?.['severity'], 'warning');
+  const device = await gateway.provision('Battery');
+  await device.connect();
+  device.obey({ mode: 'backup' });
+  const { execution } = await gateway.ok('OWNER', 'POST', `/v3/devices/${device.id}/commands/execute`, {
+    name: 'set_mode',
+    arguments: { mode: 'backup' },
+  });
+  const { id } = execution as { id: string };
+  await until(() =>
+    recordsOf('EXECUTIONS').some((record) => record['id'] === id && record['state'] === 'SUCCESS'),
+  );
+  const last = recordsOf('EXECUTIONS').findLast((record) => record['id'] === id);
+  assert.partialDeepStrictEqual(last, {
+    device_id: device.id,
+    request: { name: 'set_mode', manifest_name: 'set_mode' },
+    response: { state: 'SUCCEEDED' },
+  });
 });
 
 test('an engine counts records by what tells them apart', async (t) => {

@@ -50,6 +50,8 @@ export interface PartsStatus {
   targetsLagS: number;
   /** Of all targets. */
   targetsLagSamples: number;
+  /** Of what they carry besides telemetry. */
+  targetsLagRecords: number;
   /** Child programs that should run and do not. */
   missingPrograms: readonly string[];
   /** Of backups by plan: the last good one, why the last try failed, and whether there was none for too long. */
@@ -184,6 +186,7 @@ export class Appliance {
       telemetry_values_per_second: rounded(rate),
       targets_lag_s: status.targetsLagS,
       targets_lag_samples: status.targetsLagSamples,
+      targets_lag_records: status.targetsLagRecords,
       cpu_temperature: load.cpuTemperatureCelsius ?? null,
       flash_written_bytes_per_day: this.#writing.perDay(load.writtenBytes, nowMs) ?? null,
       last_backup_age_h: ageHours(status.backup.goodAtMs, clock) ?? null,

@@ -42,6 +42,7 @@ const STATUS: PartsStatus = {
   targetsFailing: [],
   targetsLagS: 0,
   targetsLagSamples: 0,
+  targetsLagRecords: 0,
   missingPrograms: [],
   backup: { isOverdue: false },
 };
@@ -165,6 +166,7 @@ describe('the gateway as a device', () => {
       devices_online: 2,
       targets_lag_s: 0,
       targets_lag_samples: 0,
+      targets_lag_records: 0,
       telemetry_values_per_second: 50,
       cpu_temperature: 48.5,
       flash_written_bytes_per_day: null,
