@@ -50,7 +50,7 @@ export class CommandRequests {
   readonly #store: RequestStore;
   readonly #rate: TokenBucket;
   readonly #refusals: TokenBucket;
-  /** Requests that are being carried out. */
+  /** Requests whose outcome is not known yet. */
   readonly #open = new Set<string>();
   readonly #allowed: ReadonlySet<string>;
   #isStopped = false;
@@ -82,11 +82,12 @@ export class CommandRequests {
       }
       this.#requireTimely(request, isRetained);
       const device = this.#named(request.device);
-      const row = this.#remember(request);
+      this.#remember(request);
       // What a power cut makes it forget must not have been done.
       await this.#options.database.durable();
-      if (!this.#isStopped) void this.#execute(row, device, request);
+      if (!this.#isStopped) void this.#execute(device, request);
     } catch (error) {
+      if (request) this.#open.delete(request.id);
       this.#refuse(request ?? { id: idIn(payload) }, error);
     }
   }
@@ -95,7 +96,11 @@ export class CommandRequests {
   async tellWaiting(): Promise<void> {
     const { record, database } = this.#options;
     database.transaction(() => this.#forget());
-    for (const row of this.#store.waiting(record.id)) await this.#answerWith(row);
+    for (const { requestId } of this.#store.waiting(record.id)) {
+      // It may have got its end while others were told.
+      const row = this.#store.find(record.id, requestId);
+      if (row && !row.isTold) await this.#answerWith(row);
+    }
   }
 
   stop(): void {
@@ -151,7 +156,7 @@ export class CommandRequests {
   }
 
   /** @throws GatewayError too_many_requests (429), unavailable (503) */
-  #remember({ id, expiresAtMs }: TargetRequest): RememberedRequest {
+  #remember({ id, expiresAtMs }: TargetRequest): void {
     const { record, database, limits } = this.#options;
     const row = { targetId: record.id, requestId: id, expiresAtMs, outcome: {}, isTold: false };
     const { remembered } = limits.commands;
@@ -165,7 +170,7 @@ export class CommandRequests {
         );
       this.#store.insert(row);
     });
-    return row;
+    this.#open.add(id);
   }
 
   /** A clock that is ahead must not make the gateway forget what may come again. */
@@ -178,9 +183,8 @@ export class CommandRequests {
   }
 
   /** Never rejects. */
-  async #execute(row: RememberedRequest, device: Device, request: TargetRequest): Promise<void> {
+  async #execute(device: Device, request: TargetRequest): Promise<void> {
     const { commands, record, settings } = this.#options;
-    this.#open.add(request.id);
     const origin = { kind: 'target' as const, id: record.id, name: record.name };
     try {
       this.#requireTimely(request, false);
@@ -190,25 +194,25 @@ export class CommandRequests {
         { role: settings.level, origin },
       );
       this.executed++;
-      this.#note(row, { executionId: running.id });
+      this.#note(request.id, { executionId: running.id });
       const answer = { id: request.id, execution: executionToWire(running.current()) };
       // Its end is told until somebody takes it.
       this.#options.answer(answer).catch(() => undefined);
       await running.ended;
     } catch (error) {
       this.refused++;
-      this.#note(row, { errors: this.#problemsOf(error) });
+      this.#note(request.id, { errors: this.#problemsOf(error) });
     }
     this.#open.delete(request.id);
     if (this.#isStopped) return;
     await this.#tell(this.#store.find(record.id, request.id));
   }
 
-  #note(row: RememberedRequest, outcome: RequestOutcome): void {
+  #note(id: string, outcome: RequestOutcome): void {
     const { database, log, record } = this.#options;
     if (this.#isStopped) return;
     try {
-      database.transaction(() => this.#store.update({ ...row, outcome }));
+      database.transaction(() => this.#store.note(record.id, id, outcome));
     } catch (error) {
       log.warnLimited(`target-outcome:${record.id}`, 60_000, 'outcome of a request could not be stored', {
         target: record.name,
@@ -224,7 +228,7 @@ export class CommandRequests {
   }
 
   async #answerWith(row: RememberedRequest): Promise<void> {
-    const { answer, database, commands } = this.#options;
+    const { answer, database, commands, record } = this.#options;
     const { requestId: id, outcome } = row;
     const execution = outcome.executionId === undefined ? undefined : commands.find(outcome.executionId);
     if (this.#open.has(id)) {
@@ -234,8 +238,7 @@ export class CommandRequests {
     await answer(
       execution ? { id, execution: executionToWire(execution) } : { id, errors: outcome.errors ?? UNKNOWN },
     );
-    if (!row.isTold && !this.#isStopped)
-      database.transaction(() => this.#store.update({ ...row, isTold: true }));
+    if (!row.isTold && !this.#isStopped) database.transaction(() => this.#store.told(record.id, id));
   }
 
   #refuse({ id, device, name }: RefusedRequest, error: unknown): void {

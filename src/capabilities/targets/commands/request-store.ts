@@ -1,6 +1,7 @@
 /** Rows of the commands that came from targets. */
 import { and, count, eq, lt, or, sql } from 'drizzle-orm';
 import { type Database, given, placeholders } from '../../../platform/sqlite/index.ts';
+import type { RequestOutcome } from '../model.ts';
 import { targetRequest } from '../tables.ts';
 
 export type RememberedRequest = typeof targetRequest.$inferSelect;
@@ -26,6 +27,13 @@ export function createRequestStore({ orm }: Database) {
     .where(and(ofTarget, isPast, or(eq(isTold, true), isForgotten)))
     .prepare();
 
+  const change = (target: string, request: string, values: Partial<RememberedRequest>): void =>
+    void orm
+      .update(targetRequest)
+      .set(values)
+      .where(and(eq(targetId, target), eq(requestId, request)))
+      .run();
+
   return {
     find: (target: string, request: string): RememberedRequest | undefined =>
       find.get({ targetId: target, requestId: request }),
@@ -33,12 +41,10 @@ export function createRequestStore({ orm }: Database) {
     waiting: (target: string): RememberedRequest[] => waiting.all({ targetId: target }),
     count: (target: string): number => counted.get({ targetId: target })?.count ?? 0,
     insert: (row: RememberedRequest): void => void insert.run({ ...row }),
-    update: ({ targetId: target, requestId: request, ...values }: RememberedRequest): void =>
-      void orm
-        .update(targetRequest)
-        .set(values)
-        .where(and(eq(targetId, target), eq(requestId, request)))
-        .run(),
+    note: (target: string, request: string, outcome: RequestOutcome): void =>
+      change(target, request, { outcome }),
+    /** The broker has acknowledged the last answer. */
+    told: (target: string, request: string): void => change(target, request, { isTold: true }),
     /** Those whose deadline is past for certain, told or given up. */
     removePast: (target: string, past: { provenMs: number; untoldBeforeMs: number }): void =>
       void removePast.run({ targetId: target, ...past }),
