@@ -19,12 +19,7 @@ import {
   type TargetRecord,
   type TargetSettings,
 } from './model.ts';
-import {
-  type ChannelParts,
-  type CommandChannel,
-  openCommandChannel,
-  takesCommands,
-} from './commands/command-channel.ts';
+import { type ChannelParts, type CommandChannel, openCommandChannel } from './commands/command-channel.ts';
 import { registerTargetMetrics } from './target-metrics.ts';
 import { Sender } from './sender.ts';
 import {
@@ -106,7 +101,7 @@ export class Targets {
     this.#unsubscribe();
     await Promise.all([
       ...[...this.#senders.values()].map((sender) => sender.stop()),
-      ...[...this.#channels.values()].map((channel) => channel.stop(false)),
+      ...[...this.#channels].map(([id, channel]) => channel.stop(this.#records.get(id))),
     ]);
     this.#saveCursors();
     this.#senders.clear();
@@ -289,7 +284,7 @@ export class Targets {
 
   /** @param next what it becomes; absent: nothing */
   async #close(id: string, next?: TargetRecord): Promise<void> {
-    await this.#channels.get(id)?.stop(next === undefined || !takesCommands(next));
+    await this.#channels.get(id)?.stop(next);
     this.#channels.delete(id);
     const sender = this.#senders.get(id);
     if (!sender) return;

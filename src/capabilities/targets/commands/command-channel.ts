@@ -11,14 +11,16 @@ export interface ChannelParts extends CommandRequestParts, ClientParts {
   site: () => { name: string };
 }
 
-export const takesCommands = ({ settings, isEnabled }: TargetRecord): boolean =>
-  isEnabled && settings.kind === 'MQTT' && Boolean(settings.commands);
+const commandsOf = ({ settings, isEnabled }: TargetRecord): CommandSettings | undefined =>
+  isEnabled && settings.kind === 'MQTT' ? (settings.commands ?? undefined) : undefined;
 
 /** Undefined: no commands come from this target. */
 export function openCommandChannel(record: TargetRecord, parts: ChannelParts): CommandChannel | undefined {
   const { settings } = record;
-  if (settings.kind !== 'MQTT' || !settings.commands || !takesCommands(record)) return undefined;
-  return new CommandChannel(record, settings, settings.commands, parts);
+  const commands = commandsOf(record);
+  return commands && settings.kind === 'MQTT'
+    ? new CommandChannel(record, settings, commands, parts)
+    : undefined;
 }
 
 export class CommandChannel {
@@ -69,15 +71,21 @@ export class CommandChannel {
     this.#ended = this.#run();
   }
 
-  /** @param isLast nothing is to be kept for it at the broker */
-  async stop(isLast: boolean): Promise<void> {
+  /** @param next what the target becomes; absent: it is deleted */
+  async stop(next: TargetRecord | undefined): Promise<void> {
     this.#stop.abort();
     this.#requests.stop();
     await this.#ended;
-    if (isLast && this.#subscribed !== undefined)
+    if (this.#subscribed !== undefined && !this.#isKept(next))
       // Without a connection the broker keeps on keeping for it; nothing of that is ever carried out.
       await this.#client.unsubscribe(this.#subscribed).catch(() => undefined);
     this.#client.close();
+  }
+
+  /** What the broker keeps meanwhile is for the next one. */
+  #isKept(next: TargetRecord | undefined): boolean {
+    const commands = next && commandsOf(next);
+    return commands?.topic === this.#settings.topic;
   }
 
   status(): CommandStatus {
