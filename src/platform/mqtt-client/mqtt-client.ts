@@ -146,6 +146,8 @@ export class MqttClient {
     this.#library?.end(true);
     const { url, timeoutMs, clock } = this.#options;
     const library = mqtt.connect(clientOptions(this.#options));
+    // `close` ends an attempt, too.
+    this.#library = library;
     // Brokers may acknowledge many messages at once.
     library.setMaxListeners(0);
     this.#listen(library);

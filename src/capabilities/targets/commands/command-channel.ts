@@ -75,6 +75,8 @@ export class CommandChannel {
   async stop(next: TargetRecord | undefined): Promise<void> {
     this.#stop.abort();
     this.#requests.stop();
+    // A broker that does not answer is not waited for.
+    if (!this.#isConnected || this.#isKept(next)) this.#client.close();
     await this.#ended;
     if (this.#subscribed !== undefined && !this.#isKept(next))
       // Without a connection the broker keeps on keeping for it; nothing of that is ever carried out.
