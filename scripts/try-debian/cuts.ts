@@ -3,22 +3,32 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../support/random.ts';
 import type { Board } from './board.ts';
+import { installByScript } from './by-script.ts';
 import { BROKEN, FIRST, NEXT, packageOf } from './versions.ts';
 
 const COPY = '"$(ls -t /var/lib/energy-gateway/backups/state-*.db | head -1)"';
-const CHANGES: readonly (readonly [name: string, line: string])[] = [
-  [`install ${FIRST}`, `dpkg -i ${packageOf(FIRST)} </dev/null`],
-  [`install ${BROKEN}`, `dpkg -i ${packageOf(BROKEN)} </dev/null`],
-  [`install ${NEXT}`, `dpkg -i ${packageOf(NEXT)} </dev/null`],
-  ['return', 'energy-gateway-versions return --yes'],
-  ['restore', `energy-gateway restore ${COPY} && systemctl restart energy-gateway`],
+interface Change {
+  name: string;
+  line: string;
+  before?: (board: Board) => Promise<void>;
+}
+
+const CHANGES: readonly Change[] = [
+  ...[FIRST, BROKEN, NEXT].map((version) => ({
+    name: `install ${version}`,
+    line: `dpkg -i ${packageOf(version)} </dev/null`,
+  })),
+  { name: 'return', line: 'energy-gateway-versions return --yes' },
+  { name: 'restore', line: `energy-gateway restore ${COPY} && systemctl restart energy-gateway` },
+  { name: 'take over', line: `dpkg -i ${packageOf(NEXT)} </dev/null`, before: beginByScript },
 ];
 /** So long a change takes here at most; a cut after its end is one of a running box. */
 const LATEST_MS = 15_000;
 
 /** @returns what was cut and what was there afterwards @throws Error when no version serves, or without its state */
 export async function cutOnce(board: Board, random: Random): Promise<string> {
-  const [name, line] = random.pick(CHANGES);
+  const { name, line, before } = random.pick(CHANGES);
+  await before?.(board);
   const afterMs = random.integer(0, LATEST_MS);
   const change = board.debian.begin(line);
   await pause(afterMs);
@@ -27,11 +37,28 @@ export async function cutOnce(board: Board, random: Random): Promise<string> {
   await board.debian.boot();
   const booted = await board.servingVersion();
   // What dpkg asks for after a cut; the package may have been half unpacked.
-  board.debian.run(`dpkg --configure -a </dev/null || dpkg -i ${packageOf(NEXT)} </dev/null`);
+  board.debian.run(
+    `dpkg --configure -a </dev/null && [ -z "$(dpkg --audit)" ] || dpkg -i ${packageOf(NEXT)} </dev/null`,
+  );
   const version = await board.servingVersion();
   assert.ok([FIRST, NEXT].includes(version), `version ${version} serves`);
   // The state of the one who claimed it, whichever version's.
   board.get('/v3/site');
   assert.equal(board.debian.run('dpkg --audit').output, '');
   return `${name} after ${afterMs} ms: ${booted} at the boot, then ${version}`;
+}
+
+/** Nothing of the package is there, but what scripts/install once set up. */
+async function beginByScript(board: Board): Promise<void> {
+  const { debian } = board;
+  debian.run(
+    'systemctl disable --now energy-gateway; ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null',
+  );
+  debian.must(`
+    cd /
+    rm -rf opt/energy-gateway* usr/local/bin/energy-gateway etc/systemd/system/energy-gateway.service
+    rm -rf var/lib/energy-gateway tmp/unpacked`);
+  installByScript(debian);
+  await board.servingVersion();
+  board.claim();
 }
