@@ -40,6 +40,22 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
       await opened().gateway.ok('OWNER', 'DELETE', `${RULES}/${slug}`);
   });
 
+  test('tells of a rule that runs what it logged last, and its last error', async () => {
+    const { page, open, gateway } = opened();
+    const waiting = 'scheduler.add(3600000, function() end)';
+    await createRule('telling', `enapter.log('pump stuck', 'error') enapter.log('all is well') ${waiting}`);
+    await until(async () => {
+      const { logs } = await gateway.ok('OWNER', 'GET', `${RULES}/telling/logs`);
+      return JSON.stringify(logs).includes('all is well');
+    });
+    await open('#/');
+    await open('#/rules');
+    await page.getByText(/^Last log .*: all is well$/).waitFor();
+    await page.getByText(/^Last error .*: pump stuck$/).waitFor();
+    await picture(page, 'rules-telling');
+    await gateway.ok('OWNER', 'DELETE', `${RULES}/telling`);
+  });
+
   test('marks the line that does not compile while it is typed', async () => {
     const { page, open } = opened();
     await open('#/new-rule/script');

@@ -1,4 +1,5 @@
 /** Rules of the site: scripts that watch devices and command them. */
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { may } from '../session.ts';
 import {
@@ -13,12 +14,14 @@ import {
   useAnswer,
   useRefresh,
 } from '../ui.tsx';
-import type { Rule } from '../shapes.ts';
+import type { LogEntry, Rule } from '../shapes.ts';
 import { readEngine, readRuleLog, readRules, rulePage, switchEngine, switchRule } from './engine.ts';
 import { isAtFault, RuleBadge } from './state.tsx';
 
 /** Whether a rule runs changes by itself, and nobody tells. */
 const REFRESH_MS = 3_000;
+/** Two requests for each rule in sight. */
+const LOG_REFRESH_MS = 30_000;
 
 export function RulesPage() {
   const { answer, error, again } = useAnswer(async () => {
@@ -80,8 +83,10 @@ function RuleRow({
     switchRule(rule.id, rule.disabled ? 'enable' : 'disable').then(onChanged),
   );
   const { runtime_version: runtime, exec_interval: interval } = rule.script;
+  const row = useRef<HTMLLIElement>(null);
+  const isSeen = useSeen(row);
   return (
-    <li>
+    <li ref={row}>
       <span>
         <a href={rulePage(rule.slug)}>
           <b>{rule.slug}</b>
@@ -90,7 +95,7 @@ function RuleRow({
           Runtime {runtime}
           {interval !== undefined && `, every ${interval}`}
         </small>
-        {isAtFault(rule) && may('USER') && <LastError rule={rule} />}
+        {isSeen && may('USER') && <LastWords rule={rule} />}
         <ErrorNotice error={switching.error} />
       </span>
       <span class="actions">
@@ -105,17 +110,41 @@ function RuleRow({
   );
 }
 
-/** Asked for those at fault only, again when they fail again. */
-function LastError({ rule }: { rule: Rule }) {
-  const { answer } = useAnswer(
-    () => readRuleLog(rule.id, 'limit=1&severity=error'),
-    [rule.id, rule.restarts_at],
-  );
-  const last = answer?.at(-1);
-  if (!last) return null;
+/** True from when the element comes into sight first: what a long list shows is asked for those that somebody sees. */
+function useSeen(element: { current: Element | null }): boolean {
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      setSeen(true);
+      observer.disconnect();
+    });
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return isSeen;
+}
+
+/** What it logged last, and its last error; those of a rule at fault are read again when it fails again. */
+function LastWords({ rule }: { rule: Rule }) {
+  const { answer, again } = useAnswer(async () => {
+    const [logs, errors] = await Promise.all([
+      readRuleLog(rule.id, 'limit=1'),
+      readRuleLog(rule.id, 'limit=1&severity=error'),
+    ]);
+    return { log: logs.at(-1), error: errors.at(-1) };
+  }, [rule.id, rule.state, rule.starting, rule.broken, rule.restarts_at]);
+  useRefresh(again, LOG_REFRESH_MS);
+  if (!answer) return null;
+  const { log, error } = answer;
   return (
-    <small class="last-error">
-      {momentText(last.received_at)}: {last.message.split('\n')[0]}
-    </small>
+    <>
+      {log && log.severity !== 'error' && <small>Last log {wordsOf(log)}</small>}
+      {error && <small class={isAtFault(rule) ? 'last-error' : undefined}>Last error {wordsOf(error)}</small>}
+    </>
   );
+}
+
+function wordsOf({ received_at: at, message }: LogEntry): string {
+  return `${momentText(at)}: ${message.split('\n')[0]}`;
 }
