@@ -46,8 +46,9 @@ export class Scans {
     const visit = this.#options.bus.visit(order.uri, settingsOf(order), stopping.signal);
     if (typeof visit === 'string') return send({ type: 'scan_end', id, outcome: 'no_port', reason: visit });
     const { key } = visit;
-    const isTaken = [...this.#running.values()].some((other) => other.key === key);
-    if (isTaken || this.#running.size >= limits.scansAtOnce)
+    // One that was stopped asks no more than what it asks now.
+    const others = [...this.#running.values()].filter((other) => !other.stopping.signal.aborted);
+    if (others.some((other) => other.key === key) || others.length >= limits.scansAtOnce)
       return send({ type: 'scan_end', id, outcome: 'busy' });
     this.#running.set(id, { key, stopping });
     const timeLimit = clock.setTimer(limits.scanMs, () =>
