@@ -87,7 +87,7 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
     if (answer.status === 200) good.add(operation.operation);
     const fault = faultOf(() => judge(request, answer));
     if (fault !== undefined) failures.push(`${shown(request)}: ${fault}`);
-    else if (answer.status === 200 && answer.text.startsWith('{'))
+    else if (answer.status === 200 && /^application\/json\b/.test(String(answer.headers['content-type'])))
       pool.learn(operation.operation, JSON.parse(answer.text));
     check.onAnswer?.(request, answer);
   });
