@@ -115,13 +115,9 @@ export function createDataDisk(base: string, folder: string): DataDisk {
   return disk;
 }
 
-/**
- * What is removed from it gives back its room on the medium. Blocks of a file that grows are written as what they are,
- * not as unwritten ones that are converted afterwards: while its journal dies, ext4 may sync such a file with success
- * and not convert them, and what was synced reads as nothing (docs/decisions/0095-faults.md).
- */
+/** What is removed from it gives back its room on the medium. */
 function mountImage(image: string, folder: string): void {
-  run('mount', '-o', 'loop,discard,dioread_lock', image, folder);
+  run('mount', '-o', 'loop,discard', image, folder);
 }
 
 /**

@@ -10,6 +10,7 @@ import { asDiskFault } from './disk-fault.ts';
 import { requireSound } from './damage.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
 import { createOrm, type Orm } from './orm.ts';
+import { LogTrust } from './log-trust.ts';
 import { type SyncFile, WriteAheadLog } from './write-ahead-log.ts';
 
 export interface OpenOptions extends MigrationOptions {
@@ -74,6 +75,7 @@ export class Database {
   readonly orm: Orm;
   readonly #handle: BetterSqlite3.Database;
   readonly #runOutermost: BetterSqlite3.Transaction<(fn: () => unknown) => unknown>;
+  readonly #trust: LogTrust;
   readonly #log: WriteAheadLog | undefined;
   #pending: (() => void)[] = [];
   #onCommitted: (() => void) | undefined;
@@ -81,10 +83,11 @@ export class Database {
   constructor(handle: BetterSqlite3.Database, { path, sync }: Pick<OpenOptions, 'path' | 'sync'>) {
     this.path = path;
     this.#handle = handle;
-    tellDiskFaults(handle);
+    this.#trust = new LogTrust(handle);
+    tellDiskFaults(handle, this.#trust);
     this.orm = createOrm(handle);
     this.#runOutermost = handle.transaction((fn: () => unknown) => fn());
-    this.#log = sync && new WriteAheadLog(handle, path, sync);
+    this.#log = sync && new WriteAheadLog(handle, { path, sync, trust: this.#trust });
   }
 
   /** A statement of plain SQL, where `orm` cannot say it; prepare it at construction of a store. */
@@ -101,11 +104,14 @@ export class Database {
    */
   transaction<Result>(fn: () => Result): Result {
     if (this.#handle.inTransaction) return this.#savepoint(fn);
+    // Where syncs are shared, `durable` does it.
+    if (!this.#log) this.#trust.restore();
     this.#pending = [];
     let result: Result;
     try {
       result = this.#runOutermost.immediate(fn) as Result;
     } catch (error) {
+      this.#trust.note(error);
       throw asDiskFault(error);
     }
     const after = this.#pending;
@@ -187,7 +193,7 @@ export class Database {
 }
 
 /** What a statement changes or reads outside of a transaction is one by itself, and fails as `transaction` does. */
-function tellDiskFaults(handle: BetterSqlite3.Database): void {
+function tellDiskFaults(handle: BetterSqlite3.Database, trust: LogTrust): void {
   const prepare = handle.prepare.bind(handle);
   handle.prepare = (sql: string) => {
     const statement = prepare(sql);
@@ -198,6 +204,7 @@ function tellDiskFaults(handle: BetterSqlite3.Database): void {
         try {
           return call(...parameters);
         } catch (error) {
+          trust.note(error);
           throw asDiskFault(error);
         }
       };

@@ -2,6 +2,7 @@
 import { gatewayError } from '../../lib/errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
+const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
 
 const FAULTS: [code: RegExp, message: string][] = [
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
@@ -28,4 +29,10 @@ function diskFaultOf(error: unknown): string | undefined {
 export function isFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && FULL_CODE.test(String(error.code))) || isFull(error.cause);
+}
+
+/** Whether the error, or one that it was caused by, says that reading, writing or syncing failed, other than for want of room. */
+export function isFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && FAILURE_CODE.test(String(error.code))) || isFailure(error.cause);
 }

@@ -5,8 +5,8 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
-import { gatewayError } from '../../lib/errors.ts';
 import { asDiskFault } from './disk-fault.ts';
+import type { LogTrust } from './log-trust.ts';
 
 /** Syncs the file behind the descriptor, beside the event loop. */
 export type SyncFile = (descriptor: number) => Promise<void>;
@@ -18,21 +18,23 @@ const FRAME_SALT_AT = 8;
 const SALT_BYTES = 8;
 
 export class WriteAheadLog {
-  readonly #handle: BetterSqlite3.Database;
   readonly #path: string;
   readonly #sync: SyncFile;
+  readonly #trust: LogTrust;
   /** Rows changed over this connection so far, by whatever statement. */
   readonly #changes: BetterSqlite3.Statement<[], number>;
   readonly #pageBytes: number;
   #descriptor: number | undefined;
   #syncedChanges = 0;
   #running: Promise<void> | undefined;
-  #hasFailed = false;
 
-  constructor(handle: BetterSqlite3.Database, path: string, sync: SyncFile) {
-    this.#handle = handle;
+  constructor(
+    handle: BetterSqlite3.Database,
+    { path, sync, trust }: { path: string; sync: SyncFile; trust: LogTrust },
+  ) {
     this.#path = `${path}-wal`;
     this.#sync = sync;
+    this.#trust = trust;
     this.#changes = handle.prepare<[], number>('SELECT total_changes()').pluck();
     this.#pageBytes = handle.pragma('page_size', { simple: true }) as number;
   }
@@ -66,32 +68,13 @@ export class WriteAheadLog {
   async #syncOnce(): Promise<void> {
     const covered = this.#changes.get() ?? 0;
     try {
-      if (this.#hasFailed) this.#storeOtherwise();
+      if (this.#trust.isDoubtful) this.#trust.restore();
       else await this.#sync(this.#open());
     } catch (error) {
-      this.#hasFailed = true;
+      this.#trust.doubt();
       throw asDiskFault(error);
     }
-    this.#hasFailed = false;
     this.#syncedChanges = covered;
-  }
-
-  /**
-   * After a sync that failed, another one may succeed although the data was dropped (fsync(2)); what is in the log
-   * is therefore written once more, into the database, which is synced.
-   */
-  #storeOtherwise(): void {
-    const [result] = this.#handle.pragma('wal_checkpoint(PASSIVE)') as {
-      busy: number;
-      log: number;
-      checkpointed: number;
-    }[];
-    if (result === undefined || result.busy !== 0 || result.checkpointed < result.log)
-      throw gatewayError(
-        'unavailable',
-        'unavailable',
-        'The disk fails now, so this cannot be stored or read. Check it.',
-      );
   }
 
   #open(): number {

@@ -1,0 +1,65 @@
+/**
+ * Whether what the write-ahead log holds is found again after a cut of power. A sync that fails is told once to each who
+ * has the file open, and what it was about counts as written from then on (fsync(2)), whoever wrote it: also a connection
+ * that leaves the syncing to others. A later sync succeeds, and what it covers stands behind a hole, where SQLite stops to
+ * read (https://sqlite.org/fileformat2.html#walformat). So after a failure the log is moved into the database, which is
+ * synced, and begun anew.
+ */
+import type BetterSqlite3 from 'better-sqlite3';
+import { gatewayError } from '../../lib/errors.ts';
+import { asDiskFault, isFailure } from './disk-fault.ts';
+
+/** G: readers are done within milliseconds; nobody waits longer for them here. */
+const READERS_MS = 100;
+
+export class LogTrust {
+  readonly #handle: BetterSqlite3.Database;
+  #isDoubtful = false;
+
+  constructor(handle: BetterSqlite3.Database) {
+    this.#handle = handle;
+  }
+
+  get isDoubtful(): boolean {
+    return this.#isDoubtful;
+  }
+
+  /** A sync failed. */
+  doubt(): void {
+    this.#isDoubtful = true;
+  }
+
+  /** Takes note of what a statement or a commit failed with. */
+  note(error: unknown): void {
+    if (isFailure(error)) this.doubt();
+  }
+
+  /** After it everything that was committed so far is on the disk. @throws GatewayError unavailable */
+  restore(): void {
+    if (!this.#isDoubtful) return;
+    const patienceMs = this.#handle.pragma('busy_timeout', { simple: true }) as number;
+    this.#handle.pragma(`busy_timeout = ${READERS_MS}`);
+    try {
+      this.#beginAnew();
+    } catch (error) {
+      throw asDiskFault(error);
+    } finally {
+      this.#handle.pragma(`busy_timeout = ${patienceMs}`);
+    }
+    this.#isDoubtful = false;
+  }
+
+  #beginAnew(): void {
+    const [result] = this.#handle.pragma('wal_checkpoint(RESTART)') as {
+      busy: number;
+      log: number;
+      checkpointed: number;
+    }[];
+    if (result === undefined || result.busy !== 0 || result.checkpointed < result.log)
+      throw gatewayError(
+        'unavailable',
+        'unavailable',
+        'The disk fails now, so this cannot be stored or read. Check it.',
+      );
+  }
+}
