@@ -25,7 +25,7 @@ export type Environment = { Bindings: Exchange };
 export type RequestContext = Context<Environment>;
 
 /** Stands for an answer in `Exchange.answer`; shared, so that nobody may change it. */
-export const HANDED_OVER = new Response(null);
+export const HANDED_OVER: Response = new Response(null);
 
 /** The answer goes out as it is, past the `Response` that a routing library would copy, check and sort. */
 export function handOver({ env }: RequestContext, answer: Answer): Response {
