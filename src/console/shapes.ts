@@ -33,6 +33,7 @@ export type { IoPortOnWire as IoPort } from '../capabilities/module-ports/io-sch
 export type { SerialPortOnWire as SerialPort } from '../capabilities/module-ports/serial-schema.ts';
 export type { SiteOnWire as Site } from '../capabilities/site/schema.ts';
 export type { TargetOnWire as Target } from '../capabilities/targets/schema.ts';
+export type { UpdateOnWire as Update } from '../capabilities/updates/schema.ts';
 export type { LatestOnWire as LatestValue } from '../capabilities/telemetry/schema.ts';
 
 /** Answer of /healthz. */

@@ -29,6 +29,7 @@ const PAGES = [
   '#/system/backup',
   '#/system/targets',
   '#/system/ports',
+  '#/system/updates',
   '#/add',
   '#/devices/battery/values',
   '#/devices/battery/chart',

@@ -4,63 +4,12 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
-import { Updates, updateRoutes } from '../../src/capabilities/updates/index.ts';
+import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { UpdateFolder } from '../../src/platform/packages/index.ts';
-import { key, noDpkg, signed } from '../platform/packages/support.ts';
-import { serve } from '../support/serve.ts';
-import { TestClock } from '../support/test-clock.ts';
-import { recordingLog, temporaryFolder } from '../support/workspace.ts';
+import { key, noDpkg } from '../platform/packages/support.ts';
+import { type Answered, PROCESSOR, startUpdates, UPDATE } from './update-support.ts';
 
-const UPDATE = '/v3/update';
-const PROCESSOR = process.arch === 'arm64' ? 'arm64' : 'amd64';
 const OTHER_PROCESSOR = PROCESSOR === 'arm64' ? 'amd64' : 'arm64';
-
-async function start(t: TestContext, { freeBytes = 1e12, fields = {} } = {}) {
-  const clock = new TestClock();
-  const dataDir = temporaryFolder(t);
-  const made = await signed(t, { Architecture: PROCESSOR, ...fields });
-  const keyFile = join(made.folder, 'trusted.pem');
-  writeFileSync(keyFile, made.trusted);
-  const updater = {
-    program: join(made.folder, 'take-update'),
-    dataDir,
-    outcomeFile: join(made.folder, 'update-outcome'),
-  };
-  writeFileSync(updater.program, '');
-  const build = (): Updates =>
-    new Updates({
-      clock,
-      log: recordingLog(clock).log,
-      folder: new UpdateFolder(dataDir, updater),
-      installed: { version: '0.1.0', keyFiles: [keyFile, join(made.folder, 'of-nobody.pem')] },
-      freeBytes: () => freeBytes,
-    });
-  const served = await serve(t, { clock, devices: undefined as never, routes: updateRoutes(build()) });
-  const call = async (method: string, path: string, body?: Uint8Array<ArrayBuffer>) => {
-    const response = await fetch(served.origin + UPDATE + path, {
-      method,
-      headers: { 'X-Service-Auth-Token': 'INSTALLER', Connection: 'close' },
-      ...(body && { body }),
-    });
-    const answer = (await response.json()) as Answered;
-    return { status: response.status, ...answer };
-  };
-  const upload = (bytes: Uint8Array = readFileSync(made.file)) =>
-    call('POST', '/upload', Uint8Array.from(bytes));
-  return { ...made, clock, dataDir, updater, keyFile, served, call, upload, build };
-}
-
-interface Answered {
-  update: {
-    supported: boolean;
-    installing: boolean;
-    uploaded: { version: string; release_notes: string; size_bytes: number } | null;
-    last_outcome: { at: string; message: string } | null;
-  };
-  errors: { code: string; message: string; details: { problem: string } }[];
-}
 
 function assertRefused(
   answer: Partial<Answered> & { status: number },
@@ -75,7 +24,7 @@ function assertRefused(
 describe('an upload is refused', { skip: noDpkg }, () => {
   const rows: [
     title: string,
-    options: Parameters<typeof start>[1],
+    options: Parameters<typeof startUpdates>[1],
     bytes: (made: { file: string; unsigned: string }) => Uint8Array | undefined,
     problem: string,
     message: RegExp,
@@ -133,7 +82,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
   ];
   for (const [title, options, bytes, problem, message] of rows)
     test(title, async (t) => {
-      const made = await start(t, options);
+      const made = await startUpdates(t, options);
       assertRefused(await made.upload(bytes(made)), problem, message);
       assert.equal((await made.call('GET', '')).update.uploaded, null);
       assert.equal(existsSync(join(made.dataDir, 'update/uploaded.deb')), false, 'nothing stays of it');
@@ -141,7 +90,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
     });
 
   test('that is signed by somebody else, or while nobody is known', async (t) => {
-    const { keyFile, folder, upload } = await start(t);
+    const { keyFile, folder, upload } = await startUpdates(t);
     writeFileSync(keyFile, key(folder, 'other').publicPem);
     assertRefused(await upload(), 'unknown_key', /does not know/);
     rmSync(keyFile);
@@ -149,14 +98,14 @@ describe('an upload is refused', { skip: noDpkg }, () => {
   });
 
   test('by a gateway that was not installed by its package', async (t) => {
-    const { updater, call, upload } = await start(t);
+    const { updater, call, upload } = await startUpdates(t);
     rmSync(updater.program);
     assertRefused(await upload(), 'not_supported', /not installed by its package/);
     assert.equal((await call('GET', '')).update.supported, false);
   });
 
   test('larger than any package', async (t) => {
-    const { served } = await start(t);
+    const { served } = await startUpdates(t);
     const { port, hostname } = new URL(served.origin);
     const request = httpRequest({
       hostname,
@@ -177,7 +126,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
 
 describe('an uploaded package', { skip: noDpkg }, () => {
   test('is shown with what it brings, replaced, forgotten, and gone after a restart', async (t) => {
-    const { upload, call, dataDir, file, build } = await start(t);
+    const { upload, call, dataDir, file, restart } = await startUpdates(t);
     const { update, status } = await upload();
     assert.equal(status, 200);
     assert.deepEqual(update.uploaded && { ...update.uploaded }, {
@@ -192,12 +141,12 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await call('DELETE', '')).update.uploaded, null);
     assert.equal((await call('DELETE', '')).status, 200);
     await upload();
-    build();
+    await restart();
     assert.equal(existsSync(join(dataDir, 'update/uploaded.deb')), false);
   });
 
   test('is handed over as it came, and nothing else is taken until it is answered', async (t) => {
-    const { upload, call, dataDir, file, updater } = await start(t);
+    const { upload, call, dataDir, file, updater } = await startUpdates(t);
     await upload();
     assert.equal((await call('POST', '/install')).update.installing, true);
     const waiting = join(dataDir, 'update/install.deb');
@@ -218,8 +167,21 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await upload()).status, 200);
   });
 
+  test('that was installed and then failed is told, as the version before is back', async (t) => {
+    const { call, updater } = await startUpdates(t);
+    const last = async () => (await call('GET', '')).update.last_outcome?.message;
+    writeFileSync(updater.trialFile, '2026-03-01T07:00:00Z Version 0.1.0 failed; 0.0.9 runs again.\n');
+    assert.equal(await last(), undefined, 'it was not installed from here');
+    writeFileSync(updater.outcomeFile, '2026-03-01T08:00:00Z installed\n');
+    assert.equal(await last(), 'installed');
+    writeFileSync(updater.trialFile, '2026-03-01T08:01:00Z Version 0.2.0 runs; 0.1.0 is kept.\n');
+    assert.equal(await last(), 'installed');
+    writeFileSync(updater.trialFile, '2026-03-01T08:02:00Z Version 0.2.0 failed; 0.1.0 runs again.\n');
+    assert.equal(await last(), 'Version 0.2.0 failed; 0.1.0 runs again.');
+  });
+
   test('that nobody ever answers for is given up after an hour', async (t) => {
-    const { upload, call, clock, dataDir } = await start(t);
+    const { upload, call, clock, dataDir } = await startUpdates(t);
     await upload();
     await call('POST', '/install');
     mkdirSync(join(dataDir, 'elsewhere'));

@@ -36,14 +36,21 @@ export const updateShape = v.object({
       last_outcome: v.nullable(
         v.object({
           at: shape.instant(),
-          message: v.pipe(v.string(), v.description('`installed`, or why not.')),
+          message: v.pipe(
+            v.string(),
+            v.description('`installed`, or why not, or that the version before came back.'),
+          ),
         }),
       ),
     }),
   ),
 });
 
-export function updateToWire({ version, isSupported, isInstalling, uploaded, outcome }: UpdateStatus) {
+export type UpdateOnWire = v.InferOutput<typeof updateShape>['update'];
+
+export function updateToWire({ version, isSupported, isInstalling, uploaded, outcome }: UpdateStatus): {
+  update: UpdateOnWire;
+} {
   return {
     update: {
       version,

@@ -13,6 +13,7 @@ import { RestoreCard } from './restore.tsx';
 import { SerialPortsCard } from './serial-ports.tsx';
 import { StorageCard } from './storage.tsx';
 import { TargetsCard } from './targets.tsx';
+import { UpdatesTab } from './updates.tsx';
 
 const REFRESH_MS = 30_000;
 
@@ -42,6 +43,7 @@ const TABS = [
   ['backup', 'Backups'],
   ['targets', 'Sent elsewhere'],
   ['ports', 'Ports'],
+  ['updates', 'Updates'],
 ] as const;
 
 export function SystemPage({ tab = '' }: { tab: string | undefined }) {
@@ -73,6 +75,8 @@ function Part({ tab }: { tab: string }) {
           <IoPortsCard />
         </div>
       );
+    case 'updates':
+      return <UpdatesTab />;
     default:
       return <State />;
   }

@@ -47,7 +47,7 @@ export function AskButton({
   confirm: string;
   isDangerous?: boolean;
   run: () => Promise<unknown>;
-  kind?: 'plain' | 'danger';
+  kind?: 'plain' | 'primary' | 'danger';
   disabled?: boolean;
   'aria-label'?: string;
 }) {

@@ -18,13 +18,19 @@ interface Updater {
   dataDir: string;
   /** One line: when, and how the last update ended. */
   outcomeFile: string;
+  /** The same of the last trial of a version that was installed. */
+  trialFile: string;
 }
 
 const SYSTEM_UPDATER: Updater = {
   program: '/usr/lib/energy-gateway/take-update',
   dataDir: '/var/lib/energy-gateway',
   outcomeFile: '/var/lib/energy-gateway-versions/update-outcome',
+  trialFile: '/var/lib/energy-gateway-versions/outcome',
 };
+
+/** What energy-gateway-versions says of a version that stays. */
+const STAYS = /^Version \S+ runs; /;
 
 /** What became of the last update. */
 export interface UpdateOutcome {
@@ -58,12 +64,13 @@ export class UpdateFolder {
     return existsSync(this.#waiting);
   }
 
-  /** How the last update ended; undefined: there was none. */
+  /** How the last update ended, which may be that the version before came back; undefined: there was none. */
   get outcome(): UpdateOutcome | undefined {
-    const [, at = '', message = ''] =
-      /^(\S+) (.*)$/m.exec(readPrivateFile(this.#updater.outcomeFile) ?? '') ?? [];
-    const atMs = Date.parse(at);
-    return Number.isNaN(atMs) ? undefined : { atMs, message };
+    const { outcomeFile, trialFile } = this.#updater;
+    const taken = outcomeIn(outcomeFile);
+    const tried = outcomeIn(trialFile);
+    if (!taken || !tried || tried.atMs < taken.atMs || STAYS.test(tried.message)) return taken;
+    return tried;
   }
 
   /** In place of an upload before. Resolves with its bytes. */
@@ -85,4 +92,10 @@ export class UpdateFolder {
     renameSync(this.#uploaded, this.#waiting);
     syncFolder(this.#folder);
   }
+}
+
+function outcomeIn(file: string): UpdateOutcome | undefined {
+  const [, at = '', message = ''] = /^(\S+) (.*)$/m.exec(readPrivateFile(file) ?? '') ?? [];
+  const atMs = Date.parse(at);
+  return Number.isNaN(atMs) ? undefined : { atMs, message };
 }
