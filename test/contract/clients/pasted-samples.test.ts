@@ -31,6 +31,9 @@ const REFUSING: Record<string, number> = {
   // Nor was it installed by its package.
   upload_update: 422,
   install_update: 422,
+  // No module runs here: nobody is to be asked beyond this machine.
+  test_modbus_connection: 422,
+  scan_modbus: 422,
 };
 
 /** The sample of each operation and stream, as a person copies it from the page. */
