@@ -20,7 +20,7 @@ import { PROJECT_ROOT } from './support/workspace.ts';
 const TEXT = /(?:\.(?:ts|tsx|md|json|sql|ya?ml|lua|service|conf|css|html|sh|txt)|\/[a-z.-]+|^[.A-Za-z]+)$/;
 
 const files = projectFiles(PROJECT_ROOT)
-  .filter((path) => TEXT.test(path))
+  .filter((path) => TEXT.test(path) && !path.endsWith('.png'))
   .map((path) => readSource(PROJECT_ROOT, path));
 // Declarations of what the runtime brings are imported by nobody.
 const sources = files.filter(

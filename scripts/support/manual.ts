@@ -2,7 +2,7 @@
  * The manual: the pages of `docs/` as HTML that the gateway serves at `/docs/manual`, without the internet and
  * without a script. Links between pages lead to pages; those to other files of the project are text.
  */
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Marked, type Tokens } from 'marked';
@@ -12,6 +12,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 /** Where the pages are served. */
 const ADDRESS = '/docs/manual';
 const STYLE = 'manual.css';
+/** Pictures of its pages, in `docs/` and below its address. */
+const PICTURES = 'pictures';
 
 /** Chapters of the manual, in their order, with the pages that belong to them. */
 const CHAPTERS: readonly { name: string; holds: (path: string) => boolean }[] = [
@@ -49,6 +51,7 @@ export function buildManual(folder: string): string[] {
     write(page.name, wholePage(page.title, bodyOf(page, pages), pages, page));
   write('index.html', wholePage('Manual', contents(pages), pages));
   write(STYLE, readFileSync(join(import.meta.dirname, STYLE), 'utf8'));
+  cpSync(join(ROOT, 'docs', PICTURES), join(folder, PICTURES), { recursive: true });
   return [...pages.values()].map(({ name }) => name);
 }
 
@@ -86,6 +89,10 @@ function bodyOf(page: Page, pages: ReadonlyMap<string, Page>): string {
         const inner = this.parser.parseInline(tokens);
         const address = addressOf(href, page, pages);
         return address === undefined ? inner : `<a href="${escaped(address)}">${inner}</a>`;
+      },
+      image({ href, text }: Tokens.Image) {
+        const path = posix.relative('docs', posix.join(posix.dirname(page.path), href));
+        return `<img src="${escaped(`${ADDRESS}/${path}`)}" alt="${escaped(text)}" loading="lazy">`;
       },
     },
   });

@@ -122,7 +122,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await keyboard.to('select');
     await keyboard.press('ArrowDown');
     await keyboard.choose('button', 'Add device');
-    await says('Battery 1 is there');
+    await says('Battery 1 was added');
     await says('mosquitto_pub');
     const [download] = await Promise.all([
       page.waitForEvent('download'),

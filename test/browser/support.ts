@@ -24,12 +24,28 @@ export interface OpenConsole {
   says: (text: string | RegExp) => Promise<void>;
 }
 
-/** Opened before the tests of a group, closed after them. @param environment options, or what starts their devices first */
-export function useConsole(
-  environment:
-    | Record<string, string>
-    | ((owner: { after: (end: () => unknown) => void }) => Promise<Record<string, string>>) = {},
-): () => OpenConsole {
+type Options =
+  | Record<string, string>
+  | ((owner: { after: (end: () => unknown) => void }) => Promise<Record<string, string>>);
+
+/** Opened before the tests of a group, closed after them; claimed and logged in. @param environment as for a new box */
+export function useConsole(environment: Options = {}): () => OpenConsole {
+  const opened = useNewConsole(environment);
+  before(() => claim(opened()));
+  return opened;
+}
+
+/** The way of the first person at a new box. */
+export async function claim({ page, gateway, says }: OpenConsole): Promise<void> {
+  await page.fill('[name=claim_code]', readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim());
+  await page.fill('[name=password]', PASSWORD);
+  await page.fill('[name=repeated]', PASSWORD);
+  await page.click('button[type=submit]');
+  await says('No device of yours yet');
+}
+
+/** The console of a box that nobody has claimed yet. @param environment options, or what starts their devices first */
+export function useNewConsole(environment: Options = {}): () => OpenConsole {
   const ends: (() => unknown)[] = [];
   let opened: OpenConsole;
   before(async () => {
@@ -48,12 +64,7 @@ export function useConsole(
     page.setDefaultTimeout(15_000);
     const complaints = complaintsOf(page);
     await page.goto(gateway.origin);
-    await page.fill('[name=claim_code]', readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim());
-    await page.fill('[name=password]', PASSWORD);
-    await page.fill('[name=repeated]', PASSWORD);
-    await page.click('button[type=submit]');
     const says = (text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
-    await says('No device of yours yet');
     const open = async (hash: string): Promise<void> => {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     };

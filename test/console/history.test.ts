@@ -10,6 +10,7 @@ import {
   textOfWindow,
   windowOf,
   withBefore,
+  zoomed,
 } from '../../src/console/history/window.ts';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../../src/console/site/period.ts';
 
@@ -41,6 +42,14 @@ describe('the stretch of time', () => {
     assert.equal(before, `${NOW_S - 2 * 86_400}-${NOW_S - 86_400}`);
     assert.equal(shifted(windowOf(before, NOW_S), 1, NOW_S), 'day');
     assert.equal(shifted(windowOf('1000-1500', NOW_S), 1, NOW_S), '1500-2000');
+  });
+
+  test('is zoomed around its middle, or at its end while that is about now', () => {
+    assert.equal(zoomed(windowOf('1000-2000', NOW_S), 0.5, NOW_S), '1250-1750');
+    assert.equal(zoomed(windowOf('1000-2000', NOW_S), 2, NOW_S), '500-2500');
+    const half = zoomed(windowOf('hour', NOW_S), 0.5, NOW_S);
+    assert.equal(half, `${NOW_S - 1_800}-${NOW_S}`);
+    assert.equal(zoomed(windowOf(half, NOW_S), 0.5, NOW_S + 20), `${NOW_S - 880}-${NOW_S + 20}`);
   });
 
   test('is never shorter than a minute', () => {

@@ -70,6 +70,18 @@ describe('the manual', () => {
     assert.equal((await get(`${MANUAL}/manual.css`)).headers.get('content-type'), 'text/css; charset=utf-8');
   });
 
+  test('has the pictures of its pages, each with words in its place', async () => {
+    let pictures = 0;
+    for (const name of names)
+      for (const [, source = '', words = ''] of pageAt(name).matchAll(/<img src="([^"]*)" alt="([^"]*)"/g)) {
+        const answer = await get(source);
+        assert.equal(answer.headers.get('content-type'), 'image/png', `${name}: ${source}`);
+        assert.notEqual(words, '', `${name}: ${source}`);
+        pictures++;
+      }
+    assert.ok(pictures > 5, `${pictures} pictures`);
+  });
+
   test('shows text as it was written', () => {
     const page = pageAt('interface/mqtt-devices.html');
     assert.ok(page.includes('<code>v1/from/H/C/v1/telemetry</code>'));

@@ -9,16 +9,8 @@ import type { LiveDevice } from '../live.ts';
 import { Button, Card, Check, download, Empty, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
-import {
-  RANGES,
-  shifted,
-  stepOf,
-  stretchOf,
-  textOfWindow,
-  type Window,
-  windowOf,
-  withBefore,
-} from './window.ts';
+import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
+import { WindowControls } from './window-controls.tsx';
 
 type ChartCanvas = typeof Drawn;
 
@@ -158,58 +150,6 @@ export function HistoryView({
       {children}
       {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
     </Card>
-  );
-}
-
-function WindowControls({
-  window,
-  stretch,
-  onWindow,
-}: {
-  window: Window;
-  /** As it stands in the address. */
-  stretch: string;
-  onWindow: (window: string) => void;
-}) {
-  const middleS = (window.fromS + window.toS) / 2;
-  const lengthS = window.toS - window.fromS;
-  return (
-    <>
-      <div class="segments" role="group" aria-label="Range">
-        {RANGES.map((one) => (
-          <button
-            type="button"
-            key={one.name}
-            aria-pressed={one.name === stretch}
-            onClick={() => onWindow(one.name)}
-          >
-            {one.text}
-          </button>
-        ))}
-      </div>
-      <Button aria-label="Earlier" onClick={() => onWindow(shifted(window, -1, nowS()))}>
-        ‹
-      </Button>
-      <Button
-        aria-label="Later"
-        disabled={window.isLive}
-        onClick={() => onWindow(shifted(window, 1, nowS()))}
-      >
-        ›
-      </Button>
-      <Button
-        aria-label="Zoom out"
-        onClick={() => onWindow(textOfWindow(middleS - lengthS, middleS + lengthS))}
-      >
-        −
-      </Button>
-      <Button
-        aria-label="Zoom in"
-        onClick={() => onWindow(textOfWindow(middleS - lengthS / 4, middleS + lengthS / 4))}
-      >
-        +
-      </Button>
-    </>
   );
 }
 

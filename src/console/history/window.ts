@@ -61,6 +61,14 @@ export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: number): strin
   return textOfWindow(fromS + by * lengthS, toS + by * lengthS);
 }
 
+/** Shorter or longer around the middle; what ends about now ends now, so that the newest values stay in sight. */
+export function zoomed({ fromS, toS }: Window, by: number, nowS: number): string {
+  const lengthS = (toS - fromS) * by;
+  const isNewest = toS + (toS - fromS) / 10 >= nowS;
+  const endS = isNewest ? nowS : (fromS + toS + lengthS) / 2;
+  return textOfWindow(endS - lengthS, endS);
+}
+
 /** Seconds of one point. */
 export function stepOf({ fromS, toS }: Window): number {
   const least = (toS - fromS) / POINTS_MAX;

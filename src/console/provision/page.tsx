@@ -27,7 +27,7 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
   return (
     <>
       <PageHead
-        title={made ? `${made.name} is there` : isModule ? 'Add module' : 'Add device'}
+        title={made ? `${made.name} was added` : isModule ? 'Add module' : 'Add device'}
         back={{ href: '#/', text: 'Overview' }}
       />
       <ol class="steps" aria-label="Steps">

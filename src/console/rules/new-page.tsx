@@ -1,5 +1,6 @@
 /** A new rule: from a form, a template, or nothing. */
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { words } from '../format.ts';
 import { DryRun } from '../parts/dry-run.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
@@ -35,7 +36,7 @@ async function readSamples(): Promise<Samples> {
 
 /** The first line of a sample says what it does. */
 const aboutOf = (code: string): string =>
-  (code.split('\n')[0] ?? '').replace(/^--\s*/, '').replace(/^[^:]*:\s*/, '');
+  sentence((code.split('\n')[0] ?? '').replace(/^--\s*/, '').replace(/^[^:]*:\s*/, ''));
 
 /** @param way undefined to choose; `form` with its kind, `template` with its name, or `script` */
 export function NewRulePage({ way, name }: { way: string | undefined; name: string | undefined }) {
@@ -92,12 +93,7 @@ function Ways() {
       <ul class="ways">
         {!draft &&
           Object.entries(answer ?? {}).map(([name, code]) => (
-            <Way
-              href={`#/new-rule/template/${name}`}
-              title={titleOf(name)}
-              about={aboutOf(code)}
-              key={name}
-            />
+            <Way href={`#/new-rule/template/${name}`} title={words(name)} about={aboutOf(code)} key={name} />
           ))}
         <Way
           href="#/new-rule/script"
@@ -109,10 +105,7 @@ function Ways() {
   );
 }
 
-function titleOf(name: string): string {
-  const text = name.replaceAll('-', ' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Way({ href, title, about }: { href: string; title: string; about: string }) {
   return (

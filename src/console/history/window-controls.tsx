@@ -1,0 +1,52 @@
+/** The stretch of time of a chart: its length, earlier and later, closer and wider. */
+import { gatewayNowMs } from '../gateway-time.ts';
+import { Button } from '../ui.tsx';
+import { RANGES, shifted, type Window, zoomed } from './window.ts';
+
+const nowS = (): number => gatewayNowMs() / 1_000;
+
+export function WindowControls({
+  window,
+  stretch,
+  onWindow,
+}: {
+  window: Window;
+  /** As it stands in the address. */
+  stretch: string;
+  onWindow: (window: string) => void;
+}) {
+  const closer = (): void => onWindow(zoomed(window, 1 / 2, nowS()));
+  const wider = (): void => onWindow(zoomed(window, 2, nowS()));
+  return (
+    <>
+      <div class="segments" role="group" aria-label="Range">
+        {RANGES.map((one) => (
+          <button
+            type="button"
+            key={one.name}
+            aria-pressed={one.name === stretch}
+            onClick={() => onWindow(one.name)}
+          >
+            {one.text}
+          </button>
+        ))}
+      </div>
+      <Button aria-label="Earlier" onClick={() => onWindow(shifted(window, -1, nowS()))}>
+        ‹
+      </Button>
+      <Button
+        aria-label="Later"
+        disabled={window.isLive}
+        onClick={() => onWindow(shifted(window, 1, nowS()))}
+      >
+        ›
+      </Button>
+      <Button aria-label="Zoom out" onClick={wider}>
+        −
+      </Button>
+      <Button aria-label="Zoom in" onClick={closer}>
+        +
+      </Button>
+    </>
+  );
+}
