@@ -196,6 +196,20 @@ describe('changes of the telemetry store', () => {
     assert.equal(engine.store.changeCount(), 0);
   });
 
+  test('are read from the store by who stands before records that were given up meanwhile', async (t) => {
+    const engine = started(t, { limits: { changeRecentBytes: 200 } });
+    const series = engine.addSeries('float');
+    const follower = new Follower(engine);
+    follower.keep();
+    for (const second of [0, 1]) engine.write(rising(series, TODAY_S + second, 1));
+    follower.step(1);
+    // Each is a record, and the oldest ones have no room any more.
+    for (let second = 2; second < 20; second++) engine.write(rising(series, TODAY_S + second, 1));
+    await engine.engine.seal();
+    follower.follow();
+    follower.hasAll();
+  });
+
   test('are not kept when nobody reads them', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');

@@ -38,12 +38,16 @@ export class RecentRecords {
   /** Sealed are those before `fromSequence`; of them the newest stay, as far as there is room. */
   sealed(fromSequence: number): void {
     let removed = 0;
+    let lastRemoved = 0;
     for (const { sequence, record } of this.#records) {
       if (sequence >= fromSequence || this.#sizeBytes <= this.#keptBytes) break;
       this.#sizeBytes -= record.length;
+      lastRemoved = sequence;
       removed++;
     }
     this.#records.splice(0, removed);
+    // Whoever stands before what is gone has to read it elsewhere.
+    for (const sequence of this.#readers.keys()) if (sequence < lastRemoved) this.#readers.delete(sequence);
   }
 
   /** Samples that came after a record, and when the first of them did. */
