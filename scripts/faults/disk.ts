@@ -19,7 +19,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Random } from '../support/random.ts';
 
 const IMAGE_BYTES = 320 * 1_048_576;
@@ -28,6 +28,8 @@ const MEMORY_BYTES = 512 * 1_048_576;
 const INODES = 4_096;
 /** What a card writes at once or not at all. */
 const SECTOR_BYTES = 512;
+/** Of the medium, and of the file system on it. */
+const PAGE_BYTES = 4_096;
 /** Ends of e2fsck up to this one: clean, or corrected. */
 const E2FSCK_CORRECTED_MAX = 3;
 const UNMOUNT_MS_MAX = 10_000;
@@ -83,7 +85,8 @@ export function createDataDisk(base: string, folder: string): DataDisk {
   run('mount', '-t', 'tmpfs', '-o', `size=${MEMORY_BYTES}`, 'tmpfs', memory);
   writeFileSync(image, '');
   truncateSync(image, IMAGE_BYTES);
-  run('mkfs.ext4', '-q', '-F', '-N', String(INODES), '-E', 'lazy_itable_init=0,lazy_journal_init=0', image);
+  const sizes = ['-b', String(PAGE_BYTES), '-N', String(INODES)];
+  run('mkfs.ext4', '-q', '-F', ...sizes, '-E', 'lazy_itable_init=0,lazy_journal_init=0', image);
   mountImage(image, folder);
   const disk: DataDisk = {
     folder,
@@ -115,10 +118,18 @@ export function createDataDisk(base: string, folder: string): DataDisk {
   return disk;
 }
 
-/** What is removed from it gives back its room on the medium. */
+/**
+ * What is removed from it gives back its room on the medium. A loop device takes a write that ended halfway for a whole
+ * one (`lo_complete_rq` of Linux 6.18): requests are single pages, of which the medium takes all or nothing.
+ */
 function mountImage(image: string, folder: string): void {
   run('mount', '-o', 'loop,discard', image, folder);
+  const [device = ''] = loopsOf(image).split(':');
+  writeFileSync(`/sys/block/${basename(device)}/queue/max_sectors_kb`, String(PAGE_BYTES / 1_024));
 }
+
+const loopsOf = (image: string): string =>
+  execFileSync('losetup', ['--associated', image], { encoding: 'utf8' }).trim();
 
 /**
  * A program that was started with a copy of all mounts keeps the file system alive: it would be repaired under the
@@ -127,9 +138,7 @@ function mountImage(image: string, folder: string): void {
  */
 function unmountImage(image: string, folder: string): void {
   run('umount', folder);
-  const isInUse = (): boolean =>
-    execFileSync('losetup', ['--associated', image], { encoding: 'utf8' }).trim() !== '';
-  for (let waitedMs = 0; isInUse(); waitedMs += POLL_MS) {
+  for (let waitedMs = 0; loopsOf(image) !== ''; waitedMs += POLL_MS) {
     if (waitedMs >= UNMOUNT_MS_MAX) throw new Error('another program keeps the disk of the data mounted');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
   }
