@@ -5,7 +5,9 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
+  accessSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fsyncSync,
@@ -68,8 +70,18 @@ export function missingForDisks(): string[] {
   return [
     ...(process.getuid?.() === 0 ? [] : ['root']),
     ...(existsSync('/dev/loop-control') ? [] : ['loop devices (/dev/loop-control)']),
+    ...(isWritable('/sys/block') ? [] : ['settings of loop devices (/sys/block)']),
     ...['mkfs.ext4', 'e2fsck', 'losetup', 'mount', 'umount'].filter((tool) => !isInstalled(tool)),
   ];
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isInstalled(tool: string): boolean {
