@@ -1,9 +1,9 @@
 /** Bundles the web console: hashed names for everything but the page itself, and a compressed form of each file. */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'src', 'console');
@@ -12,6 +12,8 @@ const ICONS = ['icon-192.png', 'icon-512.png'];
 const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
+
+type Output = Metafile['outputs'][string];
 
 export interface BuiltFile {
   name: string;
@@ -42,6 +44,7 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfig: join(SOURCE, 'tsconfig.json'),
+    plugins: [inOnePiece],
     minify: true,
     metafile: true,
     legalComments: 'none',
@@ -49,6 +52,7 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   });
   const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({
     name: relative(folder, join(ROOT, path)),
+    path,
     ...output,
   }));
   let page = readFileSync(join(SOURCE, 'index.html'), 'utf8');
@@ -66,8 +70,9 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
       ({ inputs, entryPoint }) => entryPoint === path || (entryPoint === undefined && path in inputs),
     );
     if (!found) throw new Error(`the bundle has no ${source}`);
-    page = page.replaceAll(`%${role}%`, `/${found.name}`);
-    addWithImports(found.name);
+    const name = relative(folder, join(ROOT, contentOf(found)));
+    page = page.replaceAll(`%${role}%`, `/${name}`);
+    addWithImports(name);
   }
   writeFileSync(join(folder, 'index.html'), page);
   const icon = outputs.find(({ inputs }) => `src/console/${NAMED.icon}` in inputs)?.name ?? '';
@@ -77,6 +82,34 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   await bundleWorker(folder, first);
   writeFileSync(join(folder, 'rule-samples.json'), JSON.stringify(samples()));
   return compressed(folder, first);
+}
+
+/**
+ * What is needed at first comes as one file: parts that are loaded later say that they need all of it, so that nothing of
+ * it is apart because some of them share it. It is there by then.
+ */
+const inOnePiece: Plugin = {
+  name: 'in one piece',
+  setup: (building) => {
+    const later = new Set<string>();
+    building.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+      if (kind === 'dynamic-import') later.add(join(resolveDir, path));
+      return undefined;
+    });
+    building.onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
+      if (!later.has(path)) return undefined;
+      const needed = relative(dirname(path), join(SOURCE, NAMED.script));
+      const all = needed.startsWith('.') ? needed : `./${needed}`;
+      const contents = `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(all)};`;
+      return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts' };
+    });
+  },
+};
+
+/** The file with what is in an output; what all parts need is in another one, and the output only names it. */
+function contentOf({ path, inputs, imports: [only, ...others] }: Output & { path: string }): string {
+  const isNameOnly = Object.values(inputs).every(({ bytesInOutput }) => bytesInOutput === 0);
+  return isNameOnly && only && others.length === 0 ? only.path : path;
 }
 
 /** The worker that keeps the shell; its name is the same for ever, because browsers ask for it by that. */

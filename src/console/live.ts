@@ -8,7 +8,14 @@ import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { confirm } from './session.ts';
 import { openStream } from './stream.ts';
-import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
+import type {
+  Device,
+  DeviceWithManifest,
+  LatestValue,
+  LogEntry,
+  Manifest,
+  MonitorMessage,
+} from './shapes.ts';
 
 interface KnownValue {
   value: unknown;
@@ -35,7 +42,9 @@ const RELOAD_DELAY_MS = 500;
 const UNOPENED_MS = 3_000;
 /** Names in one question for latest values, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
-const PAGE = 500;
+const PAGE = 1_000;
+/** Manifests in one question, so that its address stays short. */
+const MANIFESTS_PER_QUESTION = 100;
 /** For more devices than these at once the list is read. */
 const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
@@ -129,6 +138,7 @@ async function readDevices(): Promise<void> {
     found.push(...devices);
     total = devices.length === 0 ? 0 : count;
   }
+  askManifests(found);
   await Promise.all(found.map(note));
   const ids = new Set(found.map(({ id }) => id));
   for (const id of known.keys())
@@ -169,14 +179,39 @@ async function note(device: Device): Promise<LiveDevice> {
 
 /** Devices of one blueprint share it. */
 function manifestOf(device: Device): Promise<Manifest> {
-  const held = manifests.get(device.blueprint_id);
-  if (held) return held;
-  const asked = call<{ manifest: Manifest }>('GET', path`/v3/devices/${device.id}/manifest`).then(
-    ({ manifest }) => manifest,
-  );
-  manifests.set(device.blueprint_id, asked);
-  asked.catch(() => manifests.delete(device.blueprint_id));
+  return manifests.get(device.blueprint_id) ?? hold(device.blueprint_id, askManifest(device));
+}
+
+function hold(blueprintId: string, asked: Promise<Manifest>): Promise<Manifest> {
+  manifests.set(blueprintId, asked);
+  asked.catch(() => manifests.delete(blueprintId));
   return asked;
+}
+
+const askManifest = ({ id }: Device): Promise<Manifest> =>
+  call<{ manifest: Manifest }>('GET', path`/v3/devices/${id}/manifest`).then(({ manifest }) => manifest);
+
+/** Asks for those that nobody has asked for yet together, by one device of each blueprint. */
+function askManifests(devices: readonly Device[]): void {
+  const ofEach = new Map(devices.map((device) => [device.blueprint_id, device]));
+  const wanted = [...ofEach.values()].filter((device) => !manifests.has(device.blueprint_id));
+  for (let from = 0; from < wanted.length; from += MANIFESTS_PER_QUESTION) {
+    const part = wanted.slice(from, from + MANIFESTS_PER_QUESTION);
+    const ids = part.map(({ id }) => id).join();
+    const asked = call<{ devices: DeviceWithManifest[] }>(
+      'GET',
+      `/v3/devices?expand=manifest&id.in=${ids}&limit=${part.length}`,
+    );
+    for (const device of part)
+      void hold(
+        device.blueprint_id,
+        // It may have been given another blueprint meanwhile, or be gone.
+        asked.then(
+          ({ devices: found }) =>
+            found.find((one) => one.blueprint_id === device.blueprint_id)?.manifest ?? askManifest(device),
+        ),
+      );
+  }
 }
 
 /**

@@ -23,7 +23,11 @@ whenLoggedOut(() => {
   void look();
 });
 
+/** Kept by the browser: whoever was logged in here probably still is, and is asked for at once. */
+const LOGGED_IN = 'logged-in';
+
 function leave(): void {
+  localStorage.removeItem(LOGGED_IN);
   me.value = undefined;
   state.value = 'logged-out';
 }
@@ -40,19 +44,28 @@ export async function confirm(): Promise<void> {
 
 /** Finds out where things stand; call at the start and after a claim or login. */
 export async function look(): Promise<void> {
+  const wasLoggedIn = localStorage.getItem(LOGGED_IN) !== null;
   try {
-    const { claim } = await call<{ claim: { claimed: boolean } }>('GET', '/v3/auth/claim');
-    if (!claim.claimed) {
+    if (!wasLoggedIn && !(await isClaimed())) {
       state.value = 'unclaimed';
       return;
     }
     const found = await call<{ me: Me }>('GET', '/v3/auth/me');
     me.value = found.me;
     state.value = 'logged-in';
+    localStorage.setItem(LOGGED_IN, 'yes');
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) leave();
-    else state.value = 'unreachable';
+    if (!(error instanceof ApiError && error.status === 401)) {
+      state.value = 'unreachable';
+      return;
+    }
+    leave();
+    if (wasLoggedIn) await look();
   }
+}
+
+async function isClaimed(): Promise<boolean> {
+  return (await call<{ claim: { claimed: boolean } }>('GET', '/v3/auth/claim')).claim.claimed;
 }
 
 export async function claim(claimCode: string, name: string, password: string): Promise<void> {

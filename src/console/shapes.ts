@@ -1,5 +1,5 @@
 /** What the console reads of the API's answers: the shapes by which the gateway answers, under short names. */
-import type { CompiledAttribute } from '../capabilities/blueprints/manifest.ts';
+import type { CompiledAttribute, CompiledManifest } from '../capabilities/blueprints/manifest.ts';
 import type { ExecutionOnWire } from '../capabilities/commands/schema.ts';
 import type { LogEntryOnWire } from '../capabilities/device-logs/schema.ts';
 import type { DeviceOnWire } from '../capabilities/devices/schema.ts';
@@ -45,6 +45,7 @@ export interface Health {
 export type Attribute = CompiledAttribute;
 /** Its manifest is asked for apart. */
 export type Device = Omit<DeviceOnWire, 'manifest'>;
+export type DeviceWithManifest = Device & { manifest: CompiledManifest };
 /** Of a device that is known already. */
 export type LogEntry = Omit<LogEntryOnWire, 'device_id' | 'timestamp'>;
 export type Execution = ExecutionOnWire;

@@ -52,7 +52,7 @@ describe('the production bundle', () => {
       const answer = await fetch(`${home.baseUrl}/v3/site`, { headers: { 'X-Service-Auth-Token': token } });
       assert.equal(answer.status, 200);
       const page = await fetch(`${home.baseUrl}/`);
-      assert.match(await page.text(), /<script type="module" src="\/app-[A-Z0-9]{8}\.js">/);
+      assert.match(await page.text(), /<script type="module" src="\/chunk-[A-Z0-9]{8}\.js">/);
       assert.equal(typeof ((await answer.json()) as { site: { id: string } }).site.id, 'string');
     } finally {
       const { code } = await gateway.end('SIGTERM');

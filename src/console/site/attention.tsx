@@ -30,10 +30,14 @@ interface Item {
 }
 
 async function rulesAtFault(): Promise<Item[]> {
-  const { engine } = await call<{ engine: Engine }>('GET', '/v3/site/rule_engine');
-  if (engine.state !== 'ACTIVE')
-    return [{ key: 'engine', severity: 'warning', text: 'All rules are suspended', href: '#/rules' }];
   const { rules } = await call<{ rules: Rule[] }>('GET', '/v3/site/rule_engine/rules');
+  const enabled = rules.filter(({ disabled }) => !disabled);
+  // Whether they may run is asked only where none does.
+  if (enabled.length > 0 && enabled.every(({ state }) => state !== 'STARTED')) {
+    const { engine } = await call<{ engine: Engine }>('GET', '/v3/site/rule_engine');
+    if (engine.state !== 'ACTIVE')
+      return [{ key: 'engine', severity: 'warning', text: 'All rules are suspended', href: '#/rules' }];
+  }
   return rules.filter(isAtFault).map(({ id, slug, broken }) => ({
     key: `rule ${id}`,
     severity: 'warning',

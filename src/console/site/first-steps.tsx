@@ -1,5 +1,5 @@
 /** What a new box still wants, one after the other, until all is done or somebody says that it is enough. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call, changeCount } from '../api.ts';
 import { deviceIds, liveDevice } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
@@ -88,10 +88,14 @@ export function FirstSteps() {
     () => (isShown ? load() : Promise.resolve(undefined)),
     [isShown, changeCount.value],
   );
-  if (!isShown || !answer) return null;
-  const steps = stepsOf(answer.stored, answer.hasBackup, answer.users);
+  const steps = answer ? stepsOf(answer.stored, answer.hasBackup, answer.users) : [];
   const done = steps.filter(({ isDone }) => isDone).length;
-  if (done === steps.length) return null;
+  const isAllDone = answer !== undefined && done === steps.length;
+  useEffect(() => {
+    // Whoever has gone them all is not asked about them at the next start.
+    if (isAllDone) localStorage.setItem(HIDDEN, 'yes');
+  }, [isAllDone]);
+  if (!isShown || !answer || isAllDone) return null;
   return (
     <Card
       title={`First steps: ${done} of ${steps.length} done`}

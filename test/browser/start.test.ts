@@ -1,0 +1,103 @@
+/** How much the console asks for at its start, however many devices and blueprints there are, in a real browser. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { manifestWith, zipOf } from '../capabilities/blueprints/support.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { useConsole } from './support.ts';
+
+const REQUESTS_MAX = 19;
+const DEVICES = 1_000;
+const BLUEPRINTS = 12;
+const AT_ONCE = 50;
+/** Read again every few seconds: on a slow machine before all else is there. */
+const REPEATED = '/v3/site/energy/now';
+/** A start so slow that the console helps itself, as without its live stream, asks twice. */
+const STARTS = 3;
+
+describe('the start of the console', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  /** Starts anew; resolves with all that the page asked the gateway for until it shows what it has. */
+  async function start(shown: readonly string[]): Promise<string[]> {
+    const { page, gateway } = opened();
+    await page.goto('about:blank');
+    const asked: string[] = [];
+    const note = (one: { url(): string }): void => void asked.push(one.url().replace(/^\w+:\/\/[^/]+/, ''));
+    page.on('request', note);
+    page.on('websocket', note);
+    await page.goto(gateway.origin);
+    for (const selector of shown) await page.locator(selector).first().waitFor();
+    await page.waitForLoadState('networkidle');
+    page.off('request', note);
+    page.off('websocket', note);
+    return asked.filter((path, index) => path !== REPEATED || asked.indexOf(path) === index);
+  }
+
+  /** The shortest of some starts, or the first that is short enough. */
+  async function shortStart(shown: readonly string[]): Promise<string[]> {
+    let asked = await start(shown);
+    for (let round = 1; round < STARTS && asked.length > REQUESTS_MAX; round++) {
+      const again = await start(shown);
+      if (again.length < asked.length) asked = again;
+    }
+    assert.ok(asked.length <= REQUESTS_MAX, `${asked.length}:\n${asked.join('\n')}`);
+    return asked;
+  }
+
+  test('asks for little at a site with some devices, its energy and a user who is logged in', async () => {
+    const { gateway } = opened();
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    await device.telemetry({
+      pv_total_power: 500,
+      battery_soc: 50,
+      grid_total_power: 10,
+      load_total_power: 9,
+    });
+    const asked = await shortStart([
+      '[data-device=battery] .value',
+      '.books-numbers',
+      '[data-test=first-steps]',
+    ]);
+    assert.ok(asked.includes('/v3/devices'), 'the live stream counts, too');
+    assert.ok(
+      asked.some((path) => path.startsWith('/styles-')),
+      'and so do files',
+    );
+  });
+
+  test(`asks for no more at a site with ${DEVICES} devices of ${BLUEPRINTS} blueprints`, async () => {
+    const { gateway, page } = opened();
+    const blueprints: string[] = [];
+    for (let index = 0; index < BLUEPRINTS; index++) {
+      const zip = await zipOf({ 'manifest.yml': manifestWith('commands: {}\n') });
+      const { blueprint } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip, {
+        'Content-Type': 'application/zip',
+      });
+      blueprints.push((blueprint as { id: string }).id);
+    }
+    const add = async (index: number): Promise<void> => {
+      const { device_id: id } = await gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', {
+        name: `Meter ${index}`,
+      });
+      await gateway.ok('OWNER', 'POST', `/v3/devices/${String(id)}/assign_blueprint`, {
+        blueprint_id: blueprints[index % BLUEPRINTS],
+      });
+    };
+    for (let from = 0; from < DEVICES; from += AT_ONCE)
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => add(from + index)));
+    await shortStart(['.device-table [data-device]', '.books-numbers', '[data-test=first-steps]']);
+    await page.getByText(/^100[0-9] devices$/).waitFor();
+    const kinds = await page.getByLabel('Kind').locator('option').allInnerTexts();
+    assert.ok(kinds.includes('Sample'), 'the blueprints are known by name');
+  });
+
+  test('asks first who is logged in, and who logs out is asked for a login again', async () => {
+    const { page } = opened();
+    const asked = await start(['.nav']);
+    assert.ok(!asked.includes('/v3/auth/claim'));
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('Password lost?').waitFor();
+    assert.ok((await start(['[name=password]'])).includes('/v3/auth/claim'));
+  });
+});
