@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { Faults } from './faults.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import { say } from './words/index.ts';
 
 interface Problem {
   code: string;
@@ -24,7 +25,7 @@ export class ApiError extends Error {
 /** No answer came: whether the gateway has done what was asked is not known. */
 export class NoAnswer extends Error {
   constructor(cause: unknown) {
-    super('The gateway did not answer. Check that it runs and that this device is on its network.', {
+    super(say.frame.noAnswer, {
       cause,
     });
   }
@@ -147,7 +148,7 @@ async function send(
 async function problemsOf(response: Response): Promise<Problem[]> {
   const fallback = {
     code: `status_${response.status}`,
-    message: `The gateway answered with status ${response.status}.`,
+    message: say.frame.answeredWith(response.status),
   };
   try {
     const { errors } = (await response.json()) as { errors?: Problem[] };

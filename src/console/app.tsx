@@ -4,23 +4,25 @@ import { useEffect } from 'preact/hooks';
 import { isConnected } from './connection.ts';
 import { OverviewPage } from './devices/overview.tsx';
 import { loadError, startLive } from './live.ts';
+import { LanguageChoice } from './parts/language-choice.tsx';
 import { ClaimPage, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { route } from './route.ts';
 import { logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
 import { Button, Empty, ErrorNotice, lazy, Loading, useAction, useAnswer } from './ui.tsx';
+import { say } from './words/index.ts';
 
 /** Pages of the menu: their text, icon, and the role for which they are of use. */
 const PAGES: readonly [name: string, text: string, role: string, icon: string][] = [
-  ['', 'Overview', 'READONLY', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
-  ['history', 'History', 'READONLY', 'M4 4v16h16M7 15l4-5 3 3 5-7'],
-  ['alerts', 'Alerts', 'READONLY', 'M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4'],
-  ['rules', 'Rules', 'OWNER', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
-  ['blueprints', 'Blueprints', 'OWNER', 'M6 2h8l5 5v15H6zM14 2v6h5'],
-  ['site', 'Site', 'OWNER', 'M3 11 12 3l9 8M6 9v11h12V9'],
-  ['access', 'Access', 'READONLY', 'M12 3l8 4v5c0 5-4 8-8 9-4-1-8-4-8-9V7z'],
-  ['system', 'Box', 'OWNER', 'M3 5h18v11H3zM8 21h8M12 16v5'],
+  ['', say.frame.overview, 'READONLY', 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'],
+  ['history', say.everywhere.history, 'READONLY', 'M4 4v16h16M7 15l4-5 3 3 5-7'],
+  ['alerts', say.frame.alerts, 'READONLY', 'M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4'],
+  ['rules', say.frame.rules, 'OWNER', 'M5 4h6v6H5zM13 14h6v6h-6zM8 10v4a3 3 0 0 0 3 3h2'],
+  ['blueprints', say.frame.blueprints, 'OWNER', 'M6 2h8l5 5v15H6zM14 2v6h5'],
+  ['site', say.frame.site, 'OWNER', 'M3 11 12 3l9 8M6 9v11h12V9'],
+  ['access', say.frame.access, 'READONLY', 'M12 3l8 4v5c0 5-4 8-8 9-4-1-8-4-8-9V7z'],
+  ['system', say.frame.box, 'OWNER', 'M3 5h18v11H3zM8 21h8M12 16v5'],
 ];
 
 /** Pages that belong to another one. */
@@ -57,9 +59,9 @@ function Page() {
   if (first === 'access') return <AccessPage />;
   if (first === 'system') return <SystemPage tab={second} />;
   return (
-    <Empty title="There is no such page">
+    <Empty title={say.frame.noSuchPage}>
       <a class="button" href="#/">
-        To the devices
+        {say.frame.toTheDevices}
       </a>
     </Empty>
   );
@@ -70,7 +72,7 @@ function Navigation() {
   const current = PAGE_OF[first] ?? first;
   const leaving = useAction(logOut);
   return (
-    <nav class="nav" aria-label="Pages">
+    <nav class="nav" aria-label={say.frame.pages}>
       <p class="brand">
         <span class="logo" aria-hidden="true" />
         {siteName()}
@@ -90,10 +92,11 @@ function Navigation() {
       <div class="who">
         <span>
           <b>{me.value?.name}</b>
-          <small>{me.value?.role.toLowerCase()}</small>
-          {isOtherZone() && <small>Times of {zone.value}</small>}
+          <small>{me.value && say.values.role[me.value.role]}</small>
+          {isOtherZone() && <small>{say.frame.timesOf(zone.value ?? '')}</small>}
         </span>
-        <Button onClick={() => void leaving.start()}>Log out</Button>
+        <LanguageChoice />
+        <Button onClick={() => void leaving.start()}>{say.frame.logOut}</Button>
       </div>
     </nav>
   );
@@ -106,7 +109,7 @@ function Console() {
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={skipToContent}>
-        To the content
+        {say.frame.toTheContent}
       </a>
       <Navigation />
       <main id="content" tabIndex={-1}>
@@ -127,7 +130,7 @@ function skipToContent(event: Event): void {
 function ConnectionLost() {
   return (
     <p class="connection-lost" role="status">
-      No live connection to the gateway. Values below are as old as they say; connecting again…
+      {say.frame.connectionLost}
     </p>
   );
 }

@@ -1,6 +1,7 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
 import { Faults } from './faults.ts';
 import type { Argument } from './shapes.ts';
+import { say } from './words/index.ts';
 
 /** Text of each control; the empty text means "not given". */
 export type Texts = Readonly<Record<string, string>>;
@@ -49,11 +50,11 @@ export function typedValues(declared: Declared, texts: Texts): Typed {
   for (const [name, argument] of Object.entries(declared)) {
     const text = texts[name] ?? '';
     if (text.trim() === '') {
-      if (argument.required) faults.push(`${argument.display_name} is needed.`);
+      if (argument.required) faults.push(say.values.isNeeded(argument.display_name));
       continue;
     }
     const value = valueOf(argument, text);
-    if (value === undefined) faults.push(`${argument.display_name} ${expectation(argument)}.`);
+    if (value === undefined) faults.push(expectation(argument));
     else values[name] = value;
   }
   return { values, faults };
@@ -96,8 +97,8 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function expectation({ type }: Argument): string {
-  if (type === 'integer') return 'must be a whole number';
-  if (type === 'float') return 'must be a number';
-  return type === 'boolean' ? 'must be yes or no' : 'must be JSON';
+function expectation({ type, display_name: name }: Argument): string {
+  if (type === 'integer') return say.values.mustBeWhole(name);
+  if (type === 'float') return say.values.mustBeNumber(name);
+  return type === 'boolean' ? say.values.mustBeYesOrNo(name) : say.values.mustBeJson(name);
 }

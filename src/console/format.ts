@@ -1,6 +1,7 @@
 /** Values, ages and moments as people read them. */
 import { zone } from './zone.ts';
 import type { Attribute, EnumItem, Manifest } from './shapes.ts';
+import { language, locale, say } from './words/index.ts';
 
 /** From this age on a value is shown as old. */
 const STALE_AFTER_S = 30;
@@ -39,11 +40,11 @@ export function showValue(
     const isNamed = item.display_name !== String(item.value);
     return { text: isNamed ? item.display_name : words(item.display_name), unit: '', color: item.color };
   }
-  if (typeof value === 'boolean') return { text: value ? 'Yes' : 'No', unit: '' };
+  if (typeof value === 'boolean') return { text: value ? say.values.yes : say.values.no, unit: '' };
   if (typeof value === 'number')
     return showSpecial(value, name, attribute?.unit ?? '') ?? showNumber(value, attribute, manifest);
   if (Array.isArray(value))
-    return { text: value.length === 0 ? 'none' : value.map(String).join(', '), unit: '' };
+    return { text: value.length === 0 ? say.values.none : value.map(String).join(', '), unit: '' };
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { text: attribute?.enum ? words(text) : text, unit: '' };
 }
@@ -90,7 +91,9 @@ function showSpecial(value: number, name: string | undefined, unit: string): Sho
   const hours = Math.floor((value % 86_400) / 3_600);
   const minutes = Math.floor((value % 3_600) / 60);
   const parts =
-    days > 0 ? [`${days} d`, `${hours} h`] : [...(hours > 0 ? [`${hours} h`] : []), `${minutes} min`];
+    days > 0
+      ? [say.values.days(days), say.values.hours(hours)]
+      : [...(hours > 0 ? [say.values.hours(hours)] : []), say.values.minutes(minutes)];
   return { text: parts.join(' '), unit: '' };
 }
 
@@ -104,7 +107,9 @@ export function numberText(value: number, isInteger = false): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
   const digits = isInteger || size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
-  return value.toLocaleString('en', { maximumFractionDigits: digits }).replaceAll(',', ' ');
+  const text = value.toLocaleString(locale, { maximumFractionDigits: digits });
+  // Commas between thousands look like those before a fraction to half of the world.
+  return language === 'en' ? text.replaceAll(',', ' ') : text;
 }
 
 /** `lithium_based` → `Lithium based`. */
@@ -115,10 +120,10 @@ export function words(name: string): string {
 
 /** An age in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function ageText(ageS: number): string {
-  if (ageS < 60) return `${Math.max(0, Math.floor(ageS))} s`;
-  if (ageS < 3_600) return `${Math.floor(ageS / 60)} min`;
-  if (ageS < 172_800) return `${Math.floor(ageS / 3_600)} h`;
-  return `${Math.floor(ageS / 86_400)} d`;
+  if (ageS < 60) return say.values.seconds(Math.max(0, Math.floor(ageS)));
+  if (ageS < 3_600) return say.values.minutes(Math.floor(ageS / 60));
+  if (ageS < 172_800) return say.values.hours(Math.floor(ageS / 3_600));
+  return say.values.days(Math.floor(ageS / 86_400));
 }
 
 /**
@@ -140,19 +145,19 @@ export function freshness(
 export function momentText(instant: string | number): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return '–';
-  return date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone.value });
+  return date.toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone.value });
 }
 
 export function clockText(instant: string | number): string {
-  return new Date(instant).toLocaleTimeString('en-GB', { timeZone: zone.value });
+  return new Date(instant).toLocaleTimeString(locale, { timeZone: zone.value });
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
-  GATEWAY: 'Gateway',
-  STANDALONE: 'Standalone device',
-  LUA: 'Lua device',
-  VIRTUAL_UCM: 'Communication module',
-  HARDWARE_UCM: 'Hardware module',
+  GATEWAY: say.values.gateway,
+  STANDALONE: say.values.standalone,
+  LUA: say.values.lua,
+  VIRTUAL_UCM: say.values.module,
+  HARDWARE_UCM: say.values.hardwareModule,
 };
 
 export function typeName(type: string): string {

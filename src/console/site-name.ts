@@ -3,8 +3,9 @@ import { signal } from '@preact/signals';
 import { call } from './api.ts';
 import { zone } from './zone.ts';
 import type { Site } from './shapes.ts';
+import { say } from './words/index.ts';
 
-const UNNAMED = 'Energy gateway';
+const UNNAMED = say.frame.product;
 
 /** Undefined until the site was read once. */
 export const site = signal<Site | undefined>(undefined);

@@ -5,7 +5,9 @@ import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import { claim, logIn, look } from '../session.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
+import { LanguageChoice } from '../parts/language-choice.tsx';
 import { Button, Field, Form, Input, Notice, useAction, useAnswer } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
   return (
@@ -13,11 +15,12 @@ function Gate({ title, children }: { title: string; children: preact.ComponentCh
       <div class="gate-card">
         <p class="brand">
           <span class="logo" aria-hidden="true" />
-          Energy gateway
+          {say.frame.product}
         </p>
         <h1>{title}</h1>
         {children}
         {isOpenToListeners() && <Unencrypted />}
+        <LanguageChoice />
       </div>
     </main>
   );
@@ -29,13 +32,9 @@ function Unencrypted() {
   return (
     <Notice kind="warning">
       <p>
-        This connection is not encrypted.{' '}
-        {address && (
-          <>
-            The gateway also answers at <a href={address}>{address}</a>; the browser does not know its
-            certificate yet and asks once, unless <a href="/ca.pem">its authority</a> is trusted.
-          </>
-        )}
+        {say.frame.notEncrypted}{' '}
+        {address &&
+          say.frame.alsoAnswersAt(<a href={address}>{address}</a>, (text) => <a href="/ca.pem">{text}</a>)}
       </p>
     </Notice>
   );
@@ -47,13 +46,10 @@ export function ClaimPage() {
   const [typed, setTyped] = useState(NOTHING_TYPED);
   const action = useAction(() => claim(code.trim(), name, typed.password));
   return (
-    <Gate title="Make this gateway yours">
-      <p>
-        Nobody has claimed it yet. The claim code stands in the terminal in which it was started or installed,
-        and in the file <code>claim-code</code> in its data folder.
-      </p>
-      <Form action={action} submit="Claim the gateway" isIncomplete={differs(typed)}>
-        <Field label="Claim code">
+    <Gate title={say.frame.claimTitle}>
+      <p>{say.frame.claimText(<code>claim-code</code>)}</p>
+      <Form action={action} submit={say.frame.claimSubmit} isIncomplete={differs(typed)}>
+        <Field label={say.frame.claimCode}>
           <Input
             value={code}
             onValue={setCode}
@@ -66,8 +62,8 @@ export function ClaimPage() {
             placeholder="XXXX-XXXX-XXXX"
           />
         </Field>
-        <NameField name={name} onName={setName} label="Your name here" hint="You log in with it." />
-        <NewPassword label="New password" typed={typed} onTyped={setTyped} />
+        <NameField name={name} onName={setName} label={say.frame.yourName} hint={say.frame.yourNameHint} />
+        <NewPassword label={say.frame.newPassword} typed={typed} onTyped={setTyped} />
       </Form>
     </Gate>
   );
@@ -95,10 +91,10 @@ export function LoginPage() {
   const [password, setPassword] = useState('');
   const action = useAction(() => logIn(name, password));
   return (
-    <Gate title="Log in">
-      <Form action={action} submit="Log in">
-        <NameField name={name} onName={setName} label="Name" />
-        <Field label="Password">
+    <Gate title={say.frame.logIn}>
+      <Form action={action} submit={say.frame.logIn}>
+        <NameField name={name} onName={setName} label={say.everywhere.name} />
+        <Field label={say.everywhere.password}>
           <Input
             type="password"
             value={password}
@@ -111,11 +107,8 @@ export function LoginPage() {
         </Field>
       </Form>
       <details>
-        <summary>Password lost?</summary>
-        <p>
-          On the gateway itself, in its program folder: <code>npm run admin -- reset-access</code>. It ends
-          all logins and shows a new claim code.
-        </p>
+        <summary>{say.frame.passwordLost}</summary>
+        <p>{say.frame.passwordLostText(<code>npm run admin -- reset-access</code>)}</p>
       </details>
     </Gate>
   );
@@ -123,10 +116,10 @@ export function LoginPage() {
 
 export function UnreachablePage() {
   return (
-    <Gate title="The gateway does not answer">
-      <p>Check that it runs and that this device is on its network.</p>
+    <Gate title={say.frame.unreachable}>
+      <p>{say.frame.unreachableHint}</p>
       <Button kind="primary" onClick={() => void look()}>
-        Try again
+        {say.frame.tryAgain}
       </Button>
     </Gate>
   );

@@ -1,5 +1,6 @@
 /** A new password, typed twice. */
 import { InputField } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 const PASSWORD_LENGTH_MIN = 8;
 
@@ -45,14 +46,14 @@ export function NewPassword({
     <>
       <InputField
         label={label}
-        hint={`At least ${PASSWORD_LENGTH_MIN} characters. ${hint}`}
+        hint={say.frame.atLeastCharacters(PASSWORD_LENGTH_MIN, hint)}
         {...NEW_PASSWORD}
         {...bound('password')}
         required
       />
       <InputField
-        label="The same again"
-        hint={differs(typed) ? 'The two differ.' : ''}
+        label={say.frame.theSameAgain}
+        hint={differs(typed) ? say.frame.theTwoDiffer : ''}
         {...NEW_PASSWORD}
         minLength={undefined}
         {...bound('repeated')}

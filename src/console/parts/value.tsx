@@ -5,6 +5,7 @@ import { ageText, freshness, showValue } from '../format.ts';
 import { nowS, slowNowS } from '../gateway-time.ts';
 import { isAway } from '../connection.ts';
 import type { LiveDevice } from '../live.ts';
+import { say } from '../words/index.ts';
 
 /** From this age on it is told in minutes and is past all doubt about being old. */
 const SLOW_FROM_S = 120;
@@ -34,7 +35,7 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
       {color !== undefined && <i class={`swatch ${color}`} aria-hidden="true" />}
       <b>{text}</b>
       {unit !== '' && <small> {unit}</small>}
-      {isGrey && <em>{ageS === 0 && isStale ? 'time in the future' : `${ageText(ageS)} ago`}</em>}
+      {isGrey && <em>{ageS === 0 && isStale ? say.values.inTheFuture : say.values.ago(ageText(ageS))}</em>}
     </span>
   );
 }
@@ -46,7 +47,7 @@ export function StatusBadge({ live }: { live: LiveDevice }) {
   return (
     <span class={`badge ${status.toLowerCase()}`}>
       <i aria-hidden="true" />
-      {status}
+      {say.values.status[status]}
     </span>
   );
 }

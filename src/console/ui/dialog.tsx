@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from './asking.ts';
 import { Button, ErrorNotice } from './pieces.tsx';
+import { say } from '../words/index.ts';
 
 /** A window above the page. */
 export function Dialog({
@@ -99,7 +100,7 @@ export function Question({ text, confirm, isDangerous, isBusy, error, onConfirm,
       {text !== undefined && <div class="dialog-text">{text}</div>}
       <ErrorNotice error={error} />
       <div class="actions end">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{say.everywhere.cancel}</Button>
         <Button kind={isDangerous ? 'danger' : 'primary'} disabled={isBusy} onClick={onConfirm}>
           {confirm}
         </Button>

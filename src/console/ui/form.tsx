@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Action } from './asking.ts';
 import { Button, ErrorNotice, Notice } from './pieces.tsx';
+import { say } from '../words/index.ts';
 
 /**
  * A form that the page handles: its fields, what went wrong or that it is done, its buttons. It is sent once at a time,
@@ -78,7 +79,7 @@ export function Field({ label, hint, isMarked, children }: FieldProps & { childr
       <span class="label">
         {label}
         {isMarked && (
-          <span class="required" title="required">
+          <span class="required" title={say.everywhere.required}>
             {' '}
             *
           </span>
@@ -186,6 +187,6 @@ interface SecretProps extends InputProps {
 
 /** What is kept is never shown; something typed takes its place. */
 export function SecretField({ isKept = false, ...input }: SecretProps) {
-  const hint = isKept ? 'One is kept; empty: as it is.' : 'Is never shown again.';
+  const hint = isKept ? say.everywhere.secretKept : say.everywhere.secretHidden;
   return <InputField hint={hint} type="password" autocomplete="new-password" {...input} />;
 }

@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
 import { ErrorNotice, Loading } from './pieces.tsx';
+import { say } from '../words/index.ts';
 
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined;
@@ -30,4 +31,4 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
 }
 
 /** After an upgrade of the gateway the file has another name. */
-const LOST = new Error('This page could not be loaded. Load it again when the gateway is there.');
+const LOST = new Error(say.frame.pageLost);

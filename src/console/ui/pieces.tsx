@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
 import { may } from '../session.ts';
 import { siteName } from '../site-name.ts';
+import { say } from '../words/index.ts';
 
 type Kind = 'primary' | 'plain' | 'danger';
 
@@ -154,20 +155,20 @@ export function Tabs({
 export function Loading() {
   return (
     <p class="loading" role="status">
-      Loading…
+      {say.everywhere.loading}
     </p>
   );
 }
 
 /** Copies without the clipboard interface too, which browsers offer to encrypted pages only. */
-export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function CopyButton({ text, label = say.everywhere.copy }: { text: string; label?: string }) {
   const [isDone, setDone] = useState(false);
   const copy = async (): Promise<void> => {
     if (!(await copyText(text))) return;
     setDone(true);
     setTimeout(() => setDone(false), 1_500);
   };
-  return <Button onClick={() => void copy()}>{isDone ? 'Copied' : label}</Button>;
+  return <Button onClick={() => void copy()}>{isDone ? say.everywhere.copied : label}</Button>;
 }
 
 async function copyText(text: string): Promise<boolean> {

@@ -1,0 +1,58 @@
+/** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
+import type { Words } from '../en.ts';
+
+export const frame: Words['frame'] = {
+  noAnswer:
+    'Das Gateway hat nicht geantwortet. Prüfen Sie, ob es läuft und ob dieses Gerät in seinem Netz ist.',
+  answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
+  overview: 'Übersicht',
+  alerts: 'Meldungen',
+  rules: 'Regeln',
+  blueprints: 'Blueprints',
+  site: 'Anlage',
+  access: 'Zugang',
+  box: 'Box',
+  noSuchPage: 'Diese Seite gibt es nicht',
+  toTheDevices: 'Zu den Geräten',
+  pages: 'Seiten',
+  timesOf: (zone) => `Zeiten in ${zone}`,
+  logOut: 'Abmelden',
+  toTheContent: 'Zum Inhalt',
+  connectionLost:
+    'Keine Live-Verbindung zum Gateway. Die Werte unten sind so alt, wie bei ihnen steht. Die Verbindung wird wiederhergestellt …',
+  claimTitle: 'Übernehmen Sie dieses Gateway',
+  claimSubmit: 'Gateway übernehmen',
+  claimCode: 'Übernahmecode',
+  yourName: 'Ihr Name hier',
+  yourNameHint: 'Mit ihm melden Sie sich an.',
+  newPassword: 'Neues Passwort',
+  logIn: 'Anmelden',
+  passwordLost: 'Passwort vergessen?',
+  unreachable: 'Das Gateway antwortet nicht',
+  unreachableHint: 'Prüfen Sie, ob es läuft und ob dieses Gerät in seinem Netz ist.',
+  tryAgain: 'Erneut versuchen',
+  atLeastCharacters: (count, hint) => `Mindestens ${count} Zeichen. ${hint}`,
+  theSameAgain: 'Noch einmal dasselbe',
+  theTwoDiffer: 'Die beiden stimmen nicht überein.',
+  product: 'Energie-Gateway',
+  pageLost: 'Diese Seite konnte nicht geladen werden. Laden Sie sie neu, wenn das Gateway erreichbar ist.',
+  notEncrypted: 'Diese Verbindung ist nicht verschlüsselt.',
+  alsoAnswersAt: (address, authority) => [
+    'Das Gateway antwortet auch unter ',
+    address,
+    '. Der Browser kennt dessen Zertifikat noch nicht und fragt einmal nach, außer er vertraut ',
+    authority('dessen Zertifizierungsstelle'),
+    '.',
+  ],
+  claimText: (file) => [
+    'Noch hat es niemand übernommen. Der Übernahmecode steht in dem Terminal, in dem es gestartet oder installiert wurde, und in der Datei ',
+    file,
+    ' in seinem Datenordner.',
+  ],
+  passwordLostText: (command) => [
+    'Auf dem Gateway selbst, in seinem Programmordner: ',
+    command,
+    '. Das beendet alle Anmeldungen und zeigt einen neuen Übernahmecode.',
+  ],
+  language: 'Sprache',
+};

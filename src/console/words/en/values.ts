@@ -1,0 +1,33 @@
+/** Values, ages and kinds of things. */
+
+export const values = {
+  isNeeded: (name: string) => `${name} is needed.`,
+  yes: 'Yes',
+  no: 'No',
+  days: (count: number) => `${count} d`,
+  hours: (count: number) => `${count} h`,
+  minutes: (count: number) => `${count} min`,
+  seconds: (count: number) => `${count} s`,
+  gateway: 'Gateway',
+  standalone: 'Standalone device',
+  lua: 'Lua device',
+  module: 'Communication module',
+  hardwareModule: 'Hardware module',
+  inTheFuture: 'time in the future',
+  ago: (age: string) => `${age} ago`,
+  mustBeWhole: (name: string) => `${name} must be a whole number.`,
+  mustBeNumber: (name: string) => `${name} must be a number.`,
+  mustBeYesOrNo: (name: string) => `${name} must be yes or no.`,
+  mustBeJson: (name: string) => `${name} must be JSON.`,
+  none: 'none',
+  status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNKNOWN' },
+  severity: { error: 'error', warning: 'warning', info: 'info' },
+  role: {
+    READONLY: 'readonly',
+    USER: 'user',
+    OWNER: 'owner',
+    INSTALLER: 'installer',
+    VENDOR: 'vendor',
+    SYSTEM: 'system',
+  },
+};
