@@ -83,6 +83,7 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
       pendingReleases.push(journal.release(fromSequence - 1));
     },
     provenMs: () => clock.wallMs(),
+    isDiskLow: () => false,
     policy: { sampleDays: 400, minuteDays: 800, quarterDays: 4_000, sampleDaysOf: {}, sizeMaxBytes: 8e9 },
     clock,
     log,

@@ -52,35 +52,48 @@ export class DiskSpace {
   }
 
   #check(): void {
-    this.#room = this.#readOrNone();
+    this.#room = roomOrNone(this.#read);
     const isLow = this.#judge();
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
     for (const listener of this.#listeners) listener(isLow);
   }
 
-  #readOrNone(): Room {
-    try {
-      return this.#read();
-    } catch (error) {
-      if (error instanceof Error && 'code' in error) return NO_ROOM;
-      throw error;
-    }
-  }
-
   #judge(): boolean {
-    const { lowBytes, lowPercent, lowFiles } = this.#limits;
-    const { totalBytes, freeBytes, freeFiles } = this.#room;
-    return (
-      totalBytes === 0 ||
-      freeBytes < Math.min(lowBytes, (totalBytes * lowPercent) / 100) ||
-      (freeFiles ?? lowFiles) < lowFiles
-    );
+    return leavesLittle(this.#room, this.#limits);
   }
+}
+
+/** The same, looked at now. */
+export function isDiskLow(folder: string, limits: Limits['disk']): boolean {
+  return leavesLittle(
+    roomOrNone(() => readRoom(folder)),
+    limits,
+  );
+}
+
+function leavesLittle(
+  { totalBytes, freeBytes, freeFiles }: Room,
+  { lowBytes, lowPercent, lowFiles }: Limits['disk'],
+): boolean {
+  return (
+    totalBytes === 0 ||
+    freeBytes < Math.min(lowBytes, (totalBytes * lowPercent) / 100) ||
+    (freeFiles ?? lowFiles) < lowFiles
+  );
 }
 
 /** A disk that does not answer has room for nothing. */
 const NO_ROOM: Room = { totalBytes: 0, freeBytes: 0, freeFiles: undefined };
+
+function roomOrNone(read: () => Room): Room {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return NO_ROOM;
+    throw error;
+  }
+}
 
 function readRoom(folder: string): Room {
   const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);

@@ -1,4 +1,4 @@
-export { DiskSpace } from './disk-space.ts';
+export { DiskSpace, isDiskLow } from './disk-space.ts';
 export { analogProblem, canProblem, gpioProblem } from './io-probe.ts';
 export { networkNames } from './network-names.ts';
 export { serialLineProblem } from './serial-probe.ts';

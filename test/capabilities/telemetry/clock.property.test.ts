@@ -78,6 +78,7 @@ function startMeter(t: Pick<TestContext, 'after'>) {
         journal = journal.filter((entry) => entry.sequence >= fromSequence);
       },
       policy: TEST_POLICY,
+      isDiskLow: () => false,
       provenMs: () => clock.proven.nowMs(),
       clock,
       log,

@@ -42,6 +42,8 @@ export interface TestEngine {
   content: EngineContent;
   /** Records that the journal still holds. */
   journal: { sequence: number; record: Uint8Array }[];
+  /** The disk is as full as somebody else made it. */
+  isDiskLow: boolean;
   addSeries(type: TelemetryType, attribute?: string, deviceId?: string): TestSeries;
   drop(series: TestSeries): void;
   write(samples: readonly [TestSeries, number, StoredValue][]): void;
@@ -79,6 +81,7 @@ export function startEngine(options: {
     lines,
     series,
     journal: [],
+    isDiskLow: false,
     engine: undefined as never,
     store: undefined as never,
     database: undefined as never,
@@ -150,6 +153,7 @@ export function startEngine(options: {
         self.journal = self.journal.filter((entry) => entry.sequence >= fromSequence);
       },
       policy,
+      isDiskLow: () => self.isDiskLow,
       provenMs: () => clock.proven.nowMs(),
       clock,
       log,

@@ -248,4 +248,29 @@ describe('a full disk', () => {
     engine.restart();
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);
   });
+
+  test('that others filled costs no day of the history, however often it is tried', async (t) => {
+    const engine = startEngine({ folder: temporaryFolder(t), limits: { openSamples: 100 } });
+    t.after(() => engine.close());
+    const series = engine.addSeries('float');
+    for (const day of [9, 8, 7, 6]) writeDay(engine, series, TODAY_S - day * DAY_S);
+    await maintain(engine);
+    const rows = (): number => countRows(engine, series, 30, TODAY_S - 9 * DAY_S, TODAY_S + DAY_S);
+    // Nothing more can be written, but days could be removed.
+    engine.isDiskLow = true;
+    engine.store.limitSize(engine.engine.status().fileBytes);
+    engine.write(
+      Array.from({ length: 2_880 }, (_, index) => [series, TODAY_S + index * 30, Math.sin(index)]),
+    );
+    const before = rows();
+    for (let tries = 0; tries < 20; tries++) await engine.engine.maintain();
+    assert.match(engine.engine.status().degraded ?? '', /full/);
+    assert.equal(engine.engine.status().removedEarly, 0);
+    engine.isDiskLow = false;
+    engine.restart();
+    await maintain(engine);
+    assert.equal(engine.engine.status().degraded, undefined);
+    assert.equal(rows(), before);
+    assert.equal(before, 4 * 1_440 + 2_880);
+  });
 });

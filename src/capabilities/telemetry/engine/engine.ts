@@ -40,6 +40,8 @@ interface EngineOptions {
   policy: RetentionPolicy;
   /** Absent: as much as the policy says for everything. */
   room?: EngineRoom;
+  /** Little is left on the disk itself, whoever took it. */
+  isDiskLow: () => boolean;
   /** Lower bound of the true time, which ages are counted to; undefined while nothing is known. */
   provenMs: () => number | undefined;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
@@ -187,12 +189,15 @@ export class Engine {
   /** Whatever is due: sealing, compaction, retention, room. A full disk is reported. @throws when the file is damaged */
   async maintain(): Promise<void> {
     const { log } = this.#options;
-    let failure = await this.#maintainOnce();
-    // A full file needs room before anything else; freeing pages needs none.
+    let failure = await this.#attempt(() => this.#doWhatIsDue());
+    // A file at its limit needs room before anything else; freeing pages needs none.
     for (let tries = 0; tries < FULL_TRIES && isFull(failure); tries++) {
-      const freed = await makeRoom(this.#state, this.source, this.#room.usedShareBytes(), this.#today());
+      let freed = 0;
+      const refusal = await this.#attempt(async () => {
+        freed = await makeRoom(this.#state, this.source, this.#roomWhenFull(), this.#today());
+      });
       if (freed === 0) break;
-      failure = await this.#maintainOnce();
+      failure = refusal ?? (await this.#attempt(() => this.#doWhatIsDue()));
     }
     this.#work.ends();
     if (isDamage(failure)) throw failure;
@@ -341,10 +346,18 @@ export class Engine {
     return Math.floor(this.#options.clock.wallMs() / 1_000);
   }
 
+  /**
+   * A disk that others filled takes no more of the history than its budget says: what is removed beyond would be
+   * removed again at each try, and give nobody room.
+   */
+  #roomWhenFull(): number {
+    return this.#options.isDiskLow() ? this.#room.fileMaxBytes : this.#room.usedShareBytes();
+  }
+
   /** Resolves with what it failed of. */
-  async #maintainOnce(): Promise<Error | undefined> {
+  async #attempt(work: () => Promise<void>): Promise<Error | undefined> {
     try {
-      await this.#doWhatIsDue();
+      await work();
       return undefined;
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));

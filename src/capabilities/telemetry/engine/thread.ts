@@ -2,8 +2,10 @@
  * The thread of the telemetry store. It alone writes the telemetry tables of history.db; the gateway's thread
  * keeps the journal and asks by messages.
  */
+import { dirname } from 'node:path';
 import { LIMITS } from '../../../lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../../platform/clock/index.ts';
+import { isDiskLow } from '../../../platform/host/index.ts';
 import { readCompanion, readJournal } from '../../../platform/journal/index.ts';
 import type { Log, LogFields, LogLevel } from '../../../platform/log/index.ts';
 import { isDamage, openDatabase } from '../../../platform/sqlite/index.ts';
@@ -33,6 +35,7 @@ const engine = new Engine({
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
   ...(data.room && { room: data.room }),
+  isDiskLow: () => isDiskLow(dirname(data.databasePath), LIMITS.disk),
   provenMs: () => provenMs,
   clock,
   log,
