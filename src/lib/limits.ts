@@ -211,8 +211,8 @@ export const LIMITS = {
     shortWindows: 4,
     /** G: time without a waiting request that wins one back; two syncs a second at worst (decision 0020). */
     shortWindowPauseMs: 500,
-    /** G: syncs for those who wait for each acknowledgement: an hour of one message a second, all at once. */
-    quickSyncs: 3_600,
+    /** G: syncs for those who wait for each acknowledgement: a day of one message a second, all at once. */
+    quickSyncs: 86_400,
     /** As many as steady traffic takes at worst; whatever it takes is not there for others. */
     quickSyncsPerSecond: 2,
     quickWindowMs: 2,
