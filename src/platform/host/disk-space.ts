@@ -64,10 +64,10 @@ export class DiskSpace {
   }
 }
 
-/** The same, looked at now. */
-export function isDiskLow(folder: string, limits: Limits['disk']): boolean {
+/** The same of the disk of a file or folder, looked at now. */
+export function isDiskLow(path: string, limits: Limits['disk']): boolean {
   return leavesLittle(
-    roomOrNone(() => readRoom(folder)),
+    roomOrNone(() => readRoom(path)),
     limits,
   );
 }

@@ -193,8 +193,9 @@ export class Engine {
     // A file at its limit needs room before anything else; freeing pages needs none.
     for (let tries = 0; tries < FULL_TRIES && isFull(failure); tries++) {
       let freed = 0;
+      const mostBytes = this.#room.whenFullBytes(this.#options.isDiskLow());
       const refusal = await this.#attempt(async () => {
-        freed = await makeRoom(this.#state, this.source, this.#roomWhenFull(), this.#today());
+        freed = await makeRoom(this.#state, this.source, mostBytes, this.#today());
       });
       if (freed === 0) break;
       failure = refusal ?? (await this.#attempt(() => this.#doWhatIsDue()));
@@ -344,14 +345,6 @@ export class Engine {
 
   #nowS(): number {
     return Math.floor(this.#options.clock.wallMs() / 1_000);
-  }
-
-  /**
-   * A disk that others filled takes no more of the history than its budget says: what is removed beyond would be
-   * removed again at each try, and give nobody room.
-   */
-  #roomWhenFull(): number {
-    return this.#options.isDiskLow() ? this.#room.fileMaxBytes : this.#room.usedShareBytes();
   }
 
   /** Resolves with what it failed of. */

@@ -48,9 +48,13 @@ export class StoreRoom {
     this.#isLimited = this.#store.size().fileBytes <= this.fileMaxBytes;
   }
 
-  /** A limit that makes room for a good part of what is there. */
-  usedShareBytes(): number {
-    return Math.min(this.fileMaxBytes, this.#store.size().usedBytes);
+  /**
+   * A limit that makes room for a good part of what is there, when nothing more can be written. A disk that others
+   * filled takes no more of the history than its budget says: what is removed beyond would be removed again at each
+   * try, and give nobody room.
+   */
+  whenFullBytes(isDiskLow: boolean): number {
+    return isDiskLow ? this.fileMaxBytes : Math.min(this.fileMaxBytes, this.#store.size().usedBytes);
   }
 
   /** A journal record that is not sealed. */

@@ -2,7 +2,6 @@
  * The thread of the telemetry store. It alone writes the telemetry tables of history.db; the gateway's thread
  * keeps the journal and asks by messages.
  */
-import { dirname } from 'node:path';
 import { LIMITS } from '../../../lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../../platform/clock/index.ts';
 import { isDiskLow } from '../../../platform/host/index.ts';
@@ -35,7 +34,7 @@ const engine = new Engine({
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
   ...(data.room && { room: data.room }),
-  isDiskLow: () => isDiskLow(dirname(data.databasePath), LIMITS.disk),
+  isDiskLow: () => isDiskLow(data.databasePath, LIMITS.disk),
   provenMs: () => provenMs,
   clock,
   log,
