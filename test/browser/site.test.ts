@@ -163,7 +163,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   test('reads the list of devices once at the start', async () => {
     const lists: string[] = [];
     page.on('request', (request) => {
-      if (request.url().includes('/v3/devices?expand')) lists.push(request.url());
+      if (request.url().includes('/v3/devices?expand=connectivity')) lists.push(request.url());
     });
     await page.reload();
     await page.getByRole('link', { name: /^House, / }).waitFor();

@@ -8,6 +8,7 @@ import { useConsole } from './support.ts';
 const REQUESTS_MAX = 19;
 const DEVICES = 1_000;
 const BLUEPRINTS = 12;
+const METER = 'telemetry:\n  power:\n    type: float\n    display_name: Power\n';
 const AT_ONCE = 50;
 /** Read again every few seconds: on a slow machine before all else is there. */
 const REPEATED = '/v3/site/energy/now';
@@ -70,7 +71,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     const { gateway, page } = opened();
     const blueprints: string[] = [];
     for (let index = 0; index < BLUEPRINTS; index++) {
-      const zip = await zipOf({ 'manifest.yml': manifestWith('commands: {}\n') });
+      const zip = await zipOf({ 'manifest.yml': manifestWith(METER) });
       const { blueprint } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip, {
         'Content-Type': 'application/zip',
       });
@@ -88,8 +89,8 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
       await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => add(from + index)));
     await shortStart(['.device-table [data-device]', '.books-numbers', '[data-test=first-steps]']);
     await page.getByText(/^100[0-9] devices$/).waitFor();
-    const kinds = await page.getByLabel('Kind').locator('option').allInnerTexts();
-    assert.ok(kinds.includes('Sample'), 'the blueprints are known by name');
+    const kinds = await page.getByLabel('Kind').locator('option').allTextContents();
+    assert.ok(kinds.includes('Sample'), kinds.join());
   });
 
   test('asks first who is logged in, and who logs out is asked for a login again', async () => {
