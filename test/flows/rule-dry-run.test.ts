@@ -16,6 +16,7 @@ interface Report {
   entries: ({ timestamp: string; kind: string } & Record<string, unknown>)[];
   truncated: boolean;
   counts: Record<string, number>;
+  read: { device_id: string; attribute: string }[];
 }
 
 type Version = 'V1' | 'V3';
@@ -158,6 +159,7 @@ describe('a dry run on recorded telemetry', () => {
       ],
       truncated: false,
       counts: { log: 2, storage: 1, command: 1 },
+      read: [{ device_id: battery.id, attribute: 'battery_soc' }],
     });
     // A command that is sent after it comes first: nothing was on its way.
     relay.obey();
@@ -190,6 +192,10 @@ describe('a dry run on recorded telemetry', () => {
     // At the last instant of the period the value of the minute before is too old for a live rule as well.
     assert.deepEqual(texts(report, 'log'), ['20 idle 19.0', '40 idle 39.0']);
     assert.match(String(texts(report, 'error')), /bad argument #2 to 'format'/);
+    assert.deepEqual(
+      report.read.map(({ attribute }) => attribute),
+      ['battery_soc', 'status'],
+    );
   });
 
   test('of a rule that exists takes its script and its storage, and leaves both and the rule alone', async () => {

@@ -9,10 +9,10 @@ import {
   DRY_RUN_LIMITS,
   type DryRunEntry,
   type DryRunPeriod,
-  type DryRunReport,
 } from '../../protocol/dry-run.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
 import { instantS, valueToWire } from '../telemetry/index.ts';
+import type { DryRunResult } from './model.ts';
 import { script } from './schema.ts';
 import type { DryRunRequest } from './service.ts';
 
@@ -48,7 +48,8 @@ export function dryRunToWire({
   endedAtMs,
   entries,
   counts,
-}: DryRunReport & { period: DryRunPeriod }) {
+  read,
+}: DryRunResult & { period: DryRunPeriod }) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return {
     from: formatTimestamp(period.fromMs),
@@ -59,6 +60,7 @@ export function dryRunToWire({
     entries: entries.map(entryToWire),
     truncated: entries.length < total,
     counts,
+    read: read.map(({ deviceId, attribute }) => ({ device_id: deviceId, attribute })),
   };
 }
 
@@ -140,6 +142,10 @@ export const dryRunShape = v.object({
         v.object(Object.fromEntries(DRY_RUN_KINDS.map((kind) => [kind, v.optional(shape.count())]))),
         v.description('Of every kind, those not listed included; absent: none.'),
       ),
+      read: v.pipe(
+        v.array(v.object({ device_id: shape.id(), attribute: v.string() })),
+        v.description('Telemetry that the script read, by the names of the manifest, as it came to it.'),
+      ),
     }),
     {
       from: '2026-03-01T00:00:00.000Z',
@@ -157,6 +163,7 @@ export const dryRunShape = v.object({
       ],
       truncated: false,
       counts: { command: 1 },
+      read: [{ device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01', attribute: 'battery_soc' }],
     },
   ),
 });

@@ -3,9 +3,9 @@ import { type GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
+import type { DryRunPeriod } from '../../protocol/dry-run.ts';
 import type { FromSandbox, RuleAnswer, ToSandbox } from '../../protocol/rule-sandbox.ts';
-import type { RunnableRule } from './model.ts';
+import type { DryRunResult, ReadSeries, RunnableRule } from './model.ts';
 import type { CallRecordedMethod } from './recorded-methods.ts';
 
 type DryRunMessage = Extract<FromSandbox, { dryRun: number }>;
@@ -13,10 +13,12 @@ type DryRunMessage = Extract<FromSandbox, { dryRun: number }>;
 interface Present {
   dryRun: number;
   rule: RunnableRule;
-  over: PromiseWithResolvers<DryRunReport>;
+  over: PromiseWithResolvers<DryRunResult>;
   period: DryRunPeriod;
   deadline: Timer;
   hasBegun: boolean;
+  /** By device and attribute. */
+  read: Map<string, ReadSeries>;
 }
 
 interface DryRunsOptions {
@@ -49,7 +51,7 @@ export class DryRuns {
   /**
    * Rejects with the signal's reason when it is aborted. @throws GatewayError dry_run_active (409), unavailable (503)
    */
-  async run(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunReport> {
+  async run(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunResult> {
     signal.throwIfAborted();
     if (this.#present)
       throw gatewayError(
@@ -59,11 +61,11 @@ export class DryRuns {
       );
     const { clock, onDemand, send, startMs } = this.#options;
     const dryRun = ++this.#lastDryRun;
-    const over = Promise.withResolvers<DryRunReport>();
+    const over = Promise.withResolvers<DryRunResult>();
     const leave = (): void => over.reject(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     const deadline = clock.setTimer(startMs, () => over.reject(unavailable('The rule sandbox is starting.')));
-    const present: Present = { dryRun, rule, period, over, deadline, hasBegun: false };
+    const present: Present = { dryRun, rule, period, over, deadline, hasBegun: false, read: new Map() };
     this.#present = present;
     onDemand();
     this.sandboxRuns();
@@ -81,7 +83,8 @@ export class DryRuns {
 
   receive(message: DryRunMessage): void {
     if (message.type === 'dry_run_request') void this.#answer(message);
-    else if (this.#present?.dryRun === message.dryRun) this.#present.over.resolve(message.report);
+    else if (this.#present?.dryRun === message.dryRun)
+      this.#present.over.resolve({ ...message.report, read: [...this.#present.read.values()] });
   }
 
   /** The sandbox has said hello. */
@@ -109,11 +112,16 @@ export class DryRuns {
   }
 
   async #answer(request: DryRunMessage & { type: 'dry_run_request' }): Promise<void> {
-    const { callMethod, log, send } = this.#options;
+    const { callMethod, limits, log, send } = this.#options;
     const { dryRun, id } = request;
     const asking = this.#present;
     if (asking?.dryRun !== dryRun) return;
-    const given = await callMethod(asking.rule, request).catch((error: unknown): RuleAnswer => {
+    const { read } = asking;
+    const noteRead = (series: ReadSeries): void => {
+      const key = `${series.deviceId} ${series.attribute}`;
+      if (read.size < limits.dryRun.attributes || read.has(key)) read.set(key, series);
+    };
+    const given = await callMethod(asking.rule, request, noteRead).catch((error: unknown): RuleAnswer => {
       log.error('request of a dry run failed', { method: request.method, error });
       return { ok: false, error: 'the gateway failed to answer' };
     });

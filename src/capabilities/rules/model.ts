@@ -61,6 +61,19 @@ export interface RunnableRule {
   script: RuleScript;
 }
 
+/** Telemetry that a script read in a dry run. */
+export interface ReadSeries {
+  deviceId: string;
+  /** Its name, whatever alias the script knows it by. */
+  attribute: string;
+}
+
+/** What the sandbox reports of a dry run, and what the gateway has seen of it. */
+export interface DryRunResult extends DryRunReport {
+  /** In the order of the first reading. */
+  read: readonly ReadSeries[];
+}
+
 /**
  * Runs scripts in another program. It starts again what it lost by itself; `run` and `end` say what should
  * run from now on.
@@ -84,5 +97,5 @@ export interface RuleRunner {
    * Has a script go through a past period without changing anything; rejects with the signal's reason when it is
    * aborted. @throws GatewayError rule_sandbox_off, dry_run_active, unavailable
    */
-  dryRun(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunReport>;
+  dryRun(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunResult>;
 }

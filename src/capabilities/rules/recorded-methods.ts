@@ -3,6 +3,7 @@ import type { RecordedRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts
 import type { RecordedMethods, RecordedResults, RecordedSample } from '../../protocol/dry-run.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
 import type { SampleStretch } from '../telemetry/index.ts';
+import type { ReadSeries } from './model.ts';
 import {
   aggregateOf,
   answering,
@@ -14,18 +15,28 @@ import {
   RULE_ROLE,
 } from './methods.ts';
 
-/** Answers what a dry run asks, from what was recorded. */
-export type CallRecordedMethod = (rule: CallingRule, request: RecordedRequest) => Promise<RuleAnswer>;
+/** Answers what a dry run asks, from what was recorded; tells which telemetry it was about. */
+export type CallRecordedMethod = (
+  rule: CallingRule,
+  request: RecordedRequest,
+  onRead: (series: ReadSeries) => void,
+) => Promise<RuleAnswer>;
 
 /** `callMethod` answers what rules ask as well. */
 export function createRecordedMethods(options: MethodsOptions, callMethod: CallMethod): CallRecordedMethod {
-  return async (rule, request) => {
+  return async (rule, request, onRead) => {
     const { method, parameters } = request;
     switch (method) {
       case 'samples':
-        return answering(() => samples(options, parameters));
+        return answering(() => samples(options, parameters, onRead));
       case 'aggregate_at':
-        return answering(() => aggregateOf(options, parameters, parameters.endMs));
+        return answering(async () => {
+          const value = await aggregateOf(options, parameters, parameters.endMs);
+          const { deviceId, name } = parameters;
+          const attribute = attributeOf(options, deviceOf(options, parameters), name);
+          onRead({ deviceId, attribute });
+          return value;
+        });
       case 'check_command':
         return answering(async () => {
           const { name, arguments: given } = parameters;
@@ -42,9 +53,11 @@ export function createRecordedMethods(options: MethodsOptions, callMethod: CallM
 async function samples(
   options: MethodsOptions,
   { deviceId, name, afterMs, toMs }: RecordedMethods['samples'],
+  onRead: (series: ReadSeries) => void,
 ): Promise<JsonValue> {
   const device = deviceOf(options, { deviceId });
   const attribute = attributeOf(options, device, name);
+  onRead({ deviceId, attribute });
   const afterS = Math.floor(afterMs / 1_000);
   const stretch = await options.telemetry.samples(
     device,

@@ -10,10 +10,18 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit, SqlDatabase } from '../../platform/sqlite/index.ts';
-import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
+import type { DryRunPeriod } from '../../protocol/dry-run.ts';
 import { createSyntaxChecker, type SyntaxFault } from '../../lua/index.ts';
 import { RuleLogs } from './logs.ts';
-import type { Engine, Rule, RuleCondition, RuleEvents, RuleRunner, RuleScript } from './model.ts';
+import type {
+  DryRunResult,
+  Engine,
+  Rule,
+  RuleCondition,
+  RuleEvents,
+  RuleRunner,
+  RuleScript,
+} from './model.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
 
 /** A rule to be added. */
@@ -251,7 +259,7 @@ export class Rules {
   async dryRun(
     { rule: name, script, period }: DryRunRequest,
     signal: AbortSignal,
-  ): Promise<DryRunReport & { period: DryRunPeriod }> {
+  ): Promise<DryRunResult & { period: DryRunPeriod }> {
     const named = name === undefined ? undefined : this.require(name);
     const tried = script ?? named?.script;
     if (!tried) throw invalidBody('', 'The body must have a script or a rule_id.');

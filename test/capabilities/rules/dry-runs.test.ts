@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import type { ReadSeries } from '../../../src/capabilities/rules/model.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import type { DryRunReport } from '../../../src/protocol/dry-run.ts';
 import type { RecordedRequest, RuleAnswer } from '../../../src/protocol/rule-sandbox.ts';
@@ -185,6 +186,26 @@ describe('a dry run asks', () => {
     assert.equal(site.program.of('dry_run_answer').length, 1);
   });
 
+  test('and its answer names what it read, each attribute once and by its own name', async (t) => {
+    const site = await startSandbox(t);
+    site.program.hello();
+    const { id: deviceId } = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
+    const running = begin(site);
+    const period = { deviceId, afterMs: 0, toMs: 1 };
+    const requests: RecordedRequest[] = [
+      { method: 'samples', parameters: { ...period, name: 'battery_soc' } },
+      { method: 'samples', parameters: { ...period, name: 'soc' } },
+      { method: 'samples', parameters: { ...period, name: 'nothing' } },
+      {
+        method: 'aggregate_at',
+        parameters: { deviceId, name: 'battery_soc', kind: 'avg', windowMs: 1_000, endMs: 1 },
+      },
+    ];
+    for (const [index, request] of requests.entries()) await callMethod(site, index + 1, request);
+    site.program.say({ type: 'dry_run_over', dryRun: numberOf(site), report: REPORT });
+    assert.deepEqual((await running).read, [{ deviceId, attribute: 'soc' }]);
+  });
+
   test('and is told when the gateway fails to answer', async (t) => {
     const site = await startSandbox(t, {
       callRecordedMethod: async () => {
@@ -202,13 +223,18 @@ describe('a dry run asks', () => {
 });
 
 describe('what was recorded', () => {
+  const ask = (
+    site: Awaited<ReturnType<typeof startSite>>,
+    request: RecordedRequest,
+    onRead: (series: ReadSeries) => void = () => undefined,
+  ): Promise<RuleAnswer> => site.callRecordedMethod(site.rule, request, onRead);
   const no = (error: string): RuleAnswer => ({ ok: false, error });
 
   test('is refused for what does not exist or a rule may not read', async (t) => {
     const site = await startSite(t);
     const { id: deviceId } = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     const samples = (name: string, id = deviceId) =>
-      site.callRecordedMethod(site.rule, {
+      ask(site, {
         method: 'samples',
         parameters: { deviceId: id, name, afterMs: 0, toMs: 1 },
       });
@@ -216,7 +242,7 @@ describe('what was recorded', () => {
     assert.deepEqual(await samples('nothing'), no('unknown telemetry attribute "nothing"'));
     assert.deepEqual(await samples('secret'), no('unknown telemetry attribute "secret"'));
     const check = (name: string, given: Record<string, number>) =>
-      site.callRecordedMethod(site.rule, {
+      ask(site, {
         method: 'check_command',
         parameters: { deviceId, name, arguments: given },
       });
@@ -233,26 +259,23 @@ describe('what was recorded', () => {
     for (const ageS of [30, 20, 10, 0]) await site.measure(device, { timestamp: nowS - ageS, soc: ageS });
     const parameters = { deviceId, afterMs: (nowS - 20) * 1_000, toMs: (nowS - 5) * 1_000 };
     for (const name of ['soc', 'battery_soc'])
-      assert.deepEqual(
-        await site.callRecordedMethod(site.rule, { method: 'samples', parameters: { ...parameters, name } }),
-        {
-          ok: true,
-          result: {
-            before: [(nowS - 20) * 1_000, 20],
-            samples: [[(nowS - 10) * 1_000, 10]],
-            isComplete: true,
-          },
+      assert.deepEqual(await ask(site, { method: 'samples', parameters: { ...parameters, name } }), {
+        ok: true,
+        result: {
+          before: [(nowS - 20) * 1_000, 20],
+          samples: [[(nowS - 10) * 1_000, 10]],
+          isComplete: true,
         },
-      );
+      });
     assert.deepEqual(
-      await site.callRecordedMethod(site.rule, {
+      await ask(site, {
         method: 'aggregate_at',
         parameters: { deviceId, name: 'soc', kind: 'max', windowMs: 5_000, endMs: (nowS - 18) * 1_000 },
       }),
       { ok: true, result: 20 },
     );
     assert.deepEqual(
-      await site.callRecordedMethod(site.rule, {
+      await ask(site, {
         method: 'check_command',
         parameters: { deviceId, name: 'charge', arguments: { limit_w: 1 } },
       }),

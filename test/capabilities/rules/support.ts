@@ -134,7 +134,7 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
       dryRun: async ({ slug }, { fromMs, toMs }) => {
         told.push(`dry run ${slug}`);
         const entries = [{ atMs: fromMs, kind: 'log', severity: 'info', message: 'hello' } as const];
-        return { end: 'period_ended', endedAtMs: toMs, entries, counts: { log: 2 } };
+        return { end: 'period_ended', endedAtMs: toMs, entries, counts: { log: 2 }, read: [] };
       },
     },
   };
