@@ -9,6 +9,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'src', 'console');
 /** Of the application on a home screen. */
 const ICONS = ['icon-192.png', 'icon-512.png'];
+/** The first view waits for those of another language, so that they must not wait for it. */
+const WORDS = join(SOURCE, 'words');
 const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
@@ -93,7 +95,7 @@ const inOnePiece: Plugin = {
   setup: (building) => {
     const later = new Set<string>();
     building.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
-      if (kind === 'dynamic-import') later.add(join(resolveDir, path));
+      if (kind === 'dynamic-import' && !resolveDir.startsWith(WORDS)) later.add(join(resolveDir, path));
       return undefined;
     });
     building.onLoad({ filter: /\.tsx?$/ }, ({ path }) => {

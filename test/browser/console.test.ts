@@ -309,6 +309,9 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       '#/system/backup',
       '#/system/targets',
       '#/system/ports',
+      '#/history/week',
+      '#/history/energy',
+      '#/alerts',
     ]) {
       await open(hash);
       await page.locator('h1').first().waitFor();
@@ -316,6 +319,10 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
         '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
       )) as [number, number];
       assert.ok(inner <= outer, `${hash}: ${inner} > ${outer}`);
+      const outOfReach = await page.evaluate(`[...document.querySelectorAll('.tabs a, .segments button')]
+        .filter((one) => one.getBoundingClientRect().right > innerWidth || one.getBoundingClientRect().left < 0)
+        .map((one) => one.textContent)`);
+      assert.deepEqual(outOfReach, [], `${hash}: each part of a page is in sight`);
     }
   });
 

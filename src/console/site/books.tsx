@@ -1,5 +1,5 @@
 /** Energy of a day, a month or a year: what the sun gave, where consumption came from, and how it was before. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { loadSite } from '../site-name.ts';
@@ -18,6 +18,8 @@ import {
 } from './energy.ts';
 
 const REFRESH_MS = 60_000;
+/** At the start of the overview there is enough to read. */
+const BEFORE_AFTER_MS = 3_000;
 const USES = ['load', 'electrolyser', 'ev_charger'] as const;
 const PARTS = { day: 'hour', month: 'day', year: 'month' } as const;
 
@@ -57,13 +59,21 @@ async function loadBefore(period: string): Promise<Omit<Shown, 'before'>> {
   return { period, energy };
 }
 
-/** What the gateway has of a period, read again while somebody looks; what was before comes after. */
-export function useBooks(period: string): { shown: Shown | undefined; error: unknown } {
+/**
+ * What the gateway has of a period, read again while somebody looks; what was before comes after.
+ * @param beforeAfterMs so much after the first drawing, where much else is read at once
+ */
+export function useBooks(period: string, beforeAfterMs = 0): { shown: Shown | undefined; error: unknown } {
   const present = useAnswer(() => load(period), [period]);
   const shown = present.answer?.period === period ? present.answer : undefined;
+  const [isTimeFor, setTimeFor] = useState(beforeAfterMs === 0);
+  useEffect(() => {
+    const timer = setTimeout(() => setTimeFor(true), beforeAfterMs);
+    return () => clearTimeout(timer);
+  }, []);
   const before = useAnswer(
-    () => (shown ? loadBefore(period) : Promise.resolve(undefined)),
-    [period, shown !== undefined],
+    () => (shown && isTimeFor ? loadBefore(period) : Promise.resolve(undefined)),
+    [period, shown !== undefined && isTimeFor],
   );
   useRefresh(() => {
     present.again();
@@ -83,7 +93,7 @@ export function BooksCard() {
   const [span, setSpan] = useState<Span>(SPANS[0]);
   // A day ends while this is looked at.
   const period = periodLater(periodAt(span.unit, slowNowS.value * 1_000, zone.value), -span.ago);
-  const { shown, error } = useBooks(period);
+  const { shown, error } = useBooks(period, BEFORE_AFTER_MS);
   return (
     <Card
       title="Energy"
