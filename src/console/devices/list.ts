@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { typeName } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { isBlank } from '../main-values.ts';
+import { say } from '../words/index.ts';
 
 export type SortKey = 'trouble' | 'name' | 'kind' | 'status';
 
@@ -28,7 +29,7 @@ export const listView = signal<ListView>({
 
 export function kindOf({ device, manifest }: LiveDevice): string {
   if (device.type !== 'STANDALONE' && device.type !== 'LUA') return typeName(device.type);
-  return manifest && !isBlank(manifest) ? manifest.display_name : 'No blueprint yet';
+  return manifest && !isBlank(manifest) ? manifest.display_name : say.devices.noBlueprintYet;
 }
 
 const alertsOf = ({ device }: LiveDevice): number => device.raised_alert_names?.length ?? 0;

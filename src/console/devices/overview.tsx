@@ -11,6 +11,7 @@ import { SiteNow } from '../site/site-now.tsx';
 import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../ui.tsx';
 import { kindOf } from './list.ts';
 import { DeviceTable } from './table.tsx';
+import { say } from '../words/index.ts';
 
 const RELOAD_INTERVAL_MS = 60_000;
 
@@ -41,10 +42,10 @@ export function OverviewPage() {
   const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
   return (
     <>
-      <PageHead title="Overview">
+      <PageHead title={say.frame.overview}>
         {may('OWNER') && (
           <a class="button primary" href="#/add">
-            Add device
+            {say.devices.addDevice}
           </a>
         )}
       </PageHead>
@@ -72,12 +73,8 @@ function Summary({ devices }: { devices: readonly LiveDevice[] }) {
   const alerts = devices.reduce((sum, { device }) => sum + (device.raised_alert_names?.length ?? 0), 0);
   return (
     <p class="summary">
-      <span>
-        <b>{online}</b> of {devices.length} online
-      </span>
-      <span class={alerts > 0 ? 'warn' : ''}>
-        <b>{alerts}</b> {alerts === 1 ? 'alert' : 'alerts'}
-      </span>
+      <span>{say.devices.someOnline(<b>{online}</b>, devices.length)}</span>
+      <span class={alerts > 0 ? 'warn' : ''}>{say.devices.alertCount(alerts, <b>{alerts}</b>)}</span>
     </p>
   );
 }
@@ -85,15 +82,15 @@ function Summary({ devices }: { devices: readonly LiveDevice[] }) {
 function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
   const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
   return (
-    <section class="devices" aria-label="Devices">
-      <h2>Devices</h2>
+    <section class="devices" aria-label={say.everywhere.devices}>
+      <h2>{say.everywhere.devices}</h2>
       <Summary devices={devices} />
       {own.length === 0 && (
-        <Empty title="No device of yours yet">
-          <p>Add the first one: it gets a blueprint, a name and what it needs to connect.</p>
+        <Empty title={say.devices.noneYet}>
+          <p>{say.devices.noneYetText}</p>
           {may('OWNER') && (
             <a class="button primary" href="#/add">
-              Add device
+              {say.devices.addDevice}
             </a>
           )}
         </Empty>

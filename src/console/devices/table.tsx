@@ -8,13 +8,14 @@ import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { Empty, Select, useAction } from '../ui.tsx';
 import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey } from './list.ts';
 import { useWindow } from './use-window.ts';
+import { say } from '../words/index.ts';
 
 const ROW_PX = 52;
 
 const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [
-  ['name', 'Device', ''],
-  ['kind', 'Kind', 'wide'],
-  ['status', 'Status', ''],
+  ['name', say.everywhere.device, ''],
+  ['kind', say.devices.kind, 'wide'],
+  ['status', say.everywhere.status, ''],
 ];
 
 const change = (part: Partial<ListView>): void => {
@@ -29,10 +30,10 @@ export function DeviceTable({ devices }: { devices: readonly LiveDevice[] }) {
       <Filters devices={devices} />
       <p class="hint" role="status">
         {shown.length === devices.length
-          ? `${devices.length} devices`
-          : `${shown.length} of ${devices.length} devices`}
+          ? say.devices.countOf(devices.length)
+          : say.devices.countOfAll(shown.length, devices.length)}
       </p>
-      {shown.length === 0 ? <Empty title="No device fits" /> : <Rows shown={shown} />}
+      {shown.length === 0 ? <Empty title={say.devices.noneFits} /> : <Rows shown={shown} />}
     </>
   );
 }
@@ -55,32 +56,32 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
       <Input
         type="search"
         value={text}
-        placeholder="Find a device"
-        aria-label="Find a device"
+        placeholder={say.devices.find}
+        aria-label={say.devices.find}
         onValue={(value) => change({ text: value })}
       />
       <Select
-        aria-label="Status"
+        aria-label={say.everywhere.status}
         value={status}
         onValue={(value) => change({ status: value })}
         choices={[
-          { value: '', text: 'Any status' },
-          { value: 'trouble', text: 'Offline or with alerts' },
-          { value: 'ONLINE', text: 'Online' },
-          { value: 'OFFLINE', text: 'Offline' },
+          { value: '', text: say.devices.anyStatus },
+          { value: 'trouble', text: say.devices.troubled },
+          { value: 'ONLINE', text: say.devices.online },
+          { value: 'OFFLINE', text: say.devices.offline },
         ]}
       />
       <Select
-        aria-label="Kind"
+        aria-label={say.devices.kind}
         value={kind}
         onValue={(value) => change({ kind: value })}
-        choices={choices('Any kind', kinds)}
+        choices={choices(say.devices.anyKind, kinds)}
       />
       <Select
-        aria-label="Profile"
+        aria-label={say.devices.profile}
         value={profile}
         onValue={(value) => change({ profile: value })}
-        choices={choices('Any profile', profiles)}
+        choices={choices(say.devices.anyProfile, profiles)}
       />
     </div>
   );
@@ -121,11 +122,11 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
             ))}
             <th scope="col" aria-sort={sort === 'trouble' ? 'ascending' : 'none'}>
               <button type="button" onClick={() => change({ sort: 'trouble', isDown: false })}>
-                Alerts {sort === 'trouble' && '▴'}
+                {say.devices.alerts} {sort === 'trouble' && '▴'}
               </button>
             </th>
             <th scope="col" class="wide">
-              Values
+              {say.everywhere.values}
             </th>
           </tr>
         </thead>

@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import { numberText } from '../format.ts';
 import { zone } from '../zone.ts';
 import type { Lines } from './series.ts';
+import { locale, say } from '../words/index.ts';
 
 const HEIGHT_PX = 320;
 const NARROW_PX = 560;
@@ -110,9 +111,9 @@ function optionsOf(
     axes: axesOf(units, stepS, widthPx),
     series: [
       {
-        label: 'Time',
+        label: say.history.time,
         value: (_, timeS) =>
-          timeS === null ? '–' : new Date(timeS * 1_000).toLocaleString('en-GB', { timeZone: zone.value }),
+          timeS === null ? '–' : new Date(timeS * 1_000).toLocaleString(locale, { timeZone: zone.value }),
       },
       ...labels.flatMap((line) => seriesOf(line, colorOf(line))),
     ],
@@ -182,12 +183,12 @@ function shortText(value: number | null): string {
 
 /** Times of a day, and dates where a day begins, where the site is. */
 function timeLabels(stepS: number): (plot: uPlot, splits: number[]) => string[] {
-  const clock = new Intl.DateTimeFormat('en-GB', {
+  const clock = new Intl.DateTimeFormat(locale, {
     hour: '2-digit',
     minute: '2-digit',
     timeZone: zone.value,
   });
-  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: zone.value });
+  const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: zone.value });
   return (_, splits) =>
     splits.map((timeS) => {
       const text = clock.format(timeS * 1_000);

@@ -1,19 +1,20 @@
 /** The head of the history and its two sides. */
 import { PageHead, Tabs } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 /** In the address, where a stretch of time stands else. */
 export const ENERGY = 'energy';
 
 const TABS = [
-  ['', 'Values'],
-  [ENERGY, 'Energy'],
+  ['', say.everywhere.values],
+  [ENERGY, say.history.energy],
 ] as const;
 
 export function HistoryHead({ tab }: { tab: '' | typeof ENERGY }) {
   return (
     <>
-      <PageHead title="History" />
-      <Tabs name="History" base="#/history" tabs={TABS} current={tab} />
+      <PageHead title={say.everywhere.history} />
+      <Tabs name={say.everywhere.history} base="#/history" tabs={TABS} current={tab} />
     </>
   );
 }

@@ -7,6 +7,7 @@ import { go } from '../route.ts';
 import { Button, Field, Loading, Select } from '../ui.tsx';
 import { HistoryHead } from './head.tsx';
 import { type Chosen, HistoryView } from './view.tsx';
+import { say } from '../words/index.ts';
 
 const BETWEEN_SERIES = '~';
 const BETWEEN_NAMES = '.';
@@ -48,14 +49,14 @@ export function HistoryPage({
     <>
       <HistoryHead tab="" />
       <HistoryView chosen={chosen} window={window} onWindow={(stretch) => show(chosen, stretch)}>
-        <ul class="chosen" aria-label="What is drawn">
+        <ul class="chosen" aria-label={say.history.whatIsDrawn}>
           {chosen.map((one) => {
             const title = attributeTitle(one.attribute, one.live.manifest?.telemetry[one.attribute]);
             const name = `${one.live.device.name} · ${title}`;
             return (
               <li key={name}>
                 <Button
-                  aria-label={`Remove ${name}`}
+                  aria-label={say.everywhere.removeName(name)}
                   onClick={() => show(chosen.filter((other) => other !== one))}
                 >
                   {name} ✕
@@ -84,7 +85,7 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
   const names = drawableOf(live);
   return (
     <div class="energy-source">
-      <Field label="Device">
+      <Field label={say.everywhere.device}>
         <Select
           name="device"
           value={live.device.id}
@@ -92,13 +93,13 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
           choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
         />
       </Field>
-      <Field label="Draw also">
+      <Field label={say.history.drawAlso}>
         <Select
           name="attribute"
           value=""
           onValue={(attribute) => onAdd({ live, attribute })}
           choices={[
-            { value: '', text: 'choose' },
+            { value: '', text: say.everywhere.choose },
             ...names.map((name) => ({
               value: name,
               text: attributeTitle(name, live.manifest?.telemetry[name]),

@@ -11,6 +11,7 @@ import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
 import { WindowControls } from './window-controls.tsx';
+import { locale, say } from '../words/index.ts';
 
 type ChartCanvas = typeof Drawn;
 
@@ -82,7 +83,7 @@ function useCanvas(): { Canvas: ChartCanvas | undefined; error: unknown } {
   useEffect(() => {
     import('./chart-canvas.tsx').then(
       (found) => setCanvas(() => found.ChartCanvas),
-      () => setError(new Error('The chart could not be loaded. Load the page again.')),
+      () => setError(new Error(say.history.chartLost)),
     );
   }, []);
   return { Canvas, error };
@@ -126,10 +127,10 @@ export function HistoryView({
     >
       <ErrorNotice error={error ?? canvas.error} />
       {chosen.length === 0 ? (
-        <Empty title="Choose what to draw" />
+        <Empty title={say.history.chooseWhat} />
       ) : isEmpty ? (
-        <Empty title="No values in this time">
-          <p>Choose a longer or another one, or other values.</p>
+        <Empty title={say.history.noValues}>
+          <p>{say.history.noValuesText}</p>
         </Empty>
       ) : shown && canvas.Canvas ? (
         <canvas.Canvas
@@ -145,7 +146,7 @@ export function HistoryView({
         value={window.isCompared}
         onValue={(isCompared) => onWindow(withBefore(stretchOf(windowText), isCompared))}
       >
-        With the same time before
+        {say.history.withBefore}
       </Check>
       {children}
       {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
@@ -154,18 +155,18 @@ export function HistoryView({
 }
 
 const moment = (atS: number): string =>
-  new Date(atS * 1_000).toLocaleString('en-GB', {
+  new Date(atS * 1_000).toLocaleString(locale, {
     dateStyle: 'medium',
     timeStyle: 'short',
     timeZone: zone.value,
   });
 
 const titleOf = ({ fromS, toS, isLive }: Window): string =>
-  isLive ? 'Until now' : `${moment(fromS)} – ${moment(toS)}`;
+  isLive ? say.history.untilNow : `${moment(fromS)} – ${moment(toS)}`;
 
 function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[] {
   const labels = chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }));
-  const before = labels.map((one) => ({ ...one, label: `${one.label}, before`, isBefore: true }));
+  const before = labels.map((one) => ({ ...one, label: say.history.before(one.label), isBefore: true }));
   return isCompared ? [...labels, ...before] : labels;
 }
 
@@ -190,22 +191,24 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
   return (
     <>
       <div class="actions">
-        <Button onClick={() => setOpen(!isOpen)}>{isOpen ? 'Without the table' : 'As a table'}</Button>
+        <Button onClick={() => setOpen(!isOpen)}>
+          {isOpen ? say.history.withoutTable : say.history.asTable}
+        </Button>
         {shown.texts.map((text, index) => (
           <Button
             key={index}
             onClick={() => download(index === 0 ? 'history.csv' : 'history-before.csv', text, 'text/csv')}
           >
-            {index === 0 ? 'As a CSV file' : 'The time before as a CSV file'}
+            {index === 0 ? say.history.asCsv : say.history.beforeAsCsv}
           </Button>
         ))}
       </div>
       {isOpen && (
-        <div class="history-table" tabIndex={0} role="region" aria-label="Values">
+        <div class="history-table" tabIndex={0} role="region" aria-label={say.everywhere.values}>
           <table>
             <thead>
               <tr>
-                <th scope="col">Time</th>
+                <th scope="col">{say.history.time}</th>
                 {labels.map(({ label, unit }) => (
                   <th scope="col" key={label}>
                     {label} {unit}

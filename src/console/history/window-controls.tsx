@@ -2,6 +2,7 @@
 import { gatewayNowMs } from '../gateway-time.ts';
 import { Button } from '../ui.tsx';
 import { RANGES, shifted, type Window, zoomed } from './window.ts';
+import { say } from '../words/index.ts';
 
 const nowS = (): number => gatewayNowMs() / 1_000;
 
@@ -19,7 +20,7 @@ export function WindowControls({
   const wider = (): void => onWindow(zoomed(window, 2, nowS()));
   return (
     <>
-      <div class="segments" role="group" aria-label="Range">
+      <div class="segments" role="group" aria-label={say.history.range}>
         {RANGES.map((one) => (
           <button
             type="button"
@@ -31,20 +32,20 @@ export function WindowControls({
           </button>
         ))}
       </div>
-      <Button aria-label="Earlier" onClick={() => onWindow(shifted(window, -1, nowS()))}>
+      <Button aria-label={say.history.earlier} onClick={() => onWindow(shifted(window, -1, nowS()))}>
         ‹
       </Button>
       <Button
-        aria-label="Later"
+        aria-label={say.history.later}
         disabled={window.isLive}
         onClick={() => onWindow(shifted(window, 1, nowS()))}
       >
         ›
       </Button>
-      <Button aria-label="Zoom out" onClick={wider}>
+      <Button aria-label={say.history.zoomOut} onClick={wider}>
         −
       </Button>
-      <Button aria-label="Zoom in" onClick={closer}>
+      <Button aria-label={say.history.zoomIn} onClick={closer}>
         +
       </Button>
     </>

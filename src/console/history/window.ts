@@ -1,11 +1,12 @@
 /** The stretch of time that a chart shows, as it stands in the address. */
+import { say } from '../words/index.ts';
 
 export const RANGES = [
-  { name: 'hour', text: 'Hour', lengthS: 3_600 },
-  { name: 'day', text: 'Day', lengthS: 86_400 },
-  { name: 'week', text: 'Week', lengthS: 7 * 86_400 },
-  { name: 'month', text: 'Month', lengthS: 30 * 86_400 },
-  { name: 'year', text: 'Year', lengthS: 365 * 86_400 },
+  { name: 'hour', text: say.history.hour, lengthS: 3_600 },
+  { name: 'day', text: say.history.day, lengthS: 86_400 },
+  { name: 'week', text: say.history.week, lengthS: 7 * 86_400 },
+  { name: 'month', text: say.history.month, lengthS: 30 * 86_400 },
+  { name: 'year', text: say.history.year, lengthS: 365 * 86_400 },
 ] as const;
 
 export interface Window {

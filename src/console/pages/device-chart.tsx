@@ -5,6 +5,7 @@ import { HistoryView } from '../history/view.tsx';
 import type { LiveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { Empty } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 const CHOSEN_FIRST = 2;
 
@@ -14,8 +15,8 @@ export function ChartTab({ live }: { live: LiveDevice }) {
   const [window, setWindow] = useState('hour');
   if (names.length === 0)
     return (
-      <Empty title="Nothing to draw">
-        <p>The blueprint declares no numbers.</p>
+      <Empty title={say.devices.nothingToDraw}>
+        <p>{say.devices.nothingToDrawText}</p>
       </Empty>
     );
   return (
@@ -25,7 +26,7 @@ export function ChartTab({ live }: { live: LiveDevice }) {
       onWindow={setWindow}
     >
       <fieldset class="choices">
-        <legend>Values</legend>
+        <legend>{say.everywhere.values}</legend>
         {names.map((name) => (
           <label key={name}>
             <input

@@ -20,6 +20,7 @@ import {
   useAction,
 } from '../ui.tsx';
 import type { Command, Execution } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const POLL_INTERVAL_MS = 500;
 const ENDED = new Set(['SUCCESS', 'ERROR', 'TIMEOUT']);
@@ -37,18 +38,18 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
     <>
       {live.device.connectivity?.status !== 'ONLINE' && (
         <Notice kind="warning">
-          <p>The device is offline; it takes no command until it connects.</p>
+          <p>{say.devices.offlineNoCommand}</p>
         </Notice>
       )}
       {commands.length === 0 && (
-        <Empty title="No command for your role">
-          <p>The commands of this device need a higher role than yours.</p>
+        <Empty title={say.devices.noCommand}>
+          <p>{say.devices.noCommandText}</p>
         </Empty>
       )}
       <div class="columns">
         {Object.entries(groups).map(([group, members = []]) => (
           <Card
-            title={manifest?.command_groups?.[group]?.display_name ?? (words(group) || 'Commands')}
+            title={manifest?.command_groups?.[group]?.display_name ?? (words(group) || say.devices.commands)}
             key={group}
           >
             <CommandList members={members} onChosen={setChosen} />
@@ -86,8 +87,12 @@ function CommandList({
             <b>{text}</b>
             {description !== undefined && <small>{description}</small>}
           </span>
-          <Button onClick={() => onChosen(name)} data-command={name} aria-label={`Run ${text}`}>
-            Run…
+          <Button
+            onClick={() => onChosen(name)}
+            data-command={name}
+            aria-label={say.devices.runCommand(text)}
+          >
+            {say.devices.runAsking}
           </Button>
         </div>
       ))}
@@ -140,7 +145,7 @@ function RunCommand({ live, name, command, onClose }: RunProps) {
           <Progress live={live} executionId={execution} />
           <div class="actions end">
             <Button kind="primary" onClick={onClose}>
-              Close
+              {say.everywhere.close}
             </Button>
           </div>
         </>
@@ -170,18 +175,15 @@ function CommandForm({
   return (
     <Form
       action={action}
-      submit={command.confirmation ? 'Run…' : 'Run'}
-      buttons={<Button onClick={onClose}>Cancel</Button>}
+      submit={command.confirmation ? say.devices.runAsking : say.devices.run}
+      buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
     >
       {command.description !== undefined && <p>{command.description}</p>}
       <PopulateButton live={live} command={command} onValues={(values) => onTexts({ ...texts, ...values })} />
       <ArgumentFields declared={command.arguments ?? {}} texts={texts} onTexts={onTexts} />
       {action.error instanceof NoAnswer && (
         <Notice kind="warning">
-          <p>
-            It is not known whether the device got the command. Look at its executions before you run it
-            again.
-          </p>
+          <p>{say.devices.notKnownWhether}</p>
         </Notice>
       )}
     </Form>
@@ -208,8 +210,7 @@ function PopulateButton({
       execution = await read(live.device.id, id);
     }
     const payload = execution.response?.payload ?? {};
-    if (execution.state !== 'SUCCESS')
-      throw new Error(messageOf(payload) ?? 'The device did not tell its settings.');
+    if (execution.state !== 'SUCCESS') throw new Error(messageOf(payload) ?? say.devices.toldNothing);
     const found = Object.entries(declared).filter(([key]) => payload[key] !== undefined);
     onValues(Object.fromEntries(found.map(([key, argument]) => [key, textOf(argument, payload[key])])));
   });
@@ -217,7 +218,7 @@ function PopulateButton({
   return (
     <>
       <Button onClick={() => void action.start()} disabled={action.isBusy}>
-        {action.isBusy ? 'Asking the device…' : 'Fill in the present values'}
+        {action.isBusy ? say.devices.askingDevice : say.devices.fillIn}
       </Button>
       <ErrorNotice error={action.error} />
     </>
@@ -257,7 +258,7 @@ function Progress({ live, executionId }: { live: LiveDevice; executionId: string
   return (
     <div aria-live="polite" data-test="progress">
       <ErrorNotice error={error} />
-      {execution ? <ExecutionDetails execution={execution} live={live} /> : <p>The command is on its way…</p>}
+      {execution ? <ExecutionDetails execution={execution} live={live} /> : <p>{say.devices.onItsWay}</p>}
     </div>
   );
 }

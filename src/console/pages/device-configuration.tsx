@@ -9,6 +9,7 @@ import { ConnectionTools } from '../parts/field-scan.tsx';
 import { may } from '../session.ts';
 import { AskButton, Card, Empty, ErrorNotice, Form, Loading, useAction, useAnswer } from '../ui.tsx';
 import type { ConfigurationGroup } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 type Values = Record<string, unknown>;
 
@@ -18,8 +19,8 @@ export function ConfigurationTab({ live }: { live: LiveDevice }) {
   );
   if (groups.length === 0)
     return (
-      <Empty title="Nothing to configure for your role">
-        <p>The configuration of this device needs a higher role than yours.</p>
+      <Empty title={say.devices.noConfiguration}>
+        <p>{say.devices.noConfigurationText}</p>
       </Empty>
     );
   return (
@@ -83,17 +84,17 @@ function GroupForm({
     <>
       <Form
         action={saving}
-        submit="Save"
-        done="Saved."
+        submit={say.everywhere.save}
+        done={say.everywhere.saved}
         isIncomplete={!isChanged}
         buttons={
           <AskButton
-            title={`Reset ${group.display_name} to its defaults?`}
-            text="Parameters without a default lose their value, secrets included."
-            confirm="Reset"
+            title={say.devices.resetTitle(group.display_name)}
+            text={say.devices.resetText}
+            confirm={say.devices.reset}
             run={() => call<{ configuration: Values }>('POST', `${address}/reset_all`).then(take)}
           >
-            Reset to defaults…
+            {say.devices.resetAsking}
           </AskButton>
         }
       >

@@ -3,6 +3,7 @@ import { call, path } from '../api.ts';
 import { listenToLog, type LiveDevice } from '../live.ts';
 import { LogView } from '../parts/log-view.tsx';
 import type { LogEntry } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const PAGE = 50;
 
@@ -10,7 +11,7 @@ export function LogsTab({ live }: { live: LiveDevice }) {
   const { id } = live.device;
   return (
     <LogView
-      nothing="What the device logs appears here as it arrives."
+      nothing={say.devices.logNothing}
       source={{
         id,
         pageSize: PAGE,

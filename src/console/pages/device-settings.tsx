@@ -8,6 +8,7 @@ import { go } from '../route.ts';
 import { may } from '../session.ts';
 import { AskButton, Card, Fact, Field, Form, Input, Notice, Select, useAction } from '../ui.tsx';
 import type { ConnectionConfiguration } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
   const { device } = live;
@@ -33,17 +34,17 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
     if (slug !== device.slug) go(`#/devices/${encodeURIComponent(slug)}/settings`);
   });
   return (
-    <Card title="Name">
+    <Card title={say.everywhere.name}>
       <Form
         action={action}
-        submit="Save"
-        done="Saved."
+        submit={say.everywhere.save}
+        done={say.everywhere.saved}
         isIncomplete={name === device.name && slug === device.slug}
       >
-        <Field label="Name">
+        <Field label={say.everywhere.name}>
           <Input value={name} onValue={setName} name="name" required />
         </Field>
-        <Field label="Slug" hint="The device's short name in addresses and rules.">
+        <Field label={say.devices.slug} hint={say.devices.slugHint}>
           <Input value={slug} onValue={setSlug} name="slug" required spellcheck={false} />
         </Field>
       </Form>
@@ -64,12 +65,12 @@ function BlueprintCard({
     onChanged();
   });
   return (
-    <Card title="Blueprint">
-      <p class="hint">Now: {manifest?.display_name}</p>
+    <Card title={say.everywhere.blueprint}>
+      <p class="hint">{say.devices.blueprintNow(manifest?.display_name ?? '')}</p>
       <Form
         action={action}
-        submit="Assign"
-        done="Assigned."
+        submit={say.devices.assign}
+        done={say.devices.assigned}
         isIncomplete={blueprint === device.blueprint_id || blueprint === ''}
       >
         <BlueprintChoice value={blueprint} onValue={setBlueprint} needsScript={device.type === 'LUA'} />
@@ -91,37 +92,35 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
   };
   if (config)
     return (
-      <Card title="Connection">
+      <Card title={say.everywhere.connection}>
         <Connection config={config} slug={device.slug} isModule={device.type === 'VIRTUAL_UCM'} />
       </Card>
     );
   return (
-    <Card title="Connection">
-      <p class="hint">
-        New credentials for the device. The old ones end at once, and the device with them is disconnected.
-      </p>
-      <Field label="Protocol">
+    <Card title={say.everywhere.connection}>
+      <p class="hint">{say.devices.newCredentials}</p>
+      <Field label={say.everywhere.protocol}>
         <Select
           value={protocol}
           onValue={setProtocol}
           choices={[
-            { value: 'MQTT', text: 'MQTT, user name and password' },
-            { value: 'MQTTS', text: 'MQTT over TLS, certificate' },
+            { value: 'MQTT', text: say.everywhere.plainMqtt },
+            { value: 'MQTTS', text: say.everywhere.mqttOverTls },
           ]}
         />
       </Field>
       <div class="actions end">
         <AskButton
-          title="Generate a new connection configuration?"
+          title={say.devices.generateTitle}
           text={
             <Notice kind="warning">
-              <p>{device.name} is disconnected until it has the new one.</p>
+              <p>{say.devices.generateText(device.name)}</p>
             </Notice>
           }
-          confirm="Generate"
+          confirm={say.devices.generate}
           run={generate}
         >
-          Generate…
+          {say.devices.generateAsking}
         </AskButton>
       </div>
     </Card>
@@ -131,24 +130,24 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
 function FactsCard({ live: { device } }: { live: LiveDevice }) {
   const { communication, implemented_profiles: profiles } = device;
   return (
-    <Card title="Facts">
+    <Card title={say.devices.facts}>
       <dl class="facts">
-        <Fact name="Id">
+        <Fact name={say.devices.id}>
           <code>{device.id}</code>
         </Fact>
-        <Fact name="Connection">{communication?.type}</Fact>
+        <Fact name={say.everywhere.connection}>{communication?.type}</Fact>
         {communication?.hardware_id !== undefined && (
-          <Fact name="Hardware id">
+          <Fact name={say.everywhere.hardwareId}>
             <code>{communication.hardware_id}</code>
           </Fact>
         )}
         {communication?.upstream_id !== undefined && (
-          <Fact name="Runs on">
-            <a href={`#/devices/${communication.upstream_id}`}>its module</a>
+          <Fact name={say.devices.runsOn}>
+            <a href={`#/devices/${communication.upstream_id}`}>{say.devices.itsModule}</a>
           </Fact>
         )}
         {profiles.length > 0 && (
-          <Fact name="Profiles">
+          <Fact name={say.devices.profiles}>
             <details>
               <summary>{profiles.length}</summary>
               {profiles.join(', ')}
@@ -167,19 +166,17 @@ function DeleteCard({ live: { device } }: { live: LiveDevice }) {
     go('#/');
   };
   return (
-    <Card title="Delete">
-      <p class="hint">
-        Takes away the device with its values, logs, executions, configuration and credentials.
-      </p>
+    <Card title={say.everywhere.delete}>
+      <p class="hint">{say.devices.deleteHint}</p>
       <div class="actions end">
         <AskButton
           kind="danger"
-          title={`Delete ${device.name}?`}
-          text="Its history is deleted with it. This cannot be undone."
-          confirm="Delete"
+          title={say.everywhere.deleteTitle(device.name)}
+          text={say.devices.deleteText}
+          confirm={say.everywhere.delete}
           run={remove}
         >
-          Delete…
+          {say.everywhere.deleteAsking}
         </AskButton>
       </div>
     </Card>

@@ -7,6 +7,7 @@ import { Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Card, Empty, Fact } from '../ui.tsx';
 import type { Alert } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 export function ValuesTab({ live }: { live: LiveDevice }) {
   void live.version.value;
@@ -17,25 +18,25 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
     <>
       <Alerts live={live} />
       {groups.length === 0 && (
-        <Empty title="The blueprint of this device declares no values">
-          <p>Without a fitting blueprint the gateway does not know what the device sends, and drops it.</p>
+        <Empty title={say.devices.noValues}>
+          <p>{say.devices.noValuesText}</p>
           {may('OWNER') && device.type !== 'GATEWAY' && (
             <a class="button primary" href={settings}>
-              Assign a blueprint
+              {say.devices.assignBlueprint}
             </a>
           )}
         </Empty>
       )}
       {groups.length > 0 && live.values.size === 0 && (
-        <Empty title="Nothing received yet">
+        <Empty title={say.devices.nothingYet}>
           <p>
             {device.connectivity?.status === 'ONLINE'
-              ? 'The device is connected; its first values appear here by themselves.'
-              : 'The device has not connected. Make its connection configuration and put it into the device.'}
+              ? say.devices.connectedText
+              : say.devices.notConnectedText}
           </p>
           {may('OWNER') && device.connectivity?.status !== 'ONLINE' && (
             <a class="button" href={settings}>
-              Connection configuration
+              {say.devices.connectionConfiguration}
             </a>
           )}
         </Empty>
@@ -44,7 +45,7 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
         <WithSparklines live={live}>
           <div class="columns">
             {groups.map(({ title, names }) => (
-              <Card title={title === '' ? 'Values' : title} key={title}>
+              <Card title={title === '' ? say.everywhere.values : title} key={title}>
                 <Facts live={live} names={names} />
               </Card>
             ))}
@@ -76,7 +77,7 @@ function Properties({ live }: { live: LiveDevice }) {
   const known = Object.entries(device.properties ?? {}).filter(([, value]) => value !== null);
   if (known.length === 0) return null;
   return (
-    <Card title="Properties">
+    <Card title={say.devices.properties}>
       <dl class="facts wide">
         {known.map(([name, value]) => {
           const declared = manifest?.properties[name];
@@ -96,7 +97,7 @@ function Alerts({ live }: { live: LiveDevice }) {
   const names = live.device.raised_alert_names ?? [];
   if (names.length === 0) return null;
   return (
-    <Card title={names.length === 1 ? 'Alert' : 'Alerts'}>
+    <Card title={names.length === 1 ? say.devices.alert : say.devices.alerts}>
       <ul class="alerts">
         {names.map((name) => (
           <AlertItem name={name} alert={live.manifest?.alerts[name]} key={name} />
@@ -111,12 +112,13 @@ function AlertItem({ name, alert }: { name: string; alert: Alert | undefined }) 
   return (
     <li class={`alert ${severity}`}>
       <p>
-        <span class={`chip ${severity}`}>{severity}</span> <b>{alert?.display_name ?? name}</b>
+        <span class={`chip ${severity}`}>{say.values.severity[severity]}</span>{' '}
+        <b>{alert?.display_name ?? name}</b>
         {alert?.code !== undefined && <small> {alert.code}</small>}
       </p>
       {alert?.description !== undefined && <p>{alert.description}</p>}
-      {conditions.length > 0 && <p class="hint">Raised when: {conditions.join(' ')}</p>}
-      {components.length > 0 && <p class="hint">Parts: {components.join(', ')}</p>}
+      {conditions.length > 0 && <p class="hint">{say.devices.raisedWhen(conditions.join(' '))}</p>}
+      {components.length > 0 && <p class="hint">{say.devices.parts(components.join(', '))}</p>}
       {troubleshooting.length > 0 && (
         <ol>
           {troubleshooting.map((step) => (

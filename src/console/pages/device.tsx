@@ -11,6 +11,7 @@ import { ConfigurationTab } from './device-configuration.tsx';
 import { LogsTab } from './device-logs.tsx';
 import { SettingsTab } from './device-settings.tsx';
 import { ValuesTab } from './device-values.tsx';
+import { say } from '../words/index.ts';
 
 async function load(name: string): Promise<LiveDevice> {
   const live = await loadDevice(name);
@@ -23,12 +24,16 @@ function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
   const has = (part: Record<string, { access_level?: string }> | undefined): boolean =>
     Object.values(part ?? {}).some(({ access_level: level }) => may(level));
   return [
-    ['values', 'Values'],
-    ...(manifest && drawable(manifest).length > 0 ? ([['chart', 'Chart']] as [string, string][]) : []),
-    ...(has(manifest?.commands) ? ([['commands', 'Commands']] as [string, string][]) : []),
-    ...(has(manifest?.configuration) ? ([['configuration', 'Configuration']] as [string, string][]) : []),
-    ...(may('USER') ? ([['logs', 'Logs']] as [string, string][]) : []),
-    ...(may('OWNER') ? ([['settings', 'Settings']] as [string, string][]) : []),
+    ['values', say.everywhere.values],
+    ...(manifest && drawable(manifest).length > 0
+      ? ([['chart', say.devices.chart]] as [string, string][])
+      : []),
+    ...(has(manifest?.commands) ? ([['commands', say.devices.commands]] as [string, string][]) : []),
+    ...(has(manifest?.configuration)
+      ? ([['configuration', say.devices.configuration]] as [string, string][])
+      : []),
+    ...(may('USER') ? ([['logs', say.devices.logs]] as [string, string][]) : []),
+    ...(may('OWNER') ? ([['settings', say.devices.settings]] as [string, string][]) : []),
   ];
 }
 
@@ -37,7 +42,7 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
   if (!live)
     return (
       <>
-        <PageHead title={name} back={{ href: '#/', text: 'Devices' }} />
+        <PageHead title={name} back={{ href: '#/', text: say.everywhere.devices }} />
         {error === undefined ? <Loading /> : <ErrorNotice error={error} />}
       </>
     );
@@ -45,18 +50,18 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
   const { device, manifest } = live;
   return (
     <>
-      <PageHead title={device.name} back={{ href: '#/', text: 'Devices' }}>
+      <PageHead title={device.name} back={{ href: '#/', text: say.everywhere.devices }}>
         <StatusBadge live={live} />
       </PageHead>
       <p class="kind">
         {typeName(device.type)}
         {manifest &&
           manifest.display_name !== typeName(device.type) &&
-          ` · ${isBlank(manifest) ? 'no blueprint yet' : manifest.display_name}`}
+          ` · ${isBlank(manifest) ? say.devices.withoutBlueprint : manifest.display_name}`}
       </p>
       <AlertChips live={live} />
       <Tabs
-        name="Parts of the device"
+        name={say.devices.partsOfDevice}
         base={`#/devices/${encodeURIComponent(device.slug)}`}
         tabs={tabsOf(live)}
         current={tab}

@@ -2,6 +2,7 @@
 import { choicesOf, type Declared, isLong, type Texts } from '../arguments.ts';
 import { Field, Input, Select } from '../ui.tsx';
 import type { Argument } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 export function ArgumentFields({
   declared,
@@ -39,12 +40,13 @@ export function ArgumentFields({
 
 function hintOf(argument: Argument, keepsSecrets: boolean): string {
   const { description, min, max, sensitive, type } = argument;
-  const bounds = min !== undefined && max !== undefined ? `${min} to ${max}.` : '';
+  const bounds = min !== undefined && max !== undefined ? say.devices.between(min, max) : '';
   return [
     description ?? '',
-    bounds || (min !== undefined ? `At least ${min}.` : max !== undefined ? `At most ${max}.` : ''),
-    type === 'array_of_strings' ? 'One per line.' : '',
-    keepsSecrets && sensitive === true ? 'Never shown; what is stored stays when nothing is typed.' : '',
+    bounds ||
+      (min !== undefined ? say.devices.atLeast(min) : max !== undefined ? say.devices.atMost(max) : ''),
+    type === 'array_of_strings' ? say.devices.onePerLine : '',
+    keepsSecrets && sensitive === true ? say.devices.secretStays : '',
   ]
     .filter((part) => part !== '')
     .join(' ');
@@ -59,8 +61,8 @@ interface ControlProps {
 }
 
 const YES_NO = [
-  { value: true, text: 'Yes' },
-  { value: false, text: 'No' },
+  { value: true, text: say.values.yes },
+  { value: false, text: say.values.no },
 ];
 
 function Control({ name, argument, text, onText, mayStay }: ControlProps) {

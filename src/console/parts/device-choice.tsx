@@ -1,8 +1,9 @@
 /** Some devices of the site, or none for all of them. */
 import { deviceIds, liveDevice } from '../live.ts';
+import { say } from '../words/index.ts';
 
 export function DeviceChoice({
-  legend = 'Of these devices; none: of all',
+  legend = say.devices.ofTheseDevices,
   ids,
   onIds,
 }: {
@@ -28,6 +29,6 @@ export function DeviceChoice({
 
 /** Their names, as few as can be read at a glance. */
 export function namesOf(ids: readonly string[]): string {
-  const names = ids.map((id) => liveDevice(id)?.device.name ?? 'a device that is gone');
-  return names.length > 3 ? `${names.length} devices` : names.join(', ');
+  const names = ids.map((id) => liveDevice(id)?.device.name ?? say.devices.deviceGone);
+  return names.length > 3 ? say.devices.countOf(names.length) : names.join(', ');
 }

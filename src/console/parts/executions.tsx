@@ -1,10 +1,11 @@
 /** What became of commands. */
 import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
-import { clockText, momentText, words } from '../format.ts';
+import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
 import type { Execution } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const PAGE = 10;
 
@@ -21,10 +22,14 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
     [live.device.id, round, limit],
   );
   return (
-    <Card title="Executions" actions={<Button onClick={again}>Refresh</Button>} data-test="executions">
+    <Card
+      title={say.devices.executions}
+      actions={<Button onClick={again}>{say.devices.refresh}</Button>}
+      data-test="executions"
+    >
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
-      {answer?.executions.length === 0 && <p class="hint">No command has been run on this device yet.</p>}
+      {answer?.executions.length === 0 && <p class="hint">{say.devices.noExecution}</p>}
       {answer?.executions.map((execution) => (
         <details class="execution-item" key={execution.id}>
           <summary>
@@ -39,18 +44,18 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
         </details>
       ))}
       {answer && answer.total_count > answer.executions.length && (
-        <Button onClick={() => setLimit(limit * 3)}>Show more of {answer.total_count}</Button>
+        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total_count)}</Button>
       )}
     </Card>
   );
 }
 
 const STATE_TEXTS: Readonly<Record<string, string>> = {
-  NEW: 'Waiting',
-  IN_PROGRESS: 'Running…',
-  SUCCESS: 'Done',
-  ERROR: 'Failed',
-  TIMEOUT: 'No answer in time',
+  NEW: say.devices.waiting,
+  IN_PROGRESS: say.devices.running,
+  SUCCESS: say.devices.done,
+  ERROR: say.devices.failed,
+  TIMEOUT: say.devices.noAnswer,
 };
 
 function StateBadge({ state }: { state: string }) {
@@ -74,7 +79,7 @@ export function ExecutionDetails({ execution, live }: { execution: Execution; li
           <li key={response.received_at + response.state}>
             <time>{clockText(response.received_at)}</time>
             <span class={response.state === 'ERROR' ? 'severity error' : 'severity'}>
-              {words(response.state.toLowerCase())}
+              {say.devices.responseState[response.state]}
             </span>
             <span class="message">{payloadText(response.payload)}</span>
           </li>

@@ -5,6 +5,7 @@ import type { FieldPlace, FieldSettings, UnitParameter } from '../field-place.ts
 import { may } from '../session.ts';
 import type { ConnectionTest, ScanLine } from '../shapes.ts';
 import { Button, ErrorNotice, Form, InputField, Notice, useAction, useTyped } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 /** A place, seen from a module. */
 interface Place extends FieldPlace {
@@ -38,12 +39,12 @@ export function ConnectionTools({
   });
   if (!may('INSTALLER')) return null;
   return (
-    <section class="connection-tools" aria-label="Is it there?">
+    <section class="connection-tools" aria-label={say.devices.isItThere}>
       <div class="actions">
         <Button disabled={testing.isBusy || !where} onClick={() => void testing.start()}>
-          {testing.isBusy ? 'Testing…' : 'Test the connection'}
+          {testing.isBusy ? say.devices.testing : say.devices.testConnection}
         </Button>
-        {!where && <span class="hint">Type its address first.</span>}
+        {!where && <span class="hint">{say.devices.addressFirst}</span>}
       </div>
       <ErrorNotice error={testing.error} />
       {tests.map(({ usable, message }) => (
@@ -116,25 +117,21 @@ export function FindDevices({
   const bounds = { type: 'number', min: 0, max: 255, step: 1, required: true } as const;
   return (
     <details class="more">
-      <summary>Find devices</summary>
+      <summary>{say.devices.findDevices}</summary>
       <Form
         action={action}
-        submit={scanning.isBusy ? 'Looking…' : 'Look'}
-        buttons={scanning.isBusy && <Button onClick={stop}>Stop</Button>}
+        submit={scanning.isBusy ? say.devices.looking : say.devices.look}
+        buttons={scanning.isBusy && <Button onClick={stop}>{say.devices.stop}</Button>}
       >
-        <p class="hint">
-          Asks Modbus units one after the other, and changes nothing. Devices in use go first, so it may take
-          a while.
-        </p>
+        <p class="hint">{say.devices.scanHint}</p>
         <div class="pair">
-          <InputField label="From unit" {...bound('first_unit')} {...bounds} />
-          <InputField label="To unit" {...bound('last_unit')} {...bounds} />
+          <InputField label={say.devices.fromUnit} {...bound('first_unit')} {...bounds} />
+          <InputField label={say.devices.toUnit} {...bound('last_unit')} {...bounds} />
         </div>
       </Form>
       {(scanning.isBusy || found.asked > 0) && (
         <p class={scanning.isBusy ? 'waiting' : 'hint'} role="status">
-          {found.asked} of {total} units asked,{' '}
-          {found.units.length === 0 ? 'none answers' : `${found.units.length} found`}.
+          {say.devices.unitsAsked(found.asked, total, found.units.length)}
         </p>
       )}
       {found.end !== undefined && (
@@ -142,7 +139,7 @@ export function FindDevices({
           <p>{found.end}</p>
         </Notice>
       )}
-      <ul class="rows" aria-label="Found devices">
+      <ul class="rows" aria-label={say.devices.foundDevices}>
         {found.units.map(({ unit_id: id, message }) => (
           <li key={id}>
             <span>{message}</span>
@@ -155,10 +152,10 @@ export function FindDevices({
                 ) : (
                   <Button
                     key={name}
-                    aria-label={`Use unit ${id} as ${title}`}
+                    aria-label={say.devices.useUnitAs(id, title)}
                     onClick={() => onUnit(name, id)}
                   >
-                    {units.length === 1 ? 'Use' : `Use as ${title}`}
+                    {units.length === 1 ? say.devices.use : say.devices.useAs(title)}
                   </Button>
                 ),
               )}

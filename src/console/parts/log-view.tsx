@@ -5,6 +5,7 @@ import { momentText } from '../format.ts';
 import { isConnected } from '../connection.ts';
 import { Button, Card, download, Empty, ErrorNotice, Select, useAction, useAnswer } from '../ui.tsx';
 import type { LogEntry } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 /** More would make a phone slow. */
@@ -85,7 +86,12 @@ function useLog(source: LogSource, least: string) {
 
 const CHOICES = SEVERITIES.map((severity) => ({
   value: severity,
-  text: severity === 'error' ? 'Errors only' : severity === 'debug' ? 'Everything' : `From ${severity} up`,
+  text:
+    severity === 'error'
+      ? say.devices.errorsOnly
+      : severity === 'debug'
+        ? say.devices.everything
+        : say.devices.fromSeverityUp[severity],
 }));
 
 export function LogView({ source, nothing }: { source: LogSource; nothing: string }) {
@@ -95,26 +101,26 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
   const found = shown.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()));
   return (
     <Card
-      title="Logs"
+      title={say.devices.logs}
       data-test="logs"
       actions={
         <>
           <Input
             type="search"
             value={text}
-            placeholder="Find in these"
-            aria-label="Find in the log"
+            placeholder={say.devices.findInThese}
+            aria-label={say.devices.findInLog}
             onValue={setText}
           />
-          <Select value={least} onValue={setLeast} choices={CHOICES} aria-label="Severity" />
-          <Button onClick={pause}>{isPaused ? 'Go on' : 'Pause'}</Button>
+          <Select value={least} onValue={setLeast} choices={CHOICES} aria-label={say.everywhere.severity} />
+          <Button onClick={pause}>{isPaused ? say.devices.goOn : say.devices.pause}</Button>
         </>
       }
     >
       <ErrorNotice error={error} />
       {found.length === 0 ? (
-        <Empty title={shown.length > 0 ? 'No entry has this text' : 'No entry'}>
-          <p>{shown.length > 0 ? 'Older ones may have it.' : nothing}</p>
+        <Empty title={shown.length > 0 ? say.devices.noEntryHasIt : say.devices.noEntry}>
+          <p>{shown.length > 0 ? say.devices.olderMayHaveIt : nothing}</p>
         </Empty>
       ) : (
         <Entries entries={found} />
@@ -123,10 +129,10 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
         <div class="actions">
           {!isEnd && (
             <Button disabled={older.isBusy} onClick={() => void older.start()}>
-              Older entries
+              {say.devices.olderEntries}
             </Button>
           )}
-          <Button onClick={() => save(source.id, found)}>Download these</Button>
+          <Button onClick={() => save(source.id, found)}>{say.devices.downloadThese}</Button>
         </div>
       )}
     </Card>
@@ -139,7 +145,7 @@ function Entries({ entries }: { entries: readonly LogEntry[] }) {
       {entries.map((entry) => (
         <li key={`${entry.received_at} ${entry.message}`}>
           <time>{momentText(entry.received_at)}</time>
-          <span class={`severity ${entry.severity}`}>{entry.severity}</span>
+          <span class={`severity ${entry.severity}`}>{say.values.severity[entry.severity]}</span>
           <span class="message">{entry.message}</span>
         </li>
       ))}

@@ -6,6 +6,7 @@ import { gatewayNowMs } from '../gateway-time.ts';
 import { type Cell, linesOf } from '../history/series.ts';
 import type { LiveDevice } from '../live.ts';
 import { useAnswer, useRefresh } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 const LENGTH_S = 3_600;
 const STEP_S = 120;
@@ -55,7 +56,7 @@ export function Sparkline({ live, name, title }: { live: LiveDevice; name: strin
     <a
       class="sparkline"
       href={`#/history/hour/${encodeURIComponent(`${live.device.id}.${name}`)}`}
-      aria-label={`History of ${title}`}
+      aria-label={say.devices.historyOf(title)}
     >
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
         <polyline points={points} />

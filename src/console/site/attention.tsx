@@ -11,6 +11,7 @@ import type { Alert } from '../alerts/shapes.ts';
 import { sinceText } from '../alerts/words.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import type { Engine, Rule } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
 /** More are told as a number. */
@@ -36,12 +37,12 @@ async function rulesAtFault(): Promise<Item[]> {
   if (enabled.length > 0 && enabled.every(({ state }) => state !== 'STARTED')) {
     const { engine } = await call<{ engine: Engine }>('GET', '/v3/site/rule_engine');
     if (engine.state !== 'ACTIVE')
-      return [{ key: 'engine', severity: 'warning', text: 'All rules are suspended', href: '#/rules' }];
+      return [{ key: 'engine', severity: 'warning', text: say.site.rulesSuspended, href: '#/rules' }];
   }
   return rules.filter(isAtFault).map(({ id, slug, broken }) => ({
     key: `rule ${id}`,
     severity: 'warning',
-    text: `Rule ${slug} ${broken === true ? 'does not compile' : 'failed, and is tried again'}`,
+    text: broken === true ? say.site.ruleBroken(slug) : say.site.ruleFailed(slug),
     href: `#/rules/${encodeURIComponent(slug)}`,
   }));
 }
@@ -52,8 +53,8 @@ async function aboutBackups(): Promise<Item[]> {
   const { isMade, fault } = await backupsKnown();
   const href = '#/system/backup';
   if (fault !== null)
-    return [{ key: 'backup', severity: 'warning', text: `The last backup failed: ${fault}`, href }];
-  return isMade ? [] : [{ key: 'backup', severity: 'info', text: 'No backup was made yet', href }];
+    return [{ key: 'backup', severity: 'warning', text: say.site.backupFailed(fault), href }];
+  return isMade ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
 }
 
 async function loadAlerts(): Promise<Alert[]> {
@@ -94,12 +95,12 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
         <svg viewBox="0 0 24 24" aria-hidden="true">
           <path d="m5 13 4 4L19 7" />
         </svg>
-        Nothing needs attention.
+        {say.site.allWell}
       </p>
     );
   return (
     <section class="attention" aria-labelledby="attention-title" data-test="attention">
-      <h2 id="attention-title">Needs attention</h2>
+      <h2 id="attention-title">{say.site.needsAttention}</h2>
       <ul>
         {items.slice(0, SHOWN_MAX).map(({ key, severity, text, since: from, href }) => (
           <li key={key} class={severity}>
@@ -107,14 +108,14 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
               <span class="sign" aria-hidden="true">
                 {severity === 'info' ? 'i' : '!'}
               </span>
-              <span class="hidden">{severity}: </span>
+              <span class="hidden">{say.values.severity[severity]}: </span>
               <span>{text}</span>
               {from !== undefined && <small>{from}</small>}
             </a>
           </li>
         ))}
       </ul>
-      {items.length > SHOWN_MAX && <p class="hint">and {items.length - SHOWN_MAX} more</p>}
+      {items.length > SHOWN_MAX && <p class="hint">{say.site.andMore(items.length - SHOWN_MAX)}</p>}
     </section>
   );
 }
@@ -127,7 +128,7 @@ function together(items: readonly Item[]): readonly Item[] {
   if (offline.length < TOGETHER_FROM) return items;
   return [
     ...items.filter(({ key }) => !key.startsWith(OFFLINE)),
-    { key: OFFLINE, severity: 'warning', text: `${offline.length} devices are offline`, href: '#/' },
+    { key: OFFLINE, severity: 'warning', text: say.site.devicesOffline(offline.length), href: '#/' },
   ];
 }
 
@@ -158,7 +159,7 @@ function absenceOf(live: LiveDevice, raised: readonly Alert[]): Item[] {
     {
       key: `${OFFLINE}${device.id}`,
       severity: 'warning',
-      text: `${device.name} is offline`,
+      text: say.site.deviceOffline(device.name),
       since: alert && sinceText(alert.raised_at, gatewayNowMs()),
       href: `#/devices/${encodeURIComponent(device.slug)}`,
     },

@@ -7,15 +7,8 @@ import { Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
 import { zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from './period.ts';
-import {
-  type Book,
-  type Energy,
-  energyText,
-  percentText,
-  ROLE_NAMES,
-  type Role,
-  spanText,
-} from './energy.ts';
+import { type Book, type Energy, energyText, percentText, type Role, spanText } from './energy.ts';
+import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
 /** At the start of the overview there is enough to read. */
@@ -24,9 +17,9 @@ const USES = ['load', 'electrolyser', 'ev_charger'] as const;
 const PARTS = { day: 'hour', month: 'day', year: 'month' } as const;
 
 const SPANS = [
-  { name: 'today', text: 'Today', unit: 'day', ago: 0 },
-  { name: 'yesterday', text: 'Yesterday', unit: 'day', ago: 1 },
-  { name: 'month', text: 'This month', unit: 'month', ago: 0 },
+  { name: 'today', text: say.site.today, unit: 'day', ago: 0 },
+  { name: 'yesterday', text: say.site.yesterday, unit: 'day', ago: 1 },
+  { name: 'month', text: say.site.thisMonth, unit: 'month', ago: 0 },
 ] as const;
 type Span = (typeof SPANS)[number];
 
@@ -96,10 +89,10 @@ export function BooksCard() {
   const { shown, error } = useBooks(period, BEFORE_AFTER_MS);
   return (
     <Card
-      title="Energy"
+      title={say.history.energy}
       data-test="energy-books"
       actions={
-        <div class="segments" role="group" aria-label="Time">
+        <div class="segments" role="group" aria-label={say.history.time}>
           {SPANS.map((one) => (
             <button type="button" key={one.name} aria-pressed={one === span} onClick={() => setSpan(one)}>
               {one.text}
@@ -111,7 +104,7 @@ export function BooksCard() {
       <ErrorNotice error={error} />
       {shown ? <Books shown={shown} /> : error === undefined && <Loading />}
       <p>
-        <a href="#/history/energy">Other days, months and years</a>
+        <a href="#/history/energy">{say.site.otherTimes}</a>
       </p>
     </Card>
   );
@@ -124,7 +117,7 @@ export function momentIn(timeZone: string, period: string): (from: string) => st
     month: { day: 'numeric', month: 'short' },
     year: { month: 'short', year: 'numeric' },
   } as const;
-  const format = new Intl.DateTimeFormat('en-GB', { timeZone, ...formats[unitOf(period) ?? 'day'] });
+  const format = new Intl.DateTimeFormat(locale, { timeZone, ...formats[unitOf(period) ?? 'day'] });
   return (from) => (from === '' ? '' : format.format(Date.parse(from)));
 }
 
@@ -140,45 +133,45 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   const toUses = (origin: keyof typeof flows): number =>
     USES.reduce((sum, use) => sum + flows[origin][use], 0);
   const consumption: Part[] = [
-    { role: 'pv', text: 'from the sun', energyWh: toUses('pv') },
-    { role: 'generator', text: 'from generators', energyWh: toUses('generator') },
-    { role: 'battery', text: 'from the battery', energyWh: toUses('battery') },
-    { role: 'grid', text: 'from the grid', energyWh: toUses('grid') },
-    { role: 'unmeasured', text: 'of unknown origin', energyWh: toUses('unmeasured') },
+    { role: 'pv', text: say.site.fromSun, energyWh: toUses('pv') },
+    { role: 'generator', text: say.site.fromGenerators, energyWh: toUses('generator') },
+    { role: 'battery', text: say.site.fromBattery, energyWh: toUses('battery') },
+    { role: 'grid', text: say.site.fromGrid, energyWh: toUses('grid') },
+    { role: 'unmeasured', text: say.site.unknownOrigin, energyWh: toUses('unmeasured') },
   ];
   const sun: Part[] = [
-    { role: 'load', text: 'consumed', energyWh: toUses('pv') },
-    { role: 'battery', text: 'into the battery', energyWh: flows.pv.battery },
-    { role: 'grid', text: 'exported', energyWh: flows.pv.grid },
-    { role: 'unmeasured', text: 'losses', energyWh: flows.pv.losses },
+    { role: 'load', text: say.site.sunUse.consumed, energyWh: toUses('pv') },
+    { role: 'battery', text: say.site.intoBattery, energyWh: flows.pv.battery },
+    { role: 'grid', text: say.site.sunUse.exported, energyWh: flows.pv.grid },
+    { role: 'unmeasured', text: say.site.sunUse.losses, energyWh: flows.pv.losses },
   ];
   return (
     <>
       <dl class="books-numbers">
         <Number
-          name="Self-sufficiency"
+          name={say.site.selfSufficiency}
           value={percentText(total.self_sufficiency)}
-          hint="not from the grid"
+          hint={say.site.selfSufficiencyHint}
         />
         <Number
-          name="Self-consumption"
+          name={say.site.selfConsumption}
           value={percentText(total.self_consumption)}
-          hint="of the sun, not exported"
+          hint={say.site.selfConsumptionHint}
         />
-        <Number name="Imported" value={energyText(total.sources_wh.grid)} />
-        <Number name="Exported" value={energyText(total.uses_wh.grid)} />
-        <Number name="Charged" value={energyText(total.uses_wh.battery)} />
-        <Number name="Discharged" value={energyText(total.sources_wh.battery)} />
+        <Number name={say.site.imported} value={energyText(total.sources_wh.grid)} />
+        <Number name={say.site.exported} value={energyText(total.uses_wh.grid)} />
+        <Number name={say.site.charged} value={energyText(total.uses_wh.battery)} />
+        <Number name={say.site.discharged} value={energyText(total.sources_wh.battery)} />
       </dl>
-      <Bar title="Consumption" parts={consumption} />
-      <Bar title="Sun" parts={sun} />
+      <Bar title={say.site.consumption} parts={consumption} />
+      <Bar title={say.site.role.pv} parts={sun} />
       <EnergyBars energy={energy} textOf={momentIn(energy.timezone, period)} />
       {before && <Before period={period} book={before.total} />}
       <Gaps book={total} />
       <details class="assumption">
-        <summary>How is this decided?</summary>
+        <summary>{say.site.howDecided}</summary>
         <p>{energy.assumption}</p>
-        <p>Days are those of {energy.timezone}.</p>
+        <p>{say.site.daysOf(energy.timezone)}</p>
       </details>
     </>
   );
@@ -201,7 +194,7 @@ function beforeText(period: string): string {
   const unit = unitOf(period) ?? 'day';
   const isNow = period === periodAt(unit, gatewayNowMs(), zone.value);
   const before = periodText(periodLater(period, -1));
-  return isNow ? `${before} until this ${unit === 'day' ? 'time' : PARTS[unit]}` : before;
+  return isNow ? say.site.untilThis[unit](before) : before;
 }
 
 /** As long before, in a sentence; nothing when nothing was measured then. */
@@ -210,8 +203,12 @@ function Before({ period, book }: { period: string; book: Book }) {
   if (used + book.sources_wh.pv + book.sources_wh.grid === 0) return null;
   return (
     <p class="hint" data-test="energy-before">
-      {beforeText(period)}: consumption {energyText(used)}, sun {energyText(book.sources_wh.pv)}, imported{' '}
-      {energyText(book.sources_wh.grid)}.
+      {say.site.beforeSentence(
+        beforeText(period),
+        energyText(used),
+        energyText(book.sources_wh.pv),
+        energyText(book.sources_wh.grid),
+      )}
     </p>
   );
 }
@@ -250,11 +247,11 @@ function Gaps({ book }: { book: Book }) {
   if (gaps.length === 0) return null;
   return (
     <p class="gaps">
-      Not known and left out:{' '}
-      {gaps
-        .map(([role, seconds]) => `${ROLE_NAMES[role as Role].toLowerCase()} for ${spanText(seconds)}`)
-        .join(', ')}
-      .
+      {say.site.gaps(
+        gaps
+          .map(([role, seconds]) => say.site.gap(say.site.role[role as Role], spanText(seconds)))
+          .join(', '),
+      )}
     </p>
   );
 }

@@ -1,15 +1,16 @@
 /** Where consumption came from, hour by hour, day by day or month by month, as columns and as a table. */
 import { type Book, type Energy, energyText } from './energy.ts';
+import { say } from '../words/index.ts';
 
 const HEIGHT = 96;
 const WIDTH = 480;
 const USES = ['load', 'electrolyser', 'ev_charger'] as const;
 const ORIGINS = [
-  { role: 'pv', text: 'Sun' },
-  { role: 'generator', text: 'Generator' },
-  { role: 'battery', text: 'Battery' },
-  { role: 'grid', text: 'Grid' },
-  { role: 'unmeasured', text: 'Unknown' },
+  { role: 'pv', text: say.site.role.pv },
+  { role: 'generator', text: say.site.role.generator },
+  { role: 'battery', text: say.site.role.battery },
+  { role: 'grid', text: say.site.role.grid },
+  { role: 'unmeasured', text: say.site.unknown },
 ] as const;
 
 type Origin = (typeof ORIGINS)[number]['role'];
@@ -32,7 +33,7 @@ export function EnergyBars({ energy, textOf }: { energy: Energy; textOf: (from: 
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label="Consumption over time"
+        aria-label={say.site.consumptionOverTime}
       >
         {buckets.map((bucket, index) => {
           let topPx = HEIGHT;
@@ -60,7 +61,7 @@ export function EnergyBars({ energy, textOf }: { energy: Energy; textOf: (from: 
       </svg>
       <figcaption>
         <span>{textOf(buckets[0]?.from ?? '')}</span>
-        <span>most {energyText(most)}</span>
+        <span>{say.site.most(energyText(most))}</span>
         <span>{textOf(buckets.at(-1)?.from ?? '')}</span>
       </figcaption>
       <BarsTable buckets={buckets} shown={shown} textOf={textOf} />
@@ -79,12 +80,12 @@ function BarsTable({
 }) {
   return (
     <details>
-      <summary>As a table</summary>
-      <div class="history-table" tabIndex={0} role="region" aria-label="Consumption over time">
+      <summary>{say.history.asTable}</summary>
+      <div class="history-table" tabIndex={0} role="region" aria-label={say.site.consumptionOverTime}>
         <table>
           <thead>
             <tr>
-              <th scope="col">From</th>
+              <th scope="col">{say.site.from}</th>
               {shown.map(({ role, text }) => (
                 <th scope="col" key={role}>
                   {text}

@@ -7,8 +7,13 @@ import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from './p
 import { Button, Card, download, Empty, ErrorNotice, Loading } from '../ui.tsx';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
+import { say } from '../words/index.ts';
 
-const UNIT_TEXT: Readonly<Record<Unit, string>> = { day: 'Day', month: 'Month', year: 'Year' };
+const UNIT_TEXT: Readonly<Record<Unit, string>> = {
+  day: say.history.day,
+  month: say.history.month,
+  year: say.history.year,
+};
 
 const show = (period: string): void => go(`#/history/${ENERGY}/${period}`);
 
@@ -31,18 +36,18 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
         data-test="energy-history"
         actions={
           <>
-            <div class="segments" role="group" aria-label="Range">
+            <div class="segments" role="group" aria-label={say.history.range}>
               {UNITS.map((one) => (
                 <button type="button" key={one} aria-pressed={one === unit} onClick={() => turn(one)}>
                   {UNIT_TEXT[one]}
                 </button>
               ))}
             </div>
-            <Button aria-label="Earlier" onClick={() => show(periodLater(period, -1))}>
+            <Button aria-label={say.history.earlier} onClick={() => show(periodLater(period, -1))}>
               ‹
             </Button>
             <Button
-              aria-label="Later"
+              aria-label={say.history.later}
               disabled={period >= present}
               onClick={() => show(periodLater(period, 1))}
             >
@@ -54,14 +59,10 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
         <ErrorNotice error={error} />
         {shown ? (
           <>
-            {isEmpty(shown.energy) ? (
-              <Empty title="No energy is known of this time" />
-            ) : (
-              <Books shown={shown} />
-            )}
+            {isEmpty(shown.energy) ? <Empty title={say.site.noEnergy} /> : <Books shown={shown} />}
             <div class="actions">
               <Button onClick={() => download(`energy-${period}.csv`, csvOf(shown.energy), 'text/csv')}>
-                As a CSV file
+                {say.history.asCsv}
               </Button>
             </div>
           </>

@@ -1,5 +1,6 @@
 /** The energy of the site as the gateway tells it; every number here comes from its API. */
 import type { EnergyOnWire, EnergySourcesOnWire, PowerNowOnWire } from '../../capabilities/energy/schema.ts';
+import { locale, say } from '../words/index.ts';
 
 export const ENERGY_ROLES = [
   'pv',
@@ -18,16 +19,6 @@ export type Energy = EnergyOnWire;
 export type Book = Energy['total'];
 export type Source = EnergySourcesOnWire['items'][number];
 
-export const ROLE_NAMES: Readonly<Record<Role, string>> = {
-  pv: 'Sun',
-  generator: 'Generator',
-  battery: 'Battery',
-  grid: 'Grid',
-  load: 'House',
-  electrolyser: 'Electrolyser',
-  ev_charger: 'EV charger',
-};
-
 /** Below this nothing is said to flow: meters and standby are never quite at zero. */
 const STILL_W = 5;
 
@@ -40,23 +31,24 @@ export function directionOf({ role, power_w: powerW }: RoleNow): -1 | 0 | 1 {
 
 /** What it does, in a word. */
 export function doingOf(now: RoleNow): string {
-  if (now.power_w === null) return now.reason === 'stale' ? 'no value now' : 'no value yet';
-  if (now.reason !== null) return 'partly known';
+  if (now.power_w === null) return now.reason === 'stale' ? say.site.noValueNow : say.site.noValueYet;
+  if (now.reason !== null) return say.site.partlyKnown;
   const direction = directionOf(now);
+  const { doing } = say.site;
   switch (now.role) {
     case 'battery':
-      return direction > 0 ? 'discharging' : direction < 0 ? 'charging' : 'idle';
+      return direction > 0 ? doing.discharging : direction < 0 ? doing.charging : doing.idle;
     case 'grid':
-      return direction > 0 ? 'importing' : direction < 0 ? 'exporting' : 'balanced';
+      return direction > 0 ? doing.importing : direction < 0 ? doing.exporting : doing.balanced;
     case 'load':
-      return now.is_calculated ? 'calculated' : 'consuming';
+      return now.is_calculated ? doing.calculated : doing.consuming;
     default:
-      return direction === 0 ? 'idle' : direction > 0 ? 'delivering' : 'consuming';
+      return direction === 0 ? doing.idle : direction > 0 ? doing.delivering : doing.consuming;
   }
 }
 
 const number = (value: number, digits: number): string =>
-  value.toLocaleString('en-GB', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /** `850 W`, `3.2 kW`: as many digits as mean something. */
 export function powerText(powerW: number): { text: string; unit: string } {
@@ -81,6 +73,6 @@ export function spanText(seconds: number): string {
   const minutes = Math.max(1, Math.round(seconds / 60));
   const hours = Math.floor(minutes / 60);
   const rest = minutes % 60;
-  if (hours === 0) return `${minutes} min`;
-  return rest === 0 ? `${hours} h` : `${hours} h ${rest} min`;
+  if (hours === 0) return say.values.minutes(minutes);
+  return rest === 0 ? say.values.hours(hours) : say.site.hoursAndMinutes(hours, rest);
 }

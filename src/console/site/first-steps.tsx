@@ -8,6 +8,7 @@ import { loadSite, site } from '../site-name.ts';
 import { backupsKnown } from './backups-known.ts';
 import { Button, Card, useAnswer } from '../ui.tsx';
 import type { Site, User } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 interface Step {
   text: string;
@@ -23,33 +24,33 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return [
     {
-      text: 'Name the site',
-      hint: 'It stands in the frame and in the names of backups.',
+      text: say.site.stepName,
+      hint: say.site.stepNameHint,
       href: '#/site',
       // At the first start both get the name of the host.
       isDone: stored.name !== devices.find(({ type }) => type === 'GATEWAY')?.name,
     },
     {
-      text: 'Check its time zone',
-      hint: `Now ${stored.timezone}; this browser is in ${timeZone}.`,
+      text: say.site.stepZone,
+      hint: say.site.stepZoneHint(stored.timezone, timeZone),
       href: '#/site',
       isDone: stored.timezone === timeZone,
     },
     {
-      text: 'Say where it is',
-      hint: 'Rules know sunrise and sunset by it.',
+      text: say.site.stepPlace,
+      hint: say.site.stepPlaceHint,
       href: '#/site',
       isDone: stored.location?.latitude !== undefined,
     },
     {
-      text: 'Add the first device',
-      hint: 'Or a communication module.',
+      text: say.site.stepDevice,
+      hint: say.site.stepDeviceHint,
       href: '#/add',
       isDone: devices.some(({ type }) => type === 'STANDALONE' || type === 'LUA'),
     },
     {
-      text: 'Use an encrypted connection',
-      hint: 'Else others on the network can read passwords.',
+      text: say.site.stepEncrypted,
+      hint: say.site.stepEncryptedHint,
       href: '#/system',
       isDone: !isOpenToListeners(),
     },
@@ -57,15 +58,15 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
       ? []
       : [
           {
-            text: 'Make a second user',
-            hint: 'So that nobody is locked out by one lost password.',
+            text: say.site.stepUser,
+            hint: say.site.stepUserHint,
             href: '#/access',
             isDone: users > 1,
           },
         ]),
     {
-      text: 'Save a backup',
-      hint: 'A new box goes on with it as this one.',
+      text: say.site.stepBackup,
+      hint: say.site.stepBackupHint,
       href: '#/system/backup',
       isDone: hasBackup,
     },
@@ -98,7 +99,7 @@ export function FirstSteps() {
   if (!isShown || !answer || isAllDone) return null;
   return (
     <Card
-      title={`First steps: ${done} of ${steps.length} done`}
+      title={say.site.firstSteps(done, steps.length)}
       data-test="first-steps"
       actions={
         <Button
@@ -107,7 +108,7 @@ export function FirstSteps() {
             setHidden(true);
           }}
         >
-          Hide
+          {say.site.hide}
         </Button>
       }
     >
@@ -120,7 +121,7 @@ export function FirstSteps() {
             {isDone ? (
               <span>
                 {text}
-                <span class="hidden">, done</span>
+                <span class="hidden">{say.site.alsoDone}</span>
               </span>
             ) : (
               <span>

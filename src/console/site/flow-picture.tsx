@@ -1,13 +1,6 @@
 /** What flows in the site now: size by width, direction by arrow and word, motion only where it is welcome. */
-import {
-  directionOf,
-  doingOf,
-  type PowerNow,
-  powerText,
-  type Role,
-  ROLE_NAMES,
-  type RoleNow,
-} from './energy.ts';
+import { directionOf, doingOf, type PowerNow, powerText, type Role, type RoleNow } from './energy.ts';
+import { say } from '../words/index.ts';
 
 const HUB = { x: 240, y: 168 };
 const RADIUS = 43;
@@ -36,7 +29,7 @@ export function FlowPicture({ power }: { power: PowerNow }) {
   const most = Math.max(1_000, ...power.roles.map(({ power_w: powerW }) => Math.abs(powerW ?? 0)));
   return (
     <figure class="flow" data-test="energy-flow">
-      <svg viewBox="12 0 456 362" role="group" aria-label="What flows now">
+      <svg viewBox="12 0 456 362" role="group" aria-label={say.site.whatFlows}>
         {power.roles.map((now) => (
           <Line now={now} most={most} key={now.role} />
         ))}
@@ -81,7 +74,7 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
   const isKnown = now.power_w !== null;
   const shown = isKnown ? powerText(now.power_w ?? 0) : { text: '–', unit: '' };
   const charge = now.state_of_charge_percent;
-  const name = ROLE_NAMES[now.role];
+  const name = say.site.role[now.role];
   const doing = doingOf(now);
   const devices = [
     ...new Set(power.sources.filter(({ role }) => role === now.role).map(({ device_id: id }) => id)),
@@ -89,7 +82,7 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
   const amount = `${shown.text} ${shown.unit}`.trim();
   // In the order of what is seen, for those who say what they see.
   const said =
-    charge === null ? [name, amount, doing] : [name, doing, amount, `${Math.round(charge)} % charged`];
+    charge === null ? [name, amount, doing] : [name, doing, amount, say.site.chargedTo(Math.round(charge))];
   const inside = (text: string) => (
     <text class="doing" x={x} y={y + 23}>
       {text}

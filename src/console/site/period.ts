@@ -1,4 +1,5 @@
 /** A day, a month or a year where the site is, as it stands in an address: `2026-11-22`, `2026-11` or `2026`. Pure. */
+import { locale } from '../words/index.ts';
 
 export const UNITS = ['day', 'month', 'year'] as const;
 export type Unit = (typeof UNITS)[number];
@@ -42,7 +43,7 @@ export function periodText(period: string): string {
     month: { month: 'long', year: 'numeric' },
     year: { year: 'numeric' },
   } as const;
-  return new Date(Date.UTC(year, month - 1, day)).toLocaleDateString('en-GB', {
+  return new Date(Date.UTC(year, month - 1, day)).toLocaleDateString(locale, {
     ...format[unitOf(period) ?? 'day'],
     timeZone: 'UTC',
   });

@@ -7,6 +7,7 @@ import { Card, ErrorNotice, useAnswer } from '../ui.tsx';
 import { BooksCard } from './books.tsx';
 import type { PowerNow } from './energy.ts';
 import { FlowPicture } from './flow-picture.tsx';
+import { say } from '../words/index.ts';
 
 const REFRESH_MS = 5_000;
 
@@ -24,18 +25,19 @@ export function SiteNow() {
   if (power.sources.length === 0)
     return may('OWNER') ? (
       <p class="hint setup">
-        No device says that it is sun, battery, grid or load. <a href="#/site">Say which value is what</a>,
-        and the energy of the site is shown here.
+        {say.site.noSources((text) => (
+          <a href="#/site">{text}</a>
+        ))}
       </p>
     ) : null;
   return (
     <div class="site-now">
       <Card
-        title="Now"
+        title={say.site.now}
         actions={
           may('OWNER') && (
             <a class="hint" href="#/site">
-              Sources
+              {say.site.sources}
             </a>
           )
         }

@@ -6,7 +6,8 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { may } from '../session.ts';
 import { Button, Card, ErrorNotice, Field, Form, Loading, Select, useAction, useAnswer } from '../ui.tsx';
-import { ENERGY_ROLES, type Role, ROLE_NAMES, type Source } from './energy.ts';
+import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
+import { say } from '../words/index.ts';
 
 const PATH = '/v3/site/energy/sources';
 
@@ -27,23 +28,20 @@ const NEW: Source = {
 
 /** What a positive number means. */
 const POSITIVE: Readonly<Record<Role, string>> = {
-  pv: 'delivering',
-  generator: 'delivering',
-  battery: 'discharging',
-  grid: 'importing',
-  load: 'consuming',
-  electrolyser: 'consuming',
-  ev_charger: 'consuming',
+  pv: say.site.doing.delivering,
+  generator: say.site.doing.delivering,
+  battery: say.site.doing.discharging,
+  grid: say.site.doing.importing,
+  load: say.site.doing.consuming,
+  electrolyser: say.site.doing.consuming,
+  ev_charger: say.site.doing.consuming,
 };
 
 export function SourcesCard() {
   const { answer, error, again } = useAnswer(() => call<Answer>('GET', PATH), []);
   return (
-    <Card title="Energy of the site" data-test="energy-sources">
-      <p class="hint">
-        Which values are sun, battery, grid and load. What devices say by their profiles is known; everything
-        else is said here once.
-      </p>
+    <Card title={say.site.energyOfSite} data-test="energy-sources">
+      <p class="hint">{say.site.sourcesHint}</p>
       <ErrorNotice error={error} />
       {answer ? (
         <SourcesForm answer={answer} key={JSON.stringify(answer)} onChanged={again} />
@@ -71,12 +69,12 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
   return (
     <Form
       action={action}
-      submit="Save"
-      done="Saved."
+      submit={say.everywhere.save}
+      done={say.everywhere.saved}
       isReadOnly={isReadOnly}
       buttons={
         <Button onClick={() => setOwn([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
-          Add a value
+          {say.site.addValue}
         </Button>
       }
     >
@@ -85,7 +83,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
           {known.map(({ role, device_id: id, power }) => (
             <li key={`${role} ${id}`}>
               <i class={role} aria-hidden="true" />
-              <b>{ROLE_NAMES[role]}</b> {nameOf(liveDevice(id), power)}
+              <b>{say.site.role[role]}</b> {nameOf(liveDevice(id), power)}
             </li>
           ))}
         </ul>
@@ -115,20 +113,20 @@ function SourceFields({
   onRemove: () => void;
 }) {
   const live = devices.find(({ device }) => device.id === source.device_id);
-  const none = { value: '', text: 'none' };
+  const none = { value: '', text: say.values.none };
   const choose = (part: 'power' | 'state_of_charge') => (name: string) =>
     onChange({ [part]: name === '' ? null : name });
   return (
     <div class="energy-source">
-      <Field label="What it is">
+      <Field label={say.site.whatItIs}>
         <Select
           name="role"
           value={source.role}
           onValue={(role) => onChange({ role })}
-          choices={ENERGY_ROLES.map((role) => ({ value: role, text: ROLE_NAMES[role] }))}
+          choices={ENERGY_ROLES.map((role) => ({ value: role, text: say.site.role[role] }))}
         />
       </Field>
-      <Field label="Device">
+      <Field label={say.everywhere.device}>
         <Select
           name="device"
           value={source.device_id}
@@ -136,27 +134,27 @@ function SourceFields({
           choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
         />
       </Field>
-      <Field label="Power">
+      <Field label={say.site.power}>
         <Select
           name="power"
           value={source.power ?? ''}
           onValue={choose('power')}
-          choices={[{ value: '', text: 'choose' }, ...attributesOf(live, /^[kM]?W$/)]}
+          choices={[{ value: '', text: say.everywhere.choose }, ...attributesOf(live, /^[kM]?W$/)]}
         />
       </Field>
-      <Field label="A positive number means">
+      <Field label={say.site.positiveMeans}>
         <Select
           name="sign"
           value={String(source.is_inverted)}
           onValue={(value) => onChange({ is_inverted: value === 'true' })}
           choices={[
             { value: 'false', text: POSITIVE[source.role] },
-            { value: 'true', text: `the opposite of ${POSITIVE[source.role]}` },
+            { value: 'true', text: say.site.oppositeOf(POSITIVE[source.role]) },
           ]}
         />
       </Field>
       {source.role === 'battery' && (
-        <Field label="State of charge">
+        <Field label={say.site.chargeState}>
           <Select
             name="state_of_charge"
             value={source.state_of_charge ?? ''}
@@ -166,8 +164,8 @@ function SourceFields({
         </Field>
       )}
       <Field label="">
-        <Button aria-label={`Remove ${ROLE_NAMES[source.role]}`} onClick={onRemove}>
-          Remove
+        <Button aria-label={say.everywhere.removeName(say.site.role[source.role])} onClick={onRemove}>
+          {say.everywhere.remove}
         </Button>
       </Field>
     </div>

@@ -2,6 +2,9 @@
 import { everywhere } from './de/everywhere.ts';
 import { frame } from './de/frame.ts';
 import { values } from './de/values.ts';
+import { devices } from './de/devices.ts';
+import { site } from './de/site.ts';
+import { history } from './de/history.ts';
 import type { Words } from './en.ts';
 
-export const de: Words = { everywhere, frame, values };
+export const de: Words = { everywhere, frame, values, devices, site, history };

@@ -22,7 +22,7 @@ export const values: Words['values'] = {
   mustBeJson: (name) => `${name} muss JSON sein.`,
   none: 'keine',
   status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNBEKANNT' },
-  severity: { error: 'Fehler', warning: 'Warnung', info: 'Hinweis' },
+  severity: { debug: 'Debug', info: 'Hinweis', warning: 'Warnung', error: 'Fehler' },
   role: {
     READONLY: 'nur lesen',
     USER: 'Nutzer',

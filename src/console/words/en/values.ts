@@ -21,7 +21,7 @@ export const values = {
   mustBeJson: (name: string) => `${name} must be JSON.`,
   none: 'none',
   status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNKNOWN' },
-  severity: { error: 'error', warning: 'warning', info: 'info' },
+  severity: { debug: 'debug', info: 'info', warning: 'warning', error: 'error' },
   role: {
     READONLY: 'readonly',
     USER: 'user',

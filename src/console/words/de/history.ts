@@ -1,0 +1,30 @@
+/** Charts of values over time. In German. */
+import type { Words } from '../en.ts';
+
+export const history: Words['history'] = {
+  time: 'Zeit',
+  energy: 'Energie',
+  whatIsDrawn: 'Was gezeichnet ist',
+  drawAlso: 'Auch zeichnen',
+  chartLost: 'Das Diagramm konnte nicht geladen werden. Laden Sie die Seite neu.',
+  chooseWhat: 'Wählen Sie, was gezeichnet werden soll',
+  noValues: 'Keine Werte in dieser Zeit',
+  noValuesText: 'Wählen Sie eine längere oder andere Zeit oder andere Werte.',
+  withBefore: 'Mit der gleichen Zeit davor',
+  untilNow: 'Bis jetzt',
+  before: (label) => `${label}, davor`,
+  withoutTable: 'Ohne Tabelle',
+  asTable: 'Als Tabelle',
+  asCsv: 'Als CSV-Datei',
+  beforeAsCsv: 'Die Zeit davor als CSV-Datei',
+  range: 'Zeitraum',
+  earlier: 'Früher',
+  later: 'Später',
+  zoomOut: 'Verkleinern',
+  zoomIn: 'Vergrößern',
+  hour: 'Stunde',
+  day: 'Tag',
+  week: 'Woche',
+  month: 'Monat',
+  year: 'Jahr',
+};
