@@ -13,21 +13,22 @@ import {
 } from '../ui.tsx';
 import { bodyOf, typedOf, type Typed } from './channel-typed.ts';
 import type { Channel } from './shapes.ts';
+import { say } from '../words/index.ts';
 
 const TYPES: readonly Choice<Typed['type']>[] = [
-  { value: 'EMAIL', text: 'Mail (SMTP)' },
-  { value: 'NTFY', text: 'Phone (ntfy)' },
-  { value: 'WEBHOOK', text: 'Webhook' },
+  { value: 'EMAIL', text: say.alerts.byMail },
+  { value: 'NTFY', text: say.alerts.byPhone },
+  { value: 'WEBHOOK', text: say.alerts.byWebhook },
 ];
 const SEVERITIES: readonly Choice<Typed['severity']>[] = [
-  { value: 'info', text: 'Everything' },
-  { value: 'warning', text: 'Warnings and errors' },
-  { value: 'error', text: 'Errors only' },
+  { value: 'info', text: say.devices.everything },
+  { value: 'warning', text: say.alerts.warningsAndErrors },
+  { value: 'error', text: say.devices.errorsOnly },
 ];
 const ENCRYPTIONS: readonly Choice<Typed['encryption']>[] = [
-  { value: 'STARTTLS', text: 'STARTTLS (usually port 587)' },
-  { value: 'TLS', text: 'TLS (usually port 465)' },
-  { value: 'NONE', text: 'None: everybody on the way can read it' },
+  { value: 'STARTTLS', text: say.alerts.starttls },
+  { value: 'TLS', text: say.alerts.tls },
+  { value: 'NONE', text: say.alerts.noEncryption },
 ];
 const USUAL_PORT: Record<Typed['encryption'], string> = { STARTTLS: '587', TLS: '465', NONE: '25' };
 
@@ -43,15 +44,25 @@ export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: ()
     onDone();
   });
   return (
-    <Form action={action} submit={channel ? 'Save' : 'Add'}>
-      {!channel && <SelectField label="How" {...bound('type')} choices={TYPES} />}
-      <InputField label="Name" isMarked {...bound('name')} placeholder="Service team" />
+    <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add}>
+      {!channel && <SelectField label={say.alerts.how} {...bound('type')} choices={TYPES} />}
+      <InputField
+        label={say.everywhere.name}
+        isMarked
+        {...bound('name')}
+        placeholder={say.alerts.exampleName}
+      />
       {typed.type === 'EMAIL' && <EmailFields controls={controls} channel={channel} />}
       {typed.type === 'NTFY' && <NtfyFields controls={controls} channel={channel} />}
       {typed.type === 'WEBHOOK' && <WebhookFields controls={controls} channel={channel} />}
-      <SelectField label="Tell of" {...bound('severity')} name="minimum_severity" choices={SEVERITIES} />
+      <SelectField
+        label={say.alerts.tellOf}
+        {...bound('severity')}
+        name="minimum_severity"
+        choices={SEVERITIES}
+      />
       <Check value={typed.notifiesCleared} onValue={(notifiesCleared) => change({ notifiesCleared })}>
-        Also tell what is over
+        {say.alerts.alsoCleared}
       </Check>
       <DeviceChoice ids={typed.deviceIds} onIds={(deviceIds) => change({ deviceIds })} />
     </Form>
@@ -67,31 +78,40 @@ function EmailFields({ controls: { bound, change }, channel }: PartProps) {
   return (
     <>
       <InputField
-        label="To"
-        hint="Several with commas between them."
+        label={say.alerts.to}
+        hint={say.alerts.toHint}
         isMarked
         {...bound('to')}
         placeholder="anna@example.org"
       />
-      <InputField label="From" isMarked {...bound('from')} />
+      <InputField label={say.alerts.sender} isMarked {...bound('from')} />
       <div class="pair">
-        <InputField label="Mail server" isMarked {...bound('host')} placeholder="smtp.example.org" />
-        <InputField label="Port" isMarked type="number" {...bound('port')} min={1} max={65_535} />
+        <InputField
+          label={say.alerts.mailServer}
+          isMarked
+          {...bound('host')}
+          placeholder="smtp.example.org"
+        />
+        <InputField label={say.alerts.port} isMarked type="number" {...bound('port')} min={1} max={65_535} />
       </div>
       <SelectField
-        label="Encryption"
+        label={say.alerts.encryption}
         {...bound('encryption')}
         onValue={(encryption) => change({ encryption, port: USUAL_PORT[encryption] })}
         choices={ENCRYPTIONS}
       />
       <div class="pair">
         <InputField
-          label="User name"
-          hint="Empty: without a login."
+          label={say.everywhere.userName}
+          hint={say.alerts.withoutLogin}
           {...bound('username')}
           autocomplete="off"
         />
-        <SecretField label="Password" isKept={channel?.email?.has_password} {...bound('secret')} />
+        <SecretField
+          label={say.everywhere.password}
+          isKept={channel?.email?.has_password}
+          {...bound('secret')}
+        />
       </div>
     </>
   );
@@ -101,14 +121,14 @@ function NtfyFields({ controls: { bound }, channel }: PartProps) {
   return (
     <>
       <InputField
-        label="Topic"
-        hint="Subscribe to it in the ntfy app. Who knows it reads along."
+        label={say.alerts.topic}
+        hint={say.alerts.topicHint}
         isMarked
         {...bound('topic')}
         maxLength={64}
       />
-      <InputField label="Server" isMarked {...bound('server')} />
-      <SecretField label="Access token" isKept={channel?.ntfy?.has_token} {...bound('secret')} />
+      <InputField label={say.alerts.server} isMarked {...bound('server')} />
+      <SecretField label={say.alerts.accessToken} isKept={channel?.ntfy?.has_token} {...bound('secret')} />
     </>
   );
 }
@@ -118,16 +138,14 @@ function WebhookFields({ controls: { bound }, channel }: PartProps) {
   return (
     <>
       <InputField
-        label="Address"
-        hint={
-          channel ? `One at ${kept?.origin} is kept; empty: as it is.` : 'Is asked for by POST, with JSON.'
-        }
+        label={say.everywhere.address}
+        hint={channel ? say.alerts.addressKept(kept?.origin ?? '') : say.alerts.addressHint}
         isMarked={!channel}
         {...bound('url')}
         placeholder="https://hooks.example.org/alerts"
         autocomplete="off"
       />
-      <SecretField label="Key of the signature" isKept={kept?.has_signing_secret} {...bound('secret')} />
+      <SecretField label={say.alerts.signingKey} isKept={kept?.has_signing_secret} {...bound('secret')} />
     </>
   );
 }

@@ -8,6 +8,7 @@ import { Card, Empty, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.
 import { ChannelForm } from './channel-form.tsx';
 import type { Channel, Delivery } from './shapes.ts';
 import { contentText, statusText } from './words.ts';
+import { say } from '../words/index.ts';
 
 const REFRESH_MS = 10_000;
 const LOG_ITEMS = 30;
@@ -21,11 +22,11 @@ export function NotificationsPage() {
   return (
     <>
       <Card
-        title="Who is told"
+        title={say.alerts.whoIsTold}
         actions={
           <AddButton
-            text="Add channel"
-            title="Add channel"
+            text={say.alerts.addChannel}
+            title={say.alerts.addChannel}
             form={(onDone) => <ChannelForm onDone={onDone} />}
           />
         }
@@ -33,9 +34,7 @@ export function NotificationsPage() {
         <ErrorNotice error={error} />
         {!channels && error === undefined && <Loading />}
         {channels?.length === 0 && (
-          <Empty title="Nobody is told yet">
-            Alerts can go out by mail, to a phone with ntfy, and to programs by a webhook.
-          </Empty>
+          <Empty title={say.alerts.nobodyIsTold}>{say.alerts.nobodyIsToldText}</Empty>
         )}
         <ul class="rows" data-test="channels">
           {channels?.map((channel) => (
@@ -49,14 +48,14 @@ export function NotificationsPage() {
 }
 
 function targetOf({ email, webhook, ntfy }: Channel): string {
-  if (email) return `Mail to ${email.to.join(', ')}`;
-  if (webhook) return `Webhook at ${webhook.origin}`;
-  return ntfy ? `ntfy ${ntfy.topic} at ${new URL(ntfy.server).host}` : '';
+  if (email) return say.alerts.mailTo(email.to.join(', '));
+  if (webhook) return say.alerts.webhookAt(webhook.origin);
+  return ntfy ? say.alerts.ntfyAt(ntfy.topic, new URL(ntfy.server).host) : '';
 }
 
 function scopeOf({ device_ids: ids, minimum_severity: severity }: Channel): string {
-  const least = { info: 'all alerts', warning: 'warnings and errors', error: 'errors' }[severity];
-  return ids.length === 0 ? least : `${least} of ${namesOf(ids)}`;
+  const least = say.alerts.least[severity];
+  return ids.length === 0 ? least : say.alerts.leastOf(least, namesOf(ids));
 }
 
 function ChannelRow({ channel }: { channel: Channel }) {
@@ -66,15 +65,15 @@ function ChannelRow({ channel }: { channel: Channel }) {
   const test = async (): Promise<Tried> => {
     const { delivery } = await call<{ delivery: Delivery }>('POST', `${address}/test`);
     return delivery.error === null
-      ? { isGood: true, text: 'The test was taken. See whether it arrives.' }
-      : { isGood: false, text: `The test did not get through: ${delivery.error}` };
+      ? { isGood: true, text: say.alerts.testTaken }
+      : { isGood: false, text: say.alerts.testFailed(delivery.error) };
   };
   return (
     <ManagedRow
       name={name}
       address={address}
       isEnabled={enabled}
-      deleting="Its log goes with it."
+      deleting={say.alerts.channelDeleting}
       test={test}
       form={(onDone) => <ChannelForm channel={channel} onDone={onDone} />}
     >
@@ -93,14 +92,14 @@ function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
   useRefresh(again, REFRESH_MS);
   const nameOf = (id: string): string => channels.find((channel) => channel.id === id)?.name ?? '–';
   return (
-    <Card title="What was sent">
+    <Card title={say.alerts.whatWasSent}>
       <ErrorNotice error={error} />
-      {answer?.deliveries.length === 0 && <p class="hint">Nothing yet.</p>}
+      {answer?.deliveries.length === 0 && <p class="hint">{say.alerts.nothingYet}</p>}
       <ul class="rows" data-test="deliveries">
         {answer?.deliveries.map((delivery) => (
           <li key={delivery.id}>
             <span>
-              <b>{contentText(delivery)}</b> to {nameOf(delivery.channel_id)}
+              {say.alerts.sentTo(<b>{contentText(delivery)}</b>, nameOf(delivery.channel_id))}
               <small>
                 {momentText(delivery.created_at)}
                 {delivery.error !== null && ` · ${delivery.error}`}

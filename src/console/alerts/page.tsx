@@ -23,22 +23,23 @@ import {
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from './shapes.ts';
 import { historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
+import { say } from '../words/index.ts';
 
 const PAGE_ITEMS = 50;
 /** A storm is drawn a few times a second. */
 const FOLLOW_DELAY_MS = 500;
 
 const TABS = [
-  ['', 'Raised', 'READONLY'],
-  ['history', 'History', 'READONLY'],
-  ['notifications', 'Notifications', 'OWNER'],
+  ['', say.alerts.raised, 'READONLY'],
+  ['history', say.everywhere.history, 'READONLY'],
+  ['notifications', say.alerts.notifications, 'OWNER'],
 ] as const;
 
 export function AlertsPage({ tab = '' }: { tab: string | undefined }) {
   return (
     <>
-      <PageHead title="Alerts">{tab === '' && may('USER') && <AcknowledgeAll />}</PageHead>
-      <Tabs name="Alerts" base="#/alerts" tabs={TABS} current={tab} />
+      <PageHead title={say.frame.alerts}>{tab === '' && may('USER') && <AcknowledgeAll />}</PageHead>
+      <Tabs name={say.frame.alerts} base="#/alerts" tabs={TABS} current={tab} />
       {tab === 'notifications' ? (
         <NotificationsPage />
       ) : (
@@ -52,7 +53,7 @@ function AcknowledgeAll() {
   const action = useAction(() => call('POST', '/v3/alerts/acknowledge'));
   return (
     <Button disabled={action.isBusy} onClick={() => void action.start()}>
-      Acknowledge all
+      {say.alerts.acknowledgeAll}
     </Button>
   );
 }
@@ -91,25 +92,25 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
   return (
     <>
       <div class="alert-filter">
-        <Field label="Device">
+        <Field label={say.everywhere.device}>
           <Select
             name="device"
             value={device}
             onValue={setDevice}
             choices={[
-              { value: '', text: 'All devices' },
+              { value: '', text: say.alerts.allDevices },
               ...devices.map(({ id, name }) => ({ value: id, text: name })),
             ]}
           />
         </Field>
-        <Field label="Severity">
+        <Field label={say.everywhere.severity}>
           <Select
             name="severity"
             value={severity}
             onValue={setSeverity}
             choices={[
-              { value: '', text: 'All' },
-              ...SEVERITIES.map((one) => ({ value: one, text: WORD[one] })),
+              { value: '', text: say.alerts.all },
+              ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
             ]}
           />
         </Field>
@@ -117,23 +118,20 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       {answer?.alerts.length === 0 && (
-        <Empty title={isHistory ? 'Nothing was raised yet' : 'Nothing is raised'}>
-          {isHistory
-            ? 'What is over stands here, for two years.'
-            : 'All devices that tell of themselves are well.'}
+        <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
+          {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
         </Empty>
       )}
       {answer && answer.alerts.length > 0 && <Rows alerts={answer.alerts} onChanged={again} />}
       {answer && answer.total_count > answer.alerts.length && (
         <Button onClick={() => setLimit(limit + PAGE_ITEMS)}>
-          Show older ({answer.total_count - answer.alerts.length} more)
+          {say.alerts.showOlder(answer.total_count - answer.alerts.length)}
         </Button>
       )}
     </>
   );
 }
 
-const WORD = { error: 'Error', warning: 'Warning', info: 'Info' } as const;
 const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 
 /** The worst first, those that somebody has seen after the others. */
@@ -163,7 +161,7 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
     <li class={isRaised && alert.acknowledged_at === null ? alert.severity : `${alert.severity} seen`}>
       <span class={`chip ${alert.severity}`}>
         <span aria-hidden="true">{SIGN[alert.severity]} </span>
-        {WORD[alert.severity]}
+        {say.alerts.severity[alert.severity]}
       </span>
       <div>
         <b>{alert.display_name}</b>{' '}
@@ -173,22 +171,22 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
         {alert.details !== null && <p>{alert.details}</p>}
         <small>
           {periodText(alert)} · {lastedText(alert, nowMs)}
-          {alert.times_raised > 1 && ` · came back ${alert.times_raised - 1} times`}
+          {alert.times_raised > 1 && say.alerts.cameBack(alert.times_raised - 1)}
         </small>
         <Seen alert={alert} />
         <ErrorNotice error={acknowledging.error} />
       </div>
       <div class="actions">
         <ChartLink alert={alert} nowMs={nowMs}>
-          Chart
+          {say.devices.chart}
         </ChartLink>
         {isRaised && alert.acknowledged_at === null && may('USER') && (
           <Button
             disabled={acknowledging.isBusy}
-            aria-label={`Acknowledge ${alert.display_name} of ${alert.device_name}`}
+            aria-label={say.alerts.acknowledgeOf(alert.display_name, alert.device_name)}
             onClick={() => void acknowledging.start()}
           >
-            Acknowledge
+            {say.alerts.acknowledge}
           </Button>
         )}
       </div>
@@ -200,8 +198,9 @@ function Seen({ alert: { acknowledged_at: at, acknowledged_by: by } }: { alert: 
   if (at === null) return null;
   return (
     <small>
-      Acknowledged {by === null ? '' : `by ${by} `}
-      {momentText(at)}
+      {by === null
+        ? say.alerts.acknowledgedAt(momentText(at))
+        : say.alerts.acknowledgedBy(by, momentText(at))}
     </small>
   );
 }
@@ -222,7 +221,7 @@ function ChartLink({ alert, nowMs, children }: { alert: Alert; nowMs: number; ch
     <a
       class="button plain"
       href={`#/history/${window}/${encodeURIComponent(chosen.join('~'))}`}
-      aria-label={`Chart around ${alert.display_name} of ${alert.device_name}`}
+      aria-label={say.alerts.chartAround(alert.display_name, alert.device_name)}
     >
       {children}
     </a>

@@ -1,15 +1,19 @@
 /** Alerts and deliveries as people read them. Pure. */
 import { ageText, momentText } from '../format.ts';
 import type { Alert, Delivery } from './shapes.ts';
+import { locale, say } from '../words/index.ts';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 /** `since 08:15`, with the day when it is another one. */
 export function sinceText(instant: string, nowMs: number): string {
   const moment = new Date(instant);
-  const time = moment.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-  if (moment.toDateString() === new Date(nowMs).toDateString()) return `since ${time}`;
-  return `since ${moment.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })}, ${time}`;
+  const time = moment.toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' });
+  if (moment.toDateString() === new Date(nowMs).toDateString()) return say.alerts.since(time);
+  return say.alerts.sinceDay(
+    moment.toLocaleDateString(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
+    time,
+  );
 }
 
 /** How long it is, or was, raised. */
@@ -19,22 +23,15 @@ export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: nu
 }
 
 export function periodText({ raised_at: from, cleared_at: to }: Alert): string {
-  if (to === null) return `since ${momentText(from)}`;
+  if (to === null) return say.alerts.since(momentText(from));
   const start = momentText(from);
   const end = momentText(to);
   const day = start.slice(0, start.lastIndexOf(','));
   return `${start} – ${end.startsWith(day) ? end.slice(day.length + 2) : end}`;
 }
 
-const STATUS: Record<Delivery['status'], string> = {
-  SENDING: 'on its way',
-  RETRYING: 'not yet, tried again',
-  DELIVERED: 'delivered',
-  FAILED: 'not delivered',
-};
-
 export function statusText({ status, attempts }: Delivery): string {
-  return attempts > 1 ? `${STATUS[status]}, ${attempts} attempts` : STATUS[status];
+  return attempts > 1 ? say.alerts.attempts(say.alerts.status[status], attempts) : say.alerts.status[status];
 }
 
 export function contentText({
@@ -43,11 +40,11 @@ export function contentText({
   cleared_count: cleared,
   omitted_count: more,
 }: Delivery) {
-  if (kind === 'TEST') return 'Test';
+  if (kind === 'TEST') return say.everywhere.test;
   const parts = [
-    ...(raised > 0 ? [`${raised} raised`] : []),
-    ...(cleared > 0 ? [`${cleared} over`] : []),
-    ...(more > 0 ? [`${more} more`] : []),
+    ...(raised > 0 ? [say.alerts.raisedCount(raised)] : []),
+    ...(cleared > 0 ? [say.alerts.clearedCount(cleared)] : []),
+    ...(more > 0 ? [say.alerts.moreCount(more)] : []),
   ];
   return parts.join(', ');
 }

@@ -25,18 +25,19 @@ import {
 } from '../ui.tsx';
 import type { User } from '../shapes.ts';
 import { reaches } from '../../lib/role.ts';
+import { say } from '../words/index.ts';
 
 const ROLE_CHOICES: readonly Choice<User['role']>[] = [
-  { value: 'READONLY', text: 'Read only' },
-  { value: 'USER', text: 'User: runs commands' },
-  { value: 'OWNER', text: 'Owner: changes devices and site' },
-  { value: 'INSTALLER', text: 'Installer: everything' },
+  { value: 'READONLY', text: say.access.readonly },
+  { value: 'USER', text: say.access.user },
+  { value: 'OWNER', text: say.access.owner },
+  { value: 'INSTALLER', text: say.access.installer },
 ];
 
 export function AccessPage() {
   return (
     <>
-      <PageHead title="Access" />
+      <PageHead title={say.frame.access} />
       <div class="columns">
         {me.value?.kind === 'user' && <PasswordCard />}
         <TokenCards roles={ROLE_CHOICES.filter(({ value }) => reaches(me.value?.role, value))} />
@@ -55,24 +56,24 @@ function PasswordCard() {
     change({ current_password: '', password: '' });
   });
   return (
-    <Card title="Your password">
-      <Form action={action} submit="Change" done="The password is changed.">
+    <Card title={say.access.yourPassword}>
+      <Form action={action} submit={say.access.change} done={say.access.passwordChanged}>
         <InputField
-          label="Present password"
+          label={say.access.presentPassword}
           type="password"
           {...bound('current_password')}
           required
           autocomplete="current-password"
         />
         <InputField
-          label="New password"
-          hint="Your other logins end."
+          label={say.frame.newPassword}
+          hint={say.access.otherLoginsEnd}
           {...NEW_PASSWORD}
           {...bound('password')}
           required
         />
         <Check value={revokesTokens} onValue={setRevokesTokens}>
-          End my access tokens, too
+          {say.access.endTokens}
         </Check>
       </Form>
     </Card>
@@ -88,7 +89,10 @@ function UsersCard() {
     again();
   };
   return (
-    <Card title="Users" actions={<Button onClick={() => setOpen('new')}>Add user…</Button>}>
+    <Card
+      title={say.access.users}
+      actions={<Button onClick={() => setOpen('new')}>{say.access.addUserAsking}</Button>}
+    >
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       <ul class="rows">
@@ -97,23 +101,24 @@ function UsersCard() {
             <span>
               <b>{user.name}</b>
               <small>
-                {user.role.toLowerCase()}
-                {!user.has_password && ', no password'} · since {momentText(user.created_at)}
+                {say.values.role[user.role]}
+                {!user.has_password && say.access.noPassword} ·{' '}
+                {say.access.sinceMoment(momentText(user.created_at))}
               </small>
             </span>
             <span class="actions">
-              <Button onClick={() => setOpen(user)} aria-label={`Change ${user.name}`}>
-                Change…
+              <Button onClick={() => setOpen(user)} aria-label={say.everywhere.changeName(user.name)}>
+                {say.access.changeAsking}
               </Button>
               <AskButton
                 kind="danger"
-                aria-label={`Delete ${user.name}`}
-                title={`Delete ${user.name}?`}
-                text="Logins and tokens of this user end."
-                confirm="Delete"
+                aria-label={say.everywhere.deleteName(user.name)}
+                title={say.everywhere.deleteTitle(user.name)}
+                text={say.access.deleteUserText}
+                confirm={say.everywhere.delete}
                 run={() => call('DELETE', path`/v3/auth/users/${user.id}`).then(again)}
               >
-                Delete…
+                {say.everywhere.deleteAsking}
               </AskButton>
             </span>
           </li>
@@ -138,13 +143,17 @@ function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => 
     onClose();
   });
   return (
-    <Dialog title={user ? `Change ${user.name}` : 'Add user'} onClose={onClose}>
-      <Form action={action} submit="Save" buttons={<Button onClick={onClose}>Cancel</Button>}>
-        {!user && <InputField label="Name" {...bound('name')} required autocomplete="off" />}
-        <SelectField label="Role" {...bound('role')} choices={ROLE_CHOICES} />
+    <Dialog title={user ? say.everywhere.changeName(user.name) : say.access.addUser} onClose={onClose}>
+      <Form
+        action={action}
+        submit={say.everywhere.save}
+        buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
+      >
+        {!user && <InputField label={say.everywhere.name} {...bound('name')} required autocomplete="off" />}
+        <SelectField label={say.access.role} {...bound('role')} choices={ROLE_CHOICES} />
         <InputField
-          label="Password"
-          hint={user ? 'Stays when nothing is typed.' : 'At least 8 characters.'}
+          label={say.everywhere.password}
+          hint={user ? say.access.passwordStays : say.access.atLeast8}
           {...NEW_PASSWORD}
           {...bound('password')}
           required={!user}

@@ -8,6 +8,7 @@ import { DropArea } from '../parts/drop-area.tsx';
 import { may } from '../session.ts';
 import { Button, Card, Empty, ErrorNotice, Loading, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const BYTES_PER_KIB = 1_024;
 
@@ -16,9 +17,9 @@ export function BlueprintsPage() {
   const uploaded = answer?.filter(({ source }) => source !== 'BUILT_IN') ?? [];
   return (
     <>
-      <PageHead title="Blueprints">
+      <PageHead title={say.frame.blueprints}>
         <a class="button" href="/v3/blueprints/device_profiles/download" download>
-          Download profiles
+          {say.adding.downloadProfiles}
         </a>
       </PageHead>
       {may('OWNER') && <UploadCard onUploaded={again} />}
@@ -26,16 +27,16 @@ export function BlueprintsPage() {
       {!answer && error === undefined && <Loading />}
       {answer && (
         <div class="columns">
-          <Card title="Uploaded">
+          <Card title={say.adding.uploaded}>
             {uploaded.length === 0 ? (
-              <Empty title="None yet">
-                <p>A blueprint is a zip with a manifest.yml and, for Lua devices, a script.</p>
+              <Empty title={say.adding.noneYet}>
+                <p>{say.adding.whatABlueprintIs}</p>
               </Empty>
             ) : (
               <BlueprintList blueprints={uploaded} />
             )}
           </Card>
-          <Card title="Built in">
+          <Card title={say.adding.builtIn}>
             <BlueprintList blueprints={answer.filter(({ source }) => source === 'BUILT_IN')} />
           </Card>
         </div>
@@ -52,16 +53,16 @@ function BlueprintList({ blueprints }: { blueprints: readonly Blueprint[] }) {
           <span>
             <b>{name}</b>
             <small>
-              {hasScript ? 'Lua · ' : ''}
+              {hasScript ? say.adding.lua : ''}
               {momentText(at)}
             </small>
           </span>
           <span class="actions">
             <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=ORIGINAL`} download>
-              Original
+              {say.adding.original}
             </a>
             <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=COMPILED`} download>
-              Compiled
+              {say.adding.compiled}
             </a>
           </span>
         </li>
@@ -85,16 +86,16 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
       zip,
     );
     setProblems(found);
-    if (found.length === 0) setOutcome('The blueprint is good.');
+    if (found.length === 0) setOutcome(say.adding.blueprintGood);
   });
   const uploading = useAction(async (zip: File) => {
     await call('POST', '/v3/blueprints/upload', zip);
-    setOutcome(`${zip.name} is stored.`);
+    setOutcome(say.adding.isStored(zip.name));
     onUploaded();
   });
   const isBusy = checking.isBusy || uploading.isBusy;
   return (
-    <Card title="Upload">
+    <Card title={say.adding.upload}>
       <DropArea
         accept=".zip,application/zip"
         onFile={(chosen) => {
@@ -104,9 +105,7 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
           setFile(chosen);
         }}
       >
-        {file
-          ? `${file.name}, ${Math.ceil(file.size / BYTES_PER_KIB)} KiB`
-          : 'Drop a zip here, or choose one…'}
+        {file ? say.adding.fileSize(file.name, Math.ceil(file.size / BYTES_PER_KIB)) : say.adding.dropZip}
       </DropArea>
       <ErrorNotice error={problems.length > 0 ? new Faults(problems) : undefined} />
       <ErrorNotice error={uploading.error ?? checking.error} />
@@ -120,7 +119,7 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
             if (file) void checking.start(file);
           }}
         >
-          Check
+          {say.adding.check}
         </Button>
         <Button
           kind="primary"
@@ -131,7 +130,7 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
             if (file) void uploading.start(file);
           }}
         >
-          {uploading.isBusy ? 'Uploading…' : 'Upload'}
+          {uploading.isBusy ? say.adding.uploading : say.adding.upload}
         </Button>
       </div>
     </Card>

@@ -16,6 +16,7 @@ import {
   useTyped,
 } from '../ui.tsx';
 import type { Site } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 interface Typed {
   name: string;
@@ -52,7 +53,7 @@ export function SitePage() {
   const { answer, error } = useAnswer(loadSite, []);
   return (
     <>
-      <PageHead title="Site" />
+      <PageHead title={say.frame.site} />
       <ErrorNotice error={error} />
       {answer ? <SiteForm stored={answer} /> : error === undefined && <Loading />}
       <SourcesCard />
@@ -71,17 +72,21 @@ function SiteForm({ stored }: { stored: Site }) {
   const isReadOnly = !may('OWNER');
   const other = (
     <>
-      This browser is in {own}.{' '}
-      {!isReadOnly && <Button onClick={() => change({ timezone: own })}>Take {own}</Button>}
+      {say.site.browserIsIn(own)}{' '}
+      {!isReadOnly && <Button onClick={() => change({ timezone: own })}>{say.site.takeZone(own)}</Button>}
     </>
   );
   return (
     <Card>
-      <Form action={action} submit="Save" done="Saved." isReadOnly={isReadOnly}>
-        <InputField label="Name" {...bound('name')} required maxLength={255} />
+      <Form action={action} submit={say.everywhere.save} done={say.everywhere.saved} isReadOnly={isReadOnly}>
+        <InputField label={say.everywhere.name} {...bound('name')} required maxLength={255} />
         <InputField
-          label="Time zone"
-          hint={<>Rules and schedules follow it. {typed.timezone !== own && other}</>}
+          label={say.site.timeZone}
+          hint={
+            <>
+              {say.site.zoneHint} {typed.timezone !== own && other}
+            </>
+          }
           {...bound('timezone')}
           required
           list="time-zones"
@@ -91,10 +96,20 @@ function SiteForm({ stored }: { stored: Site }) {
             <option value={zone} key={zone} />
           ))}
         </datalist>
-        <InputField label="Place" {...bound('place')} placeholder="Hall 2" />
+        <InputField label={say.site.place} {...bound('place')} placeholder={say.site.examplePlace} />
         <div class="pair">
-          <InputField label="Latitude" hint="−90 to 90" {...degreesTo(90)} {...bound('latitude')} />
-          <InputField label="Longitude" hint="−180 to 180" {...degreesTo(180)} {...bound('longitude')} />
+          <InputField
+            label={say.site.latitude}
+            hint={say.site.latitudeHint}
+            {...degreesTo(90)}
+            {...bound('latitude')}
+          />
+          <InputField
+            label={say.site.longitude}
+            hint={say.site.longitudeHint}
+            {...degreesTo(180)}
+            {...bound('longitude')}
+          />
         </div>
       </Form>
     </Card>

@@ -5,6 +5,7 @@ import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
 import type { AuditEntry } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const PAGE = 15;
 const REFUSED_FROM = 400;
@@ -17,10 +18,10 @@ export function ActivityCard() {
   );
   return (
     <Card
-      title="Activity"
+      title={say.access.activity}
       actions={
         <a class="button" href="/v3/audit/export" download>
-          Export
+          {say.access.export}
         </a>
       }
     >
@@ -32,7 +33,7 @@ export function ActivityCard() {
         ))}
       </ul>
       {answer && answer.total_count > answer.entries.length && (
-        <Button onClick={() => setLimit(limit * 3)}>Show more of {answer.total_count}</Button>
+        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total_count)}</Button>
       )}
     </Card>
   );
@@ -61,10 +62,10 @@ function Entry({
         <b>{words(operation)}</b> {what !== '' && `· ${what}`}
         <small>
           {origin.name}
-          {address !== undefined && ` from ${address}`} · {momentText(at)}
+          {address !== undefined && say.access.fromAddress(address)} · {momentText(at)}
         </small>
       </span>
-      {status >= REFUSED_FROM && <span class="badge error">refused ({status})</span>}
+      {status >= REFUSED_FROM && <span class="badge error">{say.access.refused(status)}</span>}
     </li>
   );
 }

@@ -4,6 +4,7 @@ import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ErrorNotice, Field, Select, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 export function listBlueprints(): Promise<Blueprint[]> {
   return call<{ blueprints: Blueprint[] }>('GET', '/v3/blueprints').then(({ blueprints }) => blueprints);
@@ -35,15 +36,15 @@ export function BlueprintChoice({
   }, [answer]);
   const choices = fitting.map(({ id, display_name: name, source, created_at: at }) => ({
     value: id,
-    text: source === 'BUILT_IN' ? `${name} (built in)` : `${name} (uploaded ${momentText(at)})`,
+    text: source === 'BUILT_IN' ? say.adding.isBuiltIn(name) : say.adding.isUploaded(name, momentText(at)),
   }));
   return (
     <>
       <Field
-        label="Blueprint"
+        label={say.everywhere.blueprint}
         hint={
           <>
-            Says what the device measures and can do. <a href="#/blueprints">Upload another one</a>
+            {say.adding.saysWhat} <a href="#/blueprints">{say.adding.uploadAnother}</a>
           </>
         }
       >
@@ -52,15 +53,10 @@ export function BlueprintChoice({
           onValue={onValue}
           name="blueprint"
           required={!mayBeNone}
-          choices={[
-            ...(mayBeNone ? [{ value: '', text: 'None yet: what the device sends is not recorded' }] : []),
-            ...choices,
-          ]}
+          choices={[...(mayBeNone ? [{ value: '', text: say.adding.noneNotRecorded }] : []), ...choices]}
         />
       </Field>
-      {answer && fitting.length === 0 && needsScript && (
-        <p class="hint">No blueprint with a Lua script yet; upload one first.</p>
-      )}
+      {answer && fitting.length === 0 && needsScript && <p class="hint">{say.adding.noneWithScript}</p>}
       <ErrorNotice error={error} />
     </>
   );

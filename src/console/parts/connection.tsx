@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Button, Code, CopyButton, download, Fact, Field, Input, Notice } from '../ui.tsx';
 import type { ConnectionConfiguration } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 /** What no other machine can reach. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
@@ -28,35 +29,32 @@ export function Connection({
   return (
     <div data-test="connection">
       <Notice kind="warning">
-        <p>Keep it now: the gateway stores no copy of the secret and cannot show it again.</p>
+        <p>{say.adding.keepItNow}</p>
       </Notice>
       {isLoopback && (
-        <Field
-          label="Address of this gateway for the device"
-          hint="Other machines cannot reach this one by the name that this browser uses. Give its name or address on the network."
-        >
+        <Field label={say.adding.gatewayAddress} hint={say.adding.gatewayAddressHint}>
           <Input value={host} onValue={setHost} name="reachable_host" required spellcheck={false} />
         </Field>
       )}
       <dl class="facts">
-        <Fact name="Address">
+        <Fact name={say.everywhere.address}>
           {config.mqtt_protocol === 'MQTTS' ? 'mqtts' : 'mqtt'}://{config.mqtt_host}:{config.mqtt_port}
         </Fact>
-        <Fact name="Hardware id">
+        <Fact name={say.everywhere.hardwareId}>
           <code>{config.hardware_id}</code>
         </Fact>
         {isPlain && (
-          <Fact name="Password">
+          <Fact name={say.everywhere.password}>
             <code>{credentials.password}</code>
           </Fact>
         )}
       </dl>
       <div class="actions">
         <Button kind="primary" onClick={() => download(`${slug}.json`, text)}>
-          Download
+          {say.everywhere.download}
         </Button>
-        <CopyButton text={text} label="Copy as JSON" />
-        <CopyButton text={btoa(JSON.stringify(config))} label="Copy as base64" />
+        <CopyButton text={text} label={say.adding.copyJson} />
+        <CopyButton text={btoa(JSON.stringify(config))} label={say.adding.copyBase64} />
         {!isPlain &&
           Object.entries({
             'device.key': credentials.private_key,
@@ -70,14 +68,14 @@ export function Connection({
       </div>
       {isModule ? (
         <>
-          <h3>Start it on the other board</h3>
-          <p class="hint">In the program folder there, with the downloaded file.</p>
+          <h3>{say.adding.startElsewhere}</h3>
+          <p class="hint">{say.adding.startElsewhereHint}</p>
           <Code text={`npm run module -- --config ${slug}.json`} />
         </>
       ) : (
         <>
-          <h3>Try it with mosquitto</h3>
-          <p class="hint">Sends one message as this device; the package is called mosquitto-clients.</p>
+          <h3>{say.adding.tryMosquitto}</h3>
+          <p class="hint">{say.adding.tryMosquittoHint}</p>
           <Code text={mosquittoLine(config)} />
         </>
       )}

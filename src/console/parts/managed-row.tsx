@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { AskButton, Button, Dialog, ErrorNotice, Notice, useAction } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 /** What a test found, in a sentence. */
 export interface Tried {
@@ -42,17 +43,21 @@ export function ManagedRow(props: ManagedRowProps) {
     <li>
       <span>
         <b>{name}</b>
-        {!isEnabled && ' (off)'}
+        {!isEnabled && say.everywhere.switchedOff}
         {children}
       </span>
       {!isReadOnly && (
         <div class="actions">
-          <Button disabled={testing.isBusy} aria-label={`Test ${name}`} onClick={() => void testing.start()}>
-            {testing.isBusy ? 'Testing…' : 'Test'}
+          <Button
+            disabled={testing.isBusy}
+            aria-label={say.everywhere.testName(name)}
+            onClick={() => void testing.start()}
+          >
+            {testing.isBusy ? say.everywhere.testing : say.everywhere.test}
           </Button>
           {form && (
-            <Button aria-label={`Change ${name}`} onClick={() => setChanging(true)}>
-              Change
+            <Button aria-label={say.everywhere.changeName(name)} onClick={() => setChanging(true)}>
+              {say.everywhere.change}
             </Button>
           )}
           <Switch {...props} />
@@ -67,7 +72,7 @@ export function ManagedRow(props: ManagedRowProps) {
       )}
       {!isReadOnly && props.more}
       {isChanging && form && (
-        <Dialog title={`Change ${name}`} onClose={() => setChanging(false)}>
+        <Dialog title={say.everywhere.changeName(name)} onClose={() => setChanging(false)}>
           {form(() => setChanging(false))}
         </Dialog>
       )}
@@ -82,10 +87,10 @@ function Switch({ name, address, isEnabled }: ManagedRowProps) {
     <>
       <Button
         disabled={switching.isBusy}
-        aria-label={`Switch ${name} ${isEnabled ? 'off' : 'on'}`}
+        aria-label={isEnabled ? say.everywhere.switchOff(name) : say.everywhere.switchOn(name)}
         onClick={() => void switching.start()}
       >
-        {isEnabled ? 'Off' : 'On'}
+        {isEnabled ? say.everywhere.off : say.everywhere.on}
       </Button>
       <ErrorNotice error={switching.error} />
     </>
@@ -96,13 +101,13 @@ function Delete({ name, address, deleting }: ManagedRowProps) {
   if (deleting === undefined) return null;
   return (
     <AskButton
-      title={`Delete ${name}?`}
+      title={say.everywhere.deleteTitle(name)}
       text={deleting}
-      confirm="Delete"
-      aria-label={`Delete ${name}`}
+      confirm={say.everywhere.delete}
+      aria-label={say.everywhere.deleteName(name)}
       run={() => call('DELETE', address)}
     >
-      Delete
+      {say.everywhere.delete}
     </AskButton>
   );
 }

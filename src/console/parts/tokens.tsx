@@ -19,12 +19,13 @@ import {
   useTyped,
 } from '../ui.tsx';
 import type { AccessToken } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 const LIFETIMES: readonly Choice[] = [
-  { value: '', text: 'Until revoked' },
-  { value: '1d', text: 'One day' },
-  { value: '30d', text: '30 days' },
-  { value: '365d', text: 'One year' },
+  { value: '', text: say.access.untilRevoked },
+  { value: '1d', text: say.access.oneDay },
+  { value: '30d', text: say.access.days30 },
+  { value: '365d', text: say.access.oneYear },
 ];
 
 export function TokenCards({ roles }: { roles: readonly Choice[] }) {
@@ -48,14 +49,14 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
   };
   return (
     <>
-      <Card title="Tokens for programs" actions={<Button onClick={() => setMaking(true)}>New token…</Button>}>
+      <Card
+        title={say.access.tokens}
+        actions={<Button onClick={() => setMaking(true)}>{say.access.newTokenAsking}</Button>}
+      >
         <ErrorNotice error={error} />
-        {list(
-          'TOKEN',
-          'None. A program or an app gets one and can be shut out again without a new password.',
-        )}
+        {list('TOKEN', say.access.noTokens)}
       </Card>
-      <Card title="Open logins">{list('SESSION', 'None.')}</Card>
+      <Card title={say.access.openLogins}>{list('SESSION', say.access.noLogins)}</Card>
       {isMaking && (
         <TokenDialog
           roles={roles}
@@ -71,27 +72,29 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
 
 function TokenRow({ token, onRevoked }: { token: AccessToken; onRevoked: () => void }) {
   const used =
-    token.last_used_at === undefined ? 'never used' : `last used ${momentText(token.last_used_at)}`;
-  const ends = token.expires_at === undefined ? '' : ` · ends ${momentText(token.expires_at)}`;
+    token.last_used_at === undefined
+      ? say.access.neverUsed
+      : say.access.lastUsed(momentText(token.last_used_at));
+  const ends = token.expires_at === undefined ? '' : say.access.ends(momentText(token.expires_at));
   return (
     <li>
       <span>
         <b>{token.kind === 'SESSION' ? (token.user?.name ?? token.name) : token.name}</b>
         <small>
-          {token.role.toLowerCase()} · {used}
-          {token.expired ? ' · expired' : ends}
+          {say.values.role[token.role]} · {used}
+          {token.expired ? say.access.expired : ends}
         </small>
       </span>
       <span class="actions">
         <AskButton
           kind="danger"
-          aria-label={`End ${token.name}`}
-          title={`End ${token.name}?`}
-          text="Whoever uses it is shut out at once."
-          confirm="End it"
+          aria-label={say.access.endName(token.name)}
+          title={say.access.endTitle(token.name)}
+          text={say.access.endText}
+          confirm={say.access.endConfirm}
           run={() => call('DELETE', path`/v3/auth/tokens/${token.id}`).then(onRevoked)}
         >
-          End…
+          {say.access.endAsking}
         </AskButton>
       </span>
     </li>
@@ -112,30 +115,34 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
   });
   if (token !== undefined)
     return (
-      <Dialog title={`Token ${name}`} onClose={onClose}>
+      <Dialog title={say.access.tokenName(name)} onClose={onClose}>
         <Notice kind="warning">
-          <p>Copy it now; it cannot be shown again.</p>
+          <p>{say.access.copyNow}</p>
         </Notice>
         <Code text={token} />
         <div class="actions end">
           <Button kind="primary" onClick={onClose}>
-            Close
+            {say.everywhere.close}
           </Button>
         </div>
       </Dialog>
     );
   return (
-    <Dialog title="New token" onClose={onClose}>
-      <Form action={action} submit="Make token" buttons={<Button onClick={onClose}>Cancel</Button>}>
+    <Dialog title={say.access.newToken} onClose={onClose}>
+      <Form
+        action={action}
+        submit={say.access.makeToken}
+        buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
+      >
         <InputField
-          label="Name"
-          hint="Which program it is for."
+          label={say.everywhere.name}
+          hint={say.access.tokenHint}
           {...bound('name')}
           required
-          placeholder="dashboard"
+          placeholder={say.access.exampleToken}
         />
-        <SelectField label="Role" {...bound('role')} choices={roles} />
-        <SelectField label="Valid" {...bound('lifetime')} choices={LIFETIMES} />
+        <SelectField label={say.access.role} {...bound('role')} choices={roles} />
+        <SelectField label={say.access.valid} {...bound('lifetime')} choices={LIFETIMES} />
       </Form>
     </Dialog>
   );

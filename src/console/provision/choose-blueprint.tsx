@@ -7,6 +7,7 @@ import { DropArea } from '../parts/drop-area.tsx';
 import { ErrorNotice, Loading, Notice, useAction, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { blueprintFolders, type Folder } from './zip-folders.ts';
+import { say } from '../words/index.ts';
 
 /** More are found by typing. */
 const SHOWN_MAX = 12;
@@ -21,12 +22,12 @@ export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint 
   );
   return (
     <>
-      <p class="hint">A blueprint says what a device measures and can do, and how it is talked to.</p>
+      <p class="hint">{say.adding.blueprintHint}</p>
       <Input
         type="search"
         value={text}
-        placeholder="Find a blueprint"
-        aria-label="Find a blueprint"
+        placeholder={say.adding.findBlueprint}
+        aria-label={say.adding.findBlueprint}
         onValue={setText}
       />
       <ErrorNotice error={error} />
@@ -37,23 +38,24 @@ export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint 
             <button type="button" onClick={() => onChosen(blueprint)}>
               <b>{blueprint.display_name}</b>
               <small>
-                {blueprint.has_script ? 'Talked to by a script: Modbus, HTTP or serial' : 'Connects by MQTT'}
-                {blueprint.source === 'BUILT_IN' ? ' · built in' : ' · uploaded'}
+                {blueprint.has_script ? say.adding.byScript : say.adding.byMqtt}
+                {blueprint.source === 'BUILT_IN' ? say.adding.alsoBuiltIn : say.adding.alsoUploaded}
               </small>
             </button>
           </li>
         ))}
       </ul>
       {fitting.length > SHOWN_MAX && (
-        <p class="hint">{fitting.length - SHOWN_MAX} more: type to find them.</p>
+        <p class="hint">{say.adding.moreByTyping(fitting.length - SHOWN_MAX)}</p>
       )}
-      {answer && fitting.length === 0 && <p class="hint">No blueprint is called so; upload it below.</p>}
+      {answer && fitting.length === 0 && <p class="hint">{say.adding.noneCalledSo}</p>}
       <UploadBlueprint onUploaded={onChosen} />
       <p class="hint">
-        <button type="button" class="link" onClick={() => onChosen(undefined)}>
-          Go on without a blueprint
-        </button>
-        : the device connects by MQTT, and what it sends is not recorded until it has one.
+        {say.adding.goOnWithout((text) => (
+          <button type="button" class="link" onClick={() => onChosen(undefined)}>
+            {text}
+          </button>
+        ))}
       </p>
     </>
   );
@@ -82,9 +84,7 @@ function UploadBlueprint({ onUploaded }: { onUploaded: (blueprint: Blueprint) =>
   return (
     <>
       <DropArea accept=".zip,application/zip" onFile={(file) => void reading.start(file)}>
-        {reading.isBusy || uploading.isBusy
-          ? 'Uploading…'
-          : 'Drop the zip of a blueprint or of a whole repository here, or choose one…'}
+        {reading.isBusy || uploading.isBusy ? say.adding.uploading : say.adding.dropRepository}
       </DropArea>
       <ErrorNotice error={reading.error ?? uploading.error} />
       {folders.length > 0 && (
@@ -118,13 +118,13 @@ function ChooseFolder({
   const [text, setText] = useState('');
   const fitting = folders.filter(({ path }) => path.toLowerCase().includes(text.trim().toLowerCase()));
   return (
-    <section aria-label="Blueprints in the zip">
-      <p class="hint">There are {folders.length} blueprints in it. Which one?</p>
+    <section aria-label={say.adding.blueprintsInZip}>
+      <p class="hint">{say.adding.whichOne(folders.length)}</p>
       <Input
         type="search"
         value={text}
-        placeholder="Find one of them"
-        aria-label="Find one of them"
+        placeholder={say.adding.findOne}
+        aria-label={say.adding.findOne}
         onValue={setText}
       />
       <ul class="ways">
@@ -138,7 +138,7 @@ function ChooseFolder({
         ))}
       </ul>
       {fitting.length > SHOWN_MAX && (
-        <p class="hint">{fitting.length - SHOWN_MAX} more: type to find them.</p>
+        <p class="hint">{say.adding.moreByTyping(fitting.length - SHOWN_MAX)}</p>
       )}
     </section>
   );

@@ -6,6 +6,7 @@ import { deviceIds, liveDevice, loadDevices } from '../live.ts';
 import { Button, Card, Field, Form, Input, Select, useAction } from '../ui.tsx';
 import type { Blueprint, ConnectionConfiguration, Provisioned } from '../shapes.ts';
 import { type, typed } from './typed.ts';
+import { say } from '../words/index.ts';
 
 export interface Made {
   id: string;
@@ -52,11 +53,15 @@ export function DeviceForm({
     onMade({ ...madeOf(name, made), hasScript, blueprintError });
   });
   return (
-    <Card title={blueprint?.display_name ?? 'A device without a blueprint'}>
-      <Form action={action} submit="Add device" buttons={<Button onClick={onBack}>Another blueprint</Button>}>
-        <NameField name={name} onName={(value) => type({ name: value })} example="Battery 1" />
+    <Card title={blueprint?.display_name ?? say.adding.withoutBlueprint}>
+      <Form
+        action={action}
+        submit={say.devices.addDevice}
+        buttons={<Button onClick={onBack}>{say.adding.anotherBlueprint}</Button>}
+      >
+        <NameField name={name} onName={(value) => type({ name: value })} example={say.adding.exampleDevice} />
         {hasScript ? (
-          <Field label="Runs on" hint="Where its script runs: the gateway, or a module near the machine.">
+          <Field label={say.devices.runsOn} hint={say.adding.runsOnHint}>
             <Select
               value={runtime}
               onValue={(value) => type({ runtime: value })}
@@ -65,14 +70,14 @@ export function DeviceForm({
             />
           </Field>
         ) : (
-          <Field label="Protocol">
+          <Field label={say.everywhere.protocol}>
             <Select
               value={protocol}
               onValue={(value) => type({ protocol: value })}
               choices={[
-                { value: '', text: 'The safest that the gateway offers' },
-                { value: 'MQTT', text: 'MQTT, user name and password' },
-                { value: 'MQTTS', text: 'MQTT over TLS, certificate' },
+                { value: '', text: say.adding.safest },
+                { value: 'MQTT', text: say.everywhere.plainMqtt },
+                { value: 'MQTTS', text: say.everywhere.mqttOverTls },
               ]}
             />
           </Field>
@@ -103,7 +108,7 @@ function NameField({
   example: string;
 }) {
   return (
-    <Field label="Name" hint="As people call it. It can be changed later.">
+    <Field label={say.everywhere.name} hint={say.adding.nameHint}>
       <Input
         value={name}
         onValue={onName}
@@ -129,7 +134,7 @@ function useModules(): { value: string; text: string }[] {
     .sort((a, b) => Number(b.type === 'GATEWAY') - Number(a.type === 'GATEWAY'))
     .map(({ id, name, type: kind }) => ({
       value: id,
-      text: kind === 'GATEWAY' ? 'This gateway' : `${name} (${typeName(kind)})`,
+      text: kind === 'GATEWAY' ? say.adding.thisGateway : `${name} (${typeName(kind)})`,
     }));
 }
 
@@ -149,10 +154,10 @@ export function ModuleForm({ onMade }: { onMade: (made: Made) => void }) {
     onMade({ ...madeOf(name, made), isModule: true });
   });
   return (
-    <Card title="A second box that runs scripts near the machines">
-      <Form action={action} submit="Add module">
-        <NameField name={name} onName={setName} example="Module in the cellar" />
-        <Field label="Hardware id" hint="8 to 64 letters or digits; the one given here is new.">
+    <Card title={say.adding.secondBox}>
+      <Form action={action} submit={say.adding.addModule}>
+        <NameField name={name} onName={setName} example={say.adding.exampleModule} />
+        <Field label={say.everywhere.hardwareId} hint={say.adding.hardwareIdHint}>
           <Input
             value={hardwareId}
             onValue={setHardwareId}

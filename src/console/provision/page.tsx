@@ -9,16 +9,17 @@ import { ChooseBlueprint } from './choose-blueprint.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
 import { forget, type, typed } from './typed.ts';
 import { Waiting } from './waiting.tsx';
+import { say } from '../words/index.ts';
 
-const STEPS = ['What it is', 'Name and place', 'Connection'];
+const STEPS = [say.adding.whatItIs, say.adding.nameAndPlace, say.everywhere.connection];
 
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);
   if (!may('OWNER'))
     return (
-      <Empty title="Only an owner or installer adds devices">
+      <Empty title={say.adding.onlyOwners}>
         <a class="button" href="#/">
-          To the devices
+          {say.frame.toTheDevices}
         </a>
       </Empty>
     );
@@ -27,10 +28,12 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
   return (
     <>
       <PageHead
-        title={made ? `${made.name} was added` : isModule ? 'Add module' : 'Add device'}
-        back={{ href: '#/', text: 'Overview' }}
+        title={
+          made ? say.adding.wasAdded(made.name) : isModule ? say.adding.addModule : say.devices.addDevice
+        }
+        back={{ href: '#/', text: say.frame.overview }}
       />
-      <ol class="steps" aria-label="Steps">
+      <ol class="steps" aria-label={say.adding.steps}>
         {STEPS.map((text, index) => (
           <li key={text} aria-current={index === step ? 'step' : undefined}>
             {text}
@@ -59,12 +62,13 @@ function Describe({ onMade }: { onMade: (made: Made) => void }) {
   if (id === undefined)
     return (
       <>
-        <Card title="What is it?">
+        <Card title={say.adding.whatIsIt}>
           <ChooseBlueprint onChosen={choose} />
         </Card>
         <p class="hint">
-          A second box that runs scripts near the machines?{' '}
-          <a href="#/add/module">Add a communication module</a>
+          {say.adding.secondBoxLink((text) => (
+            <a href="#/add/module">{text}</a>
+          ))}
         </p>
       </>
     );
@@ -85,24 +89,24 @@ function Connect({ made, onMore }: { made: Made; onMore: () => void }) {
       {blueprintError !== undefined && (
         <>
           <ErrorNotice error={blueprintError} />
-          <p class="hint">The device is there without a blueprint; assign one on its page.</p>
+          <p class="hint">{say.adding.thereWithout}</p>
         </>
       )}
       {config && (
-        <Card title="How it connects" data-test="provisioned">
+        <Card title={say.adding.howItConnects} data-test="provisioned">
           <Connection config={config} slug={slug} isModule={isModule} />
         </Card>
       )}
       {isModule && !config && (
         <Notice kind="success">
-          <p>The module is known already; nothing new was made.</p>
+          <p>{say.adding.moduleKnown}</p>
         </Notice>
       )}
       <Waiting id={id} hasScript={hasScript} />
       <div class="actions end">
-        <Button onClick={onMore}>Add another</Button>
+        <Button onClick={onMore}>{say.adding.addAnother}</Button>
         <a class="button primary" href={`#/devices/${encodeURIComponent(slug)}`}>
-          To the device
+          {say.adding.toTheDevice}
         </a>
       </div>
     </>

@@ -5,6 +5,7 @@ import { LogsTab } from '../pages/device-logs.tsx';
 import { ConfigurationTab } from '../pages/device-configuration.tsx';
 import { StatusBadge } from '../parts/value.tsx';
 import { Card, ErrorNotice, Loading, Notice, useAnswer } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 /** @param hasScript it is talked to by the gateway, and its settings are asked here */
 export function Waiting({ id, hasScript }: { id: string; hasScript: boolean }) {
@@ -14,8 +15,8 @@ export function Waiting({ id, hasScript }: { id: string; hasScript: boolean }) {
   return (
     <>
       {hasScript && isConfigurable && (
-        <section aria-label="Connection settings">
-          <h2>How it is reached</h2>
+        <section aria-label={say.adding.connectionSettings}>
+          <h2>{say.adding.howReached}</h2>
           <ConfigurationTab live={live} />
         </section>
       )}
@@ -33,23 +34,21 @@ function Arrival({ live }: { live: LiveDevice }) {
   const isBlank = Object.keys(manifest?.telemetry ?? {}).length === 0;
   useEffect(() => {
     // What arrives while this is looked at is told.
-    document.title = isThere ? `${device.name} is there` : `Waiting for ${device.name}`;
+    document.title = isThere ? say.adding.isThere(device.name) : say.adding.waitingFor(device.name);
   }, [isThere]);
   return (
-    <Card title="Does it work?" actions={<StatusBadge live={live} />} data-test="arrival">
+    <Card title={say.adding.doesItWork} actions={<StatusBadge live={live} />} data-test="arrival">
       {isThere ? (
         <Notice kind="success">
-          <p>
-            {device.name} is ONLINE, {values.size} {values.size === 1 ? 'value' : 'values'}.
-          </p>
+          <p>{say.adding.onlineWith(device.name, values.size)}</p>
         </Notice>
       ) : (
         <p class="waiting" role="status">
           {!isOnline
-            ? 'Waiting for the first message…'
+            ? say.adding.waitingFirst
             : isBlank
-              ? 'It is connected. Without a blueprint, none of its values are recorded.'
-              : 'It is connected; waiting for its first value…'}
+              ? say.adding.connectedWithout
+              : say.adding.waitingValue}
         </p>
       )}
     </Card>

@@ -3,6 +3,7 @@
  * compressed stays as it is and is only put together anew (PKWARE APPNOTE.TXT 4.3). Pure.
  */
 import { Faults } from '../faults.ts';
+import { say } from '../words/index.ts';
 
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
@@ -46,13 +47,13 @@ export function blueprintFolders(archive: ArrayBuffer): Folder[] {
 function entriesOf(archive: ArrayBuffer): Entry[] {
   const view = new DataView(archive);
   const endAt = endOf(view);
-  if (endAt === undefined) throw new Faults(['This file is no zip.']);
+  if (endAt === undefined) throw new Faults([say.adding.noZip]);
   const count = view.getUint16(endAt + 10, true);
   const entries: Entry[] = [];
   let at = view.getUint32(endAt + 16, true);
   for (let index = 0; index < count; index++) {
     if (at + CENTRAL_BYTES > endAt || view.getUint32(at, true) !== CENTRAL)
-      throw new Faults(['This zip is damaged.']);
+      throw new Faults([say.adding.damagedZip]);
     const nameBytes = view.getUint16(at + 28, true);
     const path = new TextDecoder().decode(new Uint8Array(archive, at + CENTRAL_BYTES, nameBytes));
     entries.push({ path, central: new Uint8Array(archive, at, CENTRAL_BYTES), content: contentOf(view, at) });
@@ -65,9 +66,9 @@ function entriesOf(archive: ArrayBuffer): Entry[] {
 function contentOf(view: DataView<ArrayBuffer>, central: number): Uint8Array<ArrayBuffer> {
   const head = view.getUint32(central + 42, true);
   const bytes = view.getUint32(central + 20, true);
-  if (head + LOCAL_BYTES > view.byteLength) throw new Faults(['This zip is damaged.']);
+  if (head + LOCAL_BYTES > view.byteLength) throw new Faults([say.adding.damagedZip]);
   const start = head + LOCAL_BYTES + view.getUint16(head + 26, true) + view.getUint16(head + 28, true);
-  if (start + bytes > view.byteLength) throw new Faults(['This zip is damaged.']);
+  if (start + bytes > view.byteLength) throw new Faults([say.adding.damagedZip]);
   return new Uint8Array(view.buffer, start, bytes);
 }
 

@@ -5,6 +5,9 @@ import { values } from './de/values.ts';
 import { devices } from './de/devices.ts';
 import { site } from './de/site.ts';
 import { history } from './de/history.ts';
+import { alerts } from './de/alerts.ts';
+import { access } from './de/access.ts';
+import { adding } from './de/adding.ts';
 import type { Words } from './en.ts';
 
-export const de: Words = { everywhere, frame, values, devices, site, history };
+export const de: Words = { everywhere, frame, values, devices, site, history, alerts, access, adding };

@@ -5,7 +5,10 @@ import { values } from './en/values.ts';
 import { devices } from './en/devices.ts';
 import { site } from './en/site.ts';
 import { history } from './en/history.ts';
+import { alerts } from './en/alerts.ts';
+import { access } from './en/access.ts';
+import { adding } from './en/adding.ts';
 
-export const en = { everywhere, frame, values, devices, site, history };
+export const en = { everywhere, frame, values, devices, site, history, alerts, access, adding };
 
 export type Words = typeof en;
