@@ -21,12 +21,9 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
     () => newest(live.device.id, limit),
     [live.device.id, round, limit],
   );
+  const refresh = <Button onClick={again}>{say.devices.refresh}</Button>;
   return (
-    <Card
-      title={say.devices.executions}
-      actions={<Button onClick={again}>{say.devices.refresh}</Button>}
-      data-test="executions"
-    >
+    <Card title={say.devices.executions} actions={refresh} data-test="executions">
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       {answer?.executions.length === 0 && <p class="hint">{say.devices.noExecution}</p>}
