@@ -1,5 +1,4 @@
 /** `npm run fault-check`: is anything that the gateway acknowledged lost, doubled or forgotten by what a box meets? */
-import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import type { Problem } from './clients/journal.ts';
@@ -7,6 +6,7 @@ import { type Plant, PLANTS } from './faults/control.ts';
 import { missingForDisks } from './faults/disk.ts';
 import type { FaultKind } from './faults/kind.ts';
 import { FAULT_KINDS } from './faults/kinds.ts';
+import { hasOwnMounts, runWithOwnMounts } from './faults/own-mounts.ts';
 import { faultCheck, type FaultReport } from './faults/run.ts';
 import { PROGRAMS } from './build.ts';
 import { decimal, parseWords, runScript, UsageError, whole } from './support/arguments.ts';
@@ -50,30 +50,10 @@ const COLUMNS: readonly [title: string, cell: (report: FaultReport) => string][]
 
 const line = (cells: readonly string[]): string => cells.map((cell) => cell.padStart(10)).join(' ');
 
-/** What is mounted here is nobody else's: a container that is started meanwhile would keep a broken disk alive. */
-const WITH_OWN_MOUNTS = 'FAULT_CHECK_HAS_OWN_MOUNTS';
-
-function runWithOwnMounts(): Promise<number> {
-  const child = spawn(
-    'unshare',
-    ['--mount', process.execPath, ...process.execArgv, ...process.argv.slice(1)],
-    {
-      stdio: 'inherit',
-      env: { ...process.env, [WITH_OWN_MOUNTS]: 'yes' },
-    },
-  );
-  // Both get what a terminal sends; only this one what another program does.
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => child.kill(name));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
-  });
-}
-
 async function main(): Promise<number> {
   const values = parse();
   const isPlain = values.help || values.list || missingForDisks().length > 0;
-  if (!isPlain && process.env[WITH_OWN_MOUNTS] === undefined) return runWithOwnMounts();
+  if (!isPlain && !hasOwnMounts()) return runWithOwnMounts();
   const say = (text: string): void => void process.stdout.write(`${text}\n`);
   if (values.help) return tell(HELP);
   if (values.list) return tell(FAULT_KINDS.map(({ name, about }) => `${name.padEnd(22)}${about}\n`).join(''));

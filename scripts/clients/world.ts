@@ -75,7 +75,7 @@ export async function populate(options: PopulateOptions): Promise<PopulatedWorld
   return { client, actors, attributes, property, commandName, tagArgument, executions, clock, beganAtMs };
 }
 
-async function manifestOf(client: GatewayClient, deviceId: string): Promise<CompiledManifest> {
+export async function manifestOf(client: GatewayClient, deviceId: string): Promise<CompiledManifest> {
   const answer = await client.json({ path: `/devices/${deviceId}?expand=manifest` });
   return (answer['device'] as { manifest: CompiledManifest }).manifest;
 }
@@ -90,7 +90,7 @@ function propertyOf(manifest: CompiledManifest): string {
 }
 
 /** A command with one required number, which carries the tag. */
-function commandOf(manifest: CompiledManifest): { commandName: string; tagArgument: string } {
+export function commandOf(manifest: CompiledManifest): { commandName: string; tagArgument: string } {
   for (const [commandName, { arguments: declared = {} }] of Object.entries(manifest.commands))
     for (const [tagArgument, { type }] of Object.entries(declared))
       if (type === 'float') return { commandName, tagArgument };

@@ -244,7 +244,7 @@ const FIRST_PORT = 12_000;
 const PORTS = 20_000;
 
 /** Ports that nothing listens on, and that stay free while the gateway restarts; all are held until all are found. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, holdPort));
   return Promise.all(
     servers.map(async (server) => {

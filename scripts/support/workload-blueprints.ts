@@ -1,6 +1,12 @@
 /** Workload W on a whole gateway: a blueprint for each kind of device, and devices that may log in. */
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
-import { assignBlueprint, type GatewayClient, inParallel, provisionDevice } from './gateway-client.ts';
+import {
+  assignBlueprint,
+  type GatewayClient,
+  inParallel,
+  provisionDevice,
+  type ProvisionedDevice,
+} from './gateway-client.ts';
 import type { DeviceLogin } from './telemetry-load-parameters.ts';
 import { attributeTypeOf, type Workload, type WorkloadDevice } from './workload.ts';
 
@@ -11,17 +17,18 @@ export async function provisionWorkload(
   client: GatewayClient,
   workload: Pick<Workload, 'devices'>,
   upload: (zip: Uint8Array<ArrayBuffer>) => Promise<string>,
-): Promise<DeviceLogin[]> {
+): Promise<(DeviceLogin & { device: ProvisionedDevice })[]> {
   const blueprintIds = new Map<string, string>();
   for (const device of workload.devices)
     if (!blueprintIds.has(device.kind))
       blueprintIds.set(device.kind, await upload(await blueprintOf(device)));
   return inParallel(workload.devices, PROVISIONED_AT_ONCE, async ({ index, kind }) => {
-    const { id, config } = await provisionDevice(client, `Device ${index}`);
+    const device = await provisionDevice(client, `Device ${index}`);
+    const { id, config } = device;
     await assignBlueprint(client, id, blueprintIds.get(kind) ?? '');
     if (config.credentials.protocol !== 'MQTT') throw new Error('the device got no password');
     const { username, password } = config.credentials;
-    return { hardwareId: config.hardwareId, channelId: config.channelId, username, password };
+    return { hardwareId: config.hardwareId, channelId: config.channelId, username, password, device };
   });
 }
 

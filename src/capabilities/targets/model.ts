@@ -320,6 +320,11 @@ export interface Sink {
    * @throws TargetFailure when it is lost, and all of it is to be sent again
    */
   keep?(isLast: boolean): Promise<boolean>;
+  /**
+   * How often it was reached by another connection than before, without a failure: it may have started again in between,
+   * and have forgotten what it acknowledged last. Absent: it does not forget.
+   */
+  readonly reconnects?: number;
   /** Sends one line of its own, to see whether it is taken. @throws TargetFailure */
   test(signal: AbortSignal): Promise<void>;
   close(): void;

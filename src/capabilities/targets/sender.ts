@@ -76,8 +76,8 @@ export class Sender {
   #ended: Promise<void> = Promise.resolve();
   /** Where it stood, the oldest first; see `resendMs`. */
   #passed: (Place & { atMs: number })[] = [];
-  /** The cursor moved since it was saved. */
-  isMoved = false;
+  /** Of the sink, when it was looked at last. */
+  #reconnects = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -95,9 +95,13 @@ export class Sender {
     return this.#kept;
   }
 
-  /** The oldest place that it may go back to. */
-  get oldest(): Place {
-    return this.#passed[0] ?? this.#kept;
+  /**
+   * Where another run goes on. What the target acknowledged last is sent again then: it may end in the same moment as the
+   * gateway, and nobody is there to see it.
+   */
+  get resumption(): Cursor {
+    const { position, records } = (!this.#options.sink.keep && this.#passed[0]) || this.#kept;
+    return { position, records, totals: this.#kept.totals };
   }
 
   start(): void {
@@ -157,6 +161,7 @@ export class Sender {
     const { changes, samples, read, records } = prepared;
     const workMs = clock.monotonicMs() - startedMs;
     if (samples.length > 0 || records.length > 0) await this.#send(samples, records);
+    if (this.#hasReconnected() && this.#goBack()) return 0;
     this.#prepared = undefined;
     this.#take(changes, read);
     await this.#keep(false);
@@ -268,9 +273,6 @@ export class Sender {
     const { sink } = this.#options;
     if (sink.keep && !(await sink.keep(isLast))) return;
     this.#gathered = undefined;
-    const { totals } = this.#kept;
-    this.isMoved ||=
-      !isSamePlace(this.#kept, this.#cursor) || totals.lostSamples !== this.#cursor.totals.lostSamples;
     this.#kept = structuredClone(this.#cursor);
   }
 
@@ -296,16 +298,24 @@ export class Sender {
     ];
   }
 
-  /** An engine that ended may have forgotten what it acknowledged last: that is sent again. */
-  #goBack(): void {
+  /** An engine that ended may have forgotten what it acknowledged last: that is sent again. False: there is nothing. */
+  #goBack(): boolean {
     const [oldest] = this.#passed;
-    if (!oldest) return;
+    if (!oldest) return false;
     const { position, records } = oldest;
     this.#cursor = { position, records, totals: this.#cursor.totals };
     this.#kept = structuredClone(this.#cursor);
     this.#passed = [];
     this.#readAgain();
-    this.isMoved = true;
+    return true;
+  }
+
+  /** Since this was asked last, without a failure. */
+  #hasReconnected(): boolean {
+    const { reconnects = 0 } = this.#options.sink;
+    const hasMore = reconnects !== this.#reconnects;
+    this.#reconnects = reconnects;
+    return hasMore;
   }
 
   /** What is read from now on was partly read before: nothing of it may be taken for sent. */

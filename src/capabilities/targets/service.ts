@@ -321,22 +321,21 @@ export class Targets {
 
   /** The cursors that moved, in one transaction: few writes spare the flash. */
   #saveCursors(): void {
-    const moved = [...this.#senders].filter(([, sender]) => sender.isMoved);
+    const moved = [...this.#senders]
+      .map(([id, { resumption }]) => [id, structuredClone(resumption)] as const)
+      .filter(([id, cursor]) => !isDeepStrictEqual(cursor, this.#cursors.get(id)));
     if (moved.length === 0 && !this.#carriesRecords) return;
     const { database, log } = this.#options;
     try {
       database.transaction(() => {
-        for (const [id, { cursor }] of moved) this.#store.putCursor(id, cursor);
+        for (const [id, cursor] of moved) this.#store.putCursor(id, cursor);
         this.#removePassed();
       });
     } catch (error) {
       log.warnLimited('target-cursors', 60_000, 'cursors of targets could not be saved', { error });
       return;
     }
-    for (const [id, sender] of moved) {
-      sender.isMoved = false;
-      this.#cursors.set(id, structuredClone(sender.cursor));
-    }
+    for (const [id, cursor] of moved) this.#cursors.set(id, cursor);
     if (moved.length > 0) this.#keepChanges();
   }
 
@@ -354,7 +353,7 @@ export class Targets {
   /** Where a target may go on after a power cut, or after its connection was lost. */
   #placesOf(id: string): Place[] {
     const saved = this.#cursors.get(id);
-    return saved ? [saved, this.#senders.get(id)?.oldest ?? saved] : [];
+    return saved ? [saved, this.#senders.get(id)?.resumption ?? saved] : [];
   }
 
   /** What every target is past is kept for nobody. */

@@ -4,6 +4,7 @@
  */
 import http from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import { connectionFailure } from '../../lib/connection-failure.ts';
 import type { Clock } from '../clock/index.ts';
 
@@ -40,6 +41,9 @@ export class HttpFailure extends Error {
 export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #agents: { http: http.Agent; https: https.Agent };
+  #connection: { socket: Socket; answers: number } | undefined;
+  /** How often a connection over which the server had answered more than once was gone, and it had not said so before. */
+  reconnects = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -96,7 +100,10 @@ export class HttpClient {
         headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
       });
       request.on('error', reject);
+      request.on('socket', (socket) => this.#noteSocket(socket));
       request.on('response', (response) => {
+        if (this.#connection) this.#connection.answers++;
+        if (!request.shouldKeepAlive) this.#connection = undefined;
         this.#answerOf(response).then(resolve, (error: Error) => {
           request.destroy();
           reject(error);
@@ -104,6 +111,12 @@ export class HttpClient {
       });
       request.end(body);
     });
+  }
+
+  #noteSocket(socket: Socket): void {
+    if (this.#connection?.socket === socket) return;
+    if (this.#connection && this.#connection.answers > 1) this.reconnects++;
+    this.#connection = { socket, answers: 0 };
   }
 
   async #answerOf(response: http.IncomingMessage): Promise<HttpAnswer> {

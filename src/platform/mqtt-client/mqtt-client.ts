@@ -64,9 +64,15 @@ export class MqttClient {
   readonly #options: MqttClientOptions;
   #opening: Promise<Library> | undefined;
   #library: Library | undefined;
+  #connections = 0;
 
   constructor(options: MqttClientOptions) {
     this.#options = options;
+  }
+
+  /** How often another connection was opened after the first. */
+  get reconnects(): number {
+    return Math.max(0, this.#connections - 1);
   }
 
   /** Resolves once there is a connection; true when it is a new one. @throws MqttFailure */
@@ -165,6 +171,7 @@ export class MqttClient {
     } finally {
       timer?.cancel();
     }
+    this.#connections++;
     return library;
   }
 

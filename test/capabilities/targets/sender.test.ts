@@ -1,6 +1,7 @@
 /** A target at work against servers that take, refuse, stumble and vanish. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { InfluxdbSink } from '../../../src/capabilities/targets/influxdb/influxdb-sink.ts';
@@ -27,6 +28,7 @@ const ALL: Selection = {
 class FakeEngine {
   readonly lines: string[] = [];
   requests = 0;
+  #socket: Socket | undefined;
   authorization: string | undefined;
   /** Decides on the lines of one request; undefined: the connection is cut. */
   judge: (
@@ -43,7 +45,15 @@ class FakeEngine {
     return `http://127.0.0.1:${(server.address() as { port: number }).port}/write?db=site`;
   }
 
+  /** Resolves once the client has seen it. */
+  async endConnection(): Promise<void> {
+    const closed = new Promise((resolve) => this.#socket?.once('close', resolve));
+    this.#socket?.end();
+    await closed;
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#socket = request.socket;
     const pieces: Buffer[] = [];
     for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
     this.requests++;
@@ -246,6 +256,28 @@ describe('a target', () => {
     const { sender } = await started(t, engine, { store });
     await until(() => sender.cursor.position.sequence === 25);
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
+  });
+
+  test('that answers over another connection gets again what it acknowledged last', async (t) => {
+    const engine = new FakeEngine();
+    const { changes } = storeOf(25);
+    const store: ReturnType<typeof storeOf> = {
+      // As a server that starts again between two requests.
+      changes: async (asked) => {
+        if (asked.after?.sequence === 20 && engine.requests === 2) await engine.endConnection();
+        return changes(asked);
+      },
+    };
+    const { sender } = await started(t, engine, { store });
+    await until(() => sender.cursor.position.sequence === 25);
+    assert.deepEqual(arrived(engine), [...EVERYTHING, ...EVERYTHING]);
+    assert.equal(sender.status().lastError, undefined);
+  });
+
+  test('is told again by another run what it acknowledged last before the gateway ended', async (t) => {
+    const { sender } = await started(t, new FakeEngine());
+    await until(() => sender.cursor.position.sequence === 25);
+    assert.equal(sender.resumption.position.sequence, 0);
   });
 
   test('gets what was thinned out once only, also when it is tried again', async (t) => {

@@ -67,6 +67,10 @@ export class InfluxdbSink implements Sink {
     };
   }
 
+  get reconnects(): number {
+    return this.#options.http.reconnects;
+  }
+
   send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent> {
     const lines = linesOf(this.#options.settings.measurement, samples, this.#bodyMaxBytes);
     return this.#sendAll(lines, { url: this.#url, pace, signal });

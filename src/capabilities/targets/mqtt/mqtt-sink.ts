@@ -40,6 +40,10 @@ export class MqttSink implements Sink {
     if (options.settings.form === 'HOME_ASSISTANT') this.#watchDevices();
   }
 
+  get reconnects(): number {
+    return this.#options.client.reconnects;
+  }
+
   async send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
     const { settings } = this.#options;
     const isHomeAssistant = settings.form === 'HOME_ASSISTANT';

@@ -89,6 +89,10 @@ export class SparkplugSink implements Sink {
     ];
   }
 
+  get reconnects(): number {
+    return this.#client.reconnects;
+  }
+
   send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
     return this.#inTurn(async () => {
       await this.#connected();

@@ -1,0 +1,86 @@
+/** `npm run target-check`: does everything arrive once where it is carried to, whatever goes away meanwhile? */
+import { randomInt } from 'node:crypto';
+import { createSystemClock } from '../src/platform/clock/index.ts';
+import { missingForDisks } from './faults/disk.ts';
+import { hasOwnMounts, runWithOwnMounts } from './faults/own-mounts.ts';
+import { PROGRAMS } from './build.ts';
+import { decimal, parseWords, runScript, whole } from './support/arguments.ts';
+import { packPrograms } from './support/packed-programs.ts';
+import { targetCheck, type TargetCheckReport } from './target-check/run.ts';
+
+const HELP = `Carries workload W through a gateway to Mosquitto, InfluxDB and VictoriaMetrics at once, and reads all of it back.
+
+  npm run target-check -- [options]
+
+  --hours H         of the workload (default 24)
+  --devices N       with 20 attributes each, at 1 Hz (default 10)
+  --speed N         seconds of the workload in a second, at most (default 100)
+  --seed N          repeat the faults and moments of a run (default: a new seed, printed)
+  --source          run the sources instead of a bundle of them, which is made first
+
+Each server is away for six hours, for minutes and for seconds, killed, ended or stopped where it stands; the gateway is
+killed and, as root with loop devices, loses its power, at random moments. In the end count and checksum of every series are
+those that the devices sent, in the gateway and in every target. Commands that come from the broker meanwhile, with deadlines
+of seconds and some of them twice, reach the device in time and once. A server that is not installed is left out, and said.
+Uses temporary folders and free ports. Exit code 1 when anything is missing, other or late.
+`;
+
+const HOUR_S = 3_600;
+const PROBLEMS_SHOWN = 20;
+
+async function main(): Promise<number> {
+  const text = { type: 'string' } as const;
+  const values = parseWords({
+    help: { type: 'boolean' },
+    source: { type: 'boolean' },
+    hours: text,
+    devices: text,
+    speed: text,
+    seed: text,
+  });
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  if (values.help) {
+    say(HELP);
+    return 0;
+  }
+  if (missingForDisks().length === 0 && !hasOwnMounts()) return runWithOwnMounts();
+  const seed = whole('seed', values.seed, 0, 2 ** 31) ?? randomInt(2 ** 31);
+  say(`seed ${seed}`);
+  const clock = createSystemClock();
+  const packed = values.source ? undefined : await packPrograms(PROGRAMS);
+  try {
+    const report = await targetCheck({
+      seed,
+      devices: whole('devices', values.devices, 1, 50) ?? 10,
+      seconds: Math.round((decimal('hours', values.hours, 0.02, 168) ?? 24) * HOUR_S),
+      speed: decimal('speed', values.speed, 1, 100_000) ?? 100,
+      program: packed ?? 'source',
+      clock,
+      say,
+    });
+    tell(report, say);
+    return report.problems.length === 0 ? 0 : 1;
+  } finally {
+    clock.close();
+    packed?.remove();
+  }
+}
+
+function tell(report: TargetCheckReport, say: (line: string) => void): void {
+  const { values, happenings, messages, repeated, requests, tookMs, problems } = report;
+  say(`${values} values, ${happenings} faults and returns, ${Math.round(tookMs / 1_000)} s`);
+  if (messages > 0)
+    say(`${messages} messages to the subscriber, ${repeated} values of them again as they were`);
+  if (requests)
+    say(
+      `${requests.asked} commands asked for, ${requests.askedTwice} of them twice: ${requests.carriedOut} carried out, ${requests.answered} answered`,
+    );
+  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) say(`  ${problem}`);
+  say(
+    problems.length === 0
+      ? 'count and checksum of every series are the same everywhere; no command was late, none came twice'
+      : `${problems.length} problems`,
+  );
+}
+
+await runScript(main);
