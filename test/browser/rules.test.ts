@@ -1,12 +1,28 @@
 /** Rules in a real browser: the editor, what others change meanwhile, templates and forms. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import type { MockDevice } from '../support/mock-device.ts';
 import { until } from '../support/until.ts';
-import { findBrowser, NO_BROWSER } from './browser.ts';
+import { findBrowser, keyboardOf, NO_BROWSER } from './browser.ts';
 import { picture, useConsole } from './support.ts';
 
 const RULES = '/v3/site/rule_engine/rules';
+const STEP_S = 300;
+const FULL_OR_EMPTY = `
+local battery = enapter.device('battery')
+local last
+battery.telemetry.on_update('battery_soc', function(soc)
+  local power = battery.telemetry.now('pv_total_power')
+  local now = soc > 90 and 'full' or soc < 30 and 'empty' or nil
+  if now == last then return end
+  last = now
+  if now == 'full' then battery.execute_command('stop') end
+  if now == 'empty' then enapter.log('empty at ' .. tostring(power), 'warning') end
+end)`;
+/** What is drawn, as a text that differs when it does. */
+const canvasOf = (page: Page): Promise<unknown> =>
+  page.evaluate(`document.querySelector('[data-test=dry-run] canvas').toDataURL()`);
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
@@ -153,6 +169,45 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await device.telemetry({ battery_soc: 95 });
     await until(() => device.requests.some(({ name }) => name === 'stop'));
     await page.locator('[data-test=logs]').getByText('battery: stop').waitFor();
+  });
+
+  test('a dry run is drawn over what the rule read, and each thing it did is found by the keyboard', async () => {
+    const { page, open, gateway } = opened();
+    const nowS = Math.floor(Date.now() / 1_000);
+    const rows = Array.from({ length: 280 }, (_, index) => {
+      const soc = Math.round(60 + 40 * Math.sin(index / 20));
+      return `${nowS - 600 - index * STEP_S},${soc},${soc * 20}`;
+    });
+    const names = ['battery_soc', 'pv_total_power'];
+    const head = names.map((name) => `telemetry=${name} device=battery`).join(',');
+    await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', `ts,${head}\n${rows.join('\n')}\n`, {
+      'Content-Type': 'text/csv',
+    });
+    await open('#/new-rule/script');
+    await editor().fill(FULL_OR_EMPTY);
+    await page.getByRole('button', { name: 'Try on' }).click();
+    const tried = page.locator('[data-test=dry-run]');
+    await tried.locator('canvas').waitFor();
+    await tried.locator('.u-legend').getByText('PV Power').waitFor();
+    const done = tried.getByRole('listbox', { name: 'What the rule did' });
+    const picture1 = await canvasOf(page);
+    const keyboard = keyboardOf(page);
+    await keyboard.to('[role=listbox]');
+    await keyboard.press('ArrowDown');
+    await done.getByRole('option', { selected: true }).waitFor();
+    // It is marked in the picture, too.
+    await until(async () => (await canvasOf(page)) !== picture1);
+    await keyboard.press('End');
+    await done.locator('li:last-child[aria-selected=true]').waitFor();
+    assert.match(await done.innerText(), /command\s+Battery: stop/);
+    assert.match(await done.innerText(), /log\s+empty at \d+/);
+    await tried.getByText('As a table').click();
+    const row = tried.locator('.history-table tbody tr').first();
+    assert.match(await row.innerText(), /(9[1-9]|100|[12]\d|30)/);
+    await picture(page, 'rule-dry-run');
+    await tried.getByRole('link', { name: 'Open in History' }).click();
+    await page.locator('[data-test=chart] canvas').waitFor();
+    assert.equal(await page.locator('.chosen li').count(), 2);
   });
 
   test('the browser had nothing to complain about', () => {

@@ -8,6 +8,8 @@ import { locale, say } from '../words/index.ts';
 
 const HEIGHT_PX = 320;
 const NARROW_PX = 560;
+const SIGN_PX = 14;
+const MARK_NEAR_PX = 6;
 /** A shorter pull of the pointer is a click. */
 const DRAG_MIN_PX = 8;
 
@@ -30,12 +32,26 @@ function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** A moment at which something happened. */
+export interface Mark {
+  atS: number;
+  /** One letter that stands above its line. */
+  sign: string;
+  /** Name of a colour of the page. */
+  color: string;
+}
+
 interface ChartProps {
   lines: Lines;
   labels: readonly LineLabel[];
   stepS: number;
   /** The stretch that was pulled over. */
   onZoom: (fromS: number, toS: number) => void;
+  marks?: readonly Mark[];
+  /** Which of the marks is looked at. */
+  marked?: number | undefined;
+  /** The pointer came upon one. */
+  onMark?: (index: number) => void;
 }
 
 export function ChartCanvas(props: ChartProps) {
@@ -52,17 +68,18 @@ export function ChartCanvas(props: ChartProps) {
 }
 
 /** Drawn anew with other labels, colours or steps; new data alone go into the plot that is there. */
-function usePlot({ lines, labels, stepS, onZoom }: ChartProps, data: uPlot.AlignedData) {
+function usePlot(props: ChartProps, data: uPlot.AlignedData) {
+  const { lines, labels, stepS, marks, marked } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const zoom = useRef(onZoom);
-  zoom.current = onZoom;
+  const latest = useRef(props);
+  latest.current = props;
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;
     const build = (): void => {
       plot.current?.destroy();
-      const options = optionsOf(labels, stepS, element.clientWidth, (fromS, toS) => zoom.current(fromS, toS));
+      const options = optionsOf(() => latest.current, element.clientWidth);
       plot.current = new uPlot(options, data, element);
     };
     build();
@@ -80,15 +97,12 @@ function usePlot({ lines, labels, stepS, onZoom }: ChartProps, data: uPlot.Align
     };
   }, [JSON.stringify([labels, stepS])]);
   useEffect(() => plot.current?.setData(data), [lines]);
+  useEffect(() => plot.current?.redraw(false), [marks?.length, marked]);
   return place;
 }
 
-function optionsOf(
-  labels: readonly LineLabel[],
-  stepS: number,
-  widthPx: number,
-  onZoom: (fromS: number, toS: number) => void,
-): uPlot.Options {
+function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
+  const { labels, stepS } = latest();
   const units = [...new Set(labels.map(({ unit }) => unit))];
   return {
     width: widthPx,
@@ -102,10 +116,12 @@ function optionsOf(
         (plot) => {
           const { left, width } = plot.select;
           if (width < DRAG_MIN_PX) return;
-          onZoom(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'));
+          latest().onZoom(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'));
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
+      draw: [(plot) => drawMarks(plot, latest())],
+      setCursor: [(plot) => findMark(plot, latest())],
     },
     scales: Object.fromEntries(units.map((unit) => [`unit ${unit}`, scaleOf(unit)])),
     axes: axesOf(units, stepS, widthPx),
@@ -122,6 +138,45 @@ function optionsOf(
       fill: `${colorOf(line)}2e`,
     })),
   };
+}
+
+/** Lines from top to bottom with their signs above; the one that is looked at is drawn last and thicker. */
+function drawMarks(plot: uPlot, { marks = [], marked, stepS }: ChartProps): void {
+  const { ctx, bbox } = plot;
+  const inOrder = [...marks.entries()].toSorted(([a], [b]) => Number(a === marked) - Number(b === marked));
+  ctx.save();
+  ctx.font = `${SIGN_PX * devicePixelRatio}px sans-serif`;
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'top';
+  for (const [index, { atS, sign, color: name }] of inOrder) {
+    const { min = 0, max = 0 } = plot.scales['x'] ?? {};
+    // The last step begins where the scale ends.
+    if (atS < (min ?? 0) || atS > (max ?? 0) + stepS) continue;
+    const x = Math.min(plot.valToPos(atS, 'x', true), bbox.left + bbox.width);
+    ctx.strokeStyle = ctx.fillStyle = color(name);
+    ctx.globalAlpha = index === marked ? 1 : 0.45;
+    ctx.lineWidth = (index === marked ? 3 : 1) * devicePixelRatio;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top + SIGN_PX * devicePixelRatio);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.fillText(sign, x, bbox.top);
+  }
+  ctx.restore();
+}
+
+/** The mark that is nearest to the pointer, if it is near. */
+function findMark(plot: uPlot, { marks = [], marked, onMark }: ChartProps): void {
+  const { left = -1, event } = plot.cursor;
+  // Without an event nobody moved it.
+  if (marks.length === 0 || left < 0 || !event) return;
+  let [nearest, leastPx] = [-1, MARK_NEAR_PX];
+  for (const [index, { atS }] of marks.entries()) {
+    const px = Math.abs(plot.valToPos(atS, 'x') - left);
+    if (px < leastPx) [nearest, leastPx] = [index, px];
+  }
+  if (nearest >= 0 && nearest !== marked) onMark?.(nearest);
 }
 
 const tzDateOf = (name: string) => (timeS: number) => uPlot.tzDate(new Date(timeS * 1_000), name);

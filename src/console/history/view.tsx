@@ -39,15 +39,16 @@ interface Shown {
 async function load(chosen: readonly Chosen[], of: string, windowText: string | undefined): Promise<Shown> {
   const window = windowOf(windowText, nowS());
   const stepS = stepOf(window);
-  const present = await read(chosen, window, stepS);
+  const present = await readLines(chosen, window, stepS);
   if (!window.isCompared) return { of, window, stepS, texts: [present.text], lines: present.lines };
   const { fromS, toS } = window;
-  const before = await read(chosen, { fromS: 2 * fromS - toS, toS: fromS }, stepS);
+  const before = await readLines(chosen, { fromS: 2 * fromS - toS, toS: fromS }, stepS);
   const lines = withLinesBefore(present.lines, before.lines);
   return { of, window, stepS, texts: [present.text, before.text], lines };
 }
 
-async function read(
+/** The lines of what was chosen, and the file that they are from. */
+export async function readLines(
   chosen: readonly Chosen[],
   { fromS, toS }: Pick<Window, 'fromS' | 'toS'>,
   stepS: number,
@@ -77,7 +78,7 @@ async function read(
 const wantedOf = ({ live, attribute }: Chosen): Wanted => ({ device: live.device.id, attribute });
 
 /** The drawing library is loaded with the first chart. */
-function useCanvas(): { Canvas: ChartCanvas | undefined; error: unknown } {
+export function useCanvas(): { Canvas: ChartCanvas | undefined; error: unknown } {
   const [Canvas, setCanvas] = useState<ChartCanvas | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
   useEffect(() => {
@@ -170,7 +171,8 @@ function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[
   return isCompared ? [...labels, ...before] : labels;
 }
 
-function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]) {
+/** How a value is called beside others. */
+export function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]) {
   const declared = live.manifest?.telemetry[attribute];
   const unit = declared?.unit ?? '';
   const title = declared?.display_name ?? words(attribute);

@@ -1,26 +1,17 @@
-/** What a script would have done on the telemetry of the last day; nothing is commanded. */
+/** What a script would have done on the telemetry of the last day or days; nothing is commanded. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { liveDevice, loadDevice } from '../live.ts';
+import { loadDevice } from '../live.ts';
 import { Button, Empty, ErrorNotice, Notice, Select, useAction } from '../ui.tsx';
-import type { DryRunEntry, DryRunReport, RuleScript } from '../shapes.ts';
+import type { DryRunReport, RuleScript } from '../shapes.ts';
+import { say } from '../words/index.ts';
+import { DryRunPicture } from './dry-run-picture.tsx';
 
 const DRY_RUN = '/v3/site/rule_engine/rules/dry_run';
 const DAY_S = 86_400;
-const PERIODS = [
-  { value: '1', text: 'the last 24 hours' },
-  { value: '3', text: 'the last 3 days' },
-  { value: '7', text: 'the last 7 days' },
-];
-
-const ENDS: Readonly<Record<DryRunReport['end'], string>> = {
-  period_ended: 'The script went through the whole time.',
-  finished: 'The script had nothing left to do.',
-  failed: 'The script could not go on.',
-  limit_reached: 'The script takes too long to be tried for the whole time.',
-};
+const PERIODS = ([1, 3, 7] as const).map((days) => ({ value: String(days), text: say.dryRun.days[days] }));
 
 export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string | undefined }) {
   const [days, setDays] = useState('1');
@@ -36,7 +27,7 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
     };
     const { dry_run: answer } = await call<{ dry_run: DryRunReport }>('POST', DRY_RUN, body, 'reads');
     // For their names; one that is not there any more shows its id.
-    const deviceIds = new Set(answer.entries.flatMap(({ device_id: id }) => id ?? []));
+    const deviceIds = new Set([...answer.entries, ...answer.read].flatMap(({ device_id: id }) => id ?? []));
     await Promise.allSettled([...deviceIds].map((id) => loadDevice(id)));
     setReport(answer);
   });
@@ -44,9 +35,9 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
     <div data-test="dry-run">
       <div class="actions">
         <Button disabled={trying.isBusy} onClick={() => void trying.start()}>
-          {trying.isBusy ? 'Trying…' : 'Try on'}
+          {trying.isBusy ? say.dryRun.trying : say.dryRun.tryOn}
         </Button>
-        <Select value={days} onValue={setDays} choices={PERIODS} aria-label="Time that was recorded" />
+        <Select value={days} onValue={setDays} choices={PERIODS} aria-label={say.dryRun.period} />
       </div>
       <ErrorNotice error={trying.error} />
       {report && <Result report={report} />}
@@ -60,49 +51,16 @@ function Result({ report }: { report: DryRunReport }) {
     <>
       <Notice kind={end === 'period_ended' || end === 'finished' ? 'success' : 'warning'}>
         <p>
-          {ENDS[end]} It came to {momentText(report.ended_at)}. Nothing was commanded or stored.
-          {report.truncated && ' Not all that it did is listed.'}
+          {say.dryRun.end[end]} {say.dryRun.cameTo(momentText(report.ended_at))}
+          {report.truncated && ` ${say.dryRun.truncated}`}
         </p>
       </Notice>
-      {entries.length === 0 ? (
-        <Empty title="It did nothing">
-          <p>On what was measured in this time, the script has nothing to say or to command.</p>
+      {entries.length === 0 && (
+        <Empty title={say.dryRun.nothing}>
+          <p>{say.dryRun.nothingText}</p>
         </Empty>
-      ) : (
-        <ol class="log">
-          {entries.map((entry, index) => (
-            <li key={index}>
-              <time>{momentText(entry.timestamp)}</time>
-              <span class={`severity ${severityOf(entry)}`}>{entry.kind}</span>
-              <span class="message">{textOf(entry)}</span>
-            </li>
-          ))}
-        </ol>
       )}
+      <DryRunPicture report={report} />
     </>
   );
-}
-
-function severityOf(entry: DryRunEntry): string {
-  if (entry.kind === 'error' || entry.error !== undefined) return 'error';
-  if (entry.kind === 'restart') return 'warning';
-  return entry.severity ?? 'info';
-}
-
-function textOf(entry: DryRunEntry): string {
-  switch (entry.kind) {
-    case 'command': {
-      const name = liveDevice(entry.device_id ?? '')?.device.name ?? entry.device_id;
-      const refusal = entry.error === undefined ? '' : `: ${entry.error}`;
-      return `${name}: ${entry.name} ${JSON.stringify(entry.arguments)}${refusal}`;
-    }
-    case 'storage':
-      return `${entry.store} ${entry.key} ${entry.value === undefined ? 'removed' : `= ${entry.value}`}`;
-    case 'http':
-      return `${entry.method} ${entry.url} (not sent)`;
-    case 'restart':
-      return `starts again in ${entry.after}`;
-    default:
-      return entry.message ?? '';
-  }
 }

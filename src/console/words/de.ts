@@ -1,4 +1,5 @@
 /** The console in German. Loaded when it is wanted. */
+import { dryRun } from './de/dry-run.ts';
 import { everywhere } from './de/everywhere.ts';
 import { frame } from './de/frame.ts';
 import { values } from './de/values.ts';
@@ -10,4 +11,15 @@ import { access } from './de/access.ts';
 import { adding } from './de/adding.ts';
 import type { Words } from './en.ts';
 
-export const de: Words = { everywhere, frame, values, devices, site, history, alerts, access, adding };
+export const de: Words = {
+  dryRun,
+  everywhere,
+  frame,
+  values,
+  devices,
+  site,
+  history,
+  alerts,
+  access,
+  adding,
+};

@@ -1,4 +1,5 @@
 /** Everything that the console says, by subject. English comes first: its shape is what other languages must fill. */
+import { dryRun } from './en/dry-run.ts';
 import { everywhere } from './en/everywhere.ts';
 import { frame } from './en/frame.ts';
 import { values } from './en/values.ts';
@@ -9,6 +10,6 @@ import { alerts } from './en/alerts.ts';
 import { access } from './en/access.ts';
 import { adding } from './en/adding.ts';
 
-export const en = { everywhere, frame, values, devices, site, history, alerts, access, adding };
+export const en = { dryRun, everywhere, frame, values, devices, site, history, alerts, access, adding };
 
 export type Words = typeof en;

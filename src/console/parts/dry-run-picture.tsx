@@ -1,0 +1,294 @@
+/** What a script read in a dry run, drawn, with a mark where it did something and a list that names each. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { momentText, numberText } from '../format.ts';
+import type { Mark } from '../history/chart-canvas.tsx';
+import type { Lines } from '../history/series.ts';
+import { type Chosen, labelOf, readLines, useCanvas } from '../history/view.tsx';
+import { stepOf, textOfWindow } from '../history/window.ts';
+import { liveDevice } from '../live.ts';
+import { drawable } from '../main-values.ts';
+import { Button, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import type { DryRunEntry, DryRunReport } from '../shapes.ts';
+import { say } from '../words/index.ts';
+
+/** As many as there are colours. */
+const SERIES_MAX = 6;
+const MS = 1_000;
+
+/** A shape for each kind, so that no colour is needed to tell them apart. */
+const SIGNS: Readonly<Record<DryRunEntry['kind'], Omit<Mark, 'atS'>>> = {
+  command: { sign: '▼', color: '--accent' },
+  log: { sign: '●', color: '--info' },
+  storage: { sign: '■', color: '--muted' },
+  http: { sign: '◆', color: '--muted' },
+  error: { sign: '✕', color: '--bad' },
+  restart: { sign: '↻', color: '--warn' },
+};
+
+interface Stretch {
+  fromS: number;
+  toS: number;
+}
+
+const secondsOf = (timestamp: string): number => Date.parse(timestamp) / MS;
+
+function drawnOf({ read }: DryRunReport): Chosen[] {
+  return read.flatMap(({ device_id: id, attribute }): Chosen[] => {
+    const live = liveDevice(id);
+    return live?.manifest && drawable(live.manifest).includes(attribute) ? [{ live, attribute }] : [];
+  });
+}
+
+export function DryRunPicture({ report }: { report: DryRunReport }) {
+  const { entries } = report;
+  const period = { fromS: Math.floor(secondsOf(report.from)), toS: Math.ceil(secondsOf(report.to)) };
+  const [stretch, setStretch] = useState<Stretch>(period);
+  const [marked, setMarked] = useState<number | undefined>(undefined);
+  const able = drawnOf(report);
+  const chosen = able.slice(0, SERIES_MAX);
+  const stepS = stepOf({ ...stretch, isLive: false, isCompared: false });
+  const { answer, error } = useAnswer(
+    async () => (chosen.length === 0 ? undefined : { stepS, ...(await readLines(chosen, stretch, stepS)) }),
+    [stretch.fromS, stretch.toS],
+  );
+  const mark = (index: number | undefined): void => {
+    setMarked(index);
+    const atS = index === undefined ? undefined : secondsOf(entries[index]?.timestamp ?? report.from);
+    if (atS !== undefined && (atS < stretch.fromS || atS > stretch.toS)) setStretch(period);
+  };
+  return (
+    <>
+      <ErrorNotice error={error} />
+      <div class="dry-run-picture">
+        {chosen.length === 0 ? (
+          <p class="hint">{say.dryRun.noneDrawn}</p>
+        ) : (
+          <figure aria-label={say.dryRun.whatItRead}>
+            {answer ? (
+              <Chart
+                {...answer}
+                chosen={chosen}
+                entries={entries}
+                marked={marked}
+                onMark={mark}
+                onZoom={setStretch}
+              />
+            ) : (
+              error === undefined && <Loading />
+            )}
+            <figcaption class="hint">
+              {entries.length > 0 && say.dryRun.marks(signsOf(entries))}
+              {able.length > SERIES_MAX && ` ${say.dryRun.moreRead(able.length - SERIES_MAX)}`}
+            </figcaption>
+            <div class="actions">
+              {stretch.toS - stretch.fromS < period.toS - period.fromS && (
+                <Button onClick={() => setStretch(period)}>{say.dryRun.wholeTime}</Button>
+              )}
+              <a class="button" href={historyOf(chosen, stretch)}>
+                {say.dryRun.inHistory}
+              </a>
+            </div>
+          </figure>
+        )}
+        {entries.length > 0 && <EntryList entries={entries} marked={marked} onMark={mark} />}
+      </div>
+      {answer && entries.length > 0 && <Table chosen={chosen} entries={entries} lines={answer.lines} />}
+    </>
+  );
+}
+
+/** Those that there are, each with its name. */
+function signsOf(entries: readonly DryRunEntry[]) {
+  return [...new Set(entries.map(({ kind }) => kind))].map((kind) => (
+    <span class="mark-sign" key={kind}>
+      <Sign kind={kind} /> {say.dryRun.kind[kind]}
+    </span>
+  ));
+}
+
+function Sign({ kind }: { kind: DryRunEntry['kind'] }) {
+  return (
+    <i aria-hidden="true" style={{ color: `var(${SIGNS[kind].color})` }}>
+      {SIGNS[kind].sign}
+    </i>
+  );
+}
+
+function historyOf(chosen: readonly Chosen[], { fromS, toS }: Stretch): string {
+  const names = chosen.map(({ live, attribute }) => `${live.device.id}.${attribute}`).join('~');
+  return `#/history/${textOfWindow(fromS, toS)}/${encodeURIComponent(names)}`;
+}
+
+function Chart({
+  lines,
+  stepS,
+  chosen,
+  entries,
+  marked,
+  onMark,
+  onZoom,
+}: {
+  lines: Lines;
+  stepS: number;
+  chosen: readonly Chosen[];
+  entries: readonly DryRunEntry[];
+  marked: number | undefined;
+  onMark: (index: number) => void;
+  onZoom: (stretch: Stretch) => void;
+}) {
+  const { Canvas, error } = useCanvas();
+  if (!Canvas) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
+  return (
+    <Canvas
+      lines={lines}
+      labels={chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }))}
+      stepS={stepS}
+      onZoom={(fromS, toS) => onZoom({ fromS: Math.floor(fromS), toS: Math.ceil(toS) })}
+      marks={entries.map(({ timestamp, kind }) => ({ atS: secondsOf(timestamp), ...SIGNS[kind] }))}
+      marked={marked}
+      onMark={onMark}
+    />
+  );
+}
+
+/** One place of the keyboard for all of them: arrows go through the list. */
+function EntryList({
+  entries,
+  marked,
+  onMark,
+}: {
+  entries: readonly DryRunEntry[];
+  marked: number | undefined;
+  onMark: (index: number) => void;
+}) {
+  const place = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    if (marked !== undefined) place.current?.children[marked]?.scrollIntoView({ block: 'nearest' });
+  }, [marked]);
+  const press = (event: KeyboardEvent): void => {
+    const next = nextOf(event.key, marked, entries.length);
+    if (next === undefined) return;
+    event.preventDefault();
+    onMark(next);
+  };
+  return (
+    <div>
+      <p class="hint" id="dry-run-keys">
+        {say.dryRun.keys}
+      </p>
+      <ol
+        class="log marked"
+        ref={place}
+        role="listbox"
+        tabIndex={0}
+        aria-label={say.dryRun.whatItDid}
+        aria-describedby="dry-run-keys"
+        aria-activedescendant={marked === undefined ? undefined : `dry-run-${marked}`}
+        onKeyDown={press}
+      >
+        {entries.map((entry, index) => (
+          <li
+            key={index}
+            id={`dry-run-${index}`}
+            role="option"
+            aria-selected={marked === index}
+            onClick={() => onMark(index)}
+          >
+            <time>{momentText(entry.timestamp)}</time>
+            <span class={`severity ${severityOf(entry)}`}>
+              <Sign kind={entry.kind} /> {say.dryRun.kind[entry.kind]}
+            </span>
+            <span class="message">{textOf(entry)}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function nextOf(key: string, marked: number | undefined, count: number): number | undefined {
+  const last = count - 1;
+  if (key === 'ArrowDown') return Math.min((marked ?? -1) + 1, last);
+  if (key === 'ArrowUp') return Math.max((marked ?? count) - 1, 0);
+  if (key === 'Home') return 0;
+  return key === 'End' ? last : undefined;
+}
+
+/** What was measured at the moments at which the script did something. */
+function Table({
+  chosen,
+  entries,
+  lines,
+}: {
+  chosen: readonly Chosen[];
+  entries: readonly DryRunEntry[];
+  lines: Lines;
+}) {
+  const labels = chosen.map((one) => labelOf(one, chosen));
+  return (
+    <details>
+      <summary>{say.dryRun.asTable}</summary>
+      <div class="history-table" tabIndex={0} role="region" aria-label={say.dryRun.whatItDid}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{say.dryRun.time}</th>
+              <th scope="col">{say.dryRun.whatItDid}</th>
+              {labels.map(({ label, unit }) => (
+                <th scope="col" key={label}>
+                  {label} {unit}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry, index) => (
+              <tr key={index}>
+                <th scope="row">{momentText(entry.timestamp)}</th>
+                <td>
+                  {say.dryRun.kind[entry.kind]}: {textOf(entry)}
+                </td>
+                {lines.mean.map((_, series) => (
+                  <td key={series}>{valueAt(lines, series, secondsOf(entry.timestamp))}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+/** The newest value until then, of those that are drawn. */
+function valueAt({ timesS, mean }: Lines, series: number, atS: number): string {
+  const last = timesS.findLastIndex((timeS) => timeS <= atS);
+  const value = (mean[series] ?? []).slice(0, last + 1).findLast((cell) => typeof cell === 'number');
+  return typeof value === 'number' ? numberText(value) : '–';
+}
+
+function severityOf(entry: DryRunEntry): string {
+  if (entry.kind === 'error' || entry.error !== undefined) return 'error';
+  if (entry.kind === 'restart') return 'warning';
+  return entry.severity ?? 'info';
+}
+
+function textOf(entry: DryRunEntry): string {
+  switch (entry.kind) {
+    case 'command': {
+      const name = liveDevice(entry.device_id ?? '')?.device.name ?? entry.device_id;
+      const refusal = entry.error === undefined ? '' : `: ${entry.error}`;
+      return `${name}: ${entry.name} ${JSON.stringify(entry.arguments)}${refusal}`;
+    }
+    case 'storage': {
+      const { store = '', key = '', value } = entry;
+      return value === undefined ? say.dryRun.removed(store, key) : `${store} ${key} = ${value}`;
+    }
+    case 'http':
+      return say.dryRun.notSent(entry.method ?? '', entry.url ?? '');
+    case 'restart':
+      return say.dryRun.startsAgain(entry.after ?? '');
+    default:
+      return entry.message ?? '';
+  }
+}
