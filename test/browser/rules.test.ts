@@ -150,6 +150,45 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `${RULES}/battery-night-reserve`);
   });
 
+  test('a rule is made from a template, changed, run and switched off and on by keyboard alone', async () => {
+    const { page, open, gateway } = opened();
+    const keyboard = keyboardOf(page);
+    await open('#/rules');
+    await page.getByRole('link', { name: 'New rule' }).waitFor();
+    await keyboard.choose('a', 'New rule');
+    await page.getByRole('link', { name: /^Battery night reserve/ }).waitFor();
+    await keyboard.choose('a', 'Battery night reserve');
+    await page.locator('.cm-line', { hasText: 'NIGHT_FROM' }).first().waitFor();
+    await keyboard.write('[name=slug]', 'by-keyboard');
+    await keyboard.to('.cm-content');
+    assert.match((await editor().getAttribute('aria-description')) ?? '', /Escape and then Tab/);
+    await keyboard.press('Control+A');
+    await page.keyboard.type("scheduler.add(60000, function() end) enapter.log('typed by hand')");
+    await keyboard.choose('button', 'Make rule');
+    await page.getByRole('heading', { name: 'by-keyboard' }).waitFor();
+    await page.getByText('Running').waitFor();
+    await page.locator('[data-test=logs]').getByText('typed by hand').waitFor();
+    await page.locator('.cm-line', { hasText: 'typed by hand' }).waitFor();
+    await keyboard.to('.cm-content');
+    await keyboard.press('Control+End');
+    await page.keyboard.type(" enapter.log('and once more')");
+    await keyboard.choose('button', 'Save and run');
+    await page.locator('[data-test=logs]').getByText('and once more').waitFor();
+    await keyboard.choose('a', 'Rules');
+    await page.getByRole('button', { name: 'Disable' }).first().waitFor();
+    const row = page.locator('.rows li', { hasText: 'by-keyboard' });
+    await row.getByText('Running').waitFor();
+    await keyboard.choose('.rows a', 'by-keyboard');
+    await page.getByRole('heading', { name: 'by-keyboard' }).waitFor();
+    await page.goBack();
+    await row.getByText('Running').waitFor();
+    await keyboard.choose('.rows li:has(a[href$=by-keyboard]) button', 'Disable');
+    await row.getByText('Disabled').waitFor();
+    await keyboard.choose('.rows li:has(a[href$=by-keyboard]) button', 'Enable');
+    await row.getByText('Running').waitFor();
+    await gateway.ok('OWNER', 'DELETE', `${RULES}/by-keyboard`);
+  });
+
   test('a rule is made by a few questions, and does what was asked', async () => {
     const { page, open } = opened();
     device.onRequest = (request) => void device.answer(request, 'completed', {});

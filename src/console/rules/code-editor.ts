@@ -37,6 +37,8 @@ export interface EditorOptions {
   text: string;
   /** What is read aloud. */
   label: string;
+  /** Read aloud after it: how the keyboard gets out. */
+  keys: string;
   isReadOnly: boolean;
   onText: (text: string) => void;
   /** The first fault of a text. */
@@ -69,7 +71,7 @@ export function createEditor(options: EditorOptions): Editor {
   };
 }
 
-function extensionsOf({ label, isReadOnly, onText, findFault, wordsAt }: EditorOptions) {
+function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: EditorOptions) {
   return [
     lineNumbers(),
     history(),
@@ -94,7 +96,7 @@ function extensionsOf({ label, isReadOnly, onText, findFault, wordsAt }: EditorO
       ...completionKeymap,
       indentWithTab,
     ]),
-    EditorView.contentAttributes.of({ 'aria-label': label, autocapitalize: 'off' }),
+    EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': keys, autocapitalize: 'off' }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) onText(update.state.doc.toString());
     }),

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Editor } from './code-editor.ts';
 import { findFault } from './engine.ts';
+import { say } from '../words/index.ts';
 import { wordsAt } from './words.ts';
 
 const LABEL = 'Script (Lua)';
@@ -34,6 +35,7 @@ export function ScriptField({
           place: place.current,
           text: latest.current,
           label: LABEL,
+          keys: say.everywhere.editorKeys,
           isReadOnly,
           onText: (text) => listener.current(text),
           findFault,

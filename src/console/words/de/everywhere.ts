@@ -9,6 +9,7 @@ export const everywhere: Words['everywhere'] = {
   required: 'erforderlich',
   secretKept: 'Eines ist gespeichert; leer: es bleibt.',
   secretHidden: 'Wird danach nicht mehr angezeigt.',
+  editorKeys: 'Tab rückt ein. Escape und dann Tab verlässt den Editor.',
   loading: 'Wird geladen …',
   copy: 'Kopieren',
   copied: 'Kopiert',

@@ -8,6 +8,7 @@ export const everywhere = {
   required: 'required',
   secretKept: 'One is kept; empty: as it is.',
   secretHidden: 'Is never shown again.',
+  editorKeys: 'Tab indents. Escape and then Tab leaves the editor.',
   loading: 'Loading…',
   copy: 'Copy',
   copied: 'Copied',
