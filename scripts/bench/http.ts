@@ -1,6 +1,6 @@
 /**
  * What the gateway's HTTP side costs: operations that clients call all the time, beside a bare Node server and
- * an empty Hono application in the same run. Ratios compare machines better than figures do.
+ * an empty Hono application in the same run and with the same flags. Ratios compare machines better than figures do.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -18,7 +18,12 @@ import {
   type ProvisionedDevice,
   provisionDevice,
 } from '../support/gateway-client.ts';
-import { createGatewayHome, createTokens, type GatewayHome } from '../support/gateway-process.ts';
+import {
+  createGatewayHome,
+  createTokens,
+  type GatewayHome,
+  RUNTIME_FLAGS,
+} from '../support/gateway-process.ts';
 import { loadHttp, quantile } from '../support/http-load.ts';
 import type { FromTarget, TargetKind } from '../support/http-target.ts';
 
@@ -51,6 +56,8 @@ interface Figures {
   p50Ms: number;
   p99Ms: number;
   allocatedBytes: number;
+  /** All threads, the kernel's part included: what others do on the machine changes it little. */
+  processorUs: number;
   bodyBytes: number;
 }
 
@@ -84,6 +91,7 @@ async function runHttpBenchmark(parameters: HttpParameters, report: Report): Pro
 
 async function startTarget(kind: TargetKind, home: GatewayHome): Promise<Target> {
   const child = fork(TARGET, [kind], {
+    execArgv: [...RUNTIME_FLAGS],
     env: {
       ...home.environment,
       GATEWAY_HTTP_REQUESTS_PER_SECOND: '1000000',
@@ -114,11 +122,12 @@ async function endTarget(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-async function allocatedBytes(child: ChildProcess): Promise<number> {
+async function spent(child: ChildProcess): Promise<{ allocatedBytes: number; processorUs: number }> {
   const message = nextMessage(child);
-  child.send('allocated');
+  child.send('spent');
   const answer = await message;
-  return answer.kind === 'allocated' ? answer.bytes : Number.NaN;
+  if (answer.kind !== 'spent') throw new Error('the server does not tell what it has spent');
+  return answer;
 }
 
 async function prepareCases(
@@ -201,31 +210,37 @@ async function measure(
   { connections, roundMs }: HttpParameters,
   clock: Clock,
 ): Promise<Figures> {
-  const before = await allocatedBytes(target.child);
+  const before = await spent(target.child);
   const load = { port: target.port, request, connections, durationMs: roundMs };
   const { requests, perSecond, latenciesMs, bodyBytes } = await loadHttp(load, clock);
-  const allocated = (await allocatedBytes(target.child)) - before;
+  const after = await spent(target.child);
   return {
     perSecond,
     p50Ms: quantile(latenciesMs, 0.5),
     p99Ms: quantile(latenciesMs, 0.99),
-    allocatedBytes: allocated / requests,
+    allocatedBytes: (after.allocatedBytes - before.allocatedBytes) / requests,
+    processorUs: (after.processorUs - before.processorUs) / requests,
     bodyBytes,
   };
 }
 
 function tellFigures(rounds: ReadonlyMap<Case, Figures[]>, report: Report): void {
   const figures = [...rounds].map(([each, all]) => [each, medianOf(all)] as const);
-  const speedOf = (kind: TargetKind): number =>
-    figures.find(([{ target }]) => target.kind === kind)?.[1].perSecond ?? Number.NaN;
-  for (const [{ label, target }, { perSecond, p50Ms, p99Ms, allocatedBytes: bytes, bodyBytes }] of figures) {
-    report(label, perSecond, 'requests/s');
-    if (target.kind !== 'bare') report(`${label}, part of bare Node`, perSecond / speedOf('bare'));
-    if (target.kind === 'gateway') report(`${label}, part of empty Hono`, perSecond / speedOf('hono'));
-    report(`${label}, latency median`, p50Ms, 'ms');
-    report(`${label}, latency p99`, p99Ms, 'ms');
-    report(`${label}, allocated per request`, bytes / 1_024, 'KiB');
-    report(`${label}, body`, bodyBytes, 'bytes');
+  const hono = figures.find(([{ target }]) => target.kind === 'hono')?.[1];
+  const bare = figures.find(([{ target }]) => target.kind === 'bare')?.[1];
+  if (!hono || !bare) throw new Error('there is nothing to compare with');
+  for (const [{ label, target }, figure] of figures) {
+    report(label, figure.perSecond, 'requests/s');
+    if (target.kind !== 'bare') report(`${label}, part of bare Node`, figure.perSecond / bare.perSecond);
+    if (target.kind === 'gateway') {
+      report(`${label}, part of empty Hono`, figure.perSecond / hono.perSecond);
+      report(`${label}, part of empty Hono by processor time`, hono.processorUs / figure.processorUs);
+    }
+    report(`${label}, processor time`, figure.processorUs, 'µs');
+    report(`${label}, latency median`, figure.p50Ms, 'ms');
+    report(`${label}, latency p99`, figure.p99Ms, 'ms');
+    report(`${label}, allocated per request`, figure.allocatedBytes / 1_024, 'KiB');
+    report(`${label}, body`, figure.bodyBytes, 'bytes');
   }
 }
 

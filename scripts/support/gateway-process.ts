@@ -11,7 +11,11 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 /** As `npm start` and the systemd unit start it. */
-const RUNTIME_FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=20'];
+export const RUNTIME_FLAGS = [
+  '--max-semi-space-size=2',
+  '--heap-growing-percent=20',
+  '--disable-warning=ExperimentalWarning',
+];
 const RUNTIME_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '131072',

@@ -1,6 +1,6 @@
 /**
  * A server under measurement, as a process of its own: `bare` Node, an empty `hono` application, or the whole
- * `gateway`. Tells its parent where it listens and, when asked, how much memory it has allocated so far.
+ * `gateway`. Tells its parent where it listens and, when asked, what it has spent so far: memory and processor time.
  */
 import { createServer } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
@@ -13,7 +13,9 @@ import { createLog } from '../../src/platform/log/index.ts';
 
 export type TargetKind = 'bare' | 'hono' | 'gateway';
 
-export type FromTarget = { kind: 'listening'; port: number } | { kind: 'allocated'; bytes: number };
+export type FromTarget =
+  | { kind: 'listening'; port: number }
+  | { kind: 'spent'; allocatedBytes: number; processorUs: number };
 
 const BODY = { status: 'ok' };
 
@@ -56,6 +58,10 @@ function tell(message: FromTarget): void {
   process.send?.(message);
 }
 
-process.on('message', () => tell({ kind: 'allocated', bytes: getHeapStatistics().total_allocated_bytes }));
+process.on('message', () => {
+  const { user, system } = process.cpuUsage();
+  const allocatedBytes = getHeapStatistics().total_allocated_bytes;
+  tell({ kind: 'spent', allocatedBytes, processorUs: user + system });
+});
 process.on('disconnect', () => process.exit(0));
 tell({ kind: 'listening', port: await listen(process.argv[2] as TargetKind) });

@@ -1,5 +1,5 @@
 /** Operations on devices (docs/interface/http.md#devices). */
-import { type Call, route, type Route, shape, WrittenJson } from '../../platform/http/index.ts';
+import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';
 import { devicePaths } from './paths.ts';
@@ -55,9 +55,7 @@ function readingRoutes(options: RouteOptions): Route[] {
       handle: (call) => {
         const { limit, offset, expand } = call.query;
         const found = devices.list(filterOf(call.query));
-        const page = found.slice(offset, offset + limit);
-        const items = page.map((device) => texts.of(device, call.principal.role, expand));
-        return new WrittenJson(`{"devices":[${items.join()}],"total_count":${found.length}}`);
+        return texts.list(found.slice(offset, offset + limit), found.length, call.principal.role, expand);
       },
     }),
     route({

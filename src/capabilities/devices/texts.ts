@@ -3,42 +3,102 @@
  * lists every few seconds, and little changes in between.
  */
 import type { Role } from '../../lib/role.ts';
+import { WrittenJson } from '../../platform/http/index.ts';
 import type { Device } from './model.ts';
 import { type Expansion, toWire, type WireContext } from './schema.ts';
 
 /** Manifests would take much memory, and nobody tells when raised alerts change. */
 const NOT_KEPT: readonly Expansion[] = ['manifest', 'raised_alert_names'];
+/** Whole answers, of a few pages that look at the same site with different roles. */
+const LISTS_KEPT = 3;
+const LIST_LENGTH_MAX = 250;
 
+/** What a text says, beside the device itself, which is another object after every change. */
 interface Kept {
-  /** What the text says, beside the device itself, which is another object after every change. */
-  from: readonly unknown[];
+  role: Role;
+  expand: string;
+  site: unknown;
+  manifest: unknown;
+  properties: unknown;
+  connectivity: unknown;
   text: string;
+}
+
+interface KeptList {
+  texts: readonly string[];
+  total: number;
+  answer: WrittenJson;
 }
 
 export class DeviceTexts {
   readonly #context: Pick<WireContext, 'devices' | 'site'>;
   readonly #kept = new WeakMap<Device, Kept>();
+  /** The newest first. */
+  #lists: readonly KeptList[] = [];
 
   constructor(context: Pick<WireContext, 'devices' | 'site'>) {
     this.#context = context;
   }
 
   of(device: Device, role: Role, expand: readonly Expansion[]): string {
-    const { devices, site } = this.#context;
-    const write = (): string => JSON.stringify(toWire(device, { ...this.#context, role }, expand));
-    if (expand.some((name) => NOT_KEPT.includes(name))) return write();
-    const from = [
-      role,
-      expand.join(),
-      site.get(),
-      devices.manifest(device),
-      devices.properties(device, role),
-      devices.connectivity(device.id),
-    ];
+    if (!isKept(expand)) return this.#write(device, role, expand);
+    return this.#keptOf(device, role, expand, expand.join());
+  }
+
+  /** The answer of a list; the same one as before while nothing in it is different. @param total with all other pages */
+  list(page: readonly Device[], total: number, role: Role, expand: readonly Expansion[]): WrittenJson {
+    if (!isKept(expand) || page.length > LIST_LENGTH_MAX)
+      return listOf(
+        page.map((device) => this.of(device, role, expand)),
+        total,
+      );
+    const expandText = expand.join();
+    const texts = page.map((device) => this.#keptOf(device, role, expand, expandText));
+    const known = this.#lists.find((list) => list.total === total && hasSame(list.texts, texts));
+    if (known) return known.answer;
+    const answer = listOf(texts, total);
+    this.#lists = [{ texts, total, answer }, ...this.#lists.slice(0, LISTS_KEPT - 1)];
+    return answer;
+  }
+
+  #write(device: Device, role: Role, expand: readonly Expansion[]): string {
+    return JSON.stringify(toWire(device, { ...this.#context, role }, expand));
+  }
+
+  /** Asked for every device of a list: what it is compared with is put into no object before it is needed. */
+  #keptOf(device: Device, role: Role, expand: readonly Expansion[], expandText: string): string {
+    const { devices } = this.#context;
+    const site = this.#context.site.get();
+    const manifest = devices.manifest(device);
+    const properties = devices.properties(device, role);
+    const connectivity = devices.connectivity(device.id);
     const kept = this.#kept.get(device);
-    if (kept && kept.from.every((part, index) => part === from[index])) return kept.text;
-    const text = write();
-    this.#kept.set(device, { from, text });
+    if (
+      kept &&
+      kept.role === role &&
+      kept.expand === expandText &&
+      kept.site === site &&
+      kept.manifest === manifest &&
+      kept.properties === properties &&
+      kept.connectivity === connectivity
+    )
+      return kept.text;
+    const text = this.#write(device, role, expand);
+    this.#kept.set(device, { role, expand: expandText, site, manifest, properties, connectivity, text });
     return text;
   }
+}
+
+function isKept(expand: readonly Expansion[]): boolean {
+  return !expand.some((name) => NOT_KEPT.includes(name));
+}
+
+function listOf(texts: readonly string[], total: number): WrittenJson {
+  return new WrittenJson(`{"devices":[${texts.join()}],"total_count":${total}}`);
+}
+
+function hasSame(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false;
+  return true;
 }

@@ -13,13 +13,14 @@ import {
   type Stream,
   stream,
   type StreamSocket,
+  WrittenJson,
 } from '../../platform/http/index.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './intake/latest.ts';
 import {
   DeviceLatestQuery,
   LatestQuery,
-  latestToWire,
+  latestText,
   StreamQuery,
   telemetryShapes,
   TimeSeriesQuery,
@@ -46,10 +47,11 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       role: 'READONLY',
       query: LatestQuery,
       handle: ({ query, principal }) => {
-        const wire = Object.create(null) as Record<string, ReturnType<typeof latestToWire>>;
         const answers = telemetry.latestOfDevices(query.devices, query.relevance_interval, principal.role);
-        for (const [device, answer] of answers) wire[device] = latestToWire(answer);
-        return { telemetry: wire };
+        const texts = [...answers].map(
+          ([device, answer]) => `${JSON.stringify(device)}:${latestText(answer)}`,
+        );
+        return new WrittenJson(`{"telemetry":{${texts.join()}}}`);
       },
     }),
     route({
@@ -60,16 +62,12 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       paths: devicePaths('/telemetry'),
       role: 'READONLY',
       query: DeviceLatestQuery,
-      handle: ({ params, query, principal }) => ({
-        telemetry: latestToWire(
-          telemetry.latestOfDevice(
-            devices.require(params['device_id'] ?? ''),
-            query['attribute.in'],
-            query.relevance_interval,
-            principal.role,
-          ),
-        ),
-      }),
+      handle: ({ params, query, principal }) => {
+        const device = devices.require(params['device_id'] ?? '');
+        const { 'attribute.in': names, relevance_interval: relevanceMs } = query;
+        const answer = telemetry.latestOfDevice(device, names, relevanceMs, principal.role);
+        return new WrittenJson(`{"telemetry":${latestText(answer)}}`);
+      },
     }),
     route({
       operation: 'query_timeseries',

@@ -110,15 +110,17 @@ export function valueToWire(value: TelemetryValue): unknown {
   return copy;
 }
 
-/** `{attribute: {value, timestamp} | {warning}}`. */
-export function latestToWire(answer: ReadonlyMap<string, LatestAnswer>) {
-  const wire = Object.create(null) as v.InferOutput<typeof oneLatest>;
-  for (const [attribute, latest] of answer)
-    wire[attribute] =
+/** `{attribute: {value, timestamp} | {warning}}` as JSON; objects of it would cost more than all the rest of an answer. */
+export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
+  let text = '';
+  for (const [attribute, latest] of answer) {
+    const told =
       'warning' in latest
-        ? { warning: latest.warning }
-        : { value: valueToWire(latest.value), timestamp: latest.timestampS };
-  return wire;
+        ? `{"warning":${JSON.stringify(latest.warning)}}`
+        : `{"value":${JSON.stringify(valueToWire(latest.value))},"timestamp":${latest.timestampS}}`;
+    text += `${text === '' ? '' : ','}${JSON.stringify(attribute)}:${told}`;
+  }
+  return `{${text}}`;
 }
 
 const latestValueShape = shape.named(

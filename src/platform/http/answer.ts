@@ -2,9 +2,7 @@
  * Answers: JSON with the exact content type of the contract, the one error envelope, and the only mapping
  * from error kind to status (docs/interface/http.md#answers and docs/interface/http.md#errors).
  */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-import { WrittenJson } from './route.ts';
+import { WrittenJson } from './written-json.ts';
 import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
 
 const STATUS: Record<ErrorKind, number> = {
@@ -22,9 +20,6 @@ const STATUS: Record<ErrorKind, number> = {
   unavailable: 503,
   timeout: 504,
 };
-
-const GZIP_FROM_BYTES = 1_400;
-const compress = promisify(gzip);
 
 /** A whole answer, lighter than a `Response`: its headers are neither copied nor checked nor sorted before they go out. */
 export interface Answer {
@@ -63,14 +58,11 @@ export function statusOf(kind: ErrorKind): number {
 
 /** A successful answer; compressed when the caller offers gzip and it pays. */
 export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Answer> {
-  const text = body instanceof WrittenJson ? body.text : JSON.stringify(body ?? {});
-  if (text.length < GZIP_FROM_BYTES || !acceptsGzip(acceptEncoding)) {
-    // Node puts a text behind the head before it turns both into bytes, and makes room for three bytes a letter.
-    const isLong = text.length >= GZIP_FROM_BYTES;
-    return { status: 200, headers: { ...JSON_HEADERS }, body: isLong ? Buffer.from(text) : text };
-  }
+  const written = body instanceof WrittenJson ? body : new WrittenJson(JSON.stringify(body ?? {}));
+  const compressed = acceptsGzip(acceptEncoding) ? written.compressed() : undefined;
+  if (!compressed) return { status: 200, headers: { ...JSON_HEADERS }, body: written.body };
   const headers = { ...JSON_HEADERS, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
-  return { status: 200, headers, body: await compress(text) };
+  return { status: 200, headers, body: await compressed };
 }
 
 /** Whether a header Accept-Encoding offers gzip (RFC 9110 section 12.5.3). */

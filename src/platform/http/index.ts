@@ -14,8 +14,8 @@ export {
   type Route,
   type Stream,
   type StreamSocket,
-  WrittenJson,
 } from './route.ts';
+export { WrittenJson } from './written-json.ts';
 export {
   endedSessionCookies,
   refuseForeignForm,

@@ -9,7 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { HttpCall } from './call.ts';
 import { hostOf, isEncrypted, partsOf, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { isLocalHost } from './host-names.ts';
-import { parseQuery } from './parse.ts';
+import { ReadQueries } from './parse.ts';
 import { type Principal } from './principal.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
 import { RateLimits } from './rate-limits.ts';
@@ -44,6 +44,7 @@ export class Pipeline {
   readonly #limits: Limits['http'];
   readonly #stopping: AbortSignal;
   readonly #rates: RateLimits;
+  readonly #queries = new ReadQueries();
 
   constructor(options: PipelineOptions, limits: Limits['http'], stopping: AbortSignal) {
     this.#options = options;
@@ -72,7 +73,11 @@ export class Pipeline {
     this.#admit(context, principal, target);
     requireRole(principal, target.role);
     env.params = resolveParams(context, target, this.#options.resolvers);
-    return new HttpCall(context, target.query ? parseQuery(target.query, search) : {}, this.#stopping);
+    return new HttpCall(
+      context,
+      target.query ? this.#queries.read(target.query, search) : {},
+      this.#stopping,
+    );
   }
 
   /** One request that no operation answers costs a caller the same. @throws GatewayError too_many_requests (429) */

@@ -6,6 +6,7 @@
 import type { GenericSchema, InferOutput } from 'valibot';
 import type { Principal } from './principal.ts';
 import type { Role } from '../../lib/role.ts';
+import type { WrittenJson } from './written-json.ts';
 
 /** Methods that operations have. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -53,16 +54,6 @@ type Wire<Value> = Value extends readonly (infer Item)[]
   : Value extends object
     ? { readonly [Name in keyof Value]: Wire<Value[Name]> }
     : Value;
-
-/** An answer whose JSON stands written already, because the same is asked for again and again. */
-export class WrittenJson {
-  readonly text: string;
-
-  /** @param text of the shape that the route tells; nobody checks it */
-  constructor(text: string) {
-    this.text = text;
-  }
-}
 
 /** Undefined: nobody described it yet. */
 type AnswerShape = GenericSchema | MediaAnswer | null | undefined;

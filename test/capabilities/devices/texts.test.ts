@@ -63,6 +63,23 @@ describe('a kept text of a device', () => {
   });
 });
 
+describe('a kept list', () => {
+  test('is the same answer until something in it is different', (t) => {
+    const setup = startDevices(t);
+    const { devices } = setup;
+    const texts = new DeviceTexts({ devices, site: { get: () => SITE } });
+    const { id } = setup.add();
+    const list = (total = 1) => texts.list([devices.require(id)], total, 'OWNER', ALL);
+    const before = list();
+    assert.equal(list(), before);
+    assert.match(String(list(2).body), /"total_count":2}$/);
+    assert.equal(list(), before);
+    devices.setConnectivity(id, 'ONLINE');
+    assert.match(String(list().body), /"status":"ONLINE"/);
+    assert.equal(String(texts.list([], 0, 'OWNER', ALL).body), '{"devices":[],"total_count":0}');
+  });
+});
+
 async function take({ devices, commits }: DevicesSetup, id: string, body: object): Promise<void> {
   const stored = devices.takeProperties({ device: devices.require(id), body: { ...body }, receivedAtMs: 0 });
   await commits.flush();
