@@ -6,6 +6,7 @@ import { LIMITS } from './lib/limits.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
+import { returnSpareMemory } from './platform/host/index.ts';
 import { createLog, type Log, type LogFormat, RecentLines } from './platform/log/index.ts';
 import { createServiceNotices } from './platform/systemd/index.ts';
 
@@ -128,6 +129,7 @@ async function run(): Promise<void> {
     mqtts_port: started.mqttsPort,
     data_dir: config.dataDir,
   });
+  void returnSpareMemory({ clock, log });
   if (format === 'text') process.stdout.write(welcome(started, config));
   await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);
 }

@@ -41,6 +41,7 @@ export const TABLE: ImportTable = {
         'platform/clock',
         'platform/config',
         'platform/files',
+        'platform/host',
         'platform/log',
         'platform/systemd',
       ],
@@ -211,7 +212,7 @@ export const TABLE: ImportTable = {
     // The package root, for files beside the program: migrations, built-in blueprints.
     { place: 'platform/files', mayImport: [], node: 'all' },
     // The box itself: memory, disk, load.
-    { place: 'platform/host', mayImport: ['platform/clock'], node: 'all' },
+    { place: 'platform/host', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
     { place: 'platform/log', mayImport: ['platform/clock'], node: 'all' },
     { place: 'platform/metrics', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
     // When to sync, whatever is synced: shared by SQLite transactions and journal records.

@@ -1,0 +1,66 @@
+/**
+ * Memory that nobody uses goes back to the system: what a start, a compilation or a flood has left free between blocks
+ * of the C library, and pages of the runtime's own file that were needed once, compilers above all. No program sees a
+ * difference; who needs such a page again gets it from the same file. Node calls the C library since 26.1; where it
+ * cannot, nothing is done.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+
+/** The first time soon after the start, then each time twice as late. */
+const FIRST_MS = 15_000;
+const LAST_MS = 15 * 60_000;
+const MAPPINGS = '/proc/self/smaps';
+/** MADV_DONTNEED of madvise(2). */
+const DONT_NEED = 4;
+const CALLS = {
+  malloc_trim: { arguments: ['u64'], return: 'i32' },
+  madvise: { arguments: ['u64', 'u64', 'i32'], return: 'i32' },
+} as const;
+
+interface Range {
+  start: bigint;
+  length: bigint;
+}
+
+/** Goes on as long as the program runs. */
+export async function returnSpareMemory({ clock, log }: { clock: Clock; log: Log }): Promise<void> {
+  try {
+    const { dlopen } = await import('node:ffi');
+    const { functions } = dlopen(null, CALLS);
+    for (let delayMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
+      await clock.sleep(delayMs);
+      const residentBefore = process.memoryUsage.rss();
+      functions.malloc_trim(0n);
+      for (const { start, length } of unchangedRanges(await readFile(MAPPINGS, 'utf8'), process.execPath))
+        functions.madvise(start, length, DONT_NEED);
+      const residentAfter = process.memoryUsage.rss();
+      log.debug('spare memory given back', {
+        bytes: residentBefore - residentAfter,
+        left_bytes: residentAfter,
+      });
+    }
+  } catch (error) {
+    log.debug('spare memory is not given back', { error });
+  }
+}
+
+/**
+ * Ranges that hold a file as it stands on the disk and cannot be written to. Where a single page was changed since, its
+ * content would be lost: such a range is left out (proc_pid_smaps(5), Anonymous).
+ */
+export function unchangedRanges(mappings: string, file: string): Range[] {
+  const ranges: Range[] = [];
+  let current: Range | undefined;
+  for (const line of mappings.split('\n')) {
+    const head = /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+ +(.*)$/.exec(line);
+    if (head) {
+      const [, from = '', to = '', name] = head;
+      const start = BigInt(`0x${from}`);
+      current = name === file ? { start, length: BigInt(`0x${to}`) - start } : undefined;
+    } else if (/^[0-9a-f]+-/.test(line)) current = undefined;
+    else if (current && /^Anonymous: +0 kB$/.test(line)) ranges.push(current);
+  }
+  return ranges;
+}
