@@ -26,7 +26,10 @@ describe('ranges of memory that may be read from their file again', () => {
   for (const [title, text, count] of cases)
     test(`are ${title}`, () => {
       const ranges = unchangedRanges(text, RUNTIME);
-      assert.deepEqual(ranges, Array(count).fill({ start: 0x40_0000n, length: 0x4000n }));
+      assert.deepEqual(
+        ranges,
+        Array.from({ length: count }, () => ({ start: 0x40_0000n, length: 0x4000n })),
+      );
     });
 
   test('are found in this process', () => {
