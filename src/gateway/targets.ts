@@ -97,6 +97,11 @@ export function targetsStatus(targets: Pick<Targets, 'list'>) {
     targetsFailing: all
       .filter(({ status }) => status.state === 'FAILING')
       .map(({ record: { name }, status }) => ({ name, reason: status.lastError?.message ?? '' })),
+    commandsFailing: all.flatMap(({ record: { name }, status: { commands } }) =>
+      commands && !commands.isConnected && commands.lastError
+        ? [{ name, reason: commands.lastError.message }]
+        : [],
+    ),
     targetsLagS: Math.max(0, ...all.map(({ status }) => status.lagS)),
     targetsLagSamples: all.reduce((sum, { status }) => sum + status.lagSamples, 0),
     targetsLagRecords: all.reduce((sum, { status }) => sum + status.lagRecords, 0),

@@ -98,6 +98,8 @@ export const STORAGE_LIMITS = {
       /** G: a person who is refused sees why; who never stops is not answered for ever. */
       refusalBurst: 20,
     },
+    /** G: what is on its way when a target is closed is waited for so long; nobody waits for a server that says nothing. */
+    stopMs: 1_000,
     /** G: pauses after a failure, each twice the last. */
     retryFirstMs: 1_000,
     retryMaxMs: 60_000,

@@ -1,10 +1,12 @@
 /** Commands that come from a real broker: what is refused first, then what is carried out, through outages and restarts. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import type { MockDevice } from '../support/mock-device.ts';
 import { BROKER_USER, type MosquittoBroker, startMosquitto } from '../support/mosquitto-broker.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
 
 const LOGIN = { username: BROKER_USER.username, secret: BROKER_USER.password };
 const REQUESTS = 'Depot/commands/requests';
@@ -220,4 +222,51 @@ test('a request whose device was silent when the gateway ended has an end, and i
   await ask({ id: 'cut' });
   await until(() => answers().filter(isEnd).length === 2);
   assert.equal(device.requests.length, 1);
+});
+
+test('a broker that commands cannot come from any more is an alert, with the reason, and a metric', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { gateway, broker } = all;
+  const isUp = async (): Promise<string | undefined> => {
+    const page = String((await gateway.call('READONLY', 'GET', '/metrics')).body);
+    return /^gateway_target_commands_up\{target="above"\} (\d)$/m.exec(page)?.[1];
+  };
+  assert.equal(await isUp(), '1');
+  await broker.kill();
+  const raised = async (): Promise<string> => {
+    const { alerts } = await gateway.ok('OWNER', 'GET', '/v3/alerts');
+    const found = (alerts as { name: string }[]).filter(({ name }) => name === 'target_commands_failing');
+    return JSON.stringify(found);
+  };
+  await until(async () => (await raised()).includes('above: Nothing listens at'));
+  assert.equal(await isUp(), '0');
+});
+
+test('a broker that says nothing is not waited for when its target is closed', async (t) => {
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  t.after(() => silent.close());
+  let connections = 0;
+  silent.on('connection', (socket) => {
+    connections++;
+    t.after(() => socket.destroy());
+  });
+  const gateway = await startTestGateway(t);
+  const device = await gateway.provision('Battery');
+  await device.connect();
+  const { target } = await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'silent',
+    kind: 'MQTT',
+    mqtt: {
+      url: `mqtt://127.0.0.1:${(silent.address() as { port: number }).port}`,
+      commands: { devices: [device.id] },
+    },
+  });
+  await device.telemetry({ timestamp: Math.floor(Date.now() / 1_000), battery_power: 1 });
+  await until(() => connections === 2);
+  const startedMs = performance.now();
+  await gateway.ok('OWNER', 'DELETE', `/v3/targets/${(target as { id: string }).id}`);
+  // It would be the time limit of a connection otherwise.
+  assert.ok(performance.now() - startedMs < LIMITS.targets.timeoutMs / 2);
 });

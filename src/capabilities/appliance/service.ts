@@ -46,6 +46,8 @@ export interface PartsStatus {
   restarts: number;
   /** Targets that take no telemetry now, and why in a sentence. */
   targetsFailing: readonly { name: string; reason: string }[];
+  /** Targets that commands may come from and cannot now, and why in a sentence. */
+  commandsFailing: readonly { name: string; reason: string }[];
   /** Of the target that is furthest behind. */
   targetsLagS: number;
   /** Of all targets. */
@@ -224,6 +226,7 @@ export class Appliance {
       ...(status.isTlsOff ? ['tls_off'] : []),
       ...(status.backup.isOverdue ? ['backup_overdue'] : []),
       ...(status.targetsFailing.length > 0 ? ['target_failing'] : []),
+      ...(status.commandsFailing.length > 0 ? ['target_commands_failing'] : []),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
@@ -273,15 +276,20 @@ const damagedFilesOf = ({ historySetAside, journalSetAside }: PartsStatus): stri
 /** G: a detail stays short enough to read. */
 const UNKNOWN_NAMED = 10;
 
+const named = (reasons: readonly { name: string; reason: string }[]): string =>
+  reasons.map(({ name, reason }) => `${name}: ${reason}`).join(' ');
+
 /** What a person needs to know about the alerts that are raised, by their names. */
 function detailsOf(status: PartsStatus): Record<string, string> {
   const damaged = damagedFilesOf(status);
   const { foreign } = status.historySetAside;
-  const failing = status.targetsFailing.map(({ name, reason }) => `${name}: ${reason}`);
+  const failing = named(status.targetsFailing);
+  const commands = named(status.commandsFailing);
   const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
   return {
     ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
-    ...(failing.length > 0 && { target_failing: failing.join(' ') }),
+    ...(failing.length > 0 && { target_failing: failing }),
+    ...(commands.length > 0 && { target_commands_failing: commands }),
     ...(quarantined.length > 0 && { state_rows_quarantined: `Rows by table: ${quarantined.join(', ')}.` }),
     ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
     ...(status.historyMissing.length > 0 && {

@@ -110,11 +110,14 @@ export class Sender {
 
   /** Resolves once nothing of it is under way. */
   async stop(): Promise<void> {
+    const { clock, limits, sink } = this.#options;
     this.#stop.abort();
+    const timer = clock.setTimer(limits.stopMs, () => sink.close());
     await this.#ended;
+    timer.cancel();
     // What is not kept now is read again.
     await this.#keep(true).catch((error: unknown) => this.#noteFailure(error));
-    this.#options.sink.close();
+    sink.close();
   }
 
   status(): TargetStatus {

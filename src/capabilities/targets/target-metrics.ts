@@ -3,10 +3,13 @@ import type { Metrics } from '../../platform/metrics/index.ts';
 import type { ListedTarget } from './model.ts';
 
 export function registerTargetMetrics(metrics: Metrics, list: () => readonly ListedTarget[]): void {
-  const gauge = (name: string, help: string, of: (listed: ListedTarget) => number): void => {
+  const gauge = (name: string, help: string, of: (listed: ListedTarget) => number | undefined): void => {
     metrics.gauge(name, help, ['target'], (set) => {
       set.reset();
-      for (const listed of list()) set.set({ target: listed.record.name }, of(listed));
+      for (const listed of list()) {
+        const value = of(listed);
+        if (value !== undefined) set.set({ target: listed.record.name }, value);
+      }
     });
   };
   gauge('target_up', '1 while the target takes telemetry.', ({ status }) =>
@@ -40,5 +43,10 @@ export function registerTargetMetrics(metrics: Metrics, list: () => readonly Lis
     'target_records_lost',
     'Records that were gone before they were sent.',
     ({ status }) => status.lostRecords,
+  );
+  gauge(
+    'target_commands_up',
+    '1 while commands may come from the target, 0 without a connection; none where they may not.',
+    ({ status: { commands } }) => (commands ? Number(commands.isConnected) : undefined),
   );
 }

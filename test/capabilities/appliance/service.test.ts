@@ -40,6 +40,7 @@ const STATUS: PartsStatus = {
   telemetryValues: 0,
   restarts: 0,
   targetsFailing: [],
+  commandsFailing: [],
   targetsLagS: 0,
   targetsLagSamples: 0,
   targetsLagRecords: 0,

@@ -77,10 +77,13 @@ export class CommandChannel {
     this.#requests.stop();
     // A broker that does not answer is not waited for.
     if (!this.#isConnected || this.#isKept(next)) this.#client.close();
+    const { clock, limits } = this.#parts;
+    const timer = clock.setTimer(limits.stopMs, () => this.#client.close());
     await this.#ended;
     if (this.#subscribed !== undefined && !this.#isKept(next))
       // Without a connection the broker keeps on keeping for it; nothing of that is ever carried out.
       await this.#client.unsubscribe(this.#subscribed).catch(() => undefined);
+    timer.cancel();
     this.#client.close();
   }
 
