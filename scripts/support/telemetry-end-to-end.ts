@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { TelemetryLoad } from './telemetry-load-parameters.ts';
+import type { TelemetryLoad, TelemetryLoadFigures } from './telemetry-load-parameters.ts';
 
 export interface EndToEndFigures {
   values: number;
@@ -48,15 +48,20 @@ export async function runEndToEnd(
   return { ...sent, ...gateway };
 }
 
-/** From the first message to the last acknowledgement; `onReady` is called when all devices are connected. */
+/**
+ * From the first message to the last acknowledgement; `onReady` is called when all devices are connected, `signal` ends it
+ * early.
+ */
 export function publish(
   load: TelemetryLoad,
   onReady: () => void = () => undefined,
-): Promise<{ values: number; elapsedMs: number }> {
+  signal?: AbortSignal,
+): Promise<TelemetryLoadFigures> {
   const worker = new Worker(new URL('telemetry-load.ts', import.meta.url), { workerData: load });
+  signal?.addEventListener('abort', () => worker.postMessage('end'), { once: true });
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
-    worker.on('message', (message: 'ready' | { values: number; elapsedMs: number }) => {
+    worker.on('message', (message: 'ready' | TelemetryLoadFigures) => {
       if (message === 'ready') onReady();
       else resolve(message);
     });

@@ -11,6 +11,15 @@ export interface TelemetryLoad {
   paceMs: number;
   /** How each device of the workload logs in; without it, as itself with any password. */
   logins?: readonly DeviceLogin[];
+  /** Time each message until its acknowledgement. */
+  isTimed?: boolean;
+}
+
+export interface TelemetryLoadFigures {
+  values: number;
+  elapsedMs: number;
+  /** From each message to its acknowledgement; empty when nothing was timed. */
+  latenciesMs: number[];
 }
 
 export interface DeviceLogin {

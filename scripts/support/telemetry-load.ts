@@ -17,6 +17,8 @@ interface Connection {
   socket: Socket;
   sent: number;
   ackBytes: number;
+  /** Of messages without an acknowledgement, the oldest first. */
+  sentAtMs: number[];
 }
 
 const workload = createWorkload({ seed: load.seed, devices: load.devices, startS: load.startS });
@@ -27,13 +29,14 @@ function open(device: WorkloadDevice): Promise<Connection> {
     const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true });
     const login = load.logins?.[device.index];
     const topic = login ? `v1/from/${login.hardwareId}/${login.channelId}/v1/telemetry` : device.topic;
-    const connection = { device, topic, socket, sent: 0, ackBytes: 0 };
+    const connection = { device, topic, socket, sent: 0, ackBytes: 0, sentAtMs: [] };
     let isOpen = false;
     socket.once('error', reject);
     socket.on('close', () => reject(new Error('the broker closed the connection')));
     socket.on('data', (chunk: Buffer) => {
       if (isOpen) {
         connection.ackBytes += chunk.length;
+        if (load.isTimed) noteAcknowledged(connection);
         wake();
         return;
       }
@@ -57,6 +60,15 @@ function open(device: WorkloadDevice): Promise<Connection> {
 
 const inFlight = (connection: Connection): number => connection.sent - connection.ackBytes / PUBACK_BYTES;
 
+const latenciesMs: number[] = [];
+
+/** A broker acknowledges in order (MQTT 3.1.1, 4.6). */
+function noteAcknowledged(connection: Connection): void {
+  const nowMs = performance.now();
+  while (connection.sentAtMs.length > Math.ceil(inFlight(connection)))
+    latenciesMs.push(nowMs - (connection.sentAtMs.shift() ?? nowMs));
+}
+
 function send(connection: Connection): number {
   const { device, topic, socket } = connection;
   const payload = workload.message(device);
@@ -71,6 +83,7 @@ function send(connection: Connection): number {
   at = bytes.writeUInt16BE((connection.sent % 65_535) + 1, at);
   bytes.write(payload, at, 'latin1');
   connection.sent++;
+  if (load.isTimed) connection.sentAtMs.push(performance.now());
   socket.write(bytes);
   return device.signals.length;
 }
@@ -84,7 +97,9 @@ const connections = await Promise.all(workload.devices.map(open));
 parentPort?.postMessage('ready');
 const startedMs = performance.now();
 let values = 0;
-for (let second = 0; second < load.seconds; second++) {
+const ending = new AbortController();
+parentPort?.once('message', () => ending.abort());
+for (let second = 0; second < load.seconds && !ending.signal.aborted; second++) {
   const dueMs = startedMs + second * load.paceMs;
   if (performance.now() < dueMs)
     await new Promise((resolve) => {
@@ -99,6 +114,6 @@ for (let second = 0; second < load.seconds; second++) {
   }
 }
 while (connections.some((connection) => inFlight(connection) > 0)) await changed();
-parentPort?.postMessage({ values, elapsedMs: performance.now() - startedMs });
+parentPort?.postMessage({ values, elapsedMs: performance.now() - startedMs, latenciesMs });
 for (const { socket } of connections) socket.removeAllListeners('close').destroy();
 parentPort?.close();
