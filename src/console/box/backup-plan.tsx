@@ -22,14 +22,15 @@ import {
   useRefresh,
   useTyped,
 } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 const PLAN = '/v3/backup/plan';
 const REFRESH_MS = 30_000;
 const RUNNING_REFRESH_MS = 1_000;
 const SCHEDULES = [
-  { value: 'OFF', text: 'Only when somebody asks for one' },
-  { value: 'DAILY', text: 'Every day' },
-  { value: 'WEEKLY', text: 'Every week' },
+  { value: 'OFF', text: say.box.onlyWhenAsked },
+  { value: 'DAILY', text: say.box.everyDay },
+  { value: 'WEEKLY', text: say.box.everyWeek },
 ];
 
 export function BackupPlanCard() {
@@ -40,7 +41,7 @@ export function BackupPlanCard() {
   useRefresh(again, answer?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS);
   return (
     <Card
-      title="Backups by themselves"
+      title={say.box.planTitle}
       data-test="backup-plan"
       actions={answer && may('INSTALLER') && <RunNow plan={answer} />}
     >
@@ -67,7 +68,7 @@ function RunNow({ plan }: { plan: BackupPlan }) {
         disabled={isBusy || plan.target === null || !plan.has_password}
         onClick={() => void running.start()}
       >
-        {isBusy ? 'A backup is made…' : 'Make one now'}
+        {isBusy ? say.box.backupRunning : say.box.makeOne}
       </Button>
     </>
   );
@@ -79,14 +80,12 @@ function Outcome({ plan }: { plan: BackupPlan }) {
     <>
       {fault !== null && plan.last_tried_at !== null && (
         <Notice kind="warning">
-          <p>
-            The last try, {momentText(plan.last_tried_at)}, failed: {fault}
-          </p>
+          <p>{say.box.lastTryFailed(momentText(plan.last_tried_at), fault)}</p>
         </Notice>
       )}
       <dl class="facts">
-        <Fact name="Last good one">
-          {goodAt === null ? 'none yet' : momentText(goodAt)}
+        <Fact name={say.box.lastGood}>
+          {goodAt === null ? say.box.noneYet : momentText(goodAt)}
           {goodAt !== null && (
             <small>
               {' '}
@@ -96,7 +95,7 @@ function Outcome({ plan }: { plan: BackupPlan }) {
           )}
         </Fact>
       </dl>
-      <p class="hint">Each is opened, read back at its place and compared before it counts as good.</p>
+      <p class="hint">{say.box.eachIsCompared}</p>
     </>
   );
 }
@@ -146,29 +145,29 @@ function PlanForm({ plan }: { plan: BackupPlan }) {
   return (
     <Form
       action={action}
-      submit="Save"
-      done={<p>Saved. “Make one now” shows whether it works.</p>}
+      submit={say.everywhere.save}
+      done={<p>{say.box.planSaved}</p>}
       isIncomplete={differs(typed.sealing)}
       isReadOnly={!may('INSTALLER')}
     >
       <div class="pair">
-        <SelectField label="When" {...bound('schedule')} choices={SCHEDULES} />
-        <InputField label="At" hint="Time of the site." type="time" {...bound('at')} required />
+        <SelectField label={say.box.when} {...bound('schedule')} choices={SCHEDULES} />
+        <InputField label={say.box.at} hint={say.box.timeOfSite} type="time" {...bound('at')} required />
       </div>
       <Whereto plan={plan} controls={controls} />
       <Sealing plan={plan} controls={controls} />
       <div class="pair">
         <InputField
-          label="Backups left there"
-          hint="The oldest go."
+          label={say.box.backupsLeft}
+          hint={say.box.oldestGo}
           type="number"
           min={1}
           {...bound('keep')}
           required
         />
         <InputField
-          label="Alert after, days"
-          hint="Without a good one."
+          label={say.box.alertAfter}
+          hint={say.box.withoutGood}
           type="number"
           min={1}
           {...bound('alert_after_days')}
@@ -176,7 +175,7 @@ function PlanForm({ plan }: { plan: BackupPlan }) {
         />
       </div>
       <Check value={typed.hasHistory} onValue={(hasHistory) => change({ hasHistory })}>
-        With telemetry and logs; needs twice their size free on the disk
+        {say.box.withHistory}
       </Check>
     </Form>
   );
@@ -191,8 +190,8 @@ function Whereto({ plan, controls: { typed, bound } }: PartProps) {
   return (
     <>
       <InputField
-        label="Whereto"
-        hint="A folder of a stick or network drive (/media/backup), sftp://user@host/folder, or https://host/folder of a WebDAV server."
+        label={say.box.whereto}
+        hint={say.box.wheretoHint}
         {...bound('target')}
         required={typed.schedule !== 'OFF'}
         spellcheck={false}
@@ -200,9 +199,9 @@ function Whereto({ plan, controls: { typed, bound } }: PartProps) {
       />
       {isWebdav(typed.target) && (
         <div class="pair">
-          <InputField label="User name there" {...bound('target_username')} autocomplete="off" />
+          <InputField label={say.box.userThere} {...bound('target_username')} autocomplete="off" />
           <SecretField
-            label="Password there"
+            label={say.box.passwordThere}
             isKept={plan.has_target_password && typed.target === plan.target}
             {...bound('target_password')}
           />
@@ -210,7 +209,7 @@ function Whereto({ plan, controls: { typed, bound } }: PartProps) {
       )}
       {plan.sftp_public_key !== null && (
         <>
-          <p class="hint">This line belongs into authorized_keys of the other machine:</p>
+          <p class="hint">{say.box.authorizedKeys}</p>
           <Code text={plan.sftp_public_key} />
         </>
       )}
@@ -222,8 +221,8 @@ function Sealing({ plan, controls: { typed, change } }: PartProps) {
   if (typed.isSealingAnew || (!plan.has_password && typed.schedule !== 'OFF'))
     return (
       <NewPassword
-        label="Password of the backups"
-        hint="Write it down elsewhere: without it nobody can open them."
+        label={say.box.backupsPassword}
+        hint={say.box.backupsPasswordHint}
         prefix="plan_"
         typed={typed.sealing}
         onTyped={(sealing) => change({ sealing })}
@@ -232,9 +231,9 @@ function Sealing({ plan, controls: { typed, change } }: PartProps) {
   if (!plan.has_password) return null;
   return (
     <p class="hint">
-      The backups are sealed by a password that is kept.{' '}
+      {say.box.sealed}{' '}
       <button type="button" class="link" onClick={() => change({ isSealingAnew: true })}>
-        Another one…
+        {say.box.anotherPassword}
       </button>
     </p>
   );

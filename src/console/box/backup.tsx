@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { callForFile } from '../api.ts';
 import { Card, download, Form, useAction } from '../ui.tsx';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
+import { say } from '../words/index.ts';
 
 export function BackupCard() {
   const [typed, setTyped] = useState(NOTHING_TYPED);
@@ -15,25 +16,17 @@ export function BackupCard() {
     setFileName(name);
   });
   return (
-    <Card title="Backup">
-      <p>
-        One file with which a new box goes on as this one: site, devices and their credentials, blueprints,
-        rules, users and keys. Telemetry and logs are not in it.
-      </p>
+    <Card title={say.box.backup}>
+      <p>{say.box.backupText}</p>
       <Form
         action={action}
-        submit="Save backup"
+        submit={say.box.saveBackup}
         isIncomplete={differs(typed)}
-        done={
-          <p>
-            {fileName} is saved. On the new box: <code>energy-gateway restore {fileName}</code>, then restart
-            it.
-          </p>
-        }
+        done={<p>{say.box.backupSaved(fileName, <code>energy-gateway restore {fileName}</code>)}</p>}
       >
         <NewPassword
-          label="Password of the file"
-          hint="Without it nobody can open the file."
+          label={say.box.filePassword}
+          hint={say.box.filePasswordHint}
           prefix="backup_"
           typed={typed}
           onTyped={setTyped}

@@ -2,23 +2,24 @@
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import type { Health } from '../shapes.ts';
 import { Card, Fact, Notice } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 export function CertificatesCard({ health }: { health: Health | undefined }) {
   const port = health?.https_port;
   const address = port === undefined ? undefined : `https://${location.hostname}:${port}/`;
   return (
-    <Card title="Encryption" data-test="certificates">
+    <Card title={say.alerts.encryption} data-test="certificates">
       {isOpenToListeners() && (
         <Notice kind="warning">
-          <p>This connection is not encrypted: others on the network can read what is typed.</p>
+          <p>{say.box.notEncrypted}</p>
         </Notice>
       )}
       <dl class="facts">
-        <Fact name="HTTPS">
-          {health && (address === undefined ? 'off' : <a href={address}>{address}</a>)}
+        <Fact name={say.box.https}>
+          {health && (address === undefined ? say.box.off : <a href={address}>{address}</a>)}
         </Fact>
         {address !== undefined && (
-          <Fact name="Authority">
+          <Fact name={say.box.authority}>
             <a href="/ca.pem" download>
               PEM
             </a>
@@ -29,12 +30,7 @@ export function CertificatesCard({ health }: { health: Health | undefined }) {
           </Fact>
         )}
       </dl>
-      {address !== undefined && (
-        <p class="hint">
-          Browsers and devices that trust the authority of this gateway connect without a warning. Its
-          certificates are renewed by themselves.
-        </p>
-      )}
+      {address !== undefined && <p class="hint">{say.box.authorityHint}</p>}
     </Card>
   );
 }

@@ -3,63 +3,66 @@ import { call } from '../api.ts';
 import type { IoPort } from '../shapes.ts';
 import { Check, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
 import { PORT_NAME, PortsCard } from './ports.tsx';
+import { say } from '../words/index.ts';
 
 const PORTS = '/v3/io_ports';
 
 /** What each kind is called, and how its name and path usually read. */
 const KINDS: Readonly<Record<IoPort['kind'], { text: string; name: string; path: string; hint: string }>> = {
   DIGITAL_INPUT: {
-    text: 'Contact (digital input)',
+    text: say.ports.contact,
     name: 'di-1',
     path: '/dev/gpiochip0',
-    hint: 'The GPIO chip; gpiodetect lists those of the board.',
+    hint: say.ports.gpioHint,
   },
   DIGITAL_OUTPUT: {
-    text: 'Relay (digital output)',
+    text: say.ports.relay,
     name: 'rl-1',
     path: '/dev/gpiochip0',
-    hint: 'The GPIO chip; gpiodetect lists those of the board.',
+    hint: say.ports.gpioHint,
   },
   ANALOG_INPUT: {
-    text: 'Analogue channel',
+    text: say.ports.analogue,
     name: 'ai-1',
     path: '/sys/bus/iio/devices/iio:device0/in_voltage0',
-    hint: 'A channel below /sys/bus/iio/devices.',
+    hint: say.ports.analogueHint,
   },
-  CAN: { text: 'CAN interface', name: 'can', path: 'can0', hint: 'As ip link lists it.' },
+  CAN: { text: say.ports.can, name: 'can', path: 'can0', hint: say.ports.canHint },
 };
 const KIND_CHOICES = Object.entries(KINDS).map(([value, { text }]) => ({
   value: value as IoPort['kind'],
   text,
 }));
 const BIASES = [
-  { value: 'AS_IS', text: 'as the board has it' },
-  { value: 'DISABLED', text: 'none' },
-  { value: 'PULL_UP', text: 'up' },
-  { value: 'PULL_DOWN', text: 'down' },
+  { value: 'AS_IS', text: say.ports.asBoard },
+  { value: 'DISABLED', text: say.ports.biasNone },
+  { value: 'PULL_UP', text: say.ports.biasUp },
+  { value: 'PULL_DOWN', text: say.ports.biasDown },
 ];
 
 function describe({ kind, path, line, active_low: isLow, bias, debounce_ms: debounceMs }: IoPort): string {
   return [
     KINDS[kind].text,
-    line === undefined ? path : `${path} line ${line}`,
-    ...(isLow === true ? ['low is on'] : []),
-    ...(bias === 'PULL_UP' || bias === 'PULL_DOWN' ? [`pulled ${bias === 'PULL_UP' ? 'up' : 'down'}`] : []),
-    ...(debounceMs === undefined ? [] : [`steady for ${debounceMs} ms`]),
+    line === undefined ? path : say.ports.pathLine(path, line),
+    ...(isLow === true ? [say.ports.lowIsOn] : []),
+    ...(bias === 'PULL_UP' || bias === 'PULL_DOWN'
+      ? [bias === 'PULL_UP' ? say.ports.pulledUp : say.ports.pulledDown]
+      : []),
+    ...(debounceMs === undefined ? [] : [say.ports.steadyFor(debounceMs)]),
   ].join(', ');
 }
 
 export function IoPortsCard() {
   return (
     <PortsCard<IoPort>
-      title="Contacts, relays, channels and CAN"
+      title={say.ports.ioTitle}
       address={PORTS}
       listOf={({ io_ports: ports }: { io_ports: IoPort[] }) => ports}
-      none="None. Devices wired to terminals of the board, or on a CAN bus, need one."
+      none={say.ports.ioNone}
       describe={describe}
       add={{
-        text: 'Add port…',
-        title: 'Add a port of the board',
+        text: say.ports.addPortAsking,
+        title: say.ports.addPort,
         form: (onDone) => <AddIo onDone={onDone} />,
       }}
     />
@@ -92,42 +95,48 @@ function AddIo({ onDone }: { onDone: () => void }) {
     onDone();
   });
   return (
-    <Form action={action} submit="Add">
-      <p class="hint">Scripts of the gateway start again, because they may use the port then.</p>
+    <Form action={action} submit={say.everywhere.add}>
+      <p class="hint">{say.ports.scriptsRestart}</p>
       <SelectField
-        label="What it is"
+        label={say.site.whatItIs}
         {...bound('port_kind')}
         onValue={(value) => setTyped(typedOf(value))}
         choices={KIND_CHOICES}
       />
       <InputField
-        label="Name"
-        hint={`Scripts ask for it; ${KINDS[kind].name} is usual.`}
+        label={say.everywhere.name}
+        hint={say.ports.nameUsual(KINDS[kind].name)}
         {...bound('port_name')}
         {...PORT_NAME}
       />
-      <InputField label="Place" hint={KINDS[kind].hint} {...bound('port_path')} required spellcheck={false} />
+      <InputField
+        label={say.ports.place}
+        hint={KINDS[kind].hint}
+        {...bound('port_path')}
+        required
+        spellcheck={false}
+      />
       {isContact && (
         <>
           <InputField
-            label="Line"
-            hint="Its number on the chip."
+            label={say.ports.line}
+            hint={say.ports.lineHint}
             type="number"
             min={0}
             {...bound('line')}
             required
           />
           <Check value={isLow} onValue={(value) => change({ isLow: value })}>
-            The low level means on, or closed
+            {say.ports.lowMeansOn}
           </Check>
         </>
       )}
       {isInput && (
         <div class="pair">
-          <SelectField label="Resistor" {...bound('bias')} choices={BIASES} />
+          <SelectField label={say.ports.resistor} {...bound('bias')} choices={BIASES} />
           <InputField
-            label="Steady for, ms"
-            hint="Before a change counts."
+            label={say.ports.steady}
+            hint={say.ports.steadyHint}
             type="number"
             min={0}
             max={60_000}

@@ -1,6 +1,7 @@
 /** Sends a large file and tells how much has gone; `fetch` does not tell. */
 import { ApiError, changeCount, NoAnswer } from '../api.ts';
 import { confirm } from '../session.ts';
+import { say } from '../words/index.ts';
 
 const HTTP_OK = 200;
 const NOT_LOGGED_IN = 401;
@@ -30,7 +31,7 @@ export function sendPackage(path: string, file: File, onShare: (share: number) =
 }
 
 function refusalOf({ status, responseText }: XMLHttpRequest): ApiError {
-  const fallback = { code: `status_${status}`, message: `The gateway answered with status ${status}.` };
+  const fallback = { code: `status_${status}`, message: say.frame.answeredWith(status) };
   try {
     const { errors } = JSON.parse(responseText) as { errors: ApiError['problems'] };
     return new ApiError(status, errors);

@@ -14,6 +14,7 @@ import { SerialPortsCard } from './serial-ports.tsx';
 import { StorageCard } from './storage.tsx';
 import { TargetsCard } from './targets.tsx';
 import { UpdatesTab } from './updates.tsx';
+import { say } from '../words/index.ts';
 
 const REFRESH_MS = 30_000;
 
@@ -39,18 +40,18 @@ async function readFaults(): Promise<readonly string[]> {
 }
 
 const TABS = [
-  ['', 'State'],
-  ['backup', 'Backups'],
-  ['targets', 'Sent elsewhere'],
-  ['ports', 'Ports'],
-  ['updates', 'Updates'],
+  ['', say.box.state],
+  ['backup', say.box.backups],
+  ['targets', say.box.sentElsewhere],
+  ['ports', say.box.ports],
+  ['updates', say.box.updates],
 ] as const;
 
 export function SystemPage({ tab = '' }: { tab: string | undefined }) {
   return (
     <>
-      <PageHead title="Box" />
-      <Tabs name="Parts of the box" base="#/system" tabs={TABS} current={tab} />
+      <PageHead title={say.frame.box} />
+      <Tabs name={say.box.partsOfBox} base="#/system" tabs={TABS} current={tab} />
       <Part tab={tab} />
     </>
   );
@@ -93,19 +94,19 @@ function State() {
       <div class="columns">
         {live && <StorageCard live={live} />}
         <CertificatesCard health={health.answer} />
-        <Card title="Program">
+        <Card title={say.box.program}>
           <dl class="facts">
-            <Fact name="Version">{health.answer?.version ?? '–'}</Fact>
-            <Fact name="Problem report">
+            <Fact name={say.box.version}>{health.answer?.version ?? '–'}</Fact>
+            <Fact name={say.box.problemReport}>
               <a href="/v3/problem_report" download>
-                without secrets
+                {say.box.withoutSecrets}
               </a>
             </Fact>
-            <Fact name="Metrics">
-              <a href="/metrics">for Prometheus</a>
+            <Fact name={say.box.metrics}>
+              <a href="/metrics">{say.box.forPrometheus}</a>
             </Fact>
-            <Fact name="API">
-              <a href="/docs">reference</a>, <a href="/docs/manual">manual</a>,{' '}
+            <Fact name={say.box.api}>
+              <a href="/docs">{say.box.reference}</a>, <a href="/docs/manual">{say.box.manual}</a>,{' '}
               <a href="/v3/openapi.json">OpenAPI</a>
             </Fact>
           </dl>
@@ -114,7 +115,7 @@ function State() {
       {live && (
         <p>
           <a class="button" href={`#/devices/${encodeURIComponent(live.device.slug)}/chart`}>
-            Charts and logs
+            {say.box.chartsAndLogs}
           </a>
         </p>
       )}
@@ -137,7 +138,7 @@ function Condition({ live }: { live: LiveDevice | undefined }) {
     <div data-test="condition">
       <Notice kind={isWell ? 'success' : 'warning'}>
         {isWell ? (
-          <p>Everything works.</p>
+          <p>{say.box.everythingWorks}</p>
         ) : (
           [...faults, ...alerts].map((sentence) => <p key={sentence}>{sentence}</p>)
         )}

@@ -4,6 +4,7 @@ import { call, changeCount, path } from '../api.ts';
 import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
 import { may } from '../session.ts';
 import { Card, ErrorNotice, useAnswer } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 /** Of the control for the name of a new port. */
 export const PORT_NAME = { required: true, pattern: '[A-Za-z0-9_\\-]{1,64}' };
@@ -50,9 +51,7 @@ export function PortsCard<Port extends { name: string }>({
             name={port.name}
             address={`${address}${path`/${port.name}`}`}
             isReadOnly={!may('INSTALLER')}
-            deleting={
-              isFixed(port) ? undefined : 'Scripts of the module start again; those that use the port fail.'
-            }
+            deleting={isFixed(port) ? undefined : say.ports.portDeleting}
             test={() => testOf(`${address}${path`/${port.name}`}`)}
             more={more?.(port)}
           >
@@ -72,6 +71,6 @@ async function testOf(address: string): Promise<Tried> {
     'reads',
   );
   return test.usable
-    ? { isGood: true, text: 'The system opens it.' }
-    : { isGood: false, text: test.reason ?? 'The system does not open it.' };
+    ? { isGood: true, text: say.ports.opens }
+    : { isGood: false, text: test.reason ?? say.ports.opensNot };
 }

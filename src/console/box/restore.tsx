@@ -4,6 +4,7 @@ import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
 import { AskButton, Card, Field, Input, Notice } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 interface Restored {
   made_at: string | null;
@@ -19,20 +20,16 @@ export function RestoreCard() {
     setRestored(answer.restore);
   };
   return (
-    <Card title="Restore" data-test="restore">
+    <Card title={say.box.restore} data-test="restore">
       {restored && (
         <Notice kind="success">
-          <p>
-            The gateway starts again with the backup
-            {restored.made_at !== null && ` of ${momentText(restored.made_at)}`}. Users and passwords are
-            those of the backup.
-          </p>
+          <p>{say.box.restoredNow(restored.made_at === null ? undefined : momentText(restored.made_at))}</p>
         </Notice>
       )}
       <DropArea accept=".backup,.db,application/octet-stream" onFile={setFile}>
-        {file ? file.name : 'Drop a backup here, or choose one…'}
+        {file ? file.name : say.box.dropBackup}
       </DropArea>
-      <Field label="Its password" hint="A copy of state.db has none.">
+      <Field label={say.box.itsPassword} hint={say.box.itsPasswordHint}>
         <Input
           type="password"
           value={password}
@@ -44,13 +41,13 @@ export function RestoreCard() {
       <div class="actions end">
         <AskButton
           kind="danger"
-          title={`Put ${file?.name ?? 'it'} in the place of this box?`}
-          text="Site, devices, rules, users and tokens become those of the backup, and the gateway starts again. What is here now is kept beside it in the data folder."
-          confirm="Restore"
+          title={say.box.restoreTitle(file?.name)}
+          text={say.box.restoreText}
+          confirm={say.box.restore}
           disabled={!file}
           run={restore}
         >
-          Restore…
+          {say.box.restoreAsking}
         </AskButton>
       </div>
     </Card>

@@ -4,6 +4,7 @@ import type { SerialPort } from '../shapes.ts';
 import { type Choice, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
 import { FindDevices } from '../parts/field-scan.tsx';
 import { PORT_NAME, PortsCard } from './ports.tsx';
+import { say } from '../words/index.ts';
 
 const PORTS = '/v3/serial_ports';
 const choicesOf = (numbers: readonly number[]): Choice[] =>
@@ -11,24 +12,28 @@ const choicesOf = (numbers: readonly number[]): Choice[] =>
 const BAUD_RATES = choicesOf([1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 57_600, 115_200]);
 const STOP_BITS = choicesOf([1, 2]);
 const PARITIES = [
-  { value: 'N', text: 'none' },
-  { value: 'E', text: 'even' },
-  { value: 'O', text: 'odd' },
+  { value: 'N', text: say.ports.parityNone },
+  { value: 'E', text: say.ports.parityEven },
+  { value: 'O', text: say.ports.parityOdd },
 ];
 
 export function SerialPortsCard() {
   return (
     <PortsCard<SerialPort>
-      title="Serial lines"
+      title={say.ports.serialTitle}
       address={PORTS}
       listOf={({ serial_ports: ports }: { serial_ports: SerialPort[] }) => ports}
-      none="None. Devices with Modbus RTU or another serial protocol need one."
+      none={say.ports.serialNone}
       describe={({ path, baud_rate: baud, data_bits: bits, parity, stop_bits: stop, source }) =>
-        `${path}, ${baud} baud, ${bits}${parity}${stop}${source === 'OPTION' ? ' · of the option serial_ports' : ''}`
+        `${path}, ${baud} baud, ${bits}${parity}${stop}${source === 'OPTION' ? say.ports.ofOption : ''}`
       }
       isFixed={({ source }) => source === 'OPTION'}
       more={({ name }) => <FindDevices place={{ uri: `port://${name}` }} />}
-      add={{ text: 'Add line…', title: 'Add a serial line', form: (onDone) => <AddSerial onDone={onDone} /> }}
+      add={{
+        text: say.ports.addLineAsking,
+        title: say.ports.addLine,
+        form: (onDone) => <AddSerial onDone={onDone} />,
+      }}
     />
   );
 }
@@ -48,25 +53,25 @@ function AddSerial({ onDone }: { onDone: () => void }) {
     onDone();
   });
   return (
-    <Form action={action} submit="Add">
-      <p class="hint">Scripts of the gateway start again, because they may use the line then.</p>
+    <Form action={action} submit={say.everywhere.add}>
+      <p class="hint">{say.ports.scriptsRestartLine}</p>
       <InputField
-        label="Name"
-        hint="Scripts ask for it; rs485 and rs232 are usual."
+        label={say.everywhere.name}
+        hint={say.ports.serialNameHint}
         {...bound('port_name')}
         {...PORT_NAME}
       />
       <InputField
-        label="Device file"
-        hint="Names below /dev/serial/by-id stay the same when adapters change places."
+        label={say.ports.deviceFile}
+        hint={say.ports.deviceFileHint}
         {...bound('port_path')}
         required
         spellcheck={false}
       />
-      <SelectField label="Baud rate" {...bound('baud_rate')} choices={BAUD_RATES} />
+      <SelectField label={say.ports.baudRate} {...bound('baud_rate')} choices={BAUD_RATES} />
       <div class="pair">
-        <SelectField label="Parity" {...bound('parity')} choices={PARITIES} />
-        <SelectField label="Stop bits" {...bound('stop_bits')} choices={STOP_BITS} />
+        <SelectField label={say.ports.parity} {...bound('parity')} choices={PARITIES} />
+        <SelectField label={say.ports.stopBits} {...bound('stop_bits')} choices={STOP_BITS} />
       </div>
     </Form>
   );

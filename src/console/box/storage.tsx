@@ -3,6 +3,7 @@ import { showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Value } from '../parts/value.tsx';
 import { Card, Fact } from '../ui.tsx';
+import { say } from '../words/index.ts';
 
 export function StorageCard({ live }: { live: LiveDevice }) {
   void live.version.value;
@@ -17,22 +18,20 @@ export function StorageCard({ live }: { live: LiveDevice }) {
   };
   const daysLeft = live.values.get('history_days_left')?.value;
   return (
-    <Card title="Storage" data-test="storage">
+    <Card title={say.box.storage} data-test="storage">
       <p class="hint">
-        {typeof daysLeft === 'number'
-          ? `At the present pace there is room for ${Math.floor(daysLeft)} more days; then the oldest history gives way to the newest.`
-          : 'The oldest history gives way to the newest when there is no more room.'}
+        {typeof daysLeft === 'number' ? say.box.daysLeft(Math.floor(daysLeft)) : say.box.oldestGivesWay}
       </p>
       <dl class="facts">
-        <Fact name="History">
-          <Value live={live} name="history_size_bytes" /> of {property('history_max_bytes')}
+        <Fact name={say.everywhere.history}>
+          {say.box.ofMost(<Value live={live} name="history_size_bytes" />, property('history_max_bytes'))}
         </Fact>
-        <Fact name="Disk free">
+        <Fact name={say.box.diskFree}>
           <Value live={live} name="disk_free_bytes" />
         </Fact>
-        <Fact name="Every sample is kept for">{property('telemetry_sample_days')}</Fact>
-        <Fact name="Minutes are kept for">{property('telemetry_minute_days')}</Fact>
-        <Fact name="Quarter hours are kept for">{property('telemetry_quarter_days')}</Fact>
+        <Fact name={say.box.samplesKept}>{property('telemetry_sample_days')}</Fact>
+        <Fact name={say.box.minutesKept}>{property('telemetry_minute_days')}</Fact>
+        <Fact name={say.box.quartersKept}>{property('telemetry_quarter_days')}</Fact>
       </dl>
     </Card>
   );

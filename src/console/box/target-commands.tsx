@@ -2,11 +2,12 @@
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import { Check, type Choice, InputField, SelectField, type useTyped } from '../ui.tsx';
 import type { Typed } from './target-typed.ts';
+import { say } from '../words/index.ts';
 
 const LEVELS: readonly Choice<Typed['commandLevel']>[] = [
-  { value: 'READONLY', text: 'Who may only look' },
-  { value: 'USER', text: 'User' },
-  { value: 'OWNER', text: 'Owner' },
+  { value: 'READONLY', text: say.targets.mayLook },
+  { value: 'USER', text: say.targets.user },
+  { value: 'OWNER', text: say.targets.owner },
 ];
 
 export function CommandFields({
@@ -17,20 +18,20 @@ export function CommandFields({
   return (
     <>
       <Check value={typed.takesCommands} onValue={(takesCommands) => change({ takesCommands })}>
-        Commands may come from there
+        {say.targets.takesCommands}
       </Check>
       {typed.takesCommands && (
         <>
           <DeviceChoice
-            legend="To these devices"
+            legend={say.targets.toTheseDevices}
             ids={typed.commandDeviceIds}
             onIds={(commandDeviceIds) => change({ commandDeviceIds })}
           />
           <div class="pair">
-            <SelectField label="Their role" {...bound('commandLevel')} choices={LEVELS} />
+            <SelectField label={say.targets.theirRole} {...bound('commandLevel')} choices={LEVELS} />
             <InputField
-              label="Topic of commands"
-              hint="Empty: as usual. Requests come and answers go below."
+              label={say.targets.commandTopic}
+              hint={say.targets.commandTopicHint}
               {...bound('commandTopic')}
               spellcheck={false}
               placeholder="{site}/commands"

@@ -16,25 +16,26 @@ import {
 } from '../ui.tsx';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, type Typed, typedOf } from './target-typed.ts';
+import { say } from '../words/index.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [
-  { value: 'INFLUXDB', text: 'Database (InfluxDB, VictoriaMetrics)' },
-  { value: 'MQTT', text: 'MQTT broker, Home Assistant, Sparkplug' },
-  { value: 'FOLDER', text: 'Files by day (CSV) on a stick or network drive' },
+  { value: 'INFLUXDB', text: say.targets.database },
+  { value: 'MQTT', text: say.targets.broker },
+  { value: 'FOLDER', text: say.targets.files },
 ];
 const FORMS: readonly Choice<Typed['form']>[] = [
-  { value: 'PLAIN', text: 'Messages of a form that is given below' },
-  { value: 'HOME_ASSISTANT', text: 'As Home Assistant discovers them' },
-  { value: 'SPARKPLUG_B', text: 'As Sparkplug B, for SCADA' },
+  { value: 'PLAIN', text: say.targets.formPlain },
+  { value: 'HOME_ASSISTANT', text: say.targets.formHomeAssistant },
+  { value: 'SPARKPLUG_B', text: say.targets.formSparkplug },
 ];
 const TOPIC_LABELS: Readonly<Record<Typed['form'], string>> = {
-  PLAIN: 'Topic',
-  HOME_ASSISTANT: 'Topics of states begin with',
-  SPARKPLUG_B: 'Group',
+  PLAIN: say.targets.topic,
+  HOME_ASSISTANT: say.targets.topicsBegin,
+  SPARKPLUG_B: say.targets.group,
 };
 const TOKEN_SCHEMES: readonly Choice<Typed['tokenScheme']>[] = [
-  { value: 'Token', text: 'Token' },
-  { value: 'Bearer', text: 'Bearer' },
+  { value: 'Token', text: say.targets.token },
+  { value: 'Bearer', text: say.targets.bearer },
 ];
 
 interface PartProps {
@@ -55,9 +56,14 @@ export function TargetForm({ target, onDone }: { target?: Target; onDone: () => 
     onDone();
   });
   return (
-    <Form action={action} submit={target ? 'Save' : 'Add'}>
-      {!target && <SelectField label="What it is" {...bound('kind')} choices={KINDS} />}
-      <InputField label="Name" isMarked {...bound('name')} placeholder="Fleet" />
+    <Form action={action} submit={target ? say.everywhere.save : say.everywhere.add}>
+      {!target && <SelectField label={say.site.whatItIs} {...bound('kind')} choices={KINDS} />}
+      <InputField
+        label={say.everywhere.name}
+        isMarked
+        {...bound('name')}
+        placeholder={say.targets.exampleName}
+      />
       <PlaceFields controls={controls} target={target} />
       <SelectionFields controls={controls} target={target} />
       {typed.kind === 'MQTT' && <CommandFields controls={controls} />}
@@ -72,16 +78,16 @@ function PlaceFields(props: PartProps) {
   return (
     <div class="pair">
       <InputField
-        label="Folder"
+        label={say.targets.folder}
         isMarked
-        hint="One that is there."
+        hint={say.targets.folderHint}
         {...bound('url')}
         spellcheck={false}
         placeholder="/media/stick"
       />
       <InputField
-        label="A file every so many minutes"
-        hint="Empty: as usual."
+        label={say.targets.pieceMinutes}
+        hint={say.targets.asUsual}
         type="number"
         min={1}
         {...bound('pieceMinutes')}
@@ -95,29 +101,29 @@ function EngineFields({ controls: { typed, change, bound }, target }: PartProps)
   return (
     <>
       <InputField
-        label="Address"
+        label={say.everywhere.address}
         isMarked
-        hint={isDatabase ? 'The whole of its write call, with database or bucket.' : 'mqtts: over TLS.'}
+        hint={isDatabase ? say.targets.writeCall : say.targets.mqttsHint}
         {...bound('url')}
         spellcheck={false}
         placeholder={isDatabase ? 'http://metrics.example:8428/write' : 'mqtts://broker.example:8883'}
       />
       <div class="pair">
         <InputField
-          label="User name"
-          hint={isDatabase ? 'Empty: with a token.' : 'Empty: without a login.'}
+          label={say.everywhere.userName}
+          hint={isDatabase ? say.targets.withToken : say.alerts.withoutLogin}
           {...bound('username')}
           autocomplete="off"
         />
         <SecretField
-          label={isDatabase ? 'Token or password' : 'Password'}
+          label={isDatabase ? say.targets.tokenOrPassword : say.everywhere.password}
           isKept={target?.influxdb?.has_secret ?? target?.mqtt?.has_secret}
           {...bound('secret')}
         />
       </div>
       {!isDatabase && (
         <SelectField
-          label="Messages"
+          label={say.targets.messages}
           {...bound('form')}
           // The topic of one form means something else in another.
           onValue={(form) => change({ form, topic: '' })}
@@ -133,26 +139,26 @@ function SelectionFields({ controls: { typed, change, bound }, target }: PartPro
     <>
       <DeviceChoice ids={typed.deviceIds} onIds={(chosen) => change({ deviceIds: chosen })} />
       <InputField
-        label="Values"
-        hint="Names with commas between them, battery_* for all that begin so; empty: all."
+        label={say.everywhere.values}
+        hint={say.targets.valuesHint}
         {...bound('attributes')}
         spellcheck={false}
       />
       <InputField
-        label="At most one in so many seconds"
-        hint="0: all."
+        label={say.targets.atMostOne}
+        hint={say.targets.atMostOneHint}
         type="number"
         min={0}
         max={86_400}
         {...bound('intervalS')}
       />
       <Check value={typed.isOnChange} onValue={(isOnChange) => change({ isOnChange })}>
-        Only what differs from before
+        {say.targets.onlyChanges}
       </Check>
       {!target && (
         <InputField
-          label="What is stored since"
-          hint="Is sent too; empty: only what comes from now on."
+          label={say.targets.storedSince}
+          hint={say.targets.storedSinceHint}
           type="date"
           {...bound('historyFrom')}
         />
@@ -168,30 +174,30 @@ function MoreFields({ controls, target }: PartProps) {
   const isMqtt = typed.kind === 'MQTT';
   return (
     <details class="more">
-      <summary>More</summary>
+      <summary>{say.targets.more}</summary>
       {isMqtt ? (
         <MessageFields controls={controls} target={target} />
       ) : (
         <div class="pair">
-          <InputField label="Measurement" {...bound('measurement')} />
-          <SelectField label="Token is sent as" {...bound('tokenScheme')} choices={TOKEN_SCHEMES} />
+          <InputField label={say.targets.measurement} {...bound('measurement')} />
+          <SelectField label={say.targets.tokenSentAs} {...bound('tokenScheme')} choices={TOKEN_SCHEMES} />
         </div>
       )}
       <InputField
-        label="At most, kB/s"
-        hint="Empty: as usual."
+        label={say.targets.atMostKb}
+        hint={say.targets.asUsual}
         type="number"
         min={1}
         step="any"
         {...bound('kilobytesPerSecond')}
       />
-      <Pem label="Authorities to trust" {...bound('caPem')} />
+      <Pem label={say.targets.authorities} {...bound('caPem')} />
       {isMqtt && (
         <>
-          <Pem label="Certificate of this gateway there" hint="PEM." {...bound('certificatePem')} />
+          <Pem label={say.targets.certificateThere} hint={say.targets.pem} {...bound('certificatePem')} />
           <Pem
-            label="Its key"
-            hint={target?.mqtt?.has_private_key === true ? 'One is kept; empty: as it is.' : 'PEM.'}
+            label={say.targets.itsKey}
+            hint={target?.mqtt?.has_private_key === true ? say.targets.keyKept : say.targets.pem}
             {...bound('privateKeyPem')}
           />
         </>
@@ -205,14 +211,14 @@ function MessageFields({ controls: { typed, change, bound } }: PartProps) {
     <>
       <InputField
         label={TOPIC_LABELS[typed.form]}
-        hint={`Empty: as usual.${typed.form === 'PLAIN' ? ' {site}, {device} and {attribute} are filled in.' : ''}`}
+        hint={typed.form === 'PLAIN' ? say.targets.filledIn : say.targets.asUsual}
         {...bound('topic')}
         spellcheck={false}
       />
       {typed.form === 'SPARKPLUG_B' && (
         <InputField
-          label="Host application"
-          hint="Without it nothing is sent; empty: at any time."
+          label={say.targets.hostApplication}
+          hint={say.targets.hostApplicationHint}
           {...bound('hostId')}
           spellcheck={false}
         />
@@ -220,13 +226,13 @@ function MessageFields({ controls: { typed, change, bound } }: PartProps) {
       {typed.form === 'PLAIN' && (
         <>
           <InputField
-            label="Message"
-            hint="Empty: JSON with timestamp and values."
+            label={say.targets.message}
+            hint={say.targets.messageHint}
             {...bound('payload')}
             spellcheck={false}
           />
           <Check value={typed.isRetained} onValue={(isRetained) => change({ isRetained })}>
-            The broker keeps the last one (retain)
+            {say.targets.retain}
           </Check>
         </>
       )}
@@ -236,7 +242,7 @@ function MessageFields({ controls: { typed, change, bound } }: PartProps) {
 
 function Pem({
   label,
-  hint = 'PEM; empty: those of the system.',
+  hint = say.targets.pemOrSystem,
   name,
   value,
   onValue,

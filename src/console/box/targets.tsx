@@ -7,15 +7,16 @@ import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
 import type { Target } from '../shapes.ts';
 import { Card, Empty, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
 import { TargetForm } from './target-form.tsx';
+import { say } from '../words/index.ts';
 
 const REFRESH_MS = 5_000;
 
-const STATES: Readonly<Record<Target['status']['state'], readonly [text: string, badge: string]>> = {
-  DISABLED: ['off', ''],
-  STARTING: ['starting', 'new'],
-  CURRENT: ['up to date', 'success'],
-  CATCHING_UP: ['catching up', 'in_progress'],
-  FAILING: ['does not take it', 'error'],
+const BADGES: Readonly<Record<Target['status']['state'], string>> = {
+  DISABLED: '',
+  STARTING: 'new',
+  CURRENT: 'success',
+  CATCHING_UP: 'in_progress',
+  FAILING: 'error',
 };
 
 export function TargetsCard() {
@@ -26,18 +27,19 @@ export function TargetsCard() {
   useRefresh(again, REFRESH_MS);
   return (
     <Card
-      title="Where telemetry is sent"
+      title={say.targets.title}
       actions={
-        <AddButton text="Add target" title="Add target" form={(onDone) => <TargetForm onDone={onDone} />} />
+        <AddButton
+          text={say.targets.addTarget}
+          title={say.targets.addTarget}
+          form={(onDone) => <TargetForm onDone={onDone} />}
+        />
       }
     >
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       {answer?.targets.length === 0 && (
-        <Empty title="It stays here">
-          Databases such as InfluxDB and VictoriaMetrics, MQTT brokers, Home Assistant and files on a stick
-          can have it too. What they miss while they are away is sent when they are back.
-        </Empty>
+        <Empty title={say.targets.staysHere}>{say.targets.staysHereText}</Empty>
       )}
       <ul class="rows" data-test="targets">
         {answer?.targets.map((target) => (
@@ -59,21 +61,21 @@ function TargetRow({ target }: { target: Target }) {
       'reads',
     );
     return found.accepted
-      ? { isGood: true, text: 'It took the sample of a test.' }
-      : { isGood: false, text: `It did not take the sample of a test: ${found.reason ?? 'no reason given'}` };
+      ? { isGood: true, text: say.targets.tookTest }
+      : { isGood: false, text: say.targets.tookTestNot(found.reason ?? say.targets.noReason) };
   };
-  const [state, badge] = STATES[target.status.state];
+  const { state } = target.status;
   return (
     <ManagedRow
       name={target.name}
       address={address}
       isEnabled={target.enabled}
-      deleting="What was not sent yet is sent to nobody."
+      deleting={say.targets.targetDeleting}
       test={test}
       form={(onDone) => <TargetForm target={target} onDone={onDone} />}
     >
       {' '}
-      <span class={`badge ${badge}`}>{state}</span>
+      <span class={`badge ${BADGES[state]}`}>{say.targets.state[state]}</span>
       <small>{placeOf(target)}</small>
       <Progress status={target.status} />
       <CommandsState commands={target.status.commands} />
@@ -81,15 +83,13 @@ function TargetRow({ target }: { target: Target }) {
   );
 }
 
-const FORMS = { PLAIN: '', HOME_ASSISTANT: 'Home Assistant over ', SPARKPLUG_B: 'Sparkplug B over ' };
-
 function placeOf({ influxdb, mqtt, folder, selection }: Target): string {
   const url = (influxdb ?? mqtt)?.url ?? folder?.path ?? '';
-  const what = mqtt ? FORMS[mqtt.form] : '';
+  const what = mqtt ? say.targets.formOver[mqtt.form] : '';
   const { devices, attributes } = selection;
   const parts = [
     `${what}${url}`,
-    devices === null ? 'all devices' : namesOf(devices),
+    devices === null ? say.targets.allDevices : namesOf(devices),
     ...(attributes === null ? [] : [attributes.join(', ')]),
   ];
   return parts.join(' · ');
@@ -100,14 +100,14 @@ function Progress({ status }: { status: Target['status'] }) {
   const { lag_s: lagS, lag_samples: waiting, lag_bytes: lagBytes, last_error: fault } = status;
   const sentences = [
     waiting === 0
-      ? 'nothing waits'
-      : `${ageText(lagS)} behind: ${count(waiting)}, ${bytesText(lagBytes)} wait`,
-    `${numberText(status.samples_per_second)} values/s, ${bytesText(status.bytes_per_second)}/s`,
-    `${count(status.sent_samples)}, ${bytesText(status.sent_bytes)} sent`,
+      ? say.targets.nothingWaits
+      : say.targets.behind(ageText(lagS), count(waiting), bytesText(lagBytes)),
+    say.targets.speed(numberText(status.samples_per_second), bytesText(status.bytes_per_second)),
+    say.targets.sent(count(status.sent_samples), bytesText(status.sent_bytes)),
   ];
   const missing = [
-    ...(status.lost_samples > 0 ? [`${count(status.lost_samples)} were gone before they were sent`] : []),
-    ...(status.refused_samples > 0 ? [`${count(status.refused_samples)} were refused`] : []),
+    ...(status.lost_samples > 0 ? [say.targets.lost(count(status.lost_samples))] : []),
+    ...(status.refused_samples > 0 ? [say.targets.refusedSamples(count(status.refused_samples))] : []),
   ];
   return (
     <>
@@ -126,15 +126,15 @@ function Progress({ status }: { status: Target['status'] }) {
 function CommandsState({ commands }: { commands: Target['status']['commands'] }) {
   if (!commands) return null;
   const { connected, executed, refused, last_error: fault } = commands;
-  const refusals = refused > 0 ? ` · ${numberText(refused, true)} refused` : '';
+  const refusals = refused > 0 ? say.targets.alsoRefused(numberText(refused, true)) : '';
   return (
     <small class={connected ? '' : 'warn'}>
       {connected
-        ? `commands may come from there: ${numberText(executed, true)} since the start${refusals}`
-        : `no commands come from there: ${fault?.message ?? 'not connected yet'}`}
+        ? say.targets.commandsCome(numberText(executed, true), refusals)
+        : say.targets.commandsComeNot(fault?.message ?? say.targets.notConnected)}
     </small>
   );
 }
 
 const count = (samples: number): string =>
-  samples === 1 ? '1 value' : `${numberText(samples, true)} values`;
+  samples === 1 ? say.targets.oneValue : say.targets.valueCount(numberText(samples, true));

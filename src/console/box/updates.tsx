@@ -20,6 +20,7 @@ import {
 } from '../ui.tsx';
 import { sendPackage } from './package-upload.ts';
 import { notesBlocks } from './release-notes.ts';
+import { say } from '../words/index.ts';
 
 const UPDATE = '/v3/update';
 const REFRESH_MS = 30_000;
@@ -53,21 +54,11 @@ export function UpdatesTab() {
 }
 
 function Installing({ isStarting }: { isStarting: boolean }) {
-  const name = handedOver.value ? `Version ${handedOver.value.to}` : 'The newer version';
-  const before = handedOver.value?.from ?? 'the one before';
+  const name = handedOver.value ? say.updates.versionName(handedOver.value.to) : say.updates.newerVersion;
+  const before = handedOver.value?.from ?? say.updates.oneBefore;
   return (
     <Notice>
-      {isStarting ? (
-        <p>
-          The gateway starts again. It copies its state first, which takes minutes when there is much of it. A
-          version that does not become ready goes away by itself, and {before} comes back with its state.
-        </p>
-      ) : (
-        <p>
-          {name} is judged once more and unpacked. The gateway works until it starts again. Nothing is to be
-          done; this page tells when it is over.
-        </p>
-      )}
+      {isStarting ? <p>{say.updates.startsAgain(before)}</p> : <p>{say.updates.judgedAgain(name)}</p>}
     </Notice>
   );
 }
@@ -79,12 +70,9 @@ function Ended({ update: { version, last_outcome: outcome } }: { update: Update 
   if (isVersion(version, to))
     return (
       <Notice kind="success">
-        <p>
-          Version {to} runs. Should it not stay ready, {from} comes back by itself, with its state from
-          before.
-        </p>
+        <p>{say.updates.runs(to, from)}</p>
         <div class="actions">
-          <Button onClick={() => location.reload()}>Load its console</Button>
+          <Button onClick={() => location.reload()}>{say.updates.loadConsole}</Button>
         </div>
       </Notice>
     );
@@ -92,10 +80,8 @@ function Ended({ update: { version, last_outcome: outcome } }: { update: Update 
   return (
     <Notice kind="warning">
       <p>
-        {version} runs, not {to}.{' '}
-        {said === undefined || said === INSTALLED
-          ? 'On the box, energy-gateway-versions status and the journal tell more.'
-          : said}
+        {say.updates.runsNot(version, to)}{' '}
+        {said === undefined || said === INSTALLED ? say.updates.tellMore : said}
       </p>
     </Notice>
   );
@@ -107,23 +93,21 @@ const isVersion = (running: string, packaged: string): boolean => running.replac
 function Installed({ update }: { update: Update }) {
   const { version, supported, installing, last_outcome: outcome } = update;
   return (
-    <Card title="Installed" data-test="update">
+    <Card title={say.updates.installed} data-test="update">
       <dl class="facts">
-        <Fact name="Version">{version}</Fact>
+        <Fact name={say.box.version}>{version}</Fact>
         {outcome && (
-          <Fact name="Last update">
+          <Fact name={say.updates.lastUpdate}>
             {momentText(outcome.at)} <small>{outcome.message}</small>
           </Fact>
         )}
       </dl>
       {!supported ? (
-        <p class="hint">
-          This gateway was not installed by its package, so it takes none here: update it as it was installed.
-        </p>
+        <p class="hint">{say.updates.noPackage}</p>
       ) : may('INSTALLER') ? (
         !installing && <Upload />
       ) : (
-        <p class="hint">An installer can bring a newer version.</p>
+        <p class="hint">{say.updates.installerCan}</p>
       )}
     </Card>
   );
@@ -140,17 +124,17 @@ function Upload() {
     <>
       {/* Stays while the file is sent: the keyboard is here. */}
       <DropArea accept=".deb" onFile={(file) => void action.start(file)}>
-        {action.isBusy && sent ? sent.name : 'Drop the package of a newer version here, or choose one…'}
+        {action.isBusy && sent ? sent.name : say.updates.dropPackage}
       </DropArea>
       {action.isBusy && sent && (
         <>
-          <progress aria-label={`${sent.name} is sent`} value={sent.share} />
+          <progress aria-label={say.updates.fileIsSent(sent.name)} value={sent.share} />
           <p class="hint" role="status">
-            {sent.share < 1 ? 'It is sent…' : 'It is judged…'}
+            {sent.share < 1 ? say.updates.sending : say.updates.judging}
           </p>
         </>
       )}
-      {!action.isBusy && <p class="hint">Nothing changes before you say so.</p>}
+      {!action.isBusy && <p class="hint">{say.updates.nothingChanges}</p>}
       <ErrorNotice error={action.error} />
     </>
   );
@@ -164,30 +148,31 @@ function Uploaded({ update, uploaded }: { update: Update; uploaded: NonNullable<
   };
   const discarding = useAction(() => call('DELETE', UPDATE));
   return (
-    <Card title={`Version ${to} is here`} data-test="uploaded">
+    <Card title={say.updates.isHere(to)} data-test="uploaded">
       <dl class="facts">
-        <Fact name="Signed">by a key that this version knows</Fact>
-        <Fact name="Size">
-          {bytesText(uploaded.size_bytes)} <small>{bytesText(uploaded.installed_bytes)} installed</small>
+        <Fact name={say.updates.signed}>{say.updates.byKnownKey}</Fact>
+        <Fact name={say.updates.size}>
+          {bytesText(uploaded.size_bytes)}{' '}
+          <small>{say.updates.installedSize(bytesText(uploaded.installed_bytes))}</small>
         </Fact>
-        <Fact name="Processor">{uploaded.architecture}</Fact>
+        <Fact name={say.updates.processor}>{uploaded.architecture}</Fact>
       </dl>
       <ReleaseNotes markdown={uploaded.release_notes} />
       <ErrorNotice error={discarding.error} />
       {may('INSTALLER') && (
         <div class="actions end">
           <Button disabled={discarding.isBusy} onClick={() => void discarding.start()}>
-            Forget it
+            {say.updates.forget}
           </Button>
           <AskButton
             kind="primary"
             isDangerous={false}
-            title={`Install version ${to} in place of ${update.version}?`}
-            text="The gateway stops and starts again with it: devices are not served for a minute or more. If it does not become ready, the version of now comes back with its state."
-            confirm="Install"
+            title={say.updates.installTitle(to, update.version)}
+            text={say.updates.installText}
+            confirm={say.updates.install}
             run={install}
           >
-            Install…
+            {say.updates.installAsking}
           </AskButton>
         </div>
       )}
@@ -197,9 +182,9 @@ function Uploaded({ update, uploaded }: { update: Update; uploaded: NonNullable<
 
 function ReleaseNotes({ markdown }: { markdown: string }) {
   const blocks = notesBlocks(markdown);
-  if (blocks.length === 0) return <p class="hint">It does not say what is new.</p>;
+  if (blocks.length === 0) return <p class="hint">{say.updates.saysNothingNew}</p>;
   return (
-    <div class="release-notes" tabIndex={0} role="region" aria-label="What is new">
+    <div class="release-notes" tabIndex={0} role="region" aria-label={say.updates.whatIsNew}>
       {blocks.map((block) => {
         if (block.kind === 'heading')
           return block.isOfVersion ? <h3>{block.text}</h3> : <h4>{block.text}</h4>;

@@ -1,5 +1,4 @@
 /** The console in German. Loaded when it is wanted. */
-import { dryRun } from './de/dry-run.ts';
 import { everywhere } from './de/everywhere.ts';
 import { frame } from './de/frame.ts';
 import { values } from './de/values.ts';
@@ -9,10 +8,14 @@ import { history } from './de/history.ts';
 import { alerts } from './de/alerts.ts';
 import { access } from './de/access.ts';
 import { adding } from './de/adding.ts';
+import { box } from './de/box.ts';
+import { ports } from './de/ports.ts';
+import { targets } from './de/targets.ts';
+import { updates } from './de/updates.ts';
+import { dryRun } from './de/dry-run.ts';
 import type { Words } from './en.ts';
 
 export const de: Words = {
-  dryRun,
   everywhere,
   frame,
   values,
@@ -22,4 +25,9 @@ export const de: Words = {
   alerts,
   access,
   adding,
+  box,
+  ports,
+  targets,
+  updates,
+  dryRun,
 };

@@ -1,5 +1,4 @@
 /** Everything that the console says, by subject. English comes first: its shape is what other languages must fill. */
-import { dryRun } from './en/dry-run.ts';
 import { everywhere } from './en/everywhere.ts';
 import { frame } from './en/frame.ts';
 import { values } from './en/values.ts';
@@ -9,7 +8,27 @@ import { history } from './en/history.ts';
 import { alerts } from './en/alerts.ts';
 import { access } from './en/access.ts';
 import { adding } from './en/adding.ts';
+import { box } from './en/box.ts';
+import { ports } from './en/ports.ts';
+import { targets } from './en/targets.ts';
+import { updates } from './en/updates.ts';
+import { dryRun } from './en/dry-run.ts';
 
-export const en = { dryRun, everywhere, frame, values, devices, site, history, alerts, access, adding };
+export const en = {
+  everywhere,
+  frame,
+  values,
+  devices,
+  site,
+  history,
+  alerts,
+  access,
+  adding,
+  box,
+  ports,
+  targets,
+  updates,
+  dryRun,
+};
 
 export type Words = typeof en;

@@ -1,0 +1,41 @@
+/** Newer versions of the box. In German. */
+import type { Words } from '../en.ts';
+
+export const updates: Words['updates'] = {
+  versionName: (version) => `Version ${version}`,
+  newerVersion: 'Die neuere Version',
+  oneBefore: 'die vorige',
+  startsAgain: (before) =>
+    `Das Gateway startet neu. Es kopiert zuerst seinen Zustand; bei viel Inhalt dauert das Minuten. Eine Version, die nicht bereit wird, geht von selbst wieder, und ${before} kommt mit ihrem Zustand zurück.`,
+  judgedAgain: (name) =>
+    `${name} wird noch einmal geprüft und entpackt. Das Gateway arbeitet, bis es neu startet. Es ist nichts zu tun; diese Seite sagt, wenn es vorbei ist.`,
+  runs: (to, from) =>
+    `Version ${to} läuft. Sollte sie nicht bereit bleiben, kommt ${from} von selbst zurück, mit dem Zustand von vorher.`,
+  loadConsole: 'Ihre Konsole laden',
+  tellMore: 'Auf der Box sagen energy-gateway-versions status und das Journal mehr.',
+  installed: 'Installiert',
+  lastUpdate: 'Letztes Update',
+  noPackage:
+    'Dieses Gateway wurde nicht mit seinem Paket installiert und nimmt hier keines an: Aktualisieren Sie es so, wie es installiert wurde.',
+  installerCan: 'Ein Installateur kann eine neuere Version einspielen.',
+  dropPackage: 'Paket einer neueren Version hierher ziehen oder auswählen …',
+  fileIsSent: (name) => `${name} wird gesendet`,
+  sending: 'Wird gesendet …',
+  judging: 'Wird geprüft …',
+  nothingChanges: 'Nichts ändert sich, bevor Sie es sagen.',
+  isHere: (version) => `Version ${version} ist da`,
+  signed: 'Signiert',
+  byKnownKey: 'mit einem Schlüssel, den diese Version kennt',
+  size: 'Größe',
+  installedSize: (size) => `${size} installiert`,
+  processor: 'Prozessor',
+  forget: 'Verwerfen',
+  installTitle: (to, from) => `Version ${to} anstelle von ${from} installieren?`,
+  installText:
+    'Das Gateway stoppt und startet mit ihr neu: Geräte werden eine Minute oder länger nicht bedient. Wird sie nicht bereit, kommt die jetzige Version mit ihrem Zustand zurück.',
+  install: 'Installieren',
+  installAsking: 'Installieren …',
+  saysNothingNew: 'Sie sagt nicht, was neu ist.',
+  whatIsNew: 'Was neu ist',
+  runsNot: (running, to) => `${running} läuft, nicht ${to}.`,
+};
