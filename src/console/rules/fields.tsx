@@ -2,10 +2,11 @@
 import { Field, Input, Select } from '../ui.tsx';
 import type { RuleText } from './engine.ts';
 import { ScriptField } from './script-field.tsx';
+import { say } from '../words/index.ts';
 
 const RUNTIMES = [
-  { value: 'V3', text: 'V3: the script runs on and waits for events' },
-  { value: 'V1', text: 'V1: the script is run at an interval' },
+  { value: 'V3', text: say.rules.runtimeV3 },
+  { value: 'V1', text: say.rules.runtimeV1 },
 ];
 
 export function RuleFields({
@@ -24,7 +25,7 @@ export function RuleFields({
     <>
       <div class="pair">
         <RuleName slug={slug} onSlug={(value) => onChange({ slug: value })} />
-        <Field label="Runtime">
+        <Field label={say.rules.runtime}>
           <Select
             value={runtime}
             onValue={(value) => onChange({ runtime: value === 'V1' ? 'V1' : 'V3' })}
@@ -34,7 +35,7 @@ export function RuleFields({
         </Field>
       </div>
       {runtime === 'V1' && (
-        <Field label="Interval" hint="Such as 500ms, 10s or 1m; nothing means 1s.">
+        <Field label={say.rules.interval} hint={say.rules.intervalHint}>
           <Input value={interval} onValue={(value) => onChange({ interval: value })} name="interval" />
         </Field>
       )}
@@ -50,16 +51,16 @@ export function RuleFields({
 
 export function RuleName({ slug, onSlug }: { slug: string; onSlug: (slug: string) => void }) {
   return (
-    <Field label="Name">
+    <Field label={say.everywhere.name}>
       <Input
         value={slug}
         onValue={onSlug}
         name="slug"
         required
         spellcheck={false}
-        placeholder="night-charge"
+        placeholder={say.rules.exampleName}
         pattern="[A-Za-z0-9][A-Za-z0-9_\-]{0,63}"
-        title="Letters, digits, - and _"
+        title={say.rules.nameAllowed}
       />
     </Field>
   );

@@ -17,6 +17,7 @@ import {
 import type { LogEntry, Rule } from '../shapes.ts';
 import { readEngine, readRuleLog, readRules, rulePage, switchEngine, switchRule } from './engine.ts';
 import { isAtFault, RuleBadge } from './state.tsx';
+import { say } from '../words/index.ts';
 
 /** Whether a rule runs changes by itself, and nobody tells. */
 const REFRESH_MS = 3_000;
@@ -33,28 +34,28 @@ export function RulesPage() {
   const switching = useAction(() => switchEngine(isSuspended ? 'resume' : 'suspend').then(again));
   return (
     <>
-      <PageHead title="Rules">
+      <PageHead title={say.frame.rules}>
         {may('OWNER') && answer && (
           <Button disabled={switching.isBusy} onClick={() => void switching.start()}>
-            {isSuspended ? 'Let rules run again' : 'Suspend all rules'}
+            {isSuspended ? say.rules.letRun : say.rules.suspendAll}
           </Button>
         )}
         {may('OWNER') && (
           <a class="button primary" href="#/new-rule">
-            New rule
+            {say.rules.newRule}
           </a>
         )}
       </PageHead>
       <ErrorNotice error={error ?? switching.error} />
       {isSuspended && (
         <Notice kind="warning">
-          <p>All rules are suspended; none runs, after a restart either.</p>
+          <p>{say.rules.allSuspended}</p>
         </Notice>
       )}
       {!answer && error === undefined && <Loading />}
       {answer?.rules.length === 0 && (
-        <Empty title="No rule yet">
-          <p>A rule watches devices and commands them, by itself, on the gateway.</p>
+        <Empty title={say.rules.noneYet}>
+          <p>{say.rules.noneYetText}</p>
         </Empty>
       )}
       {answer && answer.rules.length > 0 && (
@@ -91,10 +92,7 @@ function RuleRow({
         <a href={rulePage(rule.slug)}>
           <b>{rule.slug}</b>
         </a>
-        <small>
-          Runtime {runtime}
-          {interval !== undefined && `, every ${interval}`}
-        </small>
+        <small>{say.rules.runtimeOf(runtime, interval)}</small>
         {isSeen && may('USER') && <LastWords rule={rule} />}
         <ErrorNotice error={switching.error} />
       </span>
@@ -102,7 +100,7 @@ function RuleRow({
         <RuleBadge rule={rule} isSuspended={isSuspended} />
         {may('OWNER') && (
           <Button disabled={switching.isBusy} onClick={() => void switching.start()}>
-            {rule.disabled ? 'Enable' : 'Disable'}
+            {rule.disabled ? say.rules.enable : say.rules.disable}
           </Button>
         )}
       </span>
@@ -139,8 +137,12 @@ function LastWords({ rule }: { rule: Rule }) {
   const { log, error } = answer;
   return (
     <>
-      {log && log.severity !== 'error' && <small>Last log {wordsOf(log)}</small>}
-      {error && <small class={isAtFault(rule) ? 'last-error' : undefined}>Last error {wordsOf(error)}</small>}
+      {log && log.severity !== 'error' && <small>{say.rules.lastLog(wordsOf(log))}</small>}
+      {error && (
+        <small class={isAtFault(rule) ? 'last-error' : undefined}>
+          {say.rules.lastError(wordsOf(error))}
+        </small>
+      )}
     </>
   );
 }

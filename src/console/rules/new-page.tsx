@@ -20,6 +20,7 @@ import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import { createRule, rulePage, type RuleText, scriptOf } from './engine.ts';
 import { RuleFields } from './fields.tsx';
 import { SIMPLE, SimpleRule } from './simple-forms.tsx';
+import { say } from '../words/index.ts';
 
 const EMPTY: RuleText = { slug: '', code: "enapter.log('hello from a rule')\n", runtime: 'V3', interval: '' };
 /** Drafts of rules that exist have their ids. */
@@ -30,7 +31,7 @@ type Samples = Readonly<Record<string, string>>;
 /** Built from the samples of the documentation. */
 async function readSamples(): Promise<Samples> {
   const response = await fetch('/rule-samples.json');
-  if (!response.ok) throw new Error('The templates could not be loaded. Load the page again.');
+  if (!response.ok) throw new Error(say.rules.templatesLost);
   return (await response.json()) as Samples;
 }
 
@@ -40,13 +41,18 @@ const aboutOf = (code: string): string =>
 
 /** @param way undefined to choose; `form` with its kind, `template` with its name, or `script` */
 export function NewRulePage({ way, name }: { way: string | undefined; name: string | undefined }) {
-  if (!may('OWNER')) return <Empty title="Only an owner or installer makes rules" />;
+  if (!may('OWNER')) return <Empty title={say.rules.onlyOwners} />;
   const back =
-    way === undefined ? { href: '#/rules', text: 'Rules' } : { href: '#/new-rule', text: 'New rule' };
+    way === undefined
+      ? { href: '#/rules', text: say.frame.rules }
+      : { href: '#/new-rule', text: say.rules.newRule };
   const simple = SIMPLE.find(({ kind }) => kind === name);
   return (
     <>
-      <PageHead title={way === 'form' ? (simple?.title ?? 'New rule') : 'New rule'} back={back} />
+      <PageHead
+        title={way === 'form' ? (simple?.title ?? say.rules.newRule) : say.rules.newRule}
+        back={back}
+      />
       {way === undefined && <Ways />}
       {way === 'form' && <SimpleRule kind={name ?? ''} />}
       {way === 'template' && <FromTemplate name={name ?? ''} />}
@@ -62,43 +68,46 @@ function Ways() {
     <>
       {draft && (
         <Notice kind="warning">
-          <p>
-            There is a script that was typed here and not saved{draft.text.slug && `: ${draft.text.slug}`}.
-          </p>
+          <p>{say.rules.unsavedHere(draft.text.slug)}</p>
           <div class="actions">
             <a class="button primary" href="#/new-rule/script">
-              Go on with it
+              {say.rules.goOn}
             </a>
             <AskButton
-              title="Throw the unsaved script away?"
-              confirm="Throw away"
+              title={say.rules.throwTitle}
+              confirm={say.rules.throwAway}
               run={async () => {
                 dropDraft(NEW);
                 setDraft(undefined);
               }}
             >
-              Throw away…
+              {say.rules.throwAwayAsking}
             </AskButton>
           </div>
         </Notice>
       )}
-      <h2>By a few questions</h2>
+      <h2>{say.rules.byQuestions}</h2>
       <ul class="ways">
         {SIMPLE.map(({ kind, title, about }) => (
           <Way href={`#/new-rule/form/${kind}`} title={title} about={about} key={kind} />
         ))}
       </ul>
-      <h2>As a Lua script</h2>
+      <h2>{say.rules.asLua}</h2>
       <ErrorNotice error={error} />
       <ul class="ways">
         {!draft &&
           Object.entries(answer ?? {}).map(([name, code]) => (
-            <Way href={`#/new-rule/template/${name}`} title={words(name)} about={aboutOf(code)} key={name} />
+            <Way
+              href={`#/new-rule/template/${name}`}
+              title={say.rules.templateTitle(name, words(name))}
+              about={say.rules.templateAbout(name, aboutOf(code))}
+              key={name}
+            />
           ))}
         <Way
           href="#/new-rule/script"
-          title={draft ? 'The unsaved script' : 'Empty'}
-          about="Write it yourself; the editor knows the devices of the site."
+          title={draft ? say.rules.unsavedScript : say.rules.empty}
+          about={say.rules.emptyAbout}
         />
       </ul>
     </>
@@ -123,7 +132,7 @@ function FromTemplate({ name }: { name: string }) {
   const { answer, error } = useAnswer(readSamples, []);
   if (!answer) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
   const code = answer[name];
-  if (code === undefined) return <Empty title="There is no such template" />;
+  if (code === undefined) return <Empty title={say.rules.noTemplate} />;
   return <NewScript template={{ ...EMPTY, slug: name, code }} />;
 }
 
@@ -139,7 +148,7 @@ function NewScript({ template = EMPTY }: { template?: RuleText }) {
   }, [text]);
   return (
     <Card>
-      <Form action={making} submit="Make rule">
+      <Form action={making} submit={say.rules.makeRule}>
         <RuleFields
           text={text}
           onChange={(part) => setText((before) => ({ ...before, ...part }))}

@@ -36,6 +36,7 @@ import {
 } from './engine.ts';
 import { RuleFields } from './fields.tsx';
 import { RuleBadge } from './state.tsx';
+import { say } from '../words/index.ts';
 
 const LOG_PAGE = 50;
 const REFRESH_MS = 3_000;
@@ -51,7 +52,7 @@ export function RulePage({ name }: { name: string }) {
   const rule = answer?.rule;
   return (
     <>
-      <PageHead title={name} back={{ href: '#/rules', text: 'Rules' }}>
+      <PageHead title={name} back={{ href: '#/rules', text: say.frame.rules }}>
         {rule && <RuleBadge rule={rule} isSuspended={answer.isSuspended} />}
       </PageHead>
       <ErrorNotice error={error} />
@@ -140,8 +141,8 @@ function RuleForm({
     <Card>
       <Form
         action={saving}
-        submit="Save and run"
-        done="Saved. What it logs appears beside it."
+        submit={say.rules.saveAndRun}
+        done={say.rules.savedBeside}
         isIncomplete={theirs !== undefined}
         isReadOnly={!isOwner}
         buttons={
@@ -168,7 +169,7 @@ function RuleForm({
       </Form>
       {isChanged && !theirs && (
         <p class="hint" role="status">
-          Not saved yet. This browser keeps it until it is saved or thrown away.
+          {say.rules.notSaved}
         </p>
       )}
       {isOwner && <DryRun script={scriptOf(text)} ruleId={rule.id} />}
@@ -181,25 +182,25 @@ function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolea
     <>
       <AskButton
         kind="danger"
-        title={`Delete ${rule.slug}?`}
-        text="Its script and its log are deleted. This cannot be undone."
-        confirm="Delete"
+        title={say.everywhere.deleteTitle(rule.slug)}
+        text={say.rules.deleteText}
+        confirm={say.everywhere.delete}
         run={async () => {
           await call('DELETE', ruleAddress(rule.id));
           dropDraft(rule.id);
           go('#/rules');
         }}
       >
-        Delete…
+        {say.everywhere.deleteAsking}
       </AskButton>
       {isChanged && (
         <AskButton
-          title="Throw away what is not saved?"
-          text="The script becomes what the gateway has."
-          confirm="Throw away"
+          title={say.rules.discardTitle}
+          text={say.rules.discardText}
+          confirm={say.rules.throwAway}
           run={async () => onDiscard()}
         >
-          Discard…
+          {say.rules.discard}
         </AskButton>
       )}
     </>
@@ -209,14 +210,14 @@ function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolea
 function Theirs({ theirs, onTake, onKeep }: { theirs: RuleText; onTake: () => void; onKeep: () => void }) {
   return (
     <Notice kind="warning">
-      <p>Somebody else saved this rule while you were typing. Nothing of either is lost yet.</p>
+      <p>{say.rules.somebodyElse}</p>
       <details>
-        <summary>What they saved{theirs.slug === '' ? '' : ` as ${theirs.slug}`}</summary>
+        <summary>{say.rules.theySaved(theirs.slug)}</summary>
         <Code text={theirs.code} />
       </details>
       <div class="actions">
-        <Button onClick={onKeep}>Go on with mine</Button>
-        <Button onClick={onTake}>Take theirs instead of mine</Button>
+        <Button onClick={onKeep}>{say.rules.keepMine}</Button>
+        <Button onClick={onTake}>{say.rules.takeTheirs}</Button>
       </div>
     </Notice>
   );
@@ -225,7 +226,7 @@ function Theirs({ theirs, onTake, onKeep }: { theirs: RuleText; onTake: () => vo
 function RuleLogs({ rule }: { rule: Rule }) {
   return (
     <LogView
-      nothing="What the rule logs appears here as it arrives."
+      nothing={say.rules.logNothing}
       source={{
         id: rule.id,
         pageSize: LOG_PAGE,

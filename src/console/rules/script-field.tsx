@@ -4,8 +4,9 @@ import type { Editor } from './code-editor.ts';
 import { findFault } from './engine.ts';
 import { say } from '../words/index.ts';
 import { wordsAt } from './words.ts';
+import { say } from '../words/index.ts';
 
-const LABEL = 'Script (Lua)';
+const LABEL = say.rules.script;
 
 export function ScriptField({
   code,
@@ -68,9 +69,8 @@ export function ScriptField({
         />
       )}
       <span class="hint">
-        A rule may run every command of every device, those above your own role included. Tab indents; Esc and
-        then Tab leaves.
-        {state === 'failed' && ' The editor could not be loaded; this field works without its help.'}
+        {say.rules.scriptHint}
+        {state === 'failed' && say.rules.editorLost}
       </span>
     </div>
   );

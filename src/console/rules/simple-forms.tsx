@@ -9,16 +9,17 @@ import { Card, Code, Empty, Form, InputField, SelectField, useAction, useTyped }
 import { createRule, rulePage, scriptOf } from './engine.ts';
 import { RuleName } from './fields.tsx';
 import { limitScript, type RuleAction, surplusScript, timeScript } from './simple.ts';
+import { say } from '../words/index.ts';
 
 type SimpleKind = 'limit' | 'time' | 'surplus';
 
 export const SIMPLE: readonly { kind: SimpleKind; title: string; about: string }[] = [
-  { kind: 'limit', title: 'When a value is too high or too low', about: 'Run a command of a device.' },
-  { kind: 'time', title: 'At a time of day', about: 'Run a command of a device, every day or on some.' },
+  { kind: 'limit', title: say.rules.limitTitle, about: say.rules.limitAbout },
+  { kind: 'time', title: say.rules.timeTitle, about: say.rules.timeAbout },
   {
     kind: 'surplus',
-    title: 'While the sun gives more than is used',
-    about: 'Switch something on instead of exporting, and off again before importing.',
+    title: say.rules.surplusTitle,
+    about: say.rules.surplusAbout,
   },
 ];
 
@@ -53,7 +54,7 @@ function DevicePart({ label, what, name, picked, namesOf, onPick }: PickProps) {
         onValue={(device) => onPick({ device, name: '' })}
         required
         choices={[
-          { value: '', text: able.length === 0 ? 'no device has any' : 'choose' },
+          { value: '', text: able.length === 0 ? say.rules.noDeviceHasAny : say.everywhere.choose },
           ...able.map(({ device }) => ({ value: device.slug, text: device.name })),
         ]}
       />
@@ -63,7 +64,7 @@ function DevicePart({ label, what, name, picked, namesOf, onPick }: PickProps) {
         value={picked.name}
         onValue={(chosen) => onPick({ ...picked, name: chosen })}
         required
-        choices={[{ value: '', text: 'choose' }, ...(live ? namesOf(live) : [])]}
+        choices={[{ value: '', text: say.everywhere.choose }, ...(live ? namesOf(live) : [])]}
       />
     </div>
   );
@@ -99,7 +100,7 @@ function useCommand(name: string) {
       <>
         <DevicePart
           label={label}
-          what="Command"
+          what={say.rules.command}
           name={name}
           picked={picked}
           namesOf={commandsOf}
@@ -132,12 +133,12 @@ function Written({
   });
   return (
     <Card>
-      <Form action={making} submit="Make rule" isIncomplete={script === undefined}>
+      <Form action={making} submit={say.rules.makeRule} isIncomplete={script === undefined}>
         {children}
         <RuleName slug={slug} onSlug={setSlug} />
         {script !== undefined && (
           <details>
-            <summary>The script that is made of it</summary>
+            <summary>{say.rules.scriptMade}</summary>
             <Code text={script} />
           </details>
         )}
@@ -151,7 +152,7 @@ function Watched({ label, picked, onPick }: Pick<PickProps, 'label' | 'picked' |
   return (
     <DevicePart
       label={label}
-      what="Value"
+      what={say.rules.value}
       name="watched"
       picked={picked}
       namesOf={numbersOf}
@@ -209,21 +210,27 @@ function LimitForm() {
       : undefined;
   return (
     <Written script={script} suggested="limit">
-      <Watched label="Watch" picked={picked} onPick={setPicked} />
+      <Watched label={say.rules.watch} picked={picked} onPick={setPicked} />
       <div class="pair">
-        <Either label="When it is" value={isAbove} onValue={setAbove} yes="above" no="below" />
-        <InputField label="Limit" {...NUMBER} {...bound('limit')} />
+        <Either
+          label={say.rules.whenItIs}
+          value={isAbove}
+          onValue={setAbove}
+          yes={say.rules.above}
+          no={say.rules.below}
+        />
+        <InputField label={say.rules.limit} {...NUMBER} {...bound('limit')} />
       </div>
-      <InputField label="For so many seconds" {...NUMBER} {...bound('hold')} min={0} />
-      {fields('Then run, on')}
+      <InputField label={say.rules.seconds} {...NUMBER} {...bound('hold')} min={0} />
+      {fields(say.rules.thenRun)}
     </Written>
   );
 }
 
 const DAYS = [
-  { value: 'all', text: 'every day' },
-  { value: 'workdays', text: 'Monday to Friday' },
-  { value: 'weekend', text: 'Saturday and Sunday' },
+  { value: 'all', text: say.rules.everyDay },
+  { value: 'workdays', text: say.rules.workdays },
+  { value: 'weekend', text: say.rules.weekend },
 ] as const;
 
 function TimeForm() {
@@ -234,17 +241,17 @@ function TimeForm() {
     <Written script={action && clock ? timeScript({ clock, days, action }) : undefined} suggested="daily">
       <div class="pair">
         <InputField
-          label="At"
-          hint="In the time zone of the site."
+          label={say.rules.at}
+          hint={say.rules.zoneOfSite}
           type="time"
           value={clock}
           onValue={setClock}
           required
           name="clock"
         />
-        <SelectField label="On" value={days} onValue={setDays} choices={DAYS} />
+        <SelectField label={say.rules.on} value={days} onValue={setDays} choices={DAYS} />
       </div>
-      {fields('Run, on')}
+      {fields(say.rules.run)}
     </Written>
   );
 }
@@ -270,21 +277,27 @@ function SurplusForm() {
   const script = isWhole && on.action && off.action ? write(on.action, off.action) : undefined;
   return (
     <Written script={script} suggested="surplus">
-      <Watched label="Power of the grid, of" picked={picked} onPick={setPicked} />
+      <Watched label={say.rules.gridPower} picked={picked} onPick={setPicked} />
       <Either
-        label="A positive number means"
+        label={say.site.positiveMeans}
         value={isImportPositive}
         onValue={setImportPositive}
-        yes="importing"
-        no="exporting"
+        yes={say.rules.importing}
+        no={say.rules.exporting}
       />
       <div class="pair">
-        <InputField label="On while exporting, W" {...NUMBER} {...bound('export')} min={0} />
-        <InputField label="Off when importing, W" {...NUMBER} {...bound('import')} min={0} />
+        <InputField label={say.rules.onExporting} {...NUMBER} {...bound('export')} min={0} />
+        <InputField label={say.rules.offImporting} {...NUMBER} {...bound('import')} min={0} />
       </div>
-      <InputField label="For so many seconds" hint="Clouds pass." {...NUMBER} {...bound('hold')} min={0} />
-      {on.fields('On, run on')}
-      {off.fields('Off, run on')}
+      <InputField
+        label={say.rules.seconds}
+        hint={say.rules.cloudsPass}
+        {...NUMBER}
+        {...bound('hold')}
+        min={0}
+      />
+      {on.fields(say.rules.onRun)}
+      {off.fields(say.rules.offRun)}
     </Written>
   );
 }
@@ -293,5 +306,5 @@ export function SimpleRule({ kind }: { kind: string }) {
   if (kind === 'limit') return <LimitForm />;
   if (kind === 'time') return <TimeForm />;
   if (kind === 'surplus') return <SurplusForm />;
-  return <Empty title="There is no such form" />;
+  return <Empty title={say.rules.noForm} />;
 }

@@ -2,16 +2,20 @@
 import { ageText } from '../format.ts';
 import { nowS } from '../gateway-time.ts';
 import type { Rule } from '../shapes.ts';
+import { say } from '../words/index.ts';
 
 function stateOf(rule: Rule): { kind: string; text: string } {
   const { state, disabled, starting, broken, restarts_at: restartsAt } = rule;
-  if (disabled) return { kind: '', text: 'Disabled' };
-  if (broken) return { kind: 'error', text: 'Does not compile' };
-  if (state === 'STARTED') return { kind: 'success', text: 'Running' };
-  if (starting) return { kind: 'in_progress', text: 'Starting…' };
-  if (restartsAt === undefined) return { kind: '', text: 'Ended' };
+  if (disabled) return { kind: '', text: say.rules.disabled };
+  if (broken) return { kind: 'error', text: say.rules.doesNotCompile };
+  if (state === 'STARTED') return { kind: 'success', text: say.rules.running };
+  if (starting) return { kind: 'in_progress', text: say.rules.starting };
+  if (restartsAt === undefined) return { kind: '', text: say.rules.ended };
   const leftS = Date.parse(restartsAt) / 1_000 - nowS.value;
-  return { kind: 'error', text: leftS > 0 ? `Failed, again in ${ageText(leftS)}` : 'Failed, starting again' };
+  return {
+    kind: 'error',
+    text: leftS > 0 ? say.rules.failedAgainIn(ageText(leftS)) : say.rules.failedStarting,
+  };
 }
 
 /** It is enabled, and something keeps it from running. */
@@ -20,7 +24,7 @@ export function isAtFault({ disabled, broken, restarts_at: restartsAt }: Rule): 
 }
 
 export function RuleBadge({ rule, isSuspended }: { rule: Rule; isSuspended: boolean }) {
-  if (isSuspended && !rule.disabled) return <span class="badge">Suspended</span>;
+  if (isSuspended && !rule.disabled) return <span class="badge">{say.rules.suspended}</span>;
   const { kind, text } = stateOf(rule);
   return <span class={`badge ${kind}`}>{text}</span>;
 }

@@ -1,5 +1,6 @@
 /** What a script may say at a place: the library of rules, and devices, attributes and commands of the site. */
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { say } from '../words/index.ts';
 
 export interface Word {
   label: string;
@@ -36,13 +37,13 @@ const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
     func('assert', '(value, message)'),
     func('error', '(message)'),
     { label: 'RULE_ID', type: 'constant' },
-    { label: 'TIMEZONE', detail: 'seconds ahead of UTC', type: 'constant' },
+    { label: 'TIMEZONE', detail: say.rules.aheadOfUtc, type: 'constant' },
   ],
   enapter: [
     func('device', '(slug)'),
     func('devices', '()'),
     func('log', '(text, severity)'),
-    func('main', 'run once'),
+    func('main', say.rules.runOnce),
   ],
   scheduler: [
     func('add', '(period_ms, fn)'),
@@ -54,7 +55,7 @@ const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
     func('read', '(key)'),
     func('write', '(key, value)'),
     func('remove', '(key)'),
-    { label: 'shared', detail: 'of all rules', type: 'property' },
+    { label: 'shared', detail: say.rules.ofAllRules, type: 'property' },
     { label: 'namespaced', type: 'property' },
   ],
   system: [func('delay', '(ms)')],

@@ -6,13 +6,14 @@ import { devices } from './de/devices.ts';
 import { site } from './de/site.ts';
 import { history } from './de/history.ts';
 import { alerts } from './de/alerts.ts';
-import { access } from './de/access.ts';
-import { adding } from './de/adding.ts';
+import { rules } from './de/rules.ts';
+import { dryRun } from './de/dry-run.ts';
 import { box } from './de/box.ts';
 import { ports } from './de/ports.ts';
 import { targets } from './de/targets.ts';
 import { updates } from './de/updates.ts';
-import { dryRun } from './de/dry-run.ts';
+import { access } from './de/access.ts';
+import { adding } from './de/adding.ts';
 import type { Words } from './en.ts';
 
 export const de: Words = {
@@ -23,11 +24,12 @@ export const de: Words = {
   site,
   history,
   alerts,
-  access,
-  adding,
+  rules,
+  dryRun,
   box,
   ports,
   targets,
   updates,
-  dryRun,
+  access,
+  adding,
 };

@@ -6,13 +6,14 @@ import { devices } from './en/devices.ts';
 import { site } from './en/site.ts';
 import { history } from './en/history.ts';
 import { alerts } from './en/alerts.ts';
-import { access } from './en/access.ts';
-import { adding } from './en/adding.ts';
+import { rules } from './en/rules.ts';
+import { dryRun } from './en/dry-run.ts';
 import { box } from './en/box.ts';
 import { ports } from './en/ports.ts';
 import { targets } from './en/targets.ts';
 import { updates } from './en/updates.ts';
-import { dryRun } from './en/dry-run.ts';
+import { access } from './en/access.ts';
+import { adding } from './en/adding.ts';
 
 export const en = {
   everywhere,
@@ -22,13 +23,14 @@ export const en = {
   site,
   history,
   alerts,
-  access,
-  adding,
+  rules,
+  dryRun,
   box,
   ports,
   targets,
   updates,
-  dryRun,
+  access,
+  adding,
 };
 
 export type Words = typeof en;
