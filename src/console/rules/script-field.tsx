@@ -4,7 +4,6 @@ import type { Editor } from './code-editor.ts';
 import { findFault } from './engine.ts';
 import { say } from '../words/index.ts';
 import { wordsAt } from './words.ts';
-import { say } from '../words/index.ts';
 
 const LABEL = say.rules.script;
 

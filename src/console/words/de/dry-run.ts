@@ -5,7 +5,7 @@ export const dryRun: Words['dryRun'] = {
   days: { 1: 'den letzten 24 Stunden', 3: 'den letzten 3 Tagen', 7: 'den letzten 7 Tagen' },
   period: 'Aufgezeichnete Zeit',
   tryOn: 'Ausprobieren an',
-  trying: 'Wird ausprobiert…',
+  trying: 'Wird ausprobiert …',
   end: {
     period_ended: 'Das Skript ist durch die ganze Zeit gegangen.',
     finished: 'Das Skript hatte nichts mehr zu tun.',
