@@ -44,6 +44,8 @@ export interface CrowdSession {
   readonly isOpen: boolean;
   /** Resolves when the socket is closed, by whomever. */
   readonly closed: Promise<void>;
+  /** Values of the device, as JSON; nobody waits for the acknowledgement. */
+  measure(telemetry: string): void;
   /** Says DISCONNECT. */
   leave(): void;
 }
@@ -76,6 +78,7 @@ export async function join(member: CrowdMember, clock: Clock): Promise<CrowdSess
       return !socket.destroyed;
     },
     closed,
+    measure: (telemetry) => void socket.write(telemetryBytes(connection, telemetry)),
     leave: () => void socket.end(generate({ cmd: 'disconnect' })),
   };
 }
@@ -106,6 +109,11 @@ function connectBytes({ credentials }: ConnectionConfiguration): Buffer {
 function subscribeBytes({ hardwareId, channelId }: ConnectionConfiguration): Buffer {
   const topic = `v1/to/${hardwareId}/${channelId}/v1/command/requests`;
   return generate({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic, qos: 1 }] });
+}
+
+function telemetryBytes({ hardwareId, channelId }: ConnectionConfiguration, payload: string): Buffer {
+  const topic = `v1/from/${hardwareId}/${channelId}/v1/telemetry`;
+  return generate({ cmd: 'publish', topic, payload, qos: 1, messageId: 2, dup: false, retain: false });
 }
 
 /** The next bytes as hexadecimal text; an answer comes whole or not at all. */

@@ -64,6 +64,8 @@ const logListeners = new Map<string, Set<LogListener>>();
 const watched = new Map<string, Set<string>>();
 /** Devices to read anew; `all` for the list. */
 const outdated = new Set<string>();
+/** Of a thousand devices in a table only those in sight are worth the work; what they say is read when they come into it. */
+let isOnlyWatched = false;
 let isStatusChanged = false;
 let reloading: ReturnType<typeof setTimeout> | undefined;
 
@@ -222,7 +224,8 @@ export async function watchValues(
   wanted: ReadonlyMap<string, readonly string[]>,
   others: 'beside' | 'these' = 'beside',
 ): Promise<void> {
-  if (others === 'these') watched.clear();
+  isOnlyWatched = others === 'these';
+  if (isOnlyWatched) watched.clear();
   let question = new URLSearchParams();
   let names = 0;
   const questions = [question];
@@ -242,6 +245,11 @@ export async function watchValues(
   }
   await Promise.all(questions.filter(({ size }) => size > 0).map(readLatest));
   draw();
+}
+
+/** Nobody looks at a table any more. */
+export function watchAll(): void {
+  isOnlyWatched = false;
 }
 
 async function readLatest(question: URLSearchParams): Promise<void> {
@@ -287,11 +295,14 @@ function take(message: MonitorMessage): void {
   const receivedAtMs = Date.parse(message.received_at);
   noteGatewayTime(message.received_at);
   if ('telemetry' in message) {
+    const isShown = !isOnlyWatched || watched.has(live.device.id);
     for (const [name, value] of Object.entries(message.telemetry)) {
-      if (live.manifest?.telemetry[name]?.type === 'alerts' && differs(live.values.get(name)?.value, value))
-        reloadSoon(live.device.id);
+      const isAlerts = live.manifest?.telemetry[name]?.type === 'alerts';
+      if (!isShown && !isAlerts) continue;
+      if (isAlerts && differs(live.values.get(name)?.value, value)) reloadSoon(live.device.id);
       if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
     }
+    if (!isShown) return;
   } else if ('properties' in message)
     live.device = { ...live.device, properties: { ...live.device.properties, ...message.properties } };
   else if ('connectivity' in message) {

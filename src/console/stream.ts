@@ -19,6 +19,7 @@ export function openStream<Message>(path: string, options: StreamOptions<Message
   let retry: ReturnType<typeof setTimeout> | undefined;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let delayMs = RETRY_FIRST_MS;
+  let heardAtMs = 0;
   let isEnded = false;
 
   function connect(): void {
@@ -26,21 +27,28 @@ export function openStream<Message>(path: string, options: StreamOptions<Message
     const { protocol, host } = location;
     const opened = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}${path}`);
     socket = opened;
+    heardAtMs = performance.now();
     listen(opened);
     opened.addEventListener('open', () => {
       delayMs = RETRY_FIRST_MS;
       options.onOpen?.();
     });
     opened.addEventListener('message', ({ data }) => {
-      listen(opened);
+      heardAtMs = performance.now();
       options.onMessage(JSON.parse(String(data)) as Message);
     });
     opened.addEventListener('close', () => lose(opened));
   }
 
-  function listen(opened: WebSocket): void {
+  /** One timer for however many messages: it looks how long ago the last one was. */
+  function listen(opened: WebSocket, forMs = silenceMaxMs): void {
     clearTimeout(silence);
-    if (silenceMaxMs !== undefined) silence = setTimeout(() => lose(opened), silenceMaxMs);
+    if (silenceMaxMs === undefined) return;
+    silence = setTimeout(() => {
+      const leftMs = heardAtMs + silenceMaxMs - performance.now();
+      if (leftMs > 0) listen(opened, leftMs);
+      else lose(opened);
+    }, forMs);
   }
 
   function lose(lost: WebSocket): void {

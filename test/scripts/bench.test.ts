@@ -10,7 +10,7 @@ const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
 /** Those that take half a minute even with little work are started by whoever changes what they measure. */
-const SLOW = ['reconnect', 'fairness', 'start', 'zoo', 'field', 'engines', 'sync-sender'];
+const SLOW = ['reconnect', 'fairness', 'start', 'zoo', 'field', 'engines', 'sync-sender', 'console'];
 
 describe('every benchmark that is quick with little work', async () => {
   for (const benchmark of (await benchmarks()).filter(({ name }) => !SLOW.includes(name)))

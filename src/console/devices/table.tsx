@@ -2,7 +2,7 @@
 import { Input } from '../ui/form.tsx';
 import { useEffect, useMemo } from 'preact/hooks';
 import { attributeTitle } from '../format.ts';
-import { deviceIds, type LiveDevice, statusVersion, watchValues } from '../live.ts';
+import { deviceIds, type LiveDevice, statusVersion, watchAll, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { Empty, Select, useAction } from '../ui.tsx';
@@ -99,6 +99,7 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
     const timer = setTimeout(() => void reading.start(), 150);
     return () => clearTimeout(timer);
   }, [ids]);
+  useEffect(() => watchAll, []);
   const { sort, isDown } = listView.value;
   return (
     <div class="device-table">
