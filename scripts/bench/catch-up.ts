@@ -90,7 +90,7 @@ export const benchmark: Benchmark<Parameters> = {
   run: async (parameters, report) => {
     const recipe = SERVER_PROGRAMS.find(({ name }) => name === 'VictoriaMetrics');
     if (!recipe || !isInstalled(recipe)) {
-      report('VictoriaMetrics', 'not installed (package victoria-metrics)');
+      report('sent: VictoriaMetrics is not installed (package victoria-metrics)', 0, 'values');
       return undefined;
     }
     const clock = createSystemClock();

@@ -1,5 +1,5 @@
 /** The real servers of a check, each in a folder of its own, which end, stand still and start again. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -75,6 +75,12 @@ export class Server {
     mkdirSync(this.#folder, { recursive: true });
   }
 
+  /** @throws Error while it does not run */
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error(`${this.recipe.program} does not run`);
+    return this.#child.pid;
+  }
+
   get origin(): string {
     return `http://127.0.0.1:${this.port}`;
   }
@@ -133,19 +139,6 @@ export class Server {
     this.#isFrozen = false;
     await ended;
     this.#child = undefined;
-  }
-}
-
-/** What `--version` says, in one line. */
-export function versionOf({ program }: ServerProgram): string {
-  const [option] = program === 'mosquitto' ? ['-h'] : program === 'influxd' ? ['version'] : ['-version'];
-  try {
-    return execFileSync(program, [option ?? ''], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-      .trim()
-      .split('\n')[0] as string;
-  } catch (error) {
-    const { stdout } = error as { stdout?: string };
-    return stdout?.trim().split('\n')[0] ?? program;
   }
 }
 

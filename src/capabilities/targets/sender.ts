@@ -164,7 +164,10 @@ export class Sender {
     const { changes, samples, read, records } = prepared;
     const workMs = clock.monotonicMs() - startedMs;
     if (samples.length > 0 || records.length > 0) await this.#send(samples, records);
-    if (this.#hasReconnected() && this.#goBack()) return 0;
+    if (this.#hasReconnected() && this.#goBack()) {
+      this.#state = 'CATCHING_UP';
+      return 0;
+    }
     this.#prepared = undefined;
     this.#take(changes, read);
     await this.#keep(false);
