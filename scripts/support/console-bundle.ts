@@ -11,6 +11,8 @@ const SOURCE = join(ROOT, 'src', 'console');
 const ICONS = ['icon-192.png', 'icon-512.png'];
 /** The first view waits for those of another language, so that they must not wait for it. */
 const WORDS = join(SOURCE, 'words');
+/** Those of the other language: the shell is opened in it too while the gateway is away. */
+const GERMAN = 'src/console/words/de.ts';
 const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
@@ -81,7 +83,8 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   const manifest = readFileSync(join(SOURCE, 'manifest.json'), 'utf8');
   writeFileSync(join(folder, 'manifest.json'), manifest.replaceAll('%icon%', `/${icon}`));
   for (const name of ICONS) copyFileSync(join(SOURCE, name), join(folder, name));
-  await bundleWorker(folder, first);
+  const german = outputs.filter(({ inputs }) => GERMAN in inputs).map(({ name }) => name);
+  await bundleWorker(folder, new Set([...first, ...german]));
   writeFileSync(join(folder, 'rule-samples.json'), JSON.stringify(samples()));
   return compressed(folder, first);
 }
@@ -115,8 +118,8 @@ function contentOf({ path, inputs, imports: [only, ...others] }: Output & { path
 }
 
 /** The worker that keeps the shell; its name is the same for ever, because browsers ask for it by that. */
-async function bundleWorker(folder: string, first: ReadonlySet<string>): Promise<void> {
-  const shell = [...first].map((name) => (name === 'index.html' ? '/' : `/${name}`));
+async function bundleWorker(folder: string, kept: ReadonlySet<string>): Promise<void> {
+  const shell = [...kept].map((name) => (name === 'index.html' ? '/' : `/${name}`));
   await build({
     absWorkingDir: ROOT,
     entryPoints: ['src/console/service-worker.ts'],

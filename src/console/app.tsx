@@ -89,13 +89,13 @@ function Navigation() {
           </li>
         ))}
       </ul>
+      <LanguageChoice />
       <div class="who">
         <span>
           <b>{me.value?.name}</b>
           <small>{me.value && say.values.role[me.value.role]}</small>
           {isOtherZone() && <small>{say.frame.timesOf(zone.value ?? '')}</small>}
         </span>
-        <LanguageChoice />
         <Button onClick={() => void leaving.start()}>{say.frame.logOut}</Button>
       </div>
     </nav>
@@ -151,6 +151,7 @@ function App() {
 }
 
 const place = document.getElementById('app');
+document.title = say.frame.product;
 if (place) render(<App />, place);
 void look();
 

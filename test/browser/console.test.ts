@@ -55,11 +55,11 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   };
 
-  test('is small at first view, and loads charts and the editor on demand', () => {
+  test('is small at first view, and loads charts, the editor and German on demand', () => {
     const first = files.filter(({ isFirst }) => isFirst);
     const sizeBytes = first.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
     assert.ok(sizeBytes < FIRST_VIEW_BYTES_MAX, `${sizeBytes} bytes compressed`);
-    for (const part of ['chart-canvas-', 'code-editor-'])
+    for (const part of ['chart-canvas-', 'code-editor-', 'de-'])
       assert.ok(
         files.some(({ name, isFirst }) => name.startsWith(part) && !isFirst),
         part,

@@ -8,7 +8,10 @@ interface Offered {
   text: string;
 }
 
-export const LANGUAGES: readonly Offered[] = [{ value: 'en', text: 'English' }];
+export const LANGUAGES: readonly Offered[] = [
+  { value: 'en', text: 'English' },
+  { value: 'de', text: 'Deutsch' },
+];
 
 /** @param kept what was chosen @param preferred as the browser has it, such as `de-AT`, the best first */
 export function languageOf(kept: string | null, preferred: readonly string[]): Language {

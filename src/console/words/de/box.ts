@@ -2,7 +2,7 @@
 import type { Words } from '../en.ts';
 
 export const box: Words['box'] = {
-  onlyWhenAsked: 'Nur wenn jemand eine anfordert',
+  onlyWhenAsked: 'Nur auf Wunsch',
   everyDay: 'Jeden Tag',
   everyWeek: 'Jede Woche',
   planTitle: 'Automatische Sicherungen',

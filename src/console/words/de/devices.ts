@@ -47,7 +47,7 @@ export const devices: Words['devices'] = {
   assign: 'Zuweisen',
   assigned: 'Zugewiesen.',
   newCredentials:
-    'Neue Zugangsdaten für das Gerät. Die alten enden sofort, und das Gerät wird damit getrennt.',
+    'Neue Zugangsdaten für das Gerät. Die alten gelten sofort nicht mehr, und das Gerät wird getrennt.',
   generateTitle: 'Neue Verbindungskonfiguration erzeugen?',
   generateText: (name) => `${name} ist getrennt, bis es die neue hat.`,
   generate: 'Erzeugen',

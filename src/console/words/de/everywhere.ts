@@ -7,7 +7,7 @@ export const everywhere: Words['everywhere'] = {
   password: 'Passwort',
   cancel: 'Abbrechen',
   required: 'erforderlich',
-  secretKept: 'Eines ist gespeichert; leer: es bleibt.',
+  secretKept: 'Gespeichert. Leer lassen, um es zu behalten.',
   secretHidden: 'Wird danach nicht mehr angezeigt.',
   editorKeys: 'Tab rückt ein. Escape und dann Tab verlässt den Editor.',
   loading: 'Wird geladen …',

@@ -22,7 +22,7 @@ export const ports: Words['ports'] = {
   addPort: 'Anschluss der Platine hinzufügen',
   scriptsRestart: 'Skripte des Gateways starten neu, weil sie den Anschluss dann benutzen können.',
   nameUsual: (name) => `Skripte fragen danach; ${name} ist üblich.`,
-  place: 'Ort',
+  place: 'Pfad',
   line: 'Leitung',
   lineHint: 'Ihre Nummer auf dem Chip.',
   lowMeansOn: 'Der niedrige Pegel bedeutet ein oder geschlossen',

@@ -79,7 +79,7 @@ export const rules: Words['rules'] = {
   offRun: 'Aus: ausführen auf',
   noForm: 'Dieses Formular gibt es nicht',
   disabled: 'Ausgeschaltet',
-  doesNotCompile: 'Lässt sich nicht übersetzen',
+  doesNotCompile: 'Lässt sich nicht kompilieren',
   running: 'Läuft',
   starting: 'Startet …',
   ended: 'Beendet',

@@ -1,0 +1,150 @@
+/** The console in German: chosen by the browser or the user, whole, and no wider than a phone. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { de } from '../../src/console/words/de.ts';
+import { en } from '../../src/console/words/en.ts';
+import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
+import { PASSWORD, picture, useNewConsole } from './support.ts';
+
+const PAGES = [
+  '#/',
+  '#/history/day',
+  '#/history/energy/2026',
+  '#/rules',
+  '#/rules/greeting',
+  '#/new-rule',
+  '#/new-rule/form/limit',
+  '#/blueprints',
+  '#/site',
+  '#/access',
+  '#/alerts',
+  '#/alerts/notifications',
+  '#/system',
+  '#/system/backup',
+  '#/system/targets',
+  '#/system/ports',
+  '#/system/updates',
+  '#/add',
+  '#/devices/battery/values',
+  '#/devices/battery/chart',
+  '#/devices/battery/commands',
+  '#/devices/battery/configuration',
+  '#/devices/battery/logs',
+  '#/devices/battery/settings',
+];
+
+/** Single words stand in names of devices too, which are as the gateway says them. */
+const IS_SENTENCE = /\p{L}+[,.:]? \p{L}+/u;
+
+/** Plain sentences, at any depth. */
+function sentences(words: object): string[] {
+  return Object.values(words).flatMap((word: unknown) =>
+    typeof word === 'string' ? [word.trim()] : typeof word === 'object' && word ? sentences(word) : [],
+  );
+}
+
+const GERMAN = new Set(sentences(de));
+const ENGLISH = sentences(en).filter((text) => IS_SENTENCE.test(text) && !GERMAN.has(text));
+
+/** What is read and heard on the page. */
+async function textsOf(page: Page): Promise<string[]> {
+  return (await page.evaluate(`[
+    ...[...document.querySelectorAll('body *')].flatMap((element) =>
+      ['aria-label', 'title', 'placeholder'].map((name) => element.getAttribute(name) ?? '')),
+    ...document.body.innerText.split('\\n'),
+    document.title,
+  ].map((text) => text.trim()).filter((text) => text !== '')`)) as string[];
+}
+
+async function languageOf(page: Page): Promise<unknown> {
+  return page.evaluate('document.documentElement.lang');
+}
+
+describe('the console in German', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useNewConsole();
+  let page: Page;
+  let complaints: string[];
+
+  const open = (hash: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+  test('is what a browser gets that prefers it, from the claim on', async () => {
+    const { browser, gateway } = opened();
+    const context = await browser.newContext({ locale: 'de-AT', viewport: { width: 1_280, height: 900 } });
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    complaints = complaintsOf(page);
+    await page.goto(gateway.origin);
+    await page.getByRole('heading', { name: de.frame.claimTitle }).waitFor();
+    assert.equal(await languageOf(page), 'de');
+    await page.fill('[name=claim_code]', readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim());
+    await page.fill('[name=password]', PASSWORD);
+    await page.fill('[name=repeated]', PASSWORD);
+    await page.getByRole('button', { name: de.frame.claimSubmit }).click();
+    await page.getByText(de.devices.noneYet).waitFor();
+    await page.getByRole('link', { name: 'Meldungen' }).waitFor();
+  });
+
+  test('says nothing in English that it says itself, and fits a phone', async () => {
+    const { gateway } = opened();
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    await device.telemetry({ battery_soc: 50, grid_total_power: -1_234.5, alerts: ['battery_low'] });
+    await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
+      slug: 'greeting',
+      script: { code: Buffer.from('-- hello').toString('base64'), runtime_version: 'V3' },
+    });
+    const left: string[] = [];
+    for (const hash of PAGES) {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await open(hash);
+      await page.locator('h1').first().waitFor();
+      await page.waitForLoadState('networkidle');
+      await page.locator('.loading').first().waitFor({ state: 'detached' });
+      for (const text of await textsOf(page))
+        for (const english of ENGLISH) if (text.includes(english)) left.push(`${hash}: ${text}`);
+      const overPx = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      if (Number(overPx) > 0) left.push(`${hash} is ${Number(overPx)} pixels too wide`);
+      await picture(page, `german${hash.replaceAll(/\W+/g, '-')}`);
+    }
+    await device.leave();
+    assert.deepEqual(left, []);
+  });
+
+  test('writes numbers and dates as they are written in German', async () => {
+    await page.setViewportSize({ width: 1_280, height: 900 });
+    await open('#/devices/battery/values');
+    await page
+      .getByText(/-1[.]?23[45] ?W|-1,23 kW/)
+      .first()
+      .waitFor();
+    await open('#/access');
+    await page
+      .getByText(/seit \d{2}\.\d{2}\.\d{4}, \d{2}:\d{2}:\d{2}/)
+      .first()
+      .waitFor();
+  });
+
+  test('ends when English is chosen, which stays over a reload, and comes back', async () => {
+    await open('#/');
+    await page.getByLabel('Sprache').selectOption('en');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    assert.equal(await languageOf(page), 'en');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await page.getByLabel('Language').selectOption('de');
+    await page.getByRole('heading', { name: 'Anmelden' }).waitFor();
+    assert.equal(await languageOf(page), 'de');
+  });
+
+  test('the browser had nothing to complain about', () => {
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 4\d\d/.test(text)),
+      [],
+    );
+  });
+});

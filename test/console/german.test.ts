@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+
+/** The words look once for the reader's language, when they are loaded: in a process of their own. */
+const SCRIPT = `
+  const own = (value) => ({ value, configurable: true });
+  Object.defineProperties(globalThis, {
+    document: own({ documentElement: { lang: '' } }),
+    localStorage: own({ getItem: () => 'de' }),
+  });
+  const { language } = await import('./words/index.ts');
+  const { ageText, momentText, numberText, showValue } = await import('./format.ts');
+  const { energyText, powerText } = await import('./site/energy.ts');
+  const { periodText } = await import('./site/period.ts');
+  console.log(JSON.stringify([
+    language,
+    document.documentElement.lang,
+    numberText(12345.6),
+    numberText(1.5),
+    momentText('2026-03-01T08:00:00'),
+    ageText(75),
+    showValue(true).text,
+    energyText(2500),
+    powerText(1234).text,
+    periodText('2026-03'),
+  ]));
+`;
+
+test('numbers, dates and ages are written in the language of the reader', async () => {
+  const console = join(PROJECT_ROOT, 'src/console');
+  const parameters = ['--input-type=module', '--eval', SCRIPT];
+  const { stdout } = await promisify(execFile)(process.execPath, parameters, { cwd: console });
+  assert.deepEqual(JSON.parse(stdout), [
+    'de',
+    'de',
+    '12.346',
+    '1,5',
+    '01.03.2026, 08:00:00',
+    '1 min',
+    'Ja',
+    '2,5 kWh',
+    '1,2',
+    'März 2026',
+  ]);
+});

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { de } from '../../src/console/words/de.ts';
+import { en } from '../../src/console/words/en.ts';
+import { languageOf } from '../../src/console/words/language.ts';
+import { spokenOutside } from '../support/spoken.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+
+/** What is no prose: Lua that is written, styles of the editor, names of files and of the library of rules. */
+const NO_PROSE = ['rules/simple.ts', 'rules/code-editor.ts', 'rules/words.ts', 'service-worker.ts'];
+/** Said as they are in every language, or never read by people. */
+const EXCEPTED: readonly string[] = [
+  'XXXX-XXXX-XXXX',
+  'mqtt',
+  'mqtts',
+  'npm run module -- --config ◌.json',
+  '--cafile ca.crt --cert device.crt --key device.key',
+  '-t v1/from/◌/◌/v3/logs',
+  `-m '{"message": "hello from mosquitto", "severity": "info", "persist": true}'`,
+  "enapter.log('hello from a rule')",
+  'rule-draft',
+  'offline',
+  'i',
+  'PEM',
+  'CRT',
+  'OpenAPI',
+  '{site}/commands',
+  'Token',
+  'Bearer',
+  'Content-Type',
+  'values',
+];
+
+/** Words that are the same in German. */
+const SAME: readonly string[] = [
+  'access.tokenName',
+  'adding.fileSize',
+  'adding.lua',
+  'adding.original',
+  'alerts.byWebhook',
+  'alerts.port',
+  'alerts.server',
+  'box.api',
+  'box.https',
+  'box.updates',
+  'box.version',
+  'devices.offline',
+  'devices.online',
+  'everywhere.blueprint',
+  'everywhere.name',
+  'everywhere.status',
+  'frame.blueprints',
+  'frame.box',
+  'rules.templateAbout',
+  'rules.templateTitle',
+  'site.hoursAndMinutes',
+  'site.role.generator',
+  'targets.bearer',
+  'targets.formOver.PLAIN',
+  'targets.measurement',
+  'targets.pem',
+  'targets.token',
+  'targets.topic',
+  'updates.versionName',
+  'values.days',
+  'values.gateway',
+  'values.hours',
+  'values.minutes',
+  'values.seconds',
+  'values.status.OFFLINE',
+  'values.status.ONLINE',
+];
+
+type Words = { readonly [key: string]: Words | string | ((...given: never[]) => unknown) };
+
+/** Stands for whatever is put into a sentence: a name, a number, a link made of the text that it gets, a list. */
+function standIn(index: number): unknown {
+  const text = `‹${index}›`;
+  const members = { toString: () => text, toLowerCase: () => text, [Symbol.iterator]: () => [text].values() };
+  return Object.assign((inside: unknown) => [text, inside], members);
+}
+
+function sentenceOf(word: string | ((...given: never[]) => unknown)): string {
+  if (typeof word === 'string') return word;
+  const given = Array.from({ length: word.length }, (_, index) => standIn(index));
+  return [word(...(given as never[]))].flat(9).map(String).join('');
+}
+
+/** Sentences by their place: `site.role.pv`. */
+function sentences(words: Words, place = ''): [place: string, sentence: string][] {
+  return Object.entries(words).flatMap(([key, word]): [string, string][] =>
+    typeof word === 'object' ? sentences(word, `${place}${key}.`) : [[place + key, sentenceOf(word)]],
+  );
+}
+
+const holes = (sentence: string): string[] => [...new Set(sentence.match(/‹\d›/g))].sort();
+
+describe('the words of the console', () => {
+  const english = sentences(en);
+  const german = new Map(sentences(de));
+
+  test('stand in its catalogue alone', () => {
+    const isExcepted = (path: string): boolean => path.startsWith('words/') || NO_PROSE.includes(path);
+    const found = spokenOutside(join(PROJECT_ROOT, 'src/console/tsconfig.json'), PROJECT_ROOT, isExcepted);
+    assert.deepEqual(
+      found.filter((line) => !EXCEPTED.includes(line.replace(/^.*?:\d+: /, ''))),
+      [],
+    );
+  });
+
+  test('are all German in German, but those that are the same', () => {
+    const same = english.filter(([place, sentence]) => german.get(place) === sentence);
+    assert.deepEqual(same.map(([place]) => place).sort(), [...SAME].sort());
+  });
+
+  test('say in German all that is put into them in English', () => {
+    for (const [place, sentence] of english)
+      assert.deepEqual(holes(german.get(place) ?? ''), holes(sentence), place);
+  });
+
+  test('are in the language that was chosen, else in the first of the browser that there is', () => {
+    const rows: [kept: string | null, preferred: string[], language: string][] = [
+      [null, ['de-AT', 'en'], 'de'],
+      [null, ['fr', 'de', 'en'], 'de'],
+      [null, ['fr'], 'en'],
+      [null, [], 'en'],
+      ['en', ['de'], 'en'],
+      ['de', ['en'], 'de'],
+      ['xx', ['de'], 'de'],
+    ];
+    for (const [kept, preferred, language] of rows) assert.equal(languageOf(kept, preferred), language);
+  });
+});
+
+describe('the check of words', () => {
+  test('sees what is said outside of the catalogue, and leaves in peace what nobody reads', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-words-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, 'words'));
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      '{ "include": ["."], "compilerOptions": { "jsx": "preserve" } }',
+    );
+    writeFileSync(join(folder, 'words', 'en.ts'), "export const en = { hello: 'Hello there' };");
+    writeFileSync(
+      join(folder, 'planted.tsx'),
+      `import { say } from './words/index.ts';
+export const Planted = ({ count, isBusy, kind }) => (
+  <div class="some classes" title="a title" name="slug" data-test="energy">
+    Bare words
+    <Fact name="Size">{count === 1 ? 'value' : say.values}</Fact>
+    {isBusy && kind !== 'primary kind' && <a href="#/rules/some rule">{\`\${count} left\`}</a>}
+  </div>
+);
+export const choices = [{ value: 'ALL', text: 'all' }];
+export const fault = () => new Error('It went wrong.');
+export const asked = (id) => call('GET', \`/v3/devices/\${id} x\`);
+`,
+    );
+    const found = spokenOutside(join(folder, 'tsconfig.json'), folder, (path) => path.startsWith('words/'));
+    assert.deepEqual(found, [
+      'planted.tsx:3: a title',
+      'planted.tsx:4: Bare words',
+      'planted.tsx:5: Size',
+      'planted.tsx:5: value',
+      'planted.tsx:6: ◌ left',
+      'planted.tsx:9: all',
+      'planted.tsx:10: It went wrong.',
+    ]);
+  });
+});
