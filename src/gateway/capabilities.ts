@@ -38,6 +38,7 @@ import { lastRecovery, localCopies, quarantinedSince } from '../platform/sqlite/
 import { auditedCommands } from './audit-trail.ts';
 import type { Infrastructure, StartedHook } from './infrastructure.ts';
 import { missingHistory, noteMissingHistory } from './missing-history.ts';
+import { provisioningFault } from './first-provisioning.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
 
 /** What exists only once the servers listen. */
@@ -343,6 +344,7 @@ function buildAppliance(
       telemetryValues: telemetry.status()?.valueCount ?? 0,
       restarts: listening.restarts,
       ...targetsStatus(targets),
+      siteFileFault: provisioningFault(config),
       missingPrograms: listening.missingPrograms(),
       backup: { ...backups.lastOutcome(), isOverdue: backups.isOverdue() },
     }),

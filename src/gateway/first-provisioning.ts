@@ -1,5 +1,5 @@
 /** The first start of a box makes it what a file says; with a cut of power in between the next start goes on. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Auth } from '../capabilities/auth/index.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -7,8 +7,16 @@ import { removeFile, writePrivateFile } from '../platform/files/index.ts';
 import { Api, apply, readSiteFile, withOwnToken } from '../site-file/index.ts';
 import type { GatewayOptions } from './infrastructure.ts';
 
-/** Stands in the data folder until all of the file is applied. */
+/** Stands in the data folder until all of the file is applied; its second line says why it is not. */
 const PENDING = 'provisioning-pending';
+
+/** Why the file that this start was given is not applied, in one line; undefined: it is, or it is under way. */
+export function provisioningFault({ provisionFile, dataDir }: GatewayOptions['config']): string | undefined {
+  const pending = join(dataDir, PENDING);
+  if (provisionFile === undefined || !existsSync(pending)) return undefined;
+  const [, fault] = readFileSync(pending, 'utf8').split('\n');
+  return fault === '' ? undefined : fault;
+}
 
 /** The box serves whatever becomes of it: a person can mend the file, or go on by hand. */
 export async function provisionAtFirstStart(
@@ -22,7 +30,9 @@ export async function provisionAtFirstStart(
   const { provisionFile, dataDir } = config;
   const pending = join(dataDir, PENDING);
   if (provisionFile === undefined || !(parts.site.isNew || existsSync(pending))) return;
-  writePrivateFile(pending, `${provisionFile}\n`);
+  const note = (fault: string): void =>
+    writePrivateFile(pending, `${provisionFile}\n${fault.replace(/\s+/g, ' ').trim()}\n`);
+  note('');
   try {
     const file = readSiteFile(provisionFile, environment);
     const outcome = await withOwnToken(parts.auth.tokens, (token) =>
@@ -33,12 +43,14 @@ export async function provisionAtFirstStart(
     const { done, failed, left } = outcome;
     if (failed) {
       const { change, reason } = failed;
+      note(`${change}: ${reason}`);
       log.error('the site file is applied in part; the next start goes on', { change, reason, done, left });
       return;
     }
     removeFile(pending);
     log.info('the site file is applied', { file: provisionFile, done });
   } catch (error) {
+    note(messageOf(error));
     log.error('the site file is not applied; the next start tries again', { reason: messageOf(error) });
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { until } from '../support/until.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 import { SECRETS, siteFile } from '../site-file/support.ts';
 
@@ -45,10 +46,17 @@ describe('the first start', () => {
     assert.notEqual(gateway.ports.claim, undefined);
     const said = gateway.lines.find(({ message }) => message.startsWith('the site file is not applied'));
     assert.match(String(said?.['reason']), /site\.timezone: is required/);
+    const raised = async (): Promise<string> => {
+      const { alerts } = await gateway.ok('OWNER', 'GET', '/v3/alerts?state=RAISED');
+      const found = (alerts as { name: string }[]).filter(({ name }) => name === 'site_file_not_applied');
+      return JSON.stringify(found);
+    };
+    await until(async () => (await raised()).includes('site.timezone: is required'));
     writeFileSync(path, FILE);
     await gateway.restart();
     assert.equal(nameOf(await gateway.call('OWNER', 'GET', '/v3/site')), 'Plant 17');
     assert.equal(gateway.ports.claim, undefined);
+    await until(async () => (await raised()) === '[]');
   });
 
   test('is the only one that reads the file', async (t) => {

@@ -48,6 +48,8 @@ export interface PartsStatus {
   targetsFailing: readonly { name: string; reason: string }[];
   /** Targets that commands may come from and cannot now, and why in a sentence. */
   commandsFailing: readonly { name: string; reason: string }[];
+  /** Why the file that describes the site is not applied. */
+  siteFileFault: string | undefined;
   /** Of the target that is furthest behind. */
   targetsLagS: number;
   /** Of all targets. */
@@ -227,6 +229,7 @@ export class Appliance {
       ...(status.backup.isOverdue ? ['backup_overdue'] : []),
       ...(status.targetsFailing.length > 0 ? ['target_failing'] : []),
       ...(status.commandsFailing.length > 0 ? ['target_commands_failing'] : []),
+      ...(status.siteFileFault === undefined ? [] : ['site_file_not_applied']),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
@@ -290,6 +293,7 @@ function detailsOf(status: PartsStatus): Record<string, string> {
     ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
     ...(failing.length > 0 && { target_failing: failing }),
     ...(commands.length > 0 && { target_commands_failing: commands }),
+    ...(status.siteFileFault !== undefined && { site_file_not_applied: status.siteFileFault }),
     ...(quarantined.length > 0 && { state_rows_quarantined: `Rows by table: ${quarantined.join(', ')}.` }),
     ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
     ...(status.historyMissing.length > 0 && {

@@ -41,6 +41,7 @@ const STATUS: PartsStatus = {
   restarts: 0,
   targetsFailing: [],
   commandsFailing: [],
+  siteFileFault: undefined,
   targetsLagS: 0,
   targetsLagSamples: 0,
   targetsLagRecords: 0,
