@@ -48,6 +48,7 @@ export const benchmark: Benchmark<Parameters> = {
   describe: 'Acknowledgements, pings and answers of honest clients beside those who send what costs most.',
   small: { devices: 2, quietSeconds: 2, seconds: 1, kinds: 2 },
   large: { devices: 10, quietSeconds: 20, seconds: 8, kinds: COSTLY_PAYLOADS.length },
+  isApart: true,
   seed: SEED,
   run: async (parameters, report) => {
     const clock = createSystemClock();

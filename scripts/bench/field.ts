@@ -43,6 +43,7 @@ export const benchmark: Benchmark<Parameters> = {
   describe: 'Half of the Modbus devices black-holed, on TCP and on a shared serial line, and back again.',
   small: { devices: 4, serialDevices: 2, warmUpS: 1, beforeS: 2, holeS: 4, afterS: 5 },
   large: { devices: 50, serialDevices: 8, warmUpS: 8, beforeS: 30, holeS: 40, afterS: 30 },
+  isApart: true,
   run: async (given, report) => {
     const serialDevices = hasPseudoTerminals() ? given.serialDevices : 0;
     if (serialDevices === 0) report('the serial line is left out', 'socat is not installed');

@@ -26,6 +26,7 @@ import {
 } from '../support/gateway-process.ts';
 import { loadHttp, quantile } from '../support/http-load.ts';
 import type { FromTarget, TargetKind } from '../support/http-target.ts';
+import { ontoBoard } from '../support/small-board.ts';
 
 export interface HttpParameters {
   devices: number;
@@ -67,6 +68,7 @@ export const benchmark: Benchmark<HttpParameters> = {
     'requests per second, latency and allocations beside a bare Node server and an empty Hono application',
   small: { devices: 3, connections: 2, rounds: 1, roundMs: 100 },
   large: { devices: 100, connections: 16, rounds: 5, roundMs: 2_000 },
+  isApart: true,
   run: runHttpBenchmark,
 };
 
@@ -99,6 +101,7 @@ async function startTarget(kind: TargetKind, home: GatewayHome): Promise<Target>
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  ontoBoard(child.pid);
   const message = await nextMessage(child);
   if (message.kind !== 'listening') throw new Error(`${kind} does not listen`);
   return { kind, port: message.port, child };

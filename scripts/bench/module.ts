@@ -20,6 +20,7 @@ export const benchmark: Benchmark<Parameters> = {
   describe: 'Memory and processor of a communication module with Lua devices at 1 Hz on the whole gateway.',
   small: { devices: 3, warmUpS: 1, seconds: 3 },
   large: { devices: 100, warmUpS: 15, seconds: 60 },
+  isApart: true,
   run: async ({ devices, warmUpS, seconds }, report) => {
     const clock = createSystemClock();
     const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');

@@ -42,6 +42,7 @@ export const benchmark: Benchmark<Parameters> = {
   describe: 'All devices reconnect after a restart, then a storm of connections: time, refusals, memory.',
   small: { clients: 10, retryMs: 200, connectsPerSecond: 20, stormSeconds: 1, calmMs: 100 },
   large: { clients: 1_000, retryMs: 1_000, connectsPerSecond: 100, stormSeconds: 30, calmMs: 5_000 },
+  isApart: true,
   run: async (parameters, report) => {
     const clock = createSystemClock();
     try {

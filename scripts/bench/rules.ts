@@ -81,6 +81,7 @@ export const benchmark: Benchmark<RulesParameters> = {
   describe: 'from telemetry to the command of a rule at a busy site; memory of many rules',
   small: { devices: 3, reactions: 3, rules: 3, settleS: 1 },
   large: { devices: 50, reactions: 200, rules: 200, settleS: 25 },
+  isApart: true,
   seed: SEED,
   run: runRulesBenchmark,
 };

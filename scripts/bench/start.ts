@@ -39,6 +39,7 @@ export const benchmark: Benchmark<StartParameters> = {
   describe: 'time from process start to /healthz, resident memory while idle with one device at 1 Hz',
   small: { starts: 2, idleS: 3 },
   large: { starts: 10, idleS: 120 },
+  isApart: true,
   seed: SEED,
   run: runStartBenchmark,
 };

@@ -31,6 +31,7 @@ export const benchmark: Benchmark<Parameters> = {
   describe: 'A device with a backlog that waits for each acknowledgement, beside others at 1 Hz.',
   small: { devices: 2, aloneSeconds: 1, backlogSeconds: 1 },
   large: { devices: 50, aloneSeconds: 30, backlogSeconds: 40 },
+  isApart: true,
   seed: SEED,
   run: async ({ devices, aloneSeconds, backlogSeconds }, report) => {
     const clock = createSystemClock();

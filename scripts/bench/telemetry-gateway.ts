@@ -18,11 +18,13 @@ import { publish } from '../support/telemetry-end-to-end.ts';
 import type { DeviceLogin } from '../support/telemetry-load-parameters.ts';
 import { provisionWorkload } from '../support/workload-blueprints.ts';
 import { watchedFigures, watchFlags } from '../support/watched-process.ts';
-import { createWorkload } from '../support/workload.ts';
+import { createWorkload, type NumberForm } from '../support/workload.ts';
 
 const SEED = 1;
 const MEGABYTE = 1_000_000;
 const SAMPLE_MS = 500;
+/** Connecting writes to state.db. */
+const WARM_UP_MS = 60_000;
 /** One device of the workload at full speed sends far more than a real one may. */
 const NO_RATE_LIMIT = { GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000', GATEWAY_MQTT_MESSAGE_BURST: '1000000' };
 
@@ -35,6 +37,8 @@ interface Parameters {
   paceMs: number;
   seconds: number;
   window: number;
+  /** 1: W32, with numbers as devices with 32-bit numbers send them. */
+  single: number;
   [name: string]: number;
 }
 
@@ -42,8 +46,17 @@ export const benchmark: Benchmark<Parameters> = {
   name: 'telemetry-gateway',
   describe:
     'Workload W at QoS 1 through the whole gateway process: memory, event-loop delay, values per second.',
-  small: { devices: 3, restSeconds: 0, pacedSeconds: 5, paceMs: 20, seconds: 100, window: 20 },
-  large: { devices: 50, restSeconds: 35, pacedSeconds: 120, paceMs: 1_000, seconds: 5_000, window: 50 },
+  small: { devices: 3, restSeconds: 0, pacedSeconds: 5, paceMs: 20, seconds: 100, window: 20, single: 0 },
+  large: {
+    devices: 50,
+    restSeconds: 35,
+    pacedSeconds: 120,
+    paceMs: 1_000,
+    seconds: 5_000,
+    window: 50,
+    single: 0,
+  },
+  isApart: true,
   seed: SEED,
   run: async (parameters, report) => {
     const clock = createSystemClock();
@@ -59,8 +72,9 @@ export const benchmark: Benchmark<Parameters> = {
       const { devices, pacedSeconds, paceMs, seconds } = parameters;
       const paced = { title: `one second every ${paceMs} ms`, seconds: pacedSeconds, paceMs, lateS: 0 };
       const fast = { title: 'as fast as possible', seconds, paceMs: 0, lateS: 86_400 };
+      const numbers: NumberForm = parameters.single > 0 ? 'single' : 'decimal';
       for (const phase of [paced, fast])
-        await measure({ ...load, pid: gateway.pid, watchFile, devices, ...phase }, report);
+        await measure({ ...load, pid: gateway.pid, watchFile, devices, numbers, ...phase }, report);
     };
     try {
       await withGateway({ clock, environment: NO_RATE_LIMIT, flags }, work);
@@ -90,6 +104,7 @@ async function prepare(home: GatewayHome, clock: Clock, { devices, window }: Par
 
 interface Phase extends Load {
   title: string;
+  numbers: NumberForm;
   pid: number;
   watchFile: string;
   devices: number;
@@ -100,17 +115,25 @@ interface Phase extends Load {
 }
 
 async function measure(phase: Phase, report: Report): Promise<void> {
-  const { title, pid, watchFile, devices, logins, port, window, seconds, paceMs, clock } = phase;
+  const { title, pid, watchFile, devices, numbers, logins, port, window, seconds, paceMs, clock } = phase;
   const resident: number[] = [];
   const before = { cpuMs: 0, writtenBytes: 0 };
   const startS = Math.floor(clock.wallMs() / 1_000) - phase.lateS;
-  const load = { port, logins, seed: SEED, devices, startS, seconds, window, paceMs };
+  const load = { port, logins, seed: SEED, numbers, devices, startS, seconds, window, paceMs };
   await watchedFigures(pid, watchFile, clock);
   const watch = clock.setRepeating(SAMPLE_MS, () => void resident.push(residentBytes(pid)));
+  const warm = { atMs: 0, writtenBytes: 0 };
+  let warmUp: { cancel: () => void } | undefined;
   const { values, elapsedMs } = await publish(load, () => {
     before.cpuMs = cpuMs(pid);
     before.writtenBytes = writtenBytes(pid);
+    const startedMs = clock.monotonicMs();
+    warmUp = clock.setTimer(WARM_UP_MS, () => {
+      warm.atMs = clock.monotonicMs() - startedMs;
+      warm.writtenBytes = writtenBytes(pid);
+    });
   });
+  warmUp?.cancel();
   watch.cancel();
   const figures = await watchedFigures(pid, watchFile, clock);
   resident.push(residentBytes(pid));
@@ -119,6 +142,12 @@ async function measure(phase: Phase, report: Report): Promise<void> {
   report(`${title}: processor time of all threads`, (usedMs * 1e3) / values, 'µs/value');
   report(`${title}: share of one core`, (usedMs / elapsedMs) * 100, '%');
   report(`${title}: written to disk`, (writtenBytes(pid) - before.writtenBytes) / values, 'bytes/value');
+  if (warm.atMs > 0 && paceMs > 0)
+    report(
+      `${title}: written to disk after the first minute`,
+      (writtenBytes(pid) - warm.writtenBytes) / (values * (1 - warm.atMs / elapsedMs)),
+      'bytes/value',
+    );
   report(`${title}: resident, largest`, Math.max(...resident) / MEGABYTE, 'MB');
   report(`${title}: resident, at the end`, (resident.at(-1) ?? 0) / MEGABYTE, 'MB');
   report(`${title}: JavaScript heap in use, main thread`, figures.heapUsedBytes / MEGABYTE, 'MB');

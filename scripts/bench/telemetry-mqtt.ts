@@ -25,6 +25,7 @@ export const benchmark: Benchmark<Parameters> = {
   describe: 'Workload W at QoS 1 through broker, checks, synced journal and store.',
   small: { devices: 3, seconds: 100, pacedSeconds: 20, paceMs: 5, window: 20 },
   large: { devices: 50, seconds: 10_000, pacedSeconds: 60, paceMs: 1_000, window: 50 },
+  isApart: true,
   seed: SEED,
   run: async (parameters, report) => {
     const fast = await measure('as fast as possible', parameters, parameters.seconds, 0, report);

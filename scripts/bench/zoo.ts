@@ -42,6 +42,7 @@ export const benchmark: Benchmark<ZooParameters> = {
   describe: 'hostile scripts: when each is stopped, what rules and callers beside it notice',
   small: { first: 3, every: 20, watchMs: 500, quietMs: 500 },
   large: { first: 0, every: 1, watchMs: 2_500, quietMs: 10_000 },
+  isApart: true,
   run: runZoo,
 };
 

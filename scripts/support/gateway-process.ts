@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
+import { ontoBoard } from './small-board.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 /** As `npm start` and the systemd unit start it. */
@@ -106,6 +107,7 @@ export function startGateway(home: GatewayHome, clock: Clock, flags: readonly st
   });
   closeSync(log);
   const { pid } = child;
+  ontoBoard(pid);
   if (pid === undefined) throw new Error(`${process.execPath} could not be started`);
   const exit = exitOf(child);
   let hasExited = false;

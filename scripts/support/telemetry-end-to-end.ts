@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { ontoBoard } from './small-board.ts';
 import type { TelemetryLoad, TelemetryLoadFigures } from './telemetry-load-parameters.ts';
 
 export interface EndToEndFigures {
@@ -28,6 +29,7 @@ export async function runEndToEnd(
     [folder, String(load.seed), String(load.devices)],
     { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
+  ontoBoard(child.pid);
   const answer = <Answer>(): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const onExit = (code: number | null): void => reject(new Error(`the gateway ended with ${code}`));

@@ -1,7 +1,11 @@
+import type { NumberForm } from './workload.ts';
+
 /** What `telemetry-load.ts` is told. */
 export interface TelemetryLoad {
   port: number;
   seed: number;
+  /** Default: as JSON has them. */
+  numbers?: NumberForm;
   devices: number;
   startS: number;
   seconds: number;

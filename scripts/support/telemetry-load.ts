@@ -21,7 +21,8 @@ interface Connection {
   sentAtMs: number[];
 }
 
-const workload = createWorkload({ seed: load.seed, devices: load.devices, startS: load.startS });
+const { seed, devices, startS, numbers = 'decimal' } = load;
+const workload = createWorkload({ seed, devices, startS, numbers });
 let wake: () => void = () => undefined;
 
 function open(device: WorkloadDevice): Promise<Connection> {

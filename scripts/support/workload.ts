@@ -150,18 +150,21 @@ export function createWorkload(options: {
   numbers?: NumberForm;
   devices?: number;
   startS?: number;
+  /** Only so many of the kinds of devices, and of the signals of each. Default: all. */
+  kinds?: number;
+  signals?: number;
   /** Share of messages that never come. */
   missing?: number;
 }): Workload {
   const { seed, missing = 0.001, numbers = 'decimal' } = options;
   const noise = new Dice(`noise ${seed}`);
-  const kinds = Object.keys(DEVICE_KINDS);
+  const kinds = Object.keys(DEVICE_KINDS).slice(0, options.kinds);
   const devices: WorkloadDevice[] = [];
   const definitions: SignalDefinition[] = [];
   const signals: Signal[] = [];
   for (let index = 0; index < (options.devices ?? 50); index++) {
     const kind = kinds[index % kinds.length] ?? '';
-    const ofKind = DEVICE_KINDS[kind] ?? [];
+    const ofKind = (DEVICE_KINDS[kind] ?? []).slice(0, options.signals);
     const hardwareId = hardwareIdOf(new Dice(`hardware ${seed} ${index}`));
     const topic = `v1/from/${hardwareId}/ucm/v1/telemetry`;
     devices.push({ index, kind, hardwareId, topic, signals: ofKind, first: signals.length, isPresent: true });
@@ -190,6 +193,15 @@ export function createWorkload(options: {
     };
   }
 
+  function value(series: number): number | string | boolean {
+    const definition = definitions[series] as SignalDefinition;
+    const measured = valueOf(definition, scaled[series] as number);
+    if (numbers === 'decimal' || typeof measured !== 'number' || definition.decimals === 0) return measured;
+    return Math.fround(
+      numbers === 'single' ? measured : measured + (noise.share() - 0.5) * 10 ** -definition.decimals,
+    );
+  }
+
   return {
     devices,
     seriesCount: signals.length,
@@ -204,18 +216,17 @@ export function createWorkload(options: {
         (devices[index] as WorkloadDevice).isPresent = (presence[index] as Dice).share() >= missing;
       for (let index = 0; index < signals.length; index++) scaled[index] = (signals[index] as Signal)(now);
     },
-    value: (series) => {
-      const definition = definitions[series] as SignalDefinition;
-      const value = valueOf(definition, scaled[series] as number);
-      if (numbers === 'decimal' || typeof value !== 'number' || definition.decimals === 0) return value;
-      return Math.fround(
-        numbers === 'single' ? value : value + (noise.share() - 0.5) * 10 ** -definition.decimals,
-      );
-    },
+    value,
     message: (device) => {
       let text = `{"timestamp":${nowS}`;
-      for (const [offset, definition] of device.signals.entries())
-        text += `,"${definition.name}":${textOf(definition, scaled[device.first + offset] as number)}`;
+      for (const [offset, definition] of device.signals.entries()) {
+        const series = device.first + offset;
+        const told =
+          numbers === 'decimal'
+            ? textOf(definition, scaled[series] as number)
+            : JSON.stringify(value(series));
+        text += `,"${definition.name}":${told}`;
+      }
       return `${text}}`;
     },
   };

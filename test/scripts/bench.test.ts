@@ -10,7 +10,17 @@ const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
 /** Those that take half a minute even with little work are started by whoever changes what they measure. */
-const SLOW = ['reconnect', 'fairness', 'start', 'zoo', 'field', 'engines', 'sync-sender', 'console'];
+const SLOW = [
+  'reconnect',
+  'fairness',
+  'start',
+  'zoo',
+  'field',
+  'engines',
+  'sync-sender',
+  'console',
+  'growth',
+];
 
 describe('every benchmark that is quick with little work', async () => {
   for (const benchmark of (await benchmarks()).filter(({ name }) => !SLOW.includes(name)))
@@ -43,6 +53,12 @@ describe('npm run bench', () => {
     const { status, stderr } = bench('no-such');
     assert.equal(status, 1);
     assert.match(stderr, /no benchmark is called no-such; there are: .*commit/);
+  });
+
+  test('measures on a small board, or says why there is none', () => {
+    const { status, stdout, stderr } = bench('commit', '--small', '--board');
+    if (status === 0) assert.match(stdout, /^board +0\.3 of a core/);
+    else assert.match(stderr, /^a small board cannot be simulated here: /m);
   });
 
   test('lists all benchmarks, or explains itself', () => {
