@@ -209,8 +209,8 @@ export const LIMITS = {
     syncAllowanceMs: 100,
     /** G: commits in a row that may use the short window (flash wear). */
     shortWindows: 4,
-    /** G: time without a waiting request that wins one back; two syncs a second at worst (decision 0020). */
-    shortWindowPauseMs: 500,
+    /** G: time without a waiting request that wins one back; less than a second, for one device that speaks every second. */
+    shortWindowPauseMs: 900,
     /** G: syncs for those who wait for each acknowledgement: a day of one message a second, all at once. */
     quickSyncs: 86_400,
     /** As many as steady traffic takes at worst; whatever it takes is not there for others. */

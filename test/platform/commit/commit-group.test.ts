@@ -125,6 +125,18 @@ describe('a commit group', () => {
     assert.ok((spent.at(-1) ?? 0) < 1.2, 'and about one when there are many');
   });
 
+  test('spends little more than one sync a second where the burst of every second comes in two parts', async () => {
+    const { clock, group, commits } = createGroup();
+    for (let second = 0; second < 100; second++) {
+      const fromMs = clock.monotonicMs();
+      void group.request(100);
+      await clock.advance(limits.windowMinMs + 5);
+      for (let device = 0; device < 30; device++) void group.request(100);
+      await clock.advance(1_000 - (clock.monotonicMs() - fromMs));
+    }
+    assert.ok(commits.length < 130, `${commits.length} commits in 100 s`);
+  });
+
   test('commits a burst as soon as it pauses', async () => {
     const { clock, group } = createGroup();
     for (let spent = 0; spent < limits.shortWindows; spent++) await waited(clock, group);
