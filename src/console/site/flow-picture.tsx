@@ -4,6 +4,9 @@ import { say } from '../words/index.ts';
 
 const HUB = { x: 240, y: 168 };
 const RADIUS = 43;
+/** Longer names are narrowed, so that they stay in their circle. */
+const NAME_LETTERS = 10;
+const NARROWED = { textLength: 72, lengthAdjust: 'spacingAndGlyphs' } as const;
 
 const PLACES: Readonly<Record<Role, { x: number; y: number }>> = {
   pv: { x: 240, y: 50 },
@@ -84,7 +87,7 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
   const said =
     charge === null ? [name, amount, doing] : [name, doing, amount, say.site.chargedTo(Math.round(charge))];
   const inside = (text: string) => (
-    <text class="doing" x={x} y={y + 23}>
+    <text class="doing" x={x} y={y + 23} {...(text.length > NAME_LETTERS && NARROWED)}>
       {text}
     </text>
   );
