@@ -7,7 +7,7 @@ import { ApiError, call, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { confirm } from './session.ts';
-import { openStream } from './stream.ts';
+import { ChangingStream } from './stream.ts';
 import type {
   Device,
   DeviceWithManifest,
@@ -48,6 +48,8 @@ const MANIFESTS_PER_QUESTION = 100;
 /** For more devices than these at once the list is read. */
 const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
+/** The stream of what happens to all devices. */
+const EVERYTHING = '/v3/devices';
 
 /** Order of the list; undefined until it was loaded once. */
 export const deviceIds = signal<readonly string[] | undefined>(undefined);
@@ -66,6 +68,7 @@ const watched = new Map<string, Set<string>>();
 const outdated = new Set<string>();
 /** Of a thousand devices in a table only those in sight are worth the work; what they say is read when they come into it. */
 let isOnlyWatched = false;
+let stream: ChangingStream<MonitorMessage> | undefined;
 let isStatusChanged = false;
 let reloading: ReturnType<typeof setTimeout> | undefined;
 
@@ -75,7 +78,7 @@ export function liveDevice(idOrSlug: string): LiveDevice | undefined {
 
 /** Connects and keeps connected until the end is called. */
 export function startLive(): () => void {
-  const stop = openStream<MonitorMessage>('/v3/devices', {
+  const opened = new ChangingStream<MonitorMessage>(EVERYTHING, {
     onOpen: () => {
       isConnected.value = true;
       isAway.value = false;
@@ -93,11 +96,14 @@ export function startLive(): () => void {
     onMessage: take,
     silenceMaxMs: SILENCE_MAX_MS,
   });
+  stream = opened;
   const drawing = setInterval(draw, DRAW_INTERVAL_MS);
   // Something on the way may let no stream through; pages show what can be read.
   const unopened = setTimeout(() => void reload(), UNOPENED_MS);
   return () => {
-    stop();
+    opened.end();
+    stream = undefined;
+    isOnlyWatched = false;
     clearInterval(drawing);
     clearTimeout(unopened);
     clearTimeout(reloading);
@@ -224,8 +230,11 @@ export async function watchValues(
   wanted: ReadonlyMap<string, readonly string[]>,
   others: 'beside' | 'these' = 'beside',
 ): Promise<void> {
-  isOnlyWatched = others === 'these';
-  if (isOnlyWatched) watched.clear();
+  if (others === 'these') {
+    if (isOnlyWatched && isWatched(wanted)) return;
+    isOnlyWatched = true;
+    watched.clear();
+  }
   let question = new URLSearchParams();
   let names = 0;
   const questions = [question];
@@ -243,13 +252,26 @@ export async function watchValues(
       names += part.length;
     }
   }
+  if (others === 'these') await stream?.exchange(streamOf([...wanted.keys()]));
   await Promise.all(questions.filter(({ size }) => size > 0).map(readLatest));
   draw();
+}
+
+/** What comes into sight when a list moves is often known already. */
+function isWatched(wanted: ReadonlyMap<string, readonly string[]>): boolean {
+  return [...wanted].every(([id, names]) => names.every((name) => watched.get(id)?.has(name) === true));
+}
+
+/** Telemetry of these alone, and of the gateway, so that there is always something to hear. */
+function streamOf(ids: readonly string[]): string {
+  const gateways = [...known.values()].flatMap(({ device }) => (device.type === 'GATEWAY' ? device.id : []));
+  return `${EVERYTHING}?telemetry.of=${[...new Set([...ids, ...gateways])].join()}`;
 }
 
 /** Nobody looks at a table any more. */
 export function watchAll(): void {
   isOnlyWatched = false;
+  void stream?.exchange(EVERYTHING);
 }
 
 async function readLatest(question: URLSearchParams): Promise<void> {
@@ -299,7 +321,8 @@ function take(message: MonitorMessage): void {
     for (const [name, value] of Object.entries(message.telemetry)) {
       const isAlerts = live.manifest?.telemetry[name]?.type === 'alerts';
       if (!isShown && !isAlerts) continue;
-      if (isAlerts && differs(live.values.get(name)?.value, value)) reloadSoon(live.device.id);
+      // Of a device that is not in sight they come when they have changed.
+      if (isAlerts && (!isShown || differs(live.values.get(name)?.value, value))) reloadSoon(live.device.id);
       if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
     }
     if (!isShown) return;

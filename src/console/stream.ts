@@ -13,68 +13,124 @@ const RETRY_MAX_MS = 10_000;
 
 /** Connects to a path of the API; returns the end. */
 export function openStream<Message>(path: string, options: StreamOptions<Message>): () => void {
-  const { silenceMaxMs } = options;
-  /** Undefined while there is none. */
-  let socket: WebSocket | undefined;
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  let delayMs = RETRY_FIRST_MS;
-  let heardAtMs = 0;
-  let isEnded = false;
+  const stream = new ChangingStream(path, options);
+  return () => stream.end();
+}
 
-  function connect(): void {
-    clearTimeout(retry);
-    const { protocol, host } = location;
-    const opened = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}${path}`);
-    socket = opened;
-    heardAtMs = performance.now();
-    listen(opened);
+/** A stream whose path may become another one while it is open. */
+export class ChangingStream<Message> {
+  readonly #options: StreamOptions<Message>;
+  readonly #wake = (): void => this.#awake();
+  #path: string;
+  /** Undefined while there is none. */
+  #socket: WebSocket | undefined;
+  /** Is to take the place of the present one. */
+  #next: WebSocket | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  #delayMs = RETRY_FIRST_MS;
+  #heardAtMs = 0;
+  #isEnded = false;
+
+  constructor(path: string, options: StreamOptions<Message>) {
+    this.#path = path;
+    this.#options = options;
+    document.addEventListener('visibilitychange', this.#wake);
+    addEventListener('online', this.#wake);
+    this.#connect();
+  }
+
+  /** Goes on by another path; until that is open, by the one before. Resolves when it is, or could not be opened. */
+  async exchange(path: string): Promise<void> {
+    if (path === this.#path) return;
+    this.#path = path;
+    // Where none is open, the one that comes next takes the new path.
+    if (this.#socket?.readyState === WebSocket.OPEN) await this.#replace();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#silence);
+    document.removeEventListener('visibilitychange', this.#wake);
+    removeEventListener('online', this.#wake);
+    this.#socket?.close();
+  }
+
+  #connect(): void {
+    clearTimeout(this.#retry);
+    const path = this.#path;
+    const opened = this.#dial();
+    this.#take(opened);
     opened.addEventListener('open', () => {
-      delayMs = RETRY_FIRST_MS;
-      options.onOpen?.();
+      this.#delayMs = RETRY_FIRST_MS;
+      this.#options.onOpen?.();
+      if (path !== this.#path) void this.#replace();
     });
+  }
+
+  #dial(): WebSocket {
+    const { protocol, host } = location;
+    return new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}${this.#path}`);
+  }
+
+  /** It is the one that counts from now on. */
+  #take(opened: WebSocket): void {
+    this.#socket = opened;
+    this.#heardAtMs = performance.now();
+    this.#listen(opened, this.#options.silenceMaxMs);
     opened.addEventListener('message', ({ data }) => {
-      heardAtMs = performance.now();
-      options.onMessage(JSON.parse(String(data)) as Message);
+      if (this.#socket !== opened) return;
+      this.#heardAtMs = performance.now();
+      this.#options.onMessage(JSON.parse(String(data)) as Message);
     });
-    opened.addEventListener('close', () => lose(opened));
+    opened.addEventListener('close', () => this.#lose(opened));
+  }
+
+  #replace(): Promise<void> {
+    const opened = this.#dial();
+    this.#next = opened;
+    return new Promise((resolve) => {
+      opened.addEventListener('close', () => resolve());
+      opened.addEventListener('open', () => {
+        // Another one was asked for since, or the present one was lost.
+        if (this.#isEnded || this.#next !== opened) opened.close();
+        else {
+          this.#next = undefined;
+          const before = this.#socket;
+          this.#take(opened);
+          before?.close();
+        }
+        resolve();
+      });
+    });
   }
 
   /** One timer for however many messages: it looks how long ago the last one was. */
-  function listen(opened: WebSocket, forMs = silenceMaxMs): void {
-    clearTimeout(silence);
+  #listen(opened: WebSocket, forMs: number | undefined): void {
+    const { silenceMaxMs } = this.#options;
+    clearTimeout(this.#silence);
     if (silenceMaxMs === undefined) return;
-    silence = setTimeout(() => {
-      const leftMs = heardAtMs + silenceMaxMs - performance.now();
-      if (leftMs > 0) listen(opened, leftMs);
-      else lose(opened);
+    this.#silence = setTimeout(() => {
+      const leftMs = this.#heardAtMs + silenceMaxMs - performance.now();
+      if (leftMs > 0) this.#listen(opened, leftMs);
+      else this.#lose(opened);
     }, forMs);
   }
 
-  function lose(lost: WebSocket): void {
-    if (isEnded || socket !== lost) return;
-    socket = undefined;
-    clearTimeout(silence);
+  #lose(lost: WebSocket): void {
+    if (this.#isEnded || this.#socket !== lost) return;
+    this.#socket = undefined;
+    this.#next = undefined;
+    clearTimeout(this.#silence);
     lost.close();
-    options.onClose?.();
-    retry = setTimeout(connect, delayMs);
-    delayMs = Math.min(delayMs * 2, RETRY_MAX_MS);
+    this.#options.onClose?.();
+    this.#retry = setTimeout(() => this.#connect(), this.#delayMs);
+    this.#delayMs = Math.min(this.#delayMs * 2, RETRY_MAX_MS);
   }
 
   /** A phone that wakes up should not wait for the next try. */
-  function wake(): void {
-    if (document.visibilityState === 'visible' && socket === undefined) connect();
+  #awake(): void {
+    if (document.visibilityState === 'visible' && this.#socket === undefined) this.#connect();
   }
-
-  document.addEventListener('visibilitychange', wake);
-  addEventListener('online', wake);
-  connect();
-  return () => {
-    isEnded = true;
-    clearTimeout(retry);
-    clearTimeout(silence);
-    document.removeEventListener('visibilitychange', wake);
-    removeEventListener('online', wake);
-    socket?.close();
-  };
 }

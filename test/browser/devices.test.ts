@@ -122,6 +122,16 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const rows = page.locator('.device-table tbody tr:not(.space)');
     assert.ok((await rows.count()) < MANY / 2, `${await rows.count()} rows`);
     assert.equal(await page.locator('[data-device=last-one]').count(), 0, 'it is online, so it comes last');
+    // Out of sight its values are not sent, but that it is in trouble is.
+    await live.telemetry({ battery_soc: 61, alerts: ['battery_low'] });
+    const troubled = page.locator('.device-table tbody tr:not(.space)').first();
+    await troubled.getByRole('link', { name: 'Last one' }).waitFor();
+    await troubled.getByText('Battery Low').waitFor();
+    await troubled.getByText('61').waitFor();
+    await live.telemetry({ battery_soc: 62, alerts: ['battery_low'] });
+    await troubled.getByText('62').waitFor();
+    await live.telemetry({ battery_soc: 62, alerts: [] });
+    await until(async () => (await page.locator('[data-device=last-one]').count()) === 0);
     await page.mouse.wheel(0, 100_000);
     await page.locator('[data-device=last-one]').waitFor();
     await page.getByLabel('Status').selectOption('ONLINE');

@@ -179,6 +179,27 @@ describe('the monitor', () => {
     );
   });
 
+  test('sends the telemetry of some, and of the others their alerts when they change, and all else', async () => {
+    const low = { alerts: ['battery_low'] };
+    await other.telemetry({ battery_soc: 1, ...low });
+    await watching([['USER', '/v3/devices?telemetry.of=battery,nobody']], async (socket) => {
+      await other.telemetry({ battery_soc: 2, ...low });
+      await other.telemetry({ battery_soc: 3, alerts: [] });
+      await other.telemetry({ battery_soc: 4, alerts: [] });
+      await other.telemetry({ battery_soc: 5, ...low });
+      await other.telemetry({ battery_soc: 6, alerts: [] });
+      await other.log('said');
+      await battery.telemetry({ battery_soc: 7 });
+      await until(() => membersOf(socket, 'telemetry').length === 4 && membersOf(socket, 'log').length === 1);
+      assert.deepEqual(membersOf(socket, 'telemetry'), [
+        { alerts: [] },
+        low,
+        { alerts: [] },
+        { battery_soc: 7 },
+      ]);
+    });
+  });
+
   test('ends with 1008 when the last device that was asked for is deleted', async () => {
     const [one, two] = [await gateway().provision('One'), await gateway().provision('Two')];
     const socket = await gateway().watch('USER', `/v3/devices?id.in=${one.id}&id.in=${two.slug}`);

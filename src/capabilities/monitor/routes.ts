@@ -9,7 +9,7 @@ import { type Principal, query, stream, type Stream, type StreamSocket } from '.
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
 import type { DeviceLogs } from '../device-logs/index.ts';
-import { type Telemetry, valueToWire } from '../telemetry/index.ts';
+import { type Telemetry, type TelemetryEvents, valueToWire } from '../telemetry/index.ts';
 import { type Content, messageShape, type MonitorMessage } from './schema.ts';
 
 interface MonitorOptions {
@@ -20,6 +20,9 @@ interface MonitorOptions {
 
 const monitorQuery = v.object({
   'id.in': query.optionalList('Ids or slugs of the devices. Absent: all, those made later too.'),
+  'telemetry.of': query.optionalList(
+    'Ids or slugs of devices whose telemetry is wanted; of the others only alerts come, when they change. Those that are not there are left out. Absent: of all.',
+  ),
 });
 
 export function monitorStreams(options: MonitorOptions): Stream[] {
@@ -34,8 +37,10 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
       query: monitorQuery,
       open: (call) => {
         const wanted = wantedDevices(options.devices, call.query['id.in']);
+        const attended = call.query['telemetry.of'];
         return (socket) => {
-          const ends = watch(options, call.principal, wanted, socket);
+          const choose = telemetryChoice(options.devices, attended);
+          const ends = watch(options, call.principal, { wanted, choose }, socket);
           if (wanted) ends.push(endWithTheLast(options.devices, wanted, socket));
           socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
         };
@@ -56,6 +61,28 @@ function wantedDevices(devices: Devices, asked: readonly string[] | undefined): 
   );
 }
 
+type Values = TelemetryEvents['telemetry_received']['values'];
+type Entries = Values extends ReadonlyMap<infer Name, infer Value> ? [Name, Value][] : never;
+
+/** What is sent of a message: all of it, or of a device that nobody attends to its alerts when they change. */
+type TelemetryChoice = (device: Device, values: Values) => Entries;
+
+function telemetryChoice(devices: Devices, attended: readonly string[] | undefined): TelemetryChoice {
+  if (!attended) return (_device, values) => [...values];
+  const ids = new Set(attended.flatMap((name) => devices.find(name)?.id ?? []));
+  const raisedOf = (device: Device): string => devices.raisedAlertNames(device).toSorted().join();
+  const raised = new Map(devices.all().map((device) => [device.id, raisedOf(device)]));
+  return (device, values) => {
+    if (ids.has(device.id)) return [...values];
+    const now = raisedOf(device);
+    if (raised.get(device.id) === now) return [];
+    const declared = devices.manifest(device).telemetry;
+    const alerts = [...values].filter(([name]) => declared[name]?.type === 'alerts');
+    if (alerts.length > 0) raised.set(device.id, now);
+    return alerts;
+  };
+}
+
 /** Nothing more can come once every device that was asked for is deleted. */
 function endWithTheLast(
   devices: Devices,
@@ -70,7 +97,7 @@ function endWithTheLast(
 function watch(
   { devices, telemetry, deviceLogs }: MonitorOptions,
   { role }: Principal,
-  wanted: ReadonlySet<string> | undefined,
+  { wanted, choose }: { wanted: ReadonlySet<string> | undefined; choose: TelemetryChoice },
   socket: StreamSocket<MonitorMessage>,
 ): (() => void)[] {
   const isWanted = (device: Device | undefined): device is Device =>
@@ -88,7 +115,7 @@ function watch(
       if (!isWanted(device)) return;
       const declared = devices.manifest(device).telemetry;
       const shown = visible(
-        [...values].map(([name, { value }]) => [name, valueToWire(value)]),
+        choose(device, values).map(([name, { value }]) => [name, valueToWire(value)]),
         (name) => declared[name]?.access_level,
         role,
       );

@@ -5,7 +5,7 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, statusVersion, watchAll, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
-import { Empty, Select, useAction } from '../ui.tsx';
+import { Empty, Select } from '../ui.tsx';
 import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey } from './list.ts';
 import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
@@ -90,13 +90,15 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
 function Rows({ shown }: { shown: readonly LiveDevice[] }) {
   const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, ROW_PX);
   const inSight = shown.slice(begin, end);
-  const reading = useAction(() =>
-    watchValues(new Map(inSight.map((live) => [live.device.id, namesOf(live)])), 'these'),
-  );
+  // What could not be read is read when the gateway is back.
+  const read = (): Promise<void> =>
+    watchValues(new Map(inSight.map((live) => [live.device.id, namesOf(live)])), 'these').catch(
+      () => undefined,
+    );
   const ids = inSight.map(({ device }) => device.id).join(' ');
   useEffect(() => {
     // Whoever scrolls by wants no values.
-    const timer = setTimeout(() => void reading.start(), 150);
+    const timer = setTimeout(() => void read(), 150);
     return () => clearTimeout(timer);
   }, [ids]);
   useEffect(() => watchAll, []);
