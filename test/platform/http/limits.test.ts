@@ -139,7 +139,8 @@ describe('headers', () => {
 
   test('with a body that comes too slowly are 408, and no failure of ours', async (t) => {
     const { port, lines } = await serve(t, {
-      http: { headersTimeoutMs: 50, requestTimeoutMs: 60, timeoutCheckIntervalMs: 20 },
+      // Long enough for the head to be read on a busy machine.
+      http: { headersTimeoutMs: 1_400, requestTimeoutMs: 1_500, timeoutCheckIntervalMs: 20 },
     });
     const { socket, closed } = await raw(
       t,
@@ -253,9 +254,10 @@ describe('connections', () => {
     assert.equal(await closed, '');
     await until(() => calls[0]?.signal.aborted ?? false);
     release();
-    const talking = await raw(t, port, 'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\n');
-    for (let index = 0; index < 5; index++) {
-      await pause(20);
+    const patient = await serve(t, { http: { silenceTimeoutMs: 1_500 } });
+    const talking = await raw(t, patient.port, 'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\n');
+    for (let index = 0; index < 6; index++) {
+      await pause(300);
       talking.socket.write('X: y\r\n');
     }
     talking.socket.write('Connection: close\r\n\r\n');
