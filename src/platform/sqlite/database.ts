@@ -22,6 +22,8 @@ export interface OpenOptions extends MigrationOptions {
    * `StateUpkeep`). Absent: every commit is synced before it returns.
    */
   sync?: SyncFile;
+  /** True: nobody else has the file open, and an earlier program may have ended without closing it. */
+  isFirst?: boolean;
 }
 
 /** Opens, migrates and returns the database. @throws UnrecoverableError for one of a newer version */
@@ -80,10 +82,14 @@ export class Database {
   #pending: (() => void)[] = [];
   #onCommitted: (() => void) | undefined;
 
-  constructor(handle: BetterSqlite3.Database, { path, sync }: Pick<OpenOptions, 'path' | 'sync'>) {
+  constructor(
+    handle: BetterSqlite3.Database,
+    { path, sync, isFirst }: Pick<OpenOptions, 'path' | 'sync' | 'isFirst'>,
+  ) {
     this.path = path;
     this.#handle = handle;
     this.#trust = new LogTrust(handle);
+    if (isFirst) this.#trust.begin(`${path}-wal`);
     tellDiskFaults(handle, this.#trust);
     this.orm = createOrm(handle);
     this.#runOutermost = handle.transaction((fn: () => unknown) => fn());

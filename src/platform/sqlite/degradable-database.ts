@@ -250,7 +250,7 @@ export class DegradableDatabase implements SqlDatabase {
       for (const path of paths) move(foreignPath(path, owner.id), path);
       log.info('history of this site was taken back', { site_id: owner.id });
     }
-    const database = openDatabase(this.#options);
+    const database = openDatabase({ ...this.#options, isFirst: true });
     let found: string | undefined;
     try {
       if (isMissing) this.#salvageFirst(database);

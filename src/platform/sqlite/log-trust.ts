@@ -2,11 +2,12 @@
  * Whether what the write-ahead log holds is found again after a cut of power. A sync that fails is told once to each who
  * has the file open, and what it was about counts as written from then on (fsync(2)), whoever wrote it: also a connection
  * that leaves the syncing to others. A later sync succeeds, and what it covers stands behind a hole, where SQLite stops to
- * read (https://sqlite.org/fileformat2.html#walformat). So after a failure the log is moved into the database, which is
- * synced, and begun anew.
+ * read (https://sqlite.org/fileformat2.html#walformat). So after a failure, and at the start, the log is moved into the
+ * database, which is synced, and begun anew.
  */
+import { statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
-import { gatewayError } from '../../lib/errors.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import { asDiskFault, isFailure } from './disk-fault.ts';
 
 /** G: readers are done within milliseconds; nobody waits longer for them here. */
@@ -22,6 +23,21 @@ export class LogTrust {
 
   get isDoubtful(): boolean {
     return this.#isDoubtful;
+  }
+
+  /**
+   * At the start, before anybody else has the file: what an earlier program left in the log is read, perhaps, from the
+   * memory of the system alone. A disk that has no room or takes no writes leaves it as it is.
+   */
+  begin(logPath: string): void {
+    if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+    this.doubt();
+    try {
+      this.restore();
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.#isDoubtful = isFailure(error);
+    }
   }
 
   /** A sync failed. */
@@ -56,10 +72,6 @@ export class LogTrust {
       checkpointed: number;
     }[];
     if (result === undefined || result.busy !== 0 || result.checkpointed < result.log)
-      throw gatewayError(
-        'unavailable',
-        'unavailable',
-        'The disk fails now, so this cannot be stored or read. Check it.',
-      );
+      throw asDiskFault(Object.assign(new Error('the log is in use by others'), { code: 'EIO' }));
   }
 }

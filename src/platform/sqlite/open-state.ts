@@ -29,7 +29,8 @@ interface StateRecovery {
 const NOTE = 'state-recovery.json';
 
 /** @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used */
-export function openState(options: OpenOptions & { backupDir: string }): Database {
+export function openState(given: OpenOptions & { backupDir: string }): Database {
+  const options = { ...given, isFirst: true };
   const { path, log } = options;
   if (isMissing(path)) {
     if (recover(options, 'missing')) return openDatabase(options);
