@@ -13,6 +13,9 @@ import { asDiskFault, isFailure } from './disk-fault.ts';
 /** G: readers are done within milliseconds; nobody waits longer for them here. */
 const READERS_MS = 100;
 
+/** The first may be told of what failed under the earlier program. */
+const TRIES_AT_START = 2;
+
 export class LogTrust {
   readonly #handle: BetterSqlite3.Database;
   #isDoubtful = false;
@@ -31,12 +34,14 @@ export class LogTrust {
    */
   begin(logPath: string): void {
     if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
-    this.doubt();
-    try {
-      this.restore();
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      this.#isDoubtful = isFailure(error);
+    for (let tries = 0; tries < TRIES_AT_START; tries++) {
+      this.doubt();
+      try {
+        return this.restore();
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        this.#isDoubtful = isFailure(error);
+      }
     }
   }
 
