@@ -36,6 +36,13 @@ export const DISK_KINDS: readonly FaultKind[] = [
     run: failMedium,
   },
   {
+    name: 'reviving-disk',
+    about:
+      'Writing fails for a while, the gateway is started anew on the same disk, which takes data again; then the power goes.',
+    needsDisk: true,
+    run: reviveMedium,
+  },
+  {
     name: 'read-only-disk',
     about:
       'Started on a disk that takes no writes: serves, or ends with a reason; afterwards all is as it was.',
@@ -66,17 +73,31 @@ async function withoutRoom(box: Box, take: () => void): Promise<Problem[]> {
   return [...problems, ...(await telemetryFlows(box))];
 }
 
-/** What people do meanwhile may be refused: nothing can be stored. */
 async function failMedium(box: Box): Promise<Problem[]> {
+  await breakMediumAndKill(box);
+  box.disk.mendMedium();
+  await box.restart();
+  return [];
+}
+
+/** A file system that has given up is mounted anew, as nothing else helps. */
+async function reviveMedium(box: Box): Promise<Problem[]> {
+  await breakMediumAndKill(box);
+  if (!box.disk.reviveMedium()) box.disk.mendMedium();
+  await box.restart();
+  box.resume();
+  const problems = await telemetryFlows(box);
+  return [...problems, ...(await cutPower(box))];
+}
+
+/** What people do meanwhile may be refused: nothing can be stored. */
+async function breakMediumAndKill(box: Box): Promise<void> {
   box.disk.breakMedium();
   await box.clock.sleep(box.random.between(BROKEN_MS.least, BROKEN_MS.most));
   await box.kill();
   await box.rest();
   // Its child programs are about to leave the folder.
   await box.clock.sleep(500);
-  box.disk.mendMedium();
-  await box.restart();
-  return [];
 }
 
 async function startReadOnly(box: Box): Promise<Problem[]> {

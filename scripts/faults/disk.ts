@@ -37,6 +37,7 @@ const E2FSCK_CORRECTED_MAX = 3;
 const UNMOUNT_MS_MAX = 10_000;
 const POLL_MS = 50;
 const FILLER = 'filler';
+const PROBE = 'probe';
 const MANY = 'many';
 
 export interface DataDisk {
@@ -50,6 +51,8 @@ export interface DataDisk {
   empty(): void;
   /** From now on whatever needs new room of the medium fails. Nobody may be writing. */
   breakMedium(): void;
+  /** The medium works again; what it refused is in the memory of the system alone. False: the file system has given up. */
+  reviveMedium(): boolean;
   /** The medium works again; the file system is mounted anew. Nobody may use it. */
   mendMedium(): void;
   setReadOnly(isReadOnly: boolean): void;
@@ -109,6 +112,12 @@ export function createDataDisk(base: string, folder: string): DataDisk {
       rmSync(join(folder, MANY), { recursive: true, force: true });
     },
     breakMedium: () => takeAll(spare),
+    reviveMedium: () => {
+      rmSync(spare, { force: true });
+      // What failed is told once; later callers are told of their own.
+      spawnSync('sync', ['-f', folder]);
+      return takesData(join(folder, PROBE));
+    },
     mendMedium: () => {
       rmSync(spare, { force: true });
       unmountImage(image, folder);
@@ -177,6 +186,18 @@ function takeAll(path: string): void {
     fits(() => fsyncSync(file));
   } finally {
     closeSync(file);
+  }
+}
+
+/** Whether a file can be made, written and synced. */
+function takesData(path: string): boolean {
+  try {
+    writeFileSync(path, 'probe', { flush: true });
+    rmSync(path);
+    return true;
+  } catch (error) {
+    if (['EROFS', 'EIO', 'ENOSPC'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
   }
 }
 
