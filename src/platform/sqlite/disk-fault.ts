@@ -1,13 +1,15 @@
 /** What the disk refuses, in words of the gateway: the world's fault, not ours. */
-import { gatewayError } from '../../lib/errors.ts';
+import { type GatewayError, gatewayError } from '../../lib/errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
 
+const FAILING = 'The disk fails now, so this cannot be stored or read. Check it.';
+
 const FAULTS: [code: RegExp, message: string][] = [
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
-  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, 'The disk fails now, so this cannot be stored or read. Check it.'],
+  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, FAILING],
 ];
 
 /** The error itself unless it says that the disk takes no data; then `unavailable` with the error as cause. */
@@ -17,6 +19,9 @@ export function asDiskFault(error: unknown): unknown {
     ? error
     : gatewayError('unavailable', 'unavailable', message, undefined, error);
 }
+
+/** Data that was written is not certain to be on the disk. */
+export const diskFails = (): GatewayError => gatewayError('unavailable', 'unavailable', FAILING);
 
 /** What the disk refuses, as a sentence; undefined for other errors. */
 function diskFaultOf(error: unknown): string | undefined {

@@ -8,7 +8,7 @@
 import { statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { GatewayError } from '../../lib/errors.ts';
-import { asDiskFault, isFailure } from './disk-fault.ts';
+import { asDiskFault, diskFails, isFailure } from './disk-fault.ts';
 
 /** G: readers are done within milliseconds; nobody waits longer for them here. */
 const READERS_MS = 100;
@@ -76,7 +76,6 @@ export class LogTrust {
       log: number;
       checkpointed: number;
     }[];
-    if (result === undefined || result.busy !== 0 || result.checkpointed < result.log)
-      throw asDiskFault(Object.assign(new Error('the log is in use by others'), { code: 'EIO' }));
+    if (result === undefined || result.busy !== 0 || result.checkpointed < result.log) throw diskFails();
   }
 }
