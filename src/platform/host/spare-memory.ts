@@ -48,7 +48,7 @@ export async function returnSpareMemory({ clock, log }: { clock: Clock; log: Log
 
 /**
  * Ranges that hold a file as it stands on the disk and cannot be written to. Where a single page was changed since, its
- * content would be lost: such a range is left out (proc_pid_smaps(5), Anonymous).
+ * content would be lost, in memory or swapped out: such a range is left out (proc_pid_smaps(5), Anonymous and Swap).
  */
 export function unchangedRanges(mappings: string, file: string): Range[] {
   const ranges: Range[] = [];
@@ -59,8 +59,8 @@ export function unchangedRanges(mappings: string, file: string): Range[] {
       const [, from = '', to = '', name] = head;
       const start = BigInt(`0x${from}`);
       current = name === file ? { start, length: BigInt(`0x${to}`) - start } : undefined;
-    } else if (/^[0-9a-f]+-/.test(line)) current = undefined;
-    else if (current && /^Anonymous: +0 kB$/.test(line)) ranges.push(current);
+    } else if (/^[0-9a-f]+-/.test(line) || /^Anonymous: +[1-9]/.test(line)) current = undefined;
+    else if (current && /^Swap: +0 kB$/.test(line)) ranges.push(current);
   }
   return ranges;
 }

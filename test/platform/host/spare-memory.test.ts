@@ -6,14 +6,25 @@ import { describe, test } from 'node:test';
 import { unchangedRanges } from '../../../src/platform/host/spare-memory.ts';
 
 const RUNTIME = '/opt/runtime/bin/node';
-const mapping = (head: string, changedKb: number): string =>
-  [head, 'Size:    16 kB', `Anonymous:    ${changedKb} kB`, 'VmFlags: rd mr mw me'].join('\n');
+const mapping = (head: string, changedKb: number, swappedKb = 0): string =>
+  [
+    head,
+    'Size:    16 kB',
+    `Anonymous:    ${changedKb} kB`,
+    `Swap:         ${swappedKb} kB`,
+    'VmFlags: rd mr mw me',
+  ].join('\n');
 
 describe('ranges of memory that may be read from their file again', () => {
   const cases: [title: string, mapping: string, count: number][] = [
     ['code of the runtime', mapping(`00400000-00404000 r-xp 00001000 fe:00 17    ${RUNTIME}`, 0), 1],
     ['its constants', mapping(`00400000-00404000 r--p 00001000 fe:00 17    ${RUNTIME}`, 0), 1],
     ['no page that was changed', mapping(`00400000-00404000 r--p 00001000 fe:00 17    ${RUNTIME}`, 4), 0],
+    [
+      'no changed page that was swapped out',
+      mapping(`00400000-00404000 r--p 00001000 fe:00 17    ${RUNTIME}`, 0, 4),
+      0,
+    ],
     [
       'nothing that can be written to',
       mapping(`00400000-00404000 rw-p 00001000 fe:00 17    ${RUNTIME}`, 0),
