@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import type { Problem } from '../clients/journal.ts';
 import { verifyHistory } from '../clients/verify.ts';
-import { type GatewayClient, GatewayRefusal } from '../support/gateway-client.ts';
+import { type GatewayClient, GatewayRefusal, GatewayUnreachable } from '../support/gateway-client.ts';
 import { createGatewayHome, type GatewayHome, startGateway } from '../support/gateway-process.ts';
 import type { Random } from '../support/random.ts';
 import type { Box } from './box.ts';
@@ -185,12 +185,16 @@ async function judgeCopy(box: Box, home: GatewayHome, { names, mayLose }: DataFa
   }
 }
 
-/** What it does not know at all it refuses to tell. */
-async function tried(verify: () => Promise<Problem[]>): Promise<Problem[]> {
+/**
+ * What it does not know at all it refuses to tell. An answer that meets damage on its way ends in the middle; asked again,
+ * it comes without what was damaged.
+ */
+async function tried(verify: () => Promise<Problem[]>, attempts = 2): Promise<Problem[]> {
   try {
     return await verify();
   } catch (error) {
     if (error instanceof GatewayRefusal) return [{ kind: 'lost', item: error.message }];
+    if (error instanceof GatewayUnreachable && attempts > 1) return tried(verify, attempts - 1);
     throw error;
   }
 }
