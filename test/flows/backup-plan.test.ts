@@ -92,6 +92,24 @@ test('a target that fails is the last error; what was good before stays known', 
   assert.equal(after.last_good_at, good);
 });
 
+test('all who ask at once are told of the same key', async (t) => {
+  const gateway = await startTestGateway(t);
+  const shown = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      gateway.ok('INSTALLER', 'PATCH', PLAN, {
+        target: 'sftp://box@nas.invalid/backups',
+        password: PASSWORD,
+      }),
+    ),
+  );
+  const keys = shown.map(
+    ({ backup_plan: plan }) => (plan as { sftp_public_key: string | null }).sftp_public_key,
+  );
+  // Nobody is told of one where the program that makes it is not installed.
+  assert.match(keys[0] ?? 'ssh-ed25519 ', /^ssh-ed25519 /);
+  assert.equal(new Set(keys).size, 1);
+});
+
 test('a backup with history, uploaded to another box, brings devices and telemetry back', async (t) => {
   const first = await startTestGateway(t);
   const folder = temporaryFolder(t);

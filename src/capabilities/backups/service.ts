@@ -65,6 +65,7 @@ export class Backups {
   readonly #log: Log;
   readonly #runs: { inc: (labels: { result: string }) => void };
   readonly #opener: BackupOpener;
+  #keyAsked: Promise<string> | undefined;
   #isBusy = false;
   #isRunning = false;
   #timer: Timer | undefined;
@@ -195,8 +196,10 @@ export class Backups {
 
   /** Undefined while the program that makes keys is missing; the run of the plan says so. */
   async #sftpKey(): Promise<string | undefined> {
+    // Two who ask at once would make two keys, and one of them would be told of one that is gone.
+    this.#keyAsked ??= sftpKey(this.#options.dataDir).finally(() => (this.#keyAsked = undefined));
     try {
-      return await sftpKey(this.#options.dataDir);
+      return await this.#keyAsked;
     } catch (error) {
       this.#log.warnLimited('sftp-key', 3_600_000, 'there is no key for SFTP', { error });
       return undefined;
