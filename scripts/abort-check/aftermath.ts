@@ -1,5 +1,5 @@
 /** What is left once the callers have gone. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import type { StockedGateway } from '../request-check/gateway.ts';
@@ -12,7 +12,7 @@ const SETTLE_MS = 150_000;
 export function complaintsIn(log: string): string[] {
   return log
     .split('\n')
-    .filter((line) => line !== '')
+    .filter((line) => line !== '' && !line.includes(NOWHERE))
     .filter((line) => {
       if (!line.startsWith('{"level":')) return true;
       const { level, error } = JSON.parse(line) as { level: string; error?: unknown };
@@ -21,13 +21,41 @@ export function complaintsIn(log: string): string[] {
     .map((line) => `log: ${line.slice(0, 1_500)}`);
 }
 
-/** Descriptors of the process: files, sockets, pipes. */
-export function openFiles(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
+/**
+ * What the descriptors of the process are: names of files, and kinds of everything else. Without the sockets of the system
+ * itself: over them it talks to programs of its own, which start and end as there is something to run.
+ */
+function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  const own = readFileSync(`/proc/${pid}/net/unix`, 'utf8');
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      const target = readlinkSync(join(folder, name));
+      const [, kind = target, inode] = /^(.*):\[(\d+)\]$/.exec(target) ?? [];
+      return kind === 'socket' && own.includes(` ${inode}`) ? [] : [kind];
+    } catch (error) {
+      // Closed meanwhile.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  });
 }
 
-/** What the gateway keeps in `backups/` for itself: copies of its authority and of state.db. */
-const KEPT = /^(?:authority\.pem|state-(?:hourly|daily)-\d+-\d+\.db)$/;
+/** What is in the second list and not, or not so often, in the first one. */
+export function addedTo(before: readonly string[], after: readonly string[]): string[] {
+  const left = [...before];
+  return after.filter((name) => {
+    const at = left.indexOf(name);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
+
+/** What the gateway keeps in `backups/`: copies of its authority and of state.db, its key for SFTP, and what was uploaded last. */
+const KEPT = /^(?:authority\.pem|state-(?:hourly|daily)-\d+-\d+\.db|sftp-key(?:\.pub)?|uploaded\.backup)$/;
+
+/** A target of the samples is nowhere, and that it cannot be reached is told. */
+const NOWHERE = 'nas.local';
 
 /** Files that belong to an answer and not to the gateway. */
 export function leftovers(dataDir: string): string[] {
@@ -38,22 +66,23 @@ export function leftovers(dataDir: string): string[] {
     .map((name) => `left over: backups/${name}`);
 }
 
-/** Waits until no connection is left, and the figure is not above `target`; then answers the figure. */
+/** Waits until no connection is left, and not more than `most` files are open; then answers what is open. */
 export async function settled(
-  { home, tokens }: Pick<StockedGateway, 'home' | 'tokens'>,
+  { home, tokens, gateway }: Pick<StockedGateway, 'home' | 'tokens' | 'gateway'>,
   clock: Clock,
-  figure: () => number,
-  target = Number.POSITIVE_INFINITY,
-): Promise<number> {
+  most = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
   const deadlineMs = clock.monotonicMs() + SETTLE_MS;
   for (;;) {
     const answer = await fetch(`${home.baseUrl}/metrics`, {
       headers: { 'X-Service-Auth-Token': tokens.INSTALLER, Connection: 'close' },
     });
     const text = await answer.text();
-    const now = figure();
+    // Devices and modules come and go as they like.
+    let devices = gaugeOf(text, 'mqtt_sessions');
+    const now = openFiles(gateway.pid).filter((kind) => kind !== 'socket' || devices-- <= 0);
     const isQuiet = gaugeOf(text, 'http_connections') <= 1 && gaugeOf(text, 'web_sockets') === 0;
-    if ((isQuiet && now <= target) || clock.monotonicMs() > deadlineMs) return now;
+    if ((isQuiet && now.length <= most) || clock.monotonicMs() > deadlineMs) return now;
     await clock.sleep(POLL_MS);
   }
 }

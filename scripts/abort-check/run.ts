@@ -15,7 +15,7 @@ import {
 import { openDeviceLink } from '../support/device-link.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { type Moment, perform, randomAbort, type Way } from './abort.ts';
-import { complaintsIn, leftovers, openFiles, settled } from './aftermath.ts';
+import { addedTo, complaintsIn, leftovers, settled } from './aftermath.ts';
 import { bytesOf, streamPaths, upgradeBytes } from './wire.ts';
 
 export interface AbortCheck {
@@ -73,7 +73,7 @@ async function abortAll(check: AbortCheck, stocked: StockedGateway): Promise<Abo
       if (index % PROGRESS_EVERY === PROGRESS_EVERY - 1) say(`${index + 1} callers have left`);
     };
     await inParallel(Array.from({ length: WARM_UP }), WIDTH, (_, index) => abort(index));
-    const before = gateway.hasExited ? 0 : await settled(stocked, clock, () => openFiles(gateway.pid));
+    const before = gateway.hasExited ? [] : await settled(stocked, clock);
     await inParallel(Array.from({ length: count }), WIDTH, (_, index) => abort(WARM_UP + index));
     return {
       aborts: count,
@@ -137,14 +137,19 @@ async function deafDevice({ clock }: AbortCheck, { client }: StockedGateway) {
   return { id, close: () => link.close(0) };
 }
 
-async function problemsOf(check: AbortCheck, stocked: StockedGateway, before: number): Promise<string[]> {
+async function problemsOf(
+  check: AbortCheck,
+  stocked: StockedGateway,
+  before: readonly string[],
+): Promise<string[]> {
   const { home, gateway } = stocked;
   const complaints = (): string[] => complaintsIn(readFileSync(home.logFile, 'utf8'));
   try {
     await gateway.healthy();
-    const after = await settled(stocked, check.clock, () => openFiles(gateway.pid), before);
+    const after = await settled(stocked, check.clock, before.length);
+    const added = after.length > before.length ? addedTo(before, after) : [];
     return [
-      ...(after > before ? [`${after - before} files or sockets are still open`] : []),
+      ...(added.length > 0 ? [`still open: ${added.join(', ')}`] : []),
       ...leftovers(home.environment['GATEWAY_DATA_DIR'] ?? ''),
       ...complaints(),
     ];
