@@ -6,6 +6,7 @@ import { BackupError, type BackupInfo, BACKUPS_FOLDER } from './layout.ts';
 import type { BackupOpener } from './opening.ts';
 
 const UPLOADED = 'uploaded.backup';
+const NOTHING = 'No backup was uploaded.';
 
 /** Keeps the bytes, in place of an upload before; nothing is kept when it throws. Resolves with their number. */
 export function keepUpload(dataDir: string, stream: ReadableStream<Uint8Array>): Promise<number> {
@@ -19,11 +20,16 @@ export function keepUpload(dataDir: string, stream: ReadableStream<Uint8Array>):
 export async function restoreUpload(
   dataDir: string,
   password: string,
-  opener: BackupOpener,
+  opener: Pick<BackupOpener, 'open'>,
 ): Promise<BackupInfo | undefined> {
   const path = join(dataDir, BACKUPS_FOLDER, UPLOADED);
-  if (!existsSync(path)) throw new BackupError('No backup was uploaded.');
-  const info = await opener.open({ kind: 'restore', path, password });
-  rmSync(path, { force: true });
-  return info;
+  if (!existsSync(path)) throw new BackupError(NOTHING);
+  try {
+    const info = await opener.open({ kind: 'restore', path, password });
+    rmSync(path, { force: true });
+    return info;
+  } catch (error) {
+    // Another caller took it over, or began to upload another one.
+    throw existsSync(path) ? error : new BackupError(NOTHING, { cause: error });
+  }
 }
