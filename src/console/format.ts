@@ -1,5 +1,5 @@
 /** Values, ages and moments as people read them. */
-import { zone } from './zone.ts';
+import { timesAs } from './zone.ts';
 import type { Attribute, EnumItem, Manifest } from './shapes.ts';
 import { language, locale, say } from './words/index.ts';
 
@@ -145,11 +145,11 @@ export function freshness(
 export function momentText(instant: string | number): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return '–';
-  return date.toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone.value });
+  return timesAs({ dateStyle: 'medium', timeStyle: 'medium' }).format(date);
 }
 
 export function clockText(instant: string | number): string {
-  return new Date(instant).toLocaleTimeString(locale, { timeZone: zone.value });
+  return timesAs({ timeStyle: 'medium' }).format(new Date(instant));
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

@@ -15,7 +15,7 @@ const SCRIPT = `
   const { language } = await import('./words/index.ts');
   const { ageText, momentText, numberText, showValue } = await import('./format.ts');
   const { energyText, powerText } = await import('./site/energy.ts');
-  const { periodText } = await import('./site/period.ts');
+  const { periodText } = await import('./period.ts');
   console.log(JSON.stringify([
     language,
     document.documentElement.lang,

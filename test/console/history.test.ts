@@ -12,7 +12,7 @@ import {
   withBefore,
   zoomed,
 } from '../../src/console/history/window.ts';
-import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../../src/console/site/period.ts';
+import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../../src/console/period.ts';
 
 const NOW_S = 1_772_400_000;
 

@@ -5,6 +5,7 @@
 import { FUNCTION_RULES } from './function-rules.ts';
 import { lineAt, type SourceFile } from './source-files.ts';
 import { except, inCode, type TidyRule } from './tidy-rule.ts';
+import { ZONE_RULE } from './zone-rule.ts';
 
 const FILE_LINES_MAX = 400;
 
@@ -273,6 +274,7 @@ const FILES: TidyRule[] = [
     },
   },
   ...FUNCTION_RULES,
+  ZONE_RULE,
   {
     name: 'file and folder names are kebab-case and say what they are',
     // Paths of device profiles are their ids, which are given.

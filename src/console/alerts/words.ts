@@ -1,19 +1,19 @@
 /** Alerts and deliveries as people read them. Pure. */
 import { ageText, momentText } from '../format.ts';
+import { periodAt } from '../period.ts';
+import { timesAs, zone } from '../zone.ts';
 import type { Alert, Delivery } from './shapes.ts';
-import { locale, say } from '../words/index.ts';
+import { say } from '../words/index.ts';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
-/** `since 08:15`, with the day when it is another one. */
+/** `since 08:15`, with the day when it is another one where the site is. */
 export function sinceText(instant: string, nowMs: number): string {
-  const moment = new Date(instant);
-  const time = moment.toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' });
-  if (moment.toDateString() === new Date(nowMs).toDateString()) return say.alerts.since(time);
-  return say.alerts.sinceDay(
-    moment.toLocaleDateString(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
-    time,
-  );
+  const atMs = Date.parse(instant);
+  const time = timesAs({ hour: '2-digit', minute: '2-digit' }).format(atMs);
+  const dayOf = (ms: number): string => periodAt('day', ms, zone.value);
+  if (dayOf(atMs) === dayOf(nowMs)) return say.alerts.since(time);
+  return say.alerts.sinceDay(timesAs({ day: 'numeric', month: 'short', year: 'numeric' }).format(atMs), time);
 }
 
 /** How long it is, or was, raised. */
@@ -22,7 +22,10 @@ export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: nu
   return ageText(ageS);
 }
 
-export function periodText({ raised_at: from, cleared_at: to }: Alert): string {
+export function periodText({
+  raised_at: from,
+  cleared_at: to,
+}: Pick<Alert, 'raised_at' | 'cleared_at'>): string {
   if (to === null) return say.alerts.since(momentText(from));
   const start = momentText(from);
   const end = momentText(to);

@@ -1,5 +1,7 @@
 /** What is typed of a target, and what of it is sent. Pure. */
 import type { Target } from '../shapes.ts';
+import { edgesOf } from '../period.ts';
+import { zone } from '../zone.ts';
 
 export interface Typed {
   kind: Target['kind'];
@@ -77,7 +79,8 @@ const orAsItIs = (text: string): string | undefined => (text.trim() === '' ? und
 
 export function bodyOf(typed: Typed, target: Target | undefined): Record<string, unknown> {
   const attributes = typed.attributes.split(/[\s,]+/).filter((name) => name !== '');
-  const from = typed.historyFrom === '' ? undefined : new Date(typed.historyFrom).toISOString();
+  const from =
+    typed.historyFrom === '' ? undefined : new Date(edgesOf(typed.historyFrom, zone.value)[0]).toISOString();
   return {
     name: typed.name,
     ...(!target && { kind: typed.kind, history_from: from }),

@@ -1,10 +1,10 @@
 /** Lines over time with what was least and most around them, a scale per unit. Loaded with the first chart. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { numberText } from '../format.ts';
-import { zone } from '../zone.ts';
+import { momentText, numberText } from '../format.ts';
+import { timesAs, zone } from '../zone.ts';
 import type { Lines } from './series.ts';
-import { locale, say } from '../words/index.ts';
+import { say } from '../words/index.ts';
 
 const HEIGHT_PX = 320;
 const NARROW_PX = 560;
@@ -128,8 +128,7 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
     series: [
       {
         label: say.history.time,
-        value: (_, timeS) =>
-          timeS === null ? '–' : new Date(timeS * 1_000).toLocaleString(locale, { timeZone: zone.value }),
+        value: (_, timeS) => (timeS === null ? '–' : momentText(timeS * 1_000)),
       },
       ...labels.flatMap((line) => seriesOf(line, colorOf(line))),
     ],
@@ -238,12 +237,8 @@ function shortText(value: number | null): string {
 
 /** Times of a day, and dates where a day begins, where the site is. */
 function timeLabels(stepS: number): (plot: uPlot, splits: number[]) => string[] {
-  const clock = new Intl.DateTimeFormat(locale, {
-    hour: '2-digit',
-    minute: '2-digit',
-    timeZone: zone.value,
-  });
-  const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: zone.value });
+  const clock = timesAs({ hour: '2-digit', minute: '2-digit' });
+  const day = timesAs({ day: 'numeric', month: 'short' });
   return (_, splits) =>
     splits.map((timeS) => {
       const text = clock.format(timeS * 1_000);

@@ -4,14 +4,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { callForText } from '../api.ts';
 import { numberText, words } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { zone } from '../zone.ts';
+import { timesAs } from '../zone.ts';
 import type { LiveDevice } from '../live.ts';
 import { Button, Card, Check, download, Empty, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
 import { WindowControls } from './window-controls.tsx';
-import { locale, say } from '../words/index.ts';
+import { say } from '../words/index.ts';
 
 type ChartCanvas = typeof Drawn;
 
@@ -156,11 +156,7 @@ export function HistoryView({
 }
 
 const moment = (atS: number): string =>
-  new Date(atS * 1_000).toLocaleString(locale, {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: zone.value,
-  });
+  timesAs({ dateStyle: 'medium', timeStyle: 'short' }).format(atS * 1_000);
 
 const titleOf = ({ fromS, toS, isLive }: Window): string =>
   isLive ? say.history.untilNow : `${moment(fromS)} – ${moment(toS)}`;

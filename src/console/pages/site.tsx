@@ -16,6 +16,7 @@ import {
   useTyped,
 } from '../ui.tsx';
 import type { Site } from '../shapes.ts';
+import { ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
 interface Typed {
@@ -68,7 +69,7 @@ function SiteForm({ stored }: { stored: Site }) {
     takeSite(answer.site);
     setTyped(typedOf(answer.site));
   });
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const own = ownZone();
   const isReadOnly = !may('OWNER');
   const other = (
     <>

@@ -4,11 +4,11 @@ import { call } from '../api.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { loadSite } from '../site-name.ts';
 import { Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
-import { zone } from '../zone.ts';
+import { timesAs, zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
-import { edgesOf, periodAt, periodLater, periodText, unitOf } from './period.ts';
+import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../period.ts';
 import { type Book, type Energy, energyText, percentText, type Role, spanText } from './energy.ts';
-import { locale, say } from '../words/index.ts';
+import { say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
 /** At the start of the overview there is enough to read. */
@@ -117,7 +117,7 @@ export function momentIn(timeZone: string, period: string): (from: string) => st
     month: { day: 'numeric', month: 'short' },
     year: { month: 'short', year: 'numeric' },
   } as const;
-  const format = new Intl.DateTimeFormat(locale, { timeZone, ...formats[unitOf(period) ?? 'day'] });
+  const format = timesAs(formats[unitOf(period) ?? 'day'], timeZone);
   return (from) => (from === '' ? '' : format.format(Date.parse(from)));
 }
 

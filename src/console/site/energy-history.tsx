@@ -3,7 +3,7 @@ import { gatewayNowMs } from '../gateway-time.ts';
 import { go } from '../route.ts';
 import { Books, useBooks } from './books.tsx';
 import type { Energy } from './energy.ts';
-import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from './period.ts';
+import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
 import { Button, Card, download, Empty, ErrorNotice, Loading } from '../ui.tsx';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';

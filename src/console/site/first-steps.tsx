@@ -8,6 +8,7 @@ import { loadSite, site } from '../site-name.ts';
 import { backupsKnown } from './backups-known.ts';
 import { Button, Card, useAnswer } from '../ui.tsx';
 import type { Site, User } from '../shapes.ts';
+import { ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
 interface Step {
@@ -21,7 +22,6 @@ const HIDDEN = 'first-steps-hidden';
 
 function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return [
     {
       text: say.site.stepName,
@@ -32,9 +32,9 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
     },
     {
       text: say.site.stepZone,
-      hint: say.site.stepZoneHint(stored.timezone, timeZone),
+      hint: say.site.stepZoneHint(stored.timezone, ownZone()),
       href: '#/site',
-      isDone: stored.timezone === timeZone,
+      isDone: stored.timezone === ownZone(),
     },
     {
       text: say.site.stepPlace,

@@ -1,5 +1,5 @@
 /** A day, a month or a year where the site is, as it stands in an address: `2026-11-22`, `2026-11` or `2026`. Pure. */
-import { locale } from '../words/index.ts';
+import { timesAs } from './zone.ts';
 
 export const UNITS = ['day', 'month', 'year'] as const;
 export type Unit = (typeof UNITS)[number];
@@ -43,10 +43,7 @@ export function periodText(period: string): string {
     month: { month: 'long', year: 'numeric' },
     year: { year: 'numeric' },
   } as const;
-  return new Date(Date.UTC(year, month - 1, day)).toLocaleDateString(locale, {
-    ...format[unitOf(period) ?? 'day'],
-    timeZone: 'UTC',
-  });
+  return timesAs(format[unitOf(period) ?? 'day'], 'UTC').format(Date.UTC(year, month - 1, day));
 }
 
 function numbersOf(period: string): [year: number, month: number, day: number] {

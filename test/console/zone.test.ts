@@ -1,0 +1,43 @@
+/** Times of the console are those where the site is, whatever the clock of the browser shows. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { periodText, sinceText } from '../../src/console/alerts/words.ts';
+import { bodyOf, typedOf } from '../../src/console/box/target-typed.ts';
+import { clockText, momentText } from '../../src/console/format.ts';
+import { zone } from '../../src/console/zone.ts';
+
+/** It is the next day in Auckland, and the day before in Honolulu. */
+const EVENING = '2026-11-22T22:30:00Z';
+const NIGHT_MS = Date.parse('2026-11-23T01:15:00Z');
+
+describe('times where the site is', () => {
+  beforeEach(() => {
+    zone.value = undefined;
+  });
+  afterEach(() => {
+    zone.value = undefined;
+  });
+
+  const rows: [timeZone: string, moment: string, clock: string, since: string, first: string][] = [
+    ['Pacific/Auckland', '23 Nov 2026, 11:30:00', '11:30:00', 'since 11:30', '2026-02-28T11:00:00.000Z'],
+    ['Pacific/Honolulu', '22 Nov 2026, 12:30:00', '12:30:00', 'since 12:30', '2026-03-01T10:00:00.000Z'],
+    ['UTC', '22 Nov 2026, 22:30:00', '22:30:00', 'since 22 Nov 2026, 22:30', '2026-03-01T00:00:00.000Z'],
+  ];
+  for (const [timeZone, moment, clock, since, first] of rows)
+    test(`are written and taken as clocks show them in ${timeZone}`, () => {
+      zone.value = timeZone;
+      assert.equal(momentText(EVENING), moment);
+      assert.equal(clockText(EVENING), clock);
+      assert.equal(sinceText(EVENING, NIGHT_MS), since);
+      const typed = { ...typedOf(undefined, (name) => name), historyFrom: '2026-03-01' };
+      assert.equal(bodyOf(typed, undefined)['history_from'], first);
+    });
+
+  test('say a day once when an alert was raised and cleared on the same one there', () => {
+    zone.value = 'Pacific/Auckland';
+    const alert = { raised_at: EVENING, cleared_at: new Date(NIGHT_MS).toISOString() };
+    assert.equal(periodText(alert), '23 Nov 2026, 11:30:00 – 14:15:00');
+    zone.value = 'UTC';
+    assert.equal(periodText(alert), '22 Nov 2026, 22:30:00 – 23 Nov 2026, 01:15:00');
+  });
+});
