@@ -143,6 +143,11 @@ describe('the check of the house', () => {
     assert.equal(offences(TIDY_RULES, [parseSource('src/lib/planted.ts', text)]).length, 2);
   });
 
+  test('looks on behind the ends of elements', () => {
+    const text = 'const a = <p title={b}><i class={c} /></p>;\nconst at = <p>{Date.now()}</p>;';
+    assert.equal(offences(TIDY_RULES, [parseSource('src/lib/planted.ts', text)]).length, 1);
+  });
+
   test('finds a file that nobody uses, and an index.ts only once everything is wired', () => {
     const planted = [
       parseSource('src/main.ts', "import './gateway.ts';"),

@@ -28,3 +28,4 @@ export {
   PageHead,
   Tabs,
 } from './ui/pieces.tsx';
+export { PictureTable } from './ui/table.tsx';

@@ -6,38 +6,11 @@ import { describe, test } from 'node:test';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { findBrowser, NO_BROWSER } from './browser.ts';
+import { tryRule } from './dry-run.ts';
+import { PAGES } from './pages.ts';
 import { useConsole } from './support.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-const PAGES = [
-  '#/',
-  '#/history/day',
-  '#/history/energy/2026',
-  '#/rules',
-  '#/rules/greeting',
-  '#/new-rule',
-  '#/new-rule/form/limit',
-  '#/new-rule/script',
-  '#/blueprints',
-  '#/site',
-  '#/access',
-  '#/alerts',
-  '#/alerts/history',
-  '#/alerts/notifications',
-  '#/system',
-  '#/system/backup',
-  '#/system/targets',
-  '#/system/ports',
-  '#/system/updates',
-  '#/add',
-  '#/devices/battery/values',
-  '#/devices/battery/chart',
-  '#/devices/battery/commands',
-  '#/devices/battery/configuration',
-  '#/devices/battery/logs',
-  '#/devices/battery/settings',
-];
 
 /** Serious and worse, each with the first place where it was found. */
 async function seriousOf(page: Page): Promise<string[]> {
@@ -48,8 +21,18 @@ async function seriousOf(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)} (${nodes[0]?.failureSummary ?? ''})`);
 }
 
+/** On a phone and on a wide screen, light and dark. */
+async function inAllLooks(page: Page, judge: (look: string) => Promise<void>): Promise<void> {
+  for (const width of [390, 1_440])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await judge(`${width} ${colorScheme}`);
+    }
+}
+
 describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
-  const opened = useConsole();
+  const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
   test('no page has a serious finding, in both themes, at 390 and at 1440 pixels', async () => {
     const { page, open, gateway } = opened();
@@ -71,21 +54,29 @@ describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, (
       kind: 'INFLUXDB',
       influxdb: { url: 'http://127.0.0.1:9/write' },
     });
-    const found = new Set<string>();
-    for (const width of [390, 1_440])
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.setViewportSize({ width, height: 900 });
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        for (const hash of PAGES) {
-          await open(hash);
-          await page.locator('h1').first().waitFor();
-          await page.waitForLoadState('networkidle');
-          for (const finding of await seriousOf(page))
-            found.add(`${hash} ${width} ${colorScheme} ${finding}`);
-        }
+    const found: string[] = [];
+    await inAllLooks(page, async (look) => {
+      for (const hash of PAGES) {
+        await open(hash);
+        await page.locator('h1').first().waitFor();
+        await page.waitForLoadState('networkidle');
+        for (const finding of await seriousOf(page)) found.push(`${hash} ${look} ${finding}`);
       }
+    });
     await device.leave();
-    assert.deepEqual([...found], []);
+    assert.deepEqual(found, []);
+  });
+
+  test('neither has the result of a dry run', async () => {
+    const { page } = opened();
+    const tried = await tryRule(opened());
+    await tried.getByText('As a table').click();
+    await tried.locator('.picture-table tbody tr').first().waitFor();
+    const found: string[] = [];
+    await inAllLooks(page, async (look) => {
+      for (const finding of await seriousOf(page)) found.push(`${look} ${finding}`);
+    });
+    assert.deepEqual(found, []);
   });
 
   test('neither has the login', async () => {

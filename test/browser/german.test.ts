@@ -7,34 +7,8 @@ import type { Page } from 'playwright-core';
 import { de } from '../../src/console/words/de.ts';
 import { en } from '../../src/console/words/en.ts';
 import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
+import { PAGES } from './pages.ts';
 import { PASSWORD, picture, useNewConsole } from './support.ts';
-
-const PAGES = [
-  '#/',
-  '#/history/day',
-  '#/history/energy/2026',
-  '#/rules',
-  '#/rules/greeting',
-  '#/new-rule',
-  '#/new-rule/form/limit',
-  '#/blueprints',
-  '#/site',
-  '#/access',
-  '#/alerts',
-  '#/alerts/notifications',
-  '#/system',
-  '#/system/backup',
-  '#/system/targets',
-  '#/system/ports',
-  '#/system/updates',
-  '#/add',
-  '#/devices/battery/values',
-  '#/devices/battery/chart',
-  '#/devices/battery/commands',
-  '#/devices/battery/configuration',
-  '#/devices/battery/logs',
-  '#/devices/battery/settings',
-];
 
 /** Single words stand in names of devices too, which are as the gateway says them. */
 const IS_SENTENCE = /\p{L}+[,.:]? \p{L}+/u;

@@ -5,21 +5,10 @@ import type { Page } from 'playwright-core';
 import type { MockDevice } from '../support/mock-device.ts';
 import { until } from '../support/until.ts';
 import { findBrowser, keyboardOf, NO_BROWSER } from './browser.ts';
+import { tryRule } from './dry-run.ts';
 import { picture, useConsole } from './support.ts';
 
 const RULES = '/v3/site/rule_engine/rules';
-const STEP_S = 300;
-const FULL_OR_EMPTY = `
-local battery = enapter.device('battery')
-local last
-battery.telemetry.on_update('battery_soc', function(soc)
-  local power = battery.telemetry.now('pv_total_power')
-  local now = soc > 90 and 'full' or soc < 30 and 'empty' or nil
-  if now == last then return end
-  last = now
-  if now == 'full' then battery.execute_command('stop') end
-  if now == 'empty' then enapter.log('empty at ' .. tostring(power), 'warning') end
-end)`;
 /** What is drawn, as a text that differs when it does. */
 const canvasOf = (page: Page): Promise<unknown> =>
   page.evaluate(`document.querySelector('[data-test=dry-run] canvas').toDataURL()`);
@@ -211,22 +200,8 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
   });
 
   test('a dry run is drawn over what the rule read, and each thing it did is found by the keyboard', async () => {
-    const { page, open, gateway } = opened();
-    const nowS = Math.floor(Date.now() / 1_000);
-    const rows = Array.from({ length: 280 }, (_, index) => {
-      const soc = Math.round(60 + 40 * Math.sin(index / 20));
-      return `${nowS - 600 - index * STEP_S},${soc},${soc * 20}`;
-    });
-    const names = ['battery_soc', 'pv_total_power'];
-    const head = names.map((name) => `telemetry=${name} device=battery`).join(',');
-    await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', `ts,${head}\n${rows.join('\n')}\n`, {
-      'Content-Type': 'text/csv',
-    });
-    await open('#/new-rule/script');
-    await editor().fill(FULL_OR_EMPTY);
-    await page.getByRole('button', { name: 'Try on' }).click();
-    const tried = page.locator('[data-test=dry-run]');
-    await tried.locator('canvas').waitFor();
+    const { page } = opened();
+    const tried = await tryRule(opened());
     await tried.locator('.u-legend').getByText('PV Power').waitFor();
     const done = tried.getByRole('listbox', { name: 'What the rule did' });
     const picture1 = await canvasOf(page);
@@ -241,7 +216,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     assert.match(await done.innerText(), /command\s+Battery: stop/);
     assert.match(await done.innerText(), /log\s+empty at \d+/);
     await tried.getByText('As a table').click();
-    const row = tried.locator('.history-table tbody tr').first();
+    const row = tried.locator('.picture-table tbody tr').first();
     assert.match(await row.innerText(), /(9[1-9]|100|[12]\d|30)/);
     await picture(page, 'rule-dry-run');
     await tried.getByRole('link', { name: 'Open in History' }).click();

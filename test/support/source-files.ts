@@ -139,6 +139,9 @@ function scan(text: string): Pick<SourceFile, 'code' | 'comments' | 'strings'> {
       template(i + 1);
     } else if (
       char === '/' &&
+      // The end of an element, or of its tag.
+      text[i - 1] !== '<' &&
+      text[i + 1] !== '>' &&
       BEFORE_REGEX.test(
         code
           .slice(Math.max(0, i - 40), i)

@@ -6,7 +6,17 @@ import { numberText, words } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { timesAs } from '../zone.ts';
 import type { LiveDevice } from '../live.ts';
-import { Button, Card, Check, download, Empty, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import {
+  Button,
+  Card,
+  Check,
+  download,
+  Empty,
+  ErrorNotice,
+  Loading,
+  PictureTable,
+  useAnswer,
+} from '../ui.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
@@ -202,35 +212,18 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
         ))}
       </div>
       {isOpen && (
-        <div class="history-table" tabIndex={0} role="region" aria-label={say.everywhere.values}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{say.history.time}</th>
-                {labels.map(({ label, unit }) => (
-                  <th scope="col" key={label}>
-                    {label} {unit}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows
-                .slice(-TABLE_ROWS_MAX)
-                .toReversed()
-                .map(({ atS, values }) => (
-                  <tr key={atS}>
-                    <th scope="row">{moment(atS)}</th>
-                    {values.map((value, index) => (
-                      <td key={labels[index]?.label}>
-                        {typeof value === 'number' ? numberText(value) : '–'}
-                      </td>
-                    ))}
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-        </div>
+        <PictureTable
+          name={say.everywhere.values}
+          head={[say.history.time, ...labels.map(({ label, unit }) => `${label} ${unit}`)]}
+          rows={rows
+            .slice(-TABLE_ROWS_MAX)
+            .toReversed()
+            .map(({ atS, values }) => ({
+              key: atS,
+              title: moment(atS),
+              cells: values.map((value) => (typeof value === 'number' ? numberText(value) : '–')),
+            }))}
+        />
       )}
     </>
   );

@@ -23,9 +23,7 @@ export function Connection({
     mqtt_host: host,
     ...(given.time_sync_host === given.mqtt_host && { time_sync_host: host }),
   };
-  const text = JSON.stringify(config, undefined, 2);
   const { mqtt_credentials: credentials } = config;
-  const isPlain = 'username' in credentials;
   return (
     <div data-test="connection">
       <Notice kind="warning">
@@ -43,29 +41,13 @@ export function Connection({
         <Fact name={say.everywhere.hardwareId}>
           <code>{config.hardware_id}</code>
         </Fact>
-        {isPlain && (
+        {'username' in credentials && (
           <Fact name={say.everywhere.password}>
             <code>{credentials.password}</code>
           </Fact>
         )}
       </dl>
-      <div class="actions">
-        <Button kind="primary" onClick={() => download(`${slug}.json`, text)}>
-          {say.everywhere.download}
-        </Button>
-        <CopyButton text={text} label={say.adding.copyJson} />
-        <CopyButton text={btoa(JSON.stringify(config))} label={say.adding.copyBase64} />
-        {!isPlain &&
-          Object.entries({
-            'device.key': credentials.private_key,
-            'device.crt': credentials.certificate,
-            'ca.crt': credentials.ca_chain,
-          }).map(([name, content]) => (
-            <Button key={name} onClick={() => download(name, content, 'application/x-pem-file')}>
-              {name}
-            </Button>
-          ))}
-      </div>
+      <Files config={config} slug={slug} />
       {isModule ? (
         <>
           <h3>{say.adding.startElsewhere}</h3>
@@ -79,6 +61,33 @@ export function Connection({
           <Code text={mosquittoLine(config)} />
         </>
       )}
+    </div>
+  );
+}
+
+function Files({ config, slug }: { config: ConnectionConfiguration; slug: string }) {
+  const { mqtt_credentials: credentials } = config;
+  const text = JSON.stringify(config, undefined, 2);
+  const pems =
+    'username' in credentials
+      ? {}
+      : {
+          'device.key': credentials.private_key,
+          'device.crt': credentials.certificate,
+          'ca.crt': credentials.ca_chain,
+        };
+  return (
+    <div class="actions">
+      <Button kind="primary" onClick={() => download(`${slug}.json`, text)}>
+        {say.everywhere.download}
+      </Button>
+      <CopyButton text={text} label={say.adding.copyJson} />
+      <CopyButton text={btoa(JSON.stringify(config))} label={say.adding.copyBase64} />
+      {Object.entries(pems).map(([name, content]) => (
+        <Button key={name} onClick={() => download(name, content, 'application/x-pem-file')}>
+          {name}
+        </Button>
+      ))}
     </div>
   );
 }

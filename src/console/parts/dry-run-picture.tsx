@@ -7,7 +7,7 @@ import { type Chosen, labelOf, readLines, useCanvas } from '../history/view.tsx'
 import { stepOf, textOfWindow } from '../history/window.ts';
 import { liveDevice } from '../live.ts';
 import { drawable } from '../main-values.ts';
-import { Button, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import { Button, ErrorNotice, Loading, PictureTable, useAnswer } from '../ui.tsx';
 import type { DryRunEntry, DryRunReport } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -224,38 +224,25 @@ function Table({
   entries: readonly DryRunEntry[];
   lines: Lines;
 }) {
-  const labels = chosen.map((one) => labelOf(one, chosen));
+  const titles = chosen.map((one) => {
+    const { label, unit } = labelOf(one, chosen);
+    return `${label} ${unit}`;
+  });
   return (
     <details>
       <summary>{say.dryRun.asTable}</summary>
-      <div class="history-table" tabIndex={0} role="region" aria-label={say.dryRun.whatItDid}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say.dryRun.time}</th>
-              <th scope="col">{say.dryRun.whatItDid}</th>
-              {labels.map(({ label, unit }) => (
-                <th scope="col" key={label}>
-                  {label} {unit}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map((entry, index) => (
-              <tr key={index}>
-                <th scope="row">{momentText(entry.timestamp)}</th>
-                <td>
-                  {say.dryRun.kind[entry.kind]}: {textOf(entry)}
-                </td>
-                {lines.mean.map((_, series) => (
-                  <td key={series}>{valueAt(lines, series, secondsOf(entry.timestamp))}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PictureTable
+        name={say.dryRun.whatItDid}
+        head={[say.dryRun.time, say.dryRun.whatItDid, ...titles]}
+        rows={entries.map((entry, index) => ({
+          key: index,
+          title: momentText(entry.timestamp),
+          cells: [
+            `${say.dryRun.kind[entry.kind]}: ${textOf(entry)}`,
+            ...lines.mean.map((_, series) => valueAt(lines, series, secondsOf(entry.timestamp))),
+          ],
+        }))}
+      />
     </details>
   );
 }

@@ -96,7 +96,13 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
       ...completionKeymap,
       indentWithTab,
     ]),
-    EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': keys, autocapitalize: 'off' }),
+    // By its number the text can be reached for sure: a long line is scrolled by keyboard.
+    EditorView.contentAttributes.of({
+      'aria-label': label,
+      'aria-description': keys,
+      autocapitalize: 'off',
+      tabindex: '0',
+    }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) onText(update.state.doc.toString());
     }),

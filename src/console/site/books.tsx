@@ -111,7 +111,7 @@ export function BooksCard() {
 }
 
 /** What the hours, days or months of a period are called, where the site is. */
-export function momentIn(timeZone: string, period: string): (from: string) => string {
+function momentIn(timeZone: string, period: string): (from: string) => string {
   const formats = {
     day: { hour: '2-digit', minute: '2-digit' },
     month: { day: 'numeric', month: 'short' },

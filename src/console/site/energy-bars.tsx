@@ -1,4 +1,5 @@
 /** Where consumption came from, hour by hour, day by day or month by month, as columns and as a table. */
+import { PictureTable } from '../ui.tsx';
 import { type Book, type Energy, energyText } from './energy.ts';
 import { say } from '../words/index.ts';
 
@@ -81,30 +82,15 @@ function BarsTable({
   return (
     <details>
       <summary>{say.history.asTable}</summary>
-      <div class="history-table" tabIndex={0} role="region" aria-label={say.site.consumptionOverTime}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say.site.from}</th>
-              {shown.map(({ role, text }) => (
-                <th scope="col" key={role}>
-                  {text}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {buckets.map((bucket) => (
-              <tr key={bucket.from}>
-                <th scope="row">{textOf(bucket.from)}</th>
-                {shown.map(({ role }) => (
-                  <td key={role}>{energyText(usedFrom(bucket, role))}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PictureTable
+        name={say.site.consumptionOverTime}
+        head={[say.site.from, ...shown.map(({ text }) => text)]}
+        rows={buckets.map((bucket) => ({
+          key: bucket.from,
+          title: textOf(bucket.from),
+          cells: shown.map(({ role }) => energyText(usedFrom(bucket, role))),
+        }))}
+      />
     </details>
   );
 }
