@@ -116,14 +116,13 @@ const TYPES_BY_LINE = 'X-Enapter-Timeseries-Data-Types';
 function csvAnswer(call: Call, answer: TimeSeriesAnswer): Response {
   // One client of the interface reads one line per column, another one the lines joined by commas.
   call.repeatHeader(TYPES_BY_LINE, answer.types);
-  const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const { done, value } = await answer.text.next();
+      const { done, value } = await answer.csv.next();
       if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      else controller.enqueue(value);
     },
-    cancel: async () => void (await answer.text.return(undefined)),
+    cancel: async () => void (await answer.csv.return(undefined)),
   });
   return new Response(body, {
     headers: {

@@ -42,8 +42,8 @@ export interface AmountsQuery extends Omit<AmountsPlan, 'amounts'> {
 export interface TimeSeriesAnswer {
   /** Type of each column after `ts`. */
   types: readonly ColumnType[];
-  /** The answer as CSV text, header first; ends with the signal's reason when aborted. */
-  text: AsyncGenerator<string>;
+  /** The answer as CSV text in UTF-8, header first; ends with the signal's reason when aborted. */
+  csv: AsyncGenerator<Uint8Array>;
 }
 
 /** Sizes and troubles, for the gateway's own device and its status page. */
@@ -163,7 +163,7 @@ export class Telemetry {
     const { registry } = this.#intake.parts;
     const resolver = new QueryResolver({ devices, registry, limits: this.#limits, site });
     const { plan, header, types } = resolver.resolve(query, role);
-    return { types, text: withHeader(header, history.query(plan, signal)) };
+    return { types, csv: withHeader(header, history.query(plan, signal)) };
   }
 
   /**
@@ -295,7 +295,7 @@ export class Telemetry {
   }
 }
 
-async function* withHeader(header: string, rows: AsyncGenerator<string>): AsyncGenerator<string> {
-  yield header;
+async function* withHeader(header: string, rows: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(header);
   yield* rows;
 }

@@ -4,7 +4,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 /** A thread's end of its channel. */
 export interface ThreadPort<Data, ToThread, FromThread> {
   readonly data: Data;
-  post: (message: FromThread) => void;
+  /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
+  post: (message: FromThread, transfer?: readonly ArrayBuffer[]) => void;
   onMessage: (handle: (message: ToThread) => void) => void;
   /** No further messages; the thread ends when it has nothing left to do. */
   close: () => void;
@@ -22,7 +23,7 @@ export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, To
   for (const right of MAIN_THREAD_ONLY) permission?.drop(right);
   return {
     data: workerData as Data,
-    post: (message) => port.postMessage(message),
+    post: (message, transfer = []) => port.postMessage(message, transfer),
     onMessage: (handle) => void port.on('message', handle),
     close: () => port.close(),
   };

@@ -52,8 +52,14 @@ export interface TestEngine {
   restart(): void;
   rows(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): string[];
   /** The same as the thread of the store reads it, with pauses. */
-  pieces(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): Generator<string | undefined>;
+  pieces(plan: Omit<QueryPlan, 'columns'>, columns: readonly ColumnWish[]): Generator<Uint8Array | undefined>;
   close(): void;
+}
+
+/** Lines of an answer. */
+export function rowsOf(pieces: readonly (Uint8Array | undefined)[]): string[] {
+  const text = Buffer.concat(pieces.filter((piece) => piece !== undefined)).toString();
+  return text.split('\n').slice(0, -1);
 }
 
 export interface ColumnWish {
@@ -123,7 +129,7 @@ export function startEngine(options: {
       self.database.close();
       open();
     },
-    rows: (range, wishes) => [...self.pieces(range, wishes)].join('').split('\n').slice(0, -1),
+    rows: (range, wishes) => rowsOf([...self.pieces(range, wishes)]),
     pieces: (range, wishes) =>
       csvRows({ ...range, columns: wishes.map((wish) => planned(wish)) }, self.engine.source),
     close: () => self.database.close(),

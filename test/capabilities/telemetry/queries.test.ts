@@ -61,7 +61,7 @@ describe('queries', () => {
     const leaving = new AbortController();
     const answer = ask(leaving.signal);
     await settle();
-    queries.receive({ kind: 'piece', id: started()[0] ?? 0, piece: 'a' });
+    queries.receive({ kind: 'piece', id: started()[0] ?? 0, piece: new Uint8Array(1), isLast: false });
     await settle();
     leaving.abort(new Error('left'));
     await assert.rejects(answer, /left/);

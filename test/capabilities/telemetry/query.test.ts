@@ -254,7 +254,7 @@ describe('the answer of a time series query', () => {
     const { telemetry, send, meter } = await started(t);
     await send(meter, { timestamp: NOW_S - 5, voltage: 1 });
     const leaving = new AbortController();
-    const { text } = telemetry.queryTimeSeries(
+    const { csv } = telemetry.queryTimeSeries(
       {
         from: NOW_S - 150_000,
         to: NOW_S,
@@ -265,10 +265,10 @@ describe('the answer of a time series query', () => {
       'SYSTEM',
       leaving.signal,
     );
-    await text.next();
+    await csv.next();
     leaving.abort(new Error('left'));
     await assert.rejects(async () => {
-      for await (const piece of text) assert.ok(piece);
+      for await (const piece of csv) assert.ok(piece);
     }, /left/);
   });
 });

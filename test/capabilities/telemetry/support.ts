@@ -178,10 +178,10 @@ export async function startTelemetry(
     },
     query: async (query) => {
       const asked = parse(TimeSeriesQuery, query);
-      const { text } = started.telemetry.queryTimeSeries(asked, 'SYSTEM', new AbortController().signal);
-      let csv = '';
-      for await (const piece of text) csv += piece;
-      return csv;
+      const { csv } = started.telemetry.queryTimeSeries(asked, 'SYSTEM', new AbortController().signal);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of csv) pieces.push(piece);
+      return Buffer.concat(pieces).toString();
     },
   };
 

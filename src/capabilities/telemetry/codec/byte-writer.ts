@@ -61,9 +61,13 @@ export class ByteWriter {
 
   /** Length in bytes, then UTF-8. */
   text(value: string): void {
-    const sizeBytes = Buffer.byteLength(value);
-    this.unsigned(sizeBytes);
-    this.reserve(sizeBytes);
+    this.unsigned(Buffer.byteLength(value));
+    this.plain(value);
+  }
+
+  /** UTF-8. */
+  plain(value: string): void {
+    this.reserve(Buffer.byteLength(value));
     this.length += this.bytes.write(value, this.length);
   }
 

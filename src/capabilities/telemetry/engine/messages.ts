@@ -37,7 +37,8 @@ export type FromEngine =
   | { kind: 'ready'; content: EngineContent }
   /** Everything up to this record can be read. */
   | { kind: 'applied'; sequence: number }
-  | { kind: 'piece'; id: number; piece: Piece }
+  /** `isLast`: it is done, too. */
+  | { kind: 'piece'; id: number; piece: Piece; isLast: boolean }
   | { kind: 'done'; id: number; error?: string }
   | { kind: 'changes'; id: number; changes: Changes }
   | { kind: 'sealed'; fromSequence: number; nextSeriesId: number }

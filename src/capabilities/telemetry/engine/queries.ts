@@ -75,8 +75,10 @@ export class Queries {
   receive(message: Extract<FromEngine, { kind: 'piece' | 'done' | 'changes' }>): void {
     const entry = this.#running.get(message.id);
     if (!entry) return;
-    if (message.kind === 'piece') entry.pieces.push(message.piece);
-    else if (message.kind === 'changes') entry.changes = message.changes;
+    if (message.kind === 'piece') {
+      entry.pieces.push(message.piece);
+      entry.isDone = message.isLast;
+    } else if (message.kind === 'changes') entry.changes = message.changes;
     else {
       entry.isDone = true;
       if (message.error !== undefined)
@@ -138,7 +140,7 @@ export class Queries {
         const piece = entry.pieces.shift();
         if (piece !== undefined) {
           yield piece as PieceOf<Plan>;
-          this.#post({ kind: 'more', id });
+          if (!entry.isDone) this.#post({ kind: 'more', id });
         } else if (entry.isDone) break;
         else
           await new Promise<void>((resolve) => {

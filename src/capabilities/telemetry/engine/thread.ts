@@ -9,7 +9,7 @@ import { readCompanion, readJournal } from '../../../platform/journal/index.ts';
 import type { Log, LogFields, LogLevel } from '../../../platform/log/index.ts';
 import { isDamage, openDatabase } from '../../../platform/sqlite/index.ts';
 import { connectThread } from '../../../platform/threads/index.ts';
-import { answer } from '../query/answer.ts';
+import { answer, type Piece } from '../query/answer.ts';
 import { createBlockStore } from './block-store.ts';
 import { Engine } from './engine.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './messages.ts';
@@ -41,7 +41,7 @@ const engine = new Engine({
   limits: { ...LIMITS.telemetry, openSamples: data.openSamples ?? LIMITS.telemetry.openSamples },
   pause: nextTurn,
 });
-const queries = new Map<number, { credit: number; wake: (() => void) | undefined; isCancelled: boolean }>();
+const queries = new Map<number, RunningQuery>();
 /** Maintenance and sealing, one after the other. */
 let work: Promise<unknown> = Promise.resolve();
 let isMaintenanceDue = false;
@@ -85,31 +85,55 @@ function apply(sequence: number, record: Uint8Array): void {
   if (engine.isSealDue) maintain();
 }
 
-async function answerQuery(message: Extract<ToEngine, { kind: 'query' }>): Promise<void> {
-  const query = { credit: PIECES_AHEAD, wake: undefined as (() => void) | undefined, isCancelled: false };
-  queries.set(message.id, query);
+interface RunningQuery {
+  credit: number;
+  wake: (() => void) | undefined;
+  isCancelled: boolean;
+}
+
+async function answerQuery({ id, plan }: Extract<ToEngine, { kind: 'query' }>): Promise<void> {
+  const query: RunningQuery = { credit: PIECES_AHEAD, wake: undefined, isCancelled: false };
+  queries.set(id, query);
   try {
-    for (const piece of answer(message.plan, engine.source)) {
-      if (piece !== undefined) {
-        post({ kind: 'piece', id: message.id, piece });
-        query.credit--;
-      }
-      while (query.credit <= 0 && !query.isCancelled)
-        await new Promise<void>((resolve) => {
-          query.wake = resolve;
-        });
-      if (query.isCancelled) return;
-      await nextTurn();
-    }
-    post({ kind: 'done', id: message.id });
+    if (!(await postPieces(id, query, answer(plan, engine.source)))) post({ kind: 'done', id });
   } catch (error) {
     log.error('query failed', { error });
     if (isDamage(error)) endWith(error);
-    post({ kind: 'done', id: message.id, error: String(error) });
+    post({ kind: 'done', id, error: String(error) });
   } finally {
-    queries.delete(message.id);
+    queries.delete(id);
     tellStatusChange();
   }
+}
+
+/** Resolves with true when nobody waits for more: the last piece said that it is, or the query is cancelled. */
+async function postPieces(
+  id: number,
+  query: RunningQuery,
+  pieces: Generator<Piece | undefined>,
+): Promise<boolean> {
+  for (let next = pieces.next(); !next.done;) {
+    const piece = next.value;
+    if (piece !== undefined) {
+      // Whether it is the last one shows in the next step.
+      next = pieces.next();
+      const isLast = next.done === true;
+      post(
+        { kind: 'piece', id, piece, isLast },
+        piece instanceof Uint8Array ? [piece.buffer as ArrayBuffer] : [],
+      );
+      if (isLast) return true;
+      query.credit--;
+    }
+    while (query.credit <= 0 && !query.isCancelled)
+      await new Promise<void>((resolve) => {
+        query.wake = resolve;
+      });
+    if (query.isCancelled) return true;
+    await nextTurn();
+    if (piece === undefined) next = pieces.next();
+  }
+  return false;
 }
 
 function readChanges({ id, plan }: Extract<ToEngine, { kind: 'changes' }>): void {

@@ -4,12 +4,63 @@ import type { Samples } from '../codec/samples.ts';
 import type { StoredValue } from '../codec/series.ts';
 import type { PlannedColumn } from './query-plan.ts';
 
-/** Values of consecutive buckets that have one. */
-export interface Points {
+/** Values of consecutive buckets that have one; its memory is used again and again. */
+export class Points {
+  count = 0;
   /** Start of the bucket, Unix seconds. */
-  starts: number[];
-  values: StoredValue[];
+  starts = new Uint32Array(POINTS_LEAST);
+  /** The value, while all of them are numbers. */
+  #numbers = new Float64Array(POINTS_LEAST);
+  /** All values, once one of them is something else. */
+  #values: StoredValue[] | undefined;
+
+  /** Empties. */
+  clear(): void {
+    this.count = 0;
+    this.#values = undefined;
+  }
+
+  push(startS: number, value: StoredValue): void {
+    this.#reserve(1);
+    this.starts[this.count] = startS;
+    if (typeof value === 'number' && !this.#values) this.#numbers[this.count] = value;
+    else (this.#values ??= [...this.#numbers.subarray(0, this.count)]).push(value);
+    this.count++;
+  }
+
+  /** One for each sample, with its number. */
+  pushNumbers({ times, numbers }: Samples, from: number, to: number): void {
+    this.#reserve(to - from);
+    this.starts.set(times.subarray(from, to), this.count);
+    this.#numbers.set(numbers.subarray(from, to), this.count);
+    this.#values?.push(...numbers.subarray(from, to));
+    this.count += to - from;
+  }
+
+  /** The values, when all of them are numbers. */
+  get numbers(): Float64Array | undefined {
+    return this.#values ? undefined : this.#numbers;
+  }
+
+  at(position: number): StoredValue {
+    return this.#values ? (this.#values[position] as StoredValue) : (this.#numbers[position] as number);
+  }
+
+  #reserve(count: number): void {
+    const needed = this.count + count;
+    if (needed <= this.starts.length) return;
+    const capacity = Math.max(needed, this.starts.length * 2);
+    const { starts } = this;
+    this.starts = new Uint32Array(capacity);
+    this.starts.set(starts);
+    const numbers = this.#numbers;
+    this.#numbers = new Float64Array(capacity);
+    this.#numbers.set(numbers);
+  }
 }
+
+/** M: a day of quarters of an hour. */
+const POINTS_LEAST = 128;
 
 /** Collects samples in order of time and emits a point whenever a bucket is complete. */
 export class Aggregator {
@@ -59,8 +110,7 @@ export class Aggregator {
   /** Completes the bucket in work. */
   finish(): void {
     if (this.#count === 0) return;
-    this.#points.starts.push(this.#startS);
-    this.#points.values.push(this.#value());
+    this.#points.push(this.#startS, this.#value());
     this.#count = 0;
   }
 
@@ -111,13 +161,11 @@ export class Aggregator {
 
   /** Buckets of a second have one sample each. */
   #addEach(samples: Samples, from: number, to: number): void {
-    const { starts, values } = this.#points;
-    const { times, numbers } = samples;
-    const isAverage = this.#aggregation === 'avg';
-    for (let index = from; index < to; index++) {
-      starts.push(times[index] as number);
-      values.push(isAverage ? (numbers[index] as number) : samples.valueAt(index));
-    }
+    const isNumber = samples.kind === 'number' && !samples.integers;
+    if (isNumber || this.#aggregation === 'avg') this.#points.pushNumbers(samples, from, to);
+    else
+      for (let index = from; index < to; index++)
+        this.#points.push(samples.times[index] as number, samples.valueAt(index));
   }
 
   #addExact(samples: Samples, from: number, to: number): void {

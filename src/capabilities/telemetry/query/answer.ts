@@ -13,11 +13,11 @@ import { type SampleRows, sampleRows } from './sample-rows.ts';
 
 export type StorePlan = QueryPlan | NumberPlan | SamplesPlan | AmountsPlan;
 
-/** Text for people and other programs, rows for whoever asks from within. */
-export type Piece = string | number | SampleRows | AmountMinutes;
+/** Bytes of text for people and other programs, rows for whoever asks from within. */
+export type Piece = Uint8Array | number | SampleRows | AmountMinutes;
 
 export type PieceOf<Plan extends StorePlan> = Plan extends QueryPlan
-  ? string
+  ? Uint8Array
   : Plan extends NumberPlan
     ? number
     : Plan extends SamplesPlan

@@ -1,5 +1,5 @@
 /** One column of a query: goes through its buckets in order of time, filling gaps as asked. */
-import { Aggregator, type Points } from './aggregate.ts';
+import { Aggregator, Points } from './aggregate.ts';
 import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
 import type { Samples } from '../codec/samples.ts';
 import type { Summary } from '../codec/rollup.ts';
@@ -50,6 +50,11 @@ export interface ColumnCursor {
   next: () => number;
   /** The value of a bucket, filled or not; buckets must be asked for in ascending order. */
   cell: (startS: number) => StoredValue | undefined;
+  /**
+   * Hands over the buckets that are ready, from a position on; `take` returns where it stopped. Absent where they do not
+   * stand one behind the other.
+   */
+  drain?: (take: (points: Points, from: number) => number) => void;
 }
 
 export function createColumnCursor(
@@ -93,7 +98,8 @@ export function createColumnCursor(
   }
   let after: { found: StoredSample | undefined } | undefined;
 
-  return { ...buckets, cell };
+  const { isReady, advance, next } = buckets;
+  return { isReady, advance, next, cell };
 }
 
 /** Linear between two neighbours; undefined without the second one. */
@@ -123,6 +129,7 @@ interface Buckets {
   /** Value of the next bucket; undefined at the end. */
   peek: () => StoredValue | undefined;
   take: () => StoredValue;
+  drain?: ColumnCursor['drain'];
 }
 
 /** One bucket after the other, each with its own beginning and end. */
@@ -142,7 +149,7 @@ function createEdgedBuckets(
       const startS = edges[edge++] ?? plan.toS;
       const fromS = Math.max(startS, plan.fromS);
       const toS = Math.min(edges[edge] ?? plan.toS, plan.toS);
-      const points: Points = { starts: [], values: [] };
+      const points = new Points();
       // All of it is one bucket.
       const aggregator = new Aggregator(ALL_IN_ONE.granularityS, column.aggregation, points);
       source.visit(seriesId, fromS, toS, ALL_IN_ONE.granularityS, {
@@ -150,8 +157,7 @@ function createEdgedBuckets(
         summary: (timestampS, summary) => aggregator.addSummary(timestampS, summary),
       });
       aggregator.finish();
-      const [value] = points.values;
-      if (value !== undefined) found = { startS, value };
+      if (points.count > 0) found = { startS, value: points.at(0) };
     },
     next: () => found?.startS ?? Number.POSITIVE_INFINITY,
     peek: () => found?.value,
@@ -171,7 +177,7 @@ function createBuckets(
   source: SampleSource,
 ): Buckets {
   const { granularityS, toS } = plan;
-  const points: Points = { starts: [], values: [] };
+  const points = new Points();
   const aggregator = new Aggregator(granularityS, column.aggregation, points);
   const visitor: Visitor = {
     samples: (samples, from, to) => {
@@ -192,8 +198,7 @@ function createBuckets(
   let isEmpty = true;
 
   function advance(): void {
-    points.starts.length = 0;
-    points.values.length = 0;
+    points.clear();
     position = 0;
     // Data mostly goes on where it was; only after a stretch of nothing is it worth a search.
     if (isEmpty) readToS = source.nextData(seriesId, readToS, toS);
@@ -209,14 +214,16 @@ function createBuckets(
   }
 
   return {
-    isReady: () => isFinished || position < points.starts.length,
+    isReady: () => isFinished || position < points.count,
     advance,
-    next: () => points.starts[position] ?? Number.POSITIVE_INFINITY,
-    peek: () => points.values[position],
+    next: () => (position < points.count ? (points.starts[position] as number) : Number.POSITIVE_INFINITY),
+    peek: () => (position < points.count ? points.at(position) : undefined),
     take: () => {
-      const value = points.values[position++];
-      if (value === undefined) throw new RangeError('no bucket left');
-      return value;
+      if (position >= points.count) throw new RangeError('no bucket left');
+      return points.at(position++);
+    },
+    drain: (take) => {
+      position = take(points, position);
     },
   };
 }
