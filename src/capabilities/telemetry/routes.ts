@@ -11,6 +11,7 @@ import {
   type Route,
   route,
   type Stream,
+  StreamedAnswer,
   stream,
   type StreamSocket,
   WrittenJson,
@@ -113,24 +114,15 @@ function requireCsv(accept: string | undefined): void {
 
 const TYPES_BY_LINE = 'X-Enapter-Timeseries-Data-Types';
 
-function csvAnswer(call: Call, answer: TimeSeriesAnswer): Response {
+function csvAnswer(call: Call, { types, csv }: TimeSeriesAnswer): StreamedAnswer {
   // One client of the interface reads one line per column, another one the lines joined by commas.
-  call.repeatHeader(TYPES_BY_LINE, answer.types);
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { done, value } = await answer.csv.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => void (await answer.csv.return(undefined)),
-  });
-  return new Response(body, {
-    headers: {
-      'Content-Type': 'text/csv',
-      'Cache-Control': 'no-store',
-      'X-Service-Timeseries-Data-Types': answer.types.join(','),
-    },
-  });
+  call.repeatHeader(TYPES_BY_LINE, types);
+  const headers = {
+    'content-type': 'text/csv',
+    'cache-control': 'no-store',
+    'x-service-timeseries-data-types': types.join(','),
+  };
+  return new StreamedAnswer(headers, csv);
 }
 
 export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream[] {

@@ -296,6 +296,8 @@ export class Telemetry {
 }
 
 async function* withHeader(header: string, rows: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(header);
+  const first = await rows.next();
+  const head = Buffer.from(header);
+  yield first.done ? head : Buffer.concat([head, first.value]);
   yield* rows;
 }

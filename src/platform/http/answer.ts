@@ -26,7 +26,7 @@ export interface Answer {
   status: number;
   /** Names in lower case; of several values each has a line of its own. */
   headers: Record<string, string | string[]>;
-  body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+  body: string | Uint8Array | ReadableStream<Uint8Array> | AsyncGenerator<Uint8Array> | null;
   /** Told when a body that comes bit by bit breaks. */
   onFailed?: (error: unknown) => void;
 }
@@ -90,7 +90,12 @@ export function responseOf({ status, headers, body }: Answer, isHeadOnly = false
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((each): [string, string] => [name, each]),
   );
-  return new Response(isHeadOnly ? null : body, { status, headers: lines });
+  const given = isGenerator(body) ? ReadableStream.from(body) : body;
+  return new Response(isHeadOnly ? null : given, { status, headers: lines });
+}
+
+export function isGenerator(body: Answer['body']): body is AsyncGenerator<Uint8Array> {
+  return typeof body === 'object' && body !== null && 'next' in body;
 }
 
 export function envelope(problems: readonly Problem[]): string {

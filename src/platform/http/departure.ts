@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '../../lib/errors.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, isGenerator } from './answer.ts';
 
 /** Aborted when the connection ends before the whole answer was handed to it. */
 export function departureOf(outgoing: ServerResponse): AbortSignal {
@@ -40,8 +40,44 @@ export async function send(answer: Answer, outgoing: ServerResponse): Promise<vo
     outgoing.writeHead(status, headers).end();
     return;
   }
+  if (isGenerator(body)) return sendPieces(answer, body, outgoing);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
   outgoing.writeHead(status, headers).end(body ?? undefined);
+}
+
+/** As `sendStream`, of a body that needs no stream around it. */
+async function sendPieces(
+  { status, headers, onFailed }: Answer,
+  pieces: AsyncGenerator<Uint8Array>,
+  outgoing: ServerResponse,
+): Promise<void> {
+  if (outgoing.destroyed || outgoing.req.method === 'HEAD') {
+    await pieces.return(undefined);
+    outgoing.writeHead(status, headers).end();
+    return;
+  }
+  outgoing.writeHead(status, headers);
+  try {
+    for await (const piece of pieces) {
+      if (outgoing.destroyed) return;
+      if (!outgoing.write(piece)) await drained(outgoing);
+    }
+    outgoing.end();
+  } catch (error) {
+    if (!outgoing.destroyed) onFailed?.(error);
+    outgoing.destroy();
+  }
+}
+
+/** Resolves when it takes more, or never will. */
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off('drain', done).off('close', done);
+      resolve();
+    };
+    outgoing.on('drain', done).on('close', done);
+  });
 }
 
 /**

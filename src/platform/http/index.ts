@@ -15,6 +15,7 @@ export {
   type Stream,
   type StreamSocket,
 } from './route.ts';
+export { StreamedAnswer } from './streamed-answer.ts';
 export { WrittenJson } from './written-json.ts';
 export {
   endedSessionCookies,

@@ -8,6 +8,7 @@ import { parseBody, readText } from './parse.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
+import { StreamedAnswer } from './streamed-answer.ts';
 
 /** A change that was answered, for the record. */
 export interface Answered {
@@ -91,9 +92,12 @@ export class Operation {
     try {
       const result = await this.#handle(context);
       if (this.#isChange) await this.#options.durable?.();
+      const onFailed = (error: unknown): void => this.#logFailure(error, context);
+      if (result instanceof StreamedAnswer)
+        return { status: 200, headers: { ...result.headers }, body: result.pieces, onFailed };
       if (!(result instanceof Response))
         return await jsonAnswer(result, context.req.header('accept-encoding'));
-      return { ...answerOf(result), onFailed: (error) => this.#logFailure(error, context) };
+      return { ...answerOf(result), onFailed };
     } catch (error) {
       const refusal = errorAnswer(error);
       if (refusal.status === 500) this.#logFailure(error, context);
@@ -116,7 +120,7 @@ export class Operation {
     let duration = this.#byStatus.get(status);
     if (!duration) this.#byStatus.set(status, (duration = this.#durations.labels(operation, String(status))));
     duration.observe(durationMs / 1_000);
-    const level = method === 'GET' && status < 400 ? 'debug' : 'info';
+    const level = !this.#isChange && status < 400 ? 'debug' : 'info';
     this.#options.log[level]('request', {
       method,
       path: context.req.path,

@@ -6,6 +6,7 @@
 import type { GenericSchema, InferOutput } from 'valibot';
 import type { Principal } from './principal.ts';
 import type { Role } from '../../lib/role.ts';
+import type { StreamedAnswer } from './streamed-answer.ts';
 import type { WrittenJson } from './written-json.ts';
 
 /** Methods that operations have. */
@@ -62,7 +63,7 @@ type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
 type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
   ? Wire<InferOutput<Answer>> | WrittenJson | Response
   : Answer extends MediaAnswer
-    ? Response
+    ? Response | StreamedAnswer
     : Answer extends null
       ? never
       : unknown;

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 export interface ThreadPort<Data, ToThread, FromThread> {
   readonly data: Data;
   /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
-  post: (message: FromThread, transfer?: readonly ArrayBuffer[]) => void;
+  post: (message: FromThread, transfer?: ArrayBuffer[]) => void;
   onMessage: (handle: (message: ToThread) => void) => void;
   /** No further messages; the thread ends when it has nothing left to do. */
   close: () => void;

@@ -1,7 +1,7 @@
 /** Numbers of CSV are those of the language, digit for digit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { ByteWriter } from '../../../src/capabilities/telemetry/codec/byte-writer.ts';
 import { writeNumber, writeWhole } from '../../../src/capabilities/telemetry/query/csv-numbers.ts';
 
@@ -41,7 +41,7 @@ test('a number is written as the language writes it, whatever came before', () =
     1e-7,
     2 ** 53,
   ];
-  check([...edges, 0.0001, 0.00001, 123_456.789, 230.10000610351562, 5e-324, Number.MAX_VALUE, Number.NaN]);
+  check([...edges, 0.0001, 0.00001, 123_456.789, Math.fround(230.1), 5e-324, Number.MAX_VALUE, Number.NaN]);
   check([
     1 / 3,
     Number.POSITIVE_INFINITY,

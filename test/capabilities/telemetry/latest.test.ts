@@ -4,7 +4,7 @@ import { safeParse } from 'valibot';
 import { telemetryRoutes, telemetryStreams } from '../../../src/capabilities/telemetry/index.ts';
 import { DeviceLatestQuery, LatestQuery, latestText } from '../../../src/capabilities/telemetry/schema.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import type { Call, StreamSocket } from '../../../src/platform/http/index.ts';
+import { type Call, StreamedAnswer, type StreamSocket } from '../../../src/platform/http/index.ts';
 import type { Role } from '../../../src/lib/role.ts';
 import { attribute, manifestOf, startTelemetry } from './support.ts';
 
@@ -141,12 +141,14 @@ describe('the operations', () => {
       const lines: [string, readonly string[]][] = [];
       const repeatHeader = (name: string, values: readonly string[]): void => void lines.push([name, values]);
       const given = { ...call({ body, header: () => accept }), repeatHeader };
-      const answer = query?.handle(given) as Response;
-      assert.equal(answer.headers.get('content-type'), 'text/csv');
-      assert.equal(answer.headers.get('x-service-timeseries-data-types'), 'integer,string_array');
-      assert.equal((await answer.text()).split('\n')[1], `${NOW_S},5,"[]"`);
+      const answer = query?.handle(given);
+      assert.ok(answer instanceof StreamedAnswer);
+      assert.equal(answer.headers['content-type'], 'text/csv');
+      assert.equal(answer.headers['x-service-timeseries-data-types'], 'integer,string_array');
+      const text = await new Response(ReadableStream.from(answer.pieces)).text();
+      assert.equal(text.split('\n')[1], `${NOW_S},5,"[]"`);
       assert.deepEqual(lines, [['X-Enapter-Timeseries-Data-Types', ['integer', 'string_array']]]);
-      assert.equal(answer.headers.get('x-enapter-timeseries-data-types'), null);
+      assert.equal(answer.headers['x-enapter-timeseries-data-types'], undefined);
     }
   });
 

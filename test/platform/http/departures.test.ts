@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as v from 'valibot';
-import { JSON_HEADERS, type Route, route } from '../../../src/platform/http/index.ts';
+import { JSON_HEADERS, type Route, route, StreamedAnswer } from '../../../src/platform/http/index.ts';
 import { until } from '../../support/until.ts';
 import { raw, serve } from './support.ts';
 
@@ -34,6 +34,30 @@ function watched(): Watched {
         handle: () => new Response(endless(), { headers: JSON_HEADERS }),
       }),
       route({
+        operation: 'endless_pieces',
+        method: 'GET',
+        paths: ['/v3/endless_pieces'],
+        role: 'READONLY',
+        handle: () => new StreamedAnswer(JSON_HEADERS, endlessPieces(seen)),
+      }),
+      route({
+        operation: 'late_pieces',
+        method: 'GET',
+        paths: ['/v3/late_pieces'],
+        role: 'READONLY',
+        handle: async ({ signal }) => {
+          seen.push('waiting');
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          const pieces = endlessPieces(seen);
+          const end = pieces.return.bind(pieces);
+          pieces.return = (value) => {
+            seen.push('cancelled');
+            return end(value);
+          };
+          return new StreamedAnswer(JSON_HEADERS, pieces);
+        },
+      }),
+      route({
         operation: 'late',
         method: 'GET',
         paths: ['/v3/late'],
@@ -61,11 +85,24 @@ function watched(): Watched {
   };
 }
 
+async function* endlessPieces(seen: string[]): AsyncGenerator<Uint8Array> {
+  try {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      yield new Uint8Array(1_000);
+    }
+  } finally {
+    seen.push('cancelled');
+  }
+}
+
 const head = (method: string, path: string): string =>
   `${method} ${path} HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 0\r\n\r\n`;
 
 for (const [title, method, path, sign, end] of [
   ['in the middle of an answer end its source', 'GET', '/v3/endless', '', 'cancelled'],
+  ['in the middle of pieces end their source', 'GET', '/v3/endless_pieces', '', 'cancelled'],
+  ['before pieces start end their source', 'GET', '/v3/late_pieces', 'waiting', 'cancelled'],
   ['before an answer starts end its source', 'GET', '/v3/late', 'waiting', 'cancelled'],
   ['while they wait abort the signal of the handler', 'POST', '/v3/give_up', 'waiting', 'given up'],
 ] as const)

@@ -19,14 +19,15 @@ describe('a handler that fails', () => {
     assert.match(JSON.stringify(line), /4711/);
   });
 
-  test('in the middle of its answer ends the connection, so that nobody takes the part for the whole', async (t) => {
-    const { port, lines } = await serve(t);
-    const { closed } = await raw(t, port, REQUEST('/v3/break/later'));
-    const text = await closed;
-    assert.doesNotMatch(text, /\r\n0\r\n\r\n$/);
-    const line = lines.find(({ message }) => message === 'request failed');
-    assert.equal(line?.['request_id'], 'r-1');
-  });
+  for (const how of ['later', 'in_pieces'])
+    test(`in the middle of its answer (${how}) ends the connection, so that nobody takes the part for the whole`, async (t) => {
+      const { port, lines } = await serve(t);
+      const { closed } = await raw(t, port, REQUEST(`/v3/break/${how}`));
+      const text = await closed;
+      assert.doesNotMatch(text, /\r\n0\r\n\r\n$/);
+      const line = lines.find(({ message }) => message === 'request failed');
+      assert.equal(line?.['request_id'], 'r-1');
+    });
 });
 
 describe('a caller that goes away', () => {

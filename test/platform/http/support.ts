@@ -13,6 +13,7 @@ import {
   type Route,
   route,
   type Stream,
+  StreamedAnswer,
   stream,
   type StreamSocket,
 } from '../../../src/platform/http/index.ts';
@@ -225,6 +226,7 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
       role: 'READONLY',
       handle: noted(({ params }) => {
         if (params['how'] === 'now') throw new TypeError('the secret is 4711');
+        if (params['how'] === 'in_pieces') return new StreamedAnswer(JSON_HEADERS, failing());
         return new Response(ReadableStream.from(failing()), { headers: JSON_HEADERS });
       }),
     }),

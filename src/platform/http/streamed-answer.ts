@@ -1,0 +1,12 @@
+/** A good answer that comes piece by piece: lighter than a `Response`, whose stream takes every piece apart and together. */
+export class StreamedAnswer {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ended early when the caller goes away; when it fails, so does the connection. */
+  readonly pieces: AsyncGenerator<Uint8Array>;
+
+  constructor(headers: Readonly<Record<string, string>>, pieces: AsyncGenerator<Uint8Array>) {
+    this.headers = headers;
+    this.pieces = pieces;
+  }
+}
