@@ -75,6 +75,10 @@ export const LIMITS = {
     changeEntries: 512,
     /** G: journal records that are sealed and still at hand for readers that follow closely. */
     changeRecentBytes: 2 * 1_048_576,
+    /** G: samples that a reader of the newest first catches up in their order: half a second. */
+    changeBacklogSamples: 65_536,
+    /** G: outages that such a reader has not caught up; beyond, the two oldest become one. */
+    changeOwedRanges: 32,
     /** G: messages without a time of their own that wait for a clock that was never set. */
     messagesBeforeClock: 10_000,
     /** G: messages that wait unacknowledged while the history cannot be opened; further ones are refused. */

@@ -53,6 +53,25 @@ describe('a target is not made', () => {
     ['with commands on a topic for everybody', withCommands({ devices: ['a'], topic: '#' })],
     ['with commands of each device on a topic', withCommands({ devices: ['a'], topic: '{device}' })],
     ['with more commands than anybody gives', withCommands({ devices: ['a'], per_minute: 601 })],
+    ['in an order that nobody knows', { ...BODY, selection: { backlog_order: 'ANY' } }],
+    [
+      'of files with the newest first',
+      {
+        name: 'a',
+        kind: 'FOLDER',
+        folder: { path: '/tmp' },
+        selection: { backlog_order: 'NEWEST_FIRST' },
+      },
+    ],
+    [
+      'of states with older ones behind newer ones',
+      {
+        name: 'a',
+        kind: 'MQTT',
+        mqtt: { url: 'mqtt://b', form: 'HOME_ASSISTANT' },
+        selection: { backlog_order: 'NEWEST_FIRST' },
+      },
+    ],
     ['of a folder without its path', { name: 'a', kind: 'FOLDER', folder: {} }],
     ['of a folder that is not there', { name: 'a', kind: 'FOLDER', folder: { path: '/media/nobody' } }],
     ['of a folder beside another', { name: 'a', kind: 'FOLDER', folder: { path: '/tmp/../etc' } }],

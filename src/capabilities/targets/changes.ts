@@ -1,6 +1,7 @@
 /** What a person says of a target, and what becomes of it. */
 import { invalidBody } from '../../lib/errors.ts';
 import {
+  backlogOrderOf,
   carriesTelemetry,
   DEFAULT_TOPICS,
   type FolderSettings,
@@ -66,4 +67,8 @@ export function requireFitting(record: TargetRecord): void {
   const isStatesOnly = settings.kind === 'MQTT' && settings.form !== 'PLAIN';
   if (isStatesOnly && (recordContentsOf(record).length > 0 || !carriesTelemetry(record)))
     throw invalidBody('selection.contents', `The form ${settings.form} carries TELEMETRY alone.`);
+  const what = settings.kind === 'MQTT' ? `form ${settings.form}` : `kind ${settings.kind}`;
+  const takesAnyOrder = settings.kind === 'INFLUXDB' || what === 'form PLAIN' || what === 'form SPARKPLUG_B';
+  if (!takesAnyOrder && backlogOrderOf(record) === 'NEWEST_FIRST')
+    throw invalidBody('selection.backlog_order', `The ${what} takes OLDEST_FIRST alone.`);
 }

@@ -143,6 +143,10 @@ export interface LabelledRecord extends CarriedRecord {
   labels: Pick<DeviceLabels, 'site'> & Partial<DeviceLabels>;
 }
 
+/** In which order what was missed is sent. */
+export const BACKLOG_ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'] as const;
+type BacklogOrder = (typeof BACKLOG_ORDERS)[number];
+
 /** What is carried, and how much at once. */
 export interface Selection {
   /** Absent: telemetry. */
@@ -160,6 +164,8 @@ export interface Selection {
   processorPercentMax: number;
   /** Samples measured before are not sent. */
   fromMs: number;
+  /** Absent: the oldest first, so that all of it is in order. */
+  backlogOrder?: BacklogOrder;
 }
 
 export interface TargetRecord {
@@ -180,6 +186,9 @@ export const contentsOf = ({ selection }: Pick<TargetRecord, 'selection'>): read
 /** What is carried besides telemetry. */
 export const recordContentsOf = (record: Pick<TargetRecord, 'selection'>): RecordContent[] =>
   contentsOf(record).filter((content) => content !== 'TELEMETRY');
+
+export const backlogOrderOf = ({ selection }: Pick<TargetRecord, 'selection'>): BacklogOrder =>
+  selection.backlogOrder ?? 'OLDEST_FIRST';
 
 export const carriesTelemetry = (record: Pick<TargetRecord, 'selection'>): boolean =>
   contentsOf(record).includes('TELEMETRY');

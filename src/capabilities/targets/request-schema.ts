@@ -5,6 +5,7 @@ import { folderPathProblem } from '../../platform/files/index.ts';
 import { shape } from '../../platform/http/index.ts';
 import type { NewTarget, SettingsChange, TargetChange } from './changes.ts';
 import {
+  BACKLOG_ORDERS,
   CONTENTS,
   type FolderSettings,
   type InfluxdbSettings,
@@ -111,6 +112,10 @@ const selectionBody = v.object({
     v.nullish(v.pipe(v.number(), v.minValue(1), v.maxValue(100))),
     v.description('Share of one processor for catching up.'),
   ),
+  backlog_order: v.pipe(
+    v.nullish(v.picklist(BACKLOG_ORDERS)),
+    v.description('What was missed; NEWEST_FIRST sends what comes now at once, and the rest behind it.'),
+  ),
 });
 
 const common = {
@@ -166,6 +171,7 @@ export const newTargetBody = v.pipe(
         bytesPerSecondMax: body.selection?.bytes_per_second_max ?? limits.bytesPerSecondDefault,
         processorPercentMax: body.selection?.processor_percent_max ?? limits.processorPercentDefault,
         fromMs: body.history_from ?? 0,
+        backlogOrder: body.selection?.backlog_order ?? 'OLDEST_FIRST',
       },
       withHistory: typeof body.history_from === 'number',
     };
@@ -272,5 +278,6 @@ function selectionChange(selection: v.InferOutput<typeof selectionBody>): Partia
     isOnChange: selection.on_change ?? undefined,
     bytesPerSecondMax: selection.bytes_per_second_max ?? undefined,
     processorPercentMax: selection.processor_percent_max ?? undefined,
+    backlogOrder: selection.backlog_order ?? undefined,
   };
 }

@@ -4,6 +4,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
 import {
+  BACKLOG_ORDERS,
+  backlogOrderOf,
   COMMAND_LEVELS,
   type CommandSettings,
   CONTENTS,
@@ -137,6 +139,7 @@ const targetShape = shape.named(
       on_change: v.boolean(),
       bytes_per_second_max: v.number(),
       processor_percent_max: v.number(),
+      backlog_order: v.picklist(BACKLOG_ORDERS),
     }),
     created_at: shape.instant(),
     updated_at: shape.instant(),
@@ -164,6 +167,7 @@ const targetShape = shape.named(
       on_change: false,
       bytes_per_second_max: limits.bytesPerSecondDefault,
       processor_percent_max: limits.processorPercentDefault,
+      backlog_order: 'OLDEST_FIRST',
     },
     created_at: '2026-03-01T08:00:00.123Z',
     updated_at: '2026-03-01T08:00:00.123Z',
@@ -257,6 +261,7 @@ export function targetToWire({ record, status }: ListedTarget): TargetOnWire {
       on_change: selection.isOnChange,
       bytes_per_second_max: selection.bytesPerSecondMax,
       processor_percent_max: selection.processorPercentMax,
+      backlog_order: backlogOrderOf(record),
     },
     created_at: formatTimestamp(record.createdAtMs),
     updated_at: formatTimestamp(record.updatedAtMs),

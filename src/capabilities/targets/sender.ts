@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Changes, Telemetry } from '../telemetry/index.ts';
 import {
+  backlogOrderOf,
   type DeviceLabels,
   type LabelledRecord,
   type LabelledSamples,
@@ -48,6 +49,14 @@ interface Prepared {
   read: ReadRecords;
   records: LabelledRecord[];
 }
+
+const NO_CHANGES: Omit<Changes, 'position'> = {
+  series: [],
+  pendingSamples: 0,
+  pendingSinceS: undefined,
+  lostSamples: 0,
+  hasSkipped: false,
+};
 
 /** So many positions are remembered of the time that is sent again. */
 const REMEMBERED = 8;
@@ -186,8 +195,11 @@ export class Sender {
           after: position,
           sinceS: Math.floor(record.selection.fromMs / 1_000),
           samplesMax: limits.samplesAtOnce,
+          isNewestFirst: backlogOrderOf(record) === 'NEWEST_FIRST',
         })
-      : { series: [], position, pendingSamples: 0, pendingSinceS: undefined, lostSamples: 0 };
+      : { ...NO_CHANGES, position };
+    // What was sent last is far behind what comes now.
+    if (changes.hasSkipped) this.#thinning = new Thinning(record.selection);
     const read = this.#options.records.read(cursor, limits.recordsAtOnce);
     const readSamples = changes.series.reduce((sum, { times }) => sum + times.length, 0);
     const nowS = Math.floor(this.#options.clock.wallMs() / 1_000);

@@ -6,7 +6,7 @@ import type { Timer } from '../../platform/clock/index.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
-import type { Telemetry } from '../telemetry/index.ts';
+import { neededAfter, type Telemetry } from '../telemetry/index.ts';
 import {
   carriesTelemetry,
   type DeviceLabels,
@@ -361,7 +361,7 @@ export class Targets {
     const reached = [...this.#records.values()]
       .filter(carriesTelemetry)
       .flatMap(({ id }) => this.#placesOf(id))
-      .map(({ position: { sequence, within } }) => (within?.isWhole ? within.upTo : sequence));
+      .map(({ position }) => neededAfter(position));
     this.#options.telemetry.keepChanges(reached.length > 0 ? Math.min(...reached) : undefined);
   }
 

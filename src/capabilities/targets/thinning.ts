@@ -53,7 +53,7 @@ export class Thinning {
   #goes(samples: ChangedSamples, index: number): boolean {
     const { intervalS, isOnChange } = this.#selection;
     if (intervalS === 0 && !isOnChange) return true;
-    const key = `${samples.deviceId} ${samples.attribute}`;
+    const key = `${samples.deviceId} ${samples.attribute} ${samples.block ?? ''}`;
     const number = samples.numbers[index] as number;
     const value = samples.texts.length > 0 ? samples.texts[number] : (samples.integers?.[index] ?? number);
     const stretch = intervalS === 0 ? 0 : Math.floor((samples.times[index] as number) / intervalS);

@@ -15,7 +15,7 @@ import {
   useTyped,
 } from '../ui.tsx';
 import { CommandFields } from './target-commands.tsx';
-import { bodyOf, type Typed, typedOf } from './target-typed.ts';
+import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
 import { say } from '../words/index.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [
@@ -36,6 +36,11 @@ const TOPIC_LABELS: Readonly<Record<Typed['form'], string>> = {
 const TOKEN_SCHEMES: readonly Choice<Typed['tokenScheme']>[] = [
   { value: 'Token', text: say.targets.token },
   { value: 'Bearer', text: say.targets.bearer },
+];
+
+const BACKLOG_ORDERS: readonly Choice<Typed['backlogOrder']>[] = [
+  { value: 'OLDEST_FIRST', text: say.targets.oldestFirst },
+  { value: 'NEWEST_FIRST', text: say.targets.newestFirst },
 ];
 
 interface PartProps {
@@ -155,6 +160,14 @@ function SelectionFields({ controls: { typed, change, bound }, target }: PartPro
       <Check value={typed.isOnChange} onValue={(isOnChange) => change({ isOnChange })}>
         {say.targets.onlyChanges}
       </Check>
+      {takesNewestFirst(typed) && (
+        <SelectField
+          label={say.targets.afterOutage}
+          hint={say.targets.afterOutageHint}
+          {...bound('backlogOrder')}
+          choices={BACKLOG_ORDERS}
+        />
+      )}
       {!target && (
         <InputField
           label={say.targets.storedSince}

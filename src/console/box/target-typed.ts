@@ -36,6 +36,8 @@ export interface Typed {
   intervalS: string;
   isOnChange: boolean;
   kilobytesPerSecond: string;
+  /** In which order what was missed is sent. */
+  backlogOrder: 'OLDEST_FIRST' | 'NEWEST_FIRST';
   /** What is stored since this day goes too; empty: what comes from now on. */
   historyFrom: string;
 }
@@ -70,9 +72,14 @@ export function typedOf(target: Target | undefined, idOf: (name: string) => stri
     intervalS: String(selection?.interval_s ?? 0),
     isOnChange: selection?.on_change ?? false,
     kilobytesPerSecond: selection ? String(selection.bytes_per_second_max / 1_000) : '',
+    backlogOrder: selection?.backlog_order ?? 'OLDEST_FIRST',
     historyFrom: '',
   };
 }
+
+/** States and files by day would be wrong with what is older behind them. */
+export const takesNewestFirst = ({ kind, form }: Pick<Typed, 'kind' | 'form'>): boolean =>
+  kind === 'INFLUXDB' || (kind === 'MQTT' && form !== 'HOME_ASSISTANT');
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 const orAsItIs = (text: string): string | undefined => (text.trim() === '' ? undefined : text);
@@ -90,6 +97,7 @@ export function bodyOf(typed: Typed, target: Target | undefined): Record<string,
       attributes: attributes.length === 0 ? null : attributes,
       interval_s: Number(typed.intervalS),
       on_change: typed.isOnChange,
+      backlog_order: takesNewestFirst(typed) ? typed.backlogOrder : 'OLDEST_FIRST',
       ...(typed.kilobytesPerSecond !== '' && {
         bytes_per_second_max: Math.round(Number(typed.kilobytesPerSecond) * 1_000),
       }),

@@ -92,6 +92,7 @@ function storeOf(count: number, value: (index: number) => number = (index) => in
         pendingSamples: count - to,
         pendingSinceS: undefined,
         lostSamples: 0,
+        hasSkipped: false,
       };
     },
   };

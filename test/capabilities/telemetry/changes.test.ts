@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { asyncProperty, assert as assertProperty, array, constantFrom, nat, tuple } from 'fast-check';
-import type { ChangePosition, Changes } from '../../../src/capabilities/telemetry/engine/changes.ts';
+import {
+  type ChangePosition,
+  neededAfter,
+} from '../../../src/capabilities/telemetry/engine/change-position.ts';
+import type { Changes } from '../../../src/capabilities/telemetry/engine/changes.ts';
 import { decodeChanges, encodeChanges } from '../../../src/capabilities/telemetry/codec/change-directory.ts';
 import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
@@ -13,22 +17,30 @@ import { DAY_S, maintain, startEngine, type TestEngine, type TestSeries, TODAY_S
 class Follower {
   position: ChangePosition = { sequence: 0 };
   readonly arrived = new Map<string, Map<number, StoredValue>>();
+  /** Seconds in the order of their arrival, repeated ones too. */
+  readonly seconds: number[] = [];
   lostSamples = 0;
   readonly #engine: TestEngine;
+  readonly #isNewestFirst: boolean;
 
-  constructor(engine: TestEngine) {
+  constructor(engine: TestEngine, { isNewestFirst = false } = {}) {
     this.#engine = engine;
+    this.#isNewestFirst = isNewestFirst;
   }
 
   keep(): void {
-    const { sequence, within } = this.position;
-    this.#engine.engine.changes.keep(within?.isWhole ? within.upTo : sequence);
+    this.#engine.engine.changes.keep(neededAfter(this.position));
   }
 
   /** One step; true while something came or the position moved. */
   step(samplesMax: number): boolean {
     const before = JSON.stringify(this.position);
-    const changes = this.#engine.engine.changes.read({ after: this.position, sinceS: 0, samplesMax });
+    const changes = this.#engine.engine.changes.read({
+      after: this.position,
+      sinceS: 0,
+      samplesMax,
+      isNewestFirst: this.#isNewestFirst,
+    });
     for (const series of changes.series) this.#take(series);
     this.position = changes.position;
     this.lostSamples += changes.lostSamples;
@@ -43,6 +55,7 @@ class Follower {
   #take({ attribute, type, times, numbers, integers, texts }: Changes['series'][number]): void {
     const values = this.arrived.get(attribute) ?? new Map<number, StoredValue>();
     this.arrived.set(attribute, values);
+    this.seconds.push(...times);
     for (const [index, timestampS] of times.entries()) {
       const number = numbers[index] as number;
       if (type === 'string') values.set(timestampS, texts[number] as string);
@@ -224,42 +237,121 @@ describe('changes of the telemetry store', () => {
     assert.equal(engine.store.changeCount(), 0);
   });
 
-  test('reach a reader that comes and goes whole, through sealing, compaction and kills', async (t) => {
-    const step = tuple(
-      constantFrom('write', 'late', 'seal', 'house', 'restart', 'read', 'killed'),
-      nat(400),
-      nat(60),
+  for (const [title, isNewestFirst] of [
+    ['of the oldest first', false],
+    ['of the newest first', true],
+  ] as const)
+    test(`reach a reader ${title} that comes and goes whole, through sealing, compaction and kills`, async (t) => {
+      const step = tuple(
+        constantFrom('write', 'late', 'seal', 'house', 'restart', 'read', 'killed'),
+        nat(400),
+        nat(60),
+      );
+      await assertProperty(
+        asyncProperty(array(step, { maxLength: 40 }), async (steps) => {
+          const limits = {
+            changeEntries: 6,
+            changeRecentBytes: 200,
+            changeBacklogSamples: 40,
+            changeOwedRanges: 2,
+          };
+          const engine = started(t, { limits });
+          const series = (['float', 'integer', 'boolean', 'string'] as const).map((type) =>
+            engine.addSeries(type),
+          );
+          const follower = new Follower(engine, { isNewestFirst });
+          follower.keep();
+          let nowS = TODAY_S;
+          for (const [what, a, b] of steps) {
+            const which = series[a % series.length] as TestSeries;
+            const value = ({ float: b / 10, integer: b, boolean: b % 2 === 1, string: `t${b}` } as const)[
+              which.series.type as 'float'
+            ];
+            if (what === 'write')
+              engine.write(
+                Array.from({ length: b + 1 }, () => [which, nowS++, value] as const).map((s) => [...s]),
+              );
+            else if (what === 'late') engine.write([[which, TODAY_S - a * 1_000, value]]);
+            else if (what === 'seal') await engine.engine.seal();
+            else if (what === 'house') await maintain(engine, a % 2);
+            else if (what === 'restart') engine.restart();
+            else if (what === 'killed') await engine.killed(a % 8, () => engine.engine.seal());
+            else follower.step(a + 1);
+          }
+          follower.follow(17);
+          follower.hasAll();
+        }),
+        { numRuns: runs(20) },
+      );
+    });
+});
+
+describe('a reader of the newest first', () => {
+  const LIMITS_OF_SOME = { changeBacklogSamples: 10 };
+
+  /** Five sealings and ten records that are not sealed; each second is a sample of its own. */
+  async function away(engine: TestEngine, series: TestSeries, fromS: number): Promise<number> {
+    let nowS = fromS;
+    for (let sealing = 0; sealing < 5; sealing++, nowS += 30) {
+      engine.write(rising(series, nowS, 30));
+      await engine.engine.seal();
+    }
+    for (let record = 0; record < 10; record++, nowS += 5) engine.write(rising(series, nowS, 5));
+    return nowS;
+  }
+
+  test('has what comes now at once, and what was missed behind it, each once, from the newest block to the oldest', async (t) => {
+    const engine = started(t, { limits: LIMITS_OF_SOME });
+    const series = engine.addSeries('float');
+    const follower = new Follower(engine, { isNewestFirst: true });
+    follower.keep();
+    const missedTo = await away(engine, series, TODAY_S);
+    follower.step(1);
+    engine.write(rising(series, missedTo + 1_000, 3));
+    engine.restart();
+    follower.seconds.length = 0;
+    while (follower.step(7)) if (follower.seconds.length > 100) engine.restart();
+    follower.hasAll();
+    assert.deepEqual(
+      follower.seconds.slice(0, 3),
+      [0, 1, 2].map((second) => missedTo + 1_000 + second),
     );
-    await assertProperty(
-      asyncProperty(array(step, { maxLength: 40 }), async (steps) => {
-        const engine = started(t, { limits: { changeEntries: 6, changeRecentBytes: 200 } });
-        const series = (['float', 'integer', 'boolean', 'string'] as const).map((type) =>
-          engine.addSeries(type),
-        );
-        const follower = new Follower(engine);
-        follower.keep();
-        let nowS = TODAY_S;
-        for (const [what, a, b] of steps) {
-          const which = series[a % series.length] as TestSeries;
-          const value = ({ float: b / 10, integer: b, boolean: b % 2 === 1, string: `t${b}` } as const)[
-            which.series.type as 'float'
-          ];
-          if (what === 'write')
-            engine.write(
-              Array.from({ length: b + 1 }, () => [which, nowS++, value] as const).map((s) => [...s]),
-            );
-          else if (what === 'late') engine.write([[which, TODAY_S - a * 1_000, value]]);
-          else if (what === 'seal') await engine.engine.seal();
-          else if (what === 'house') await maintain(engine, a % 2);
-          else if (what === 'restart') engine.restart();
-          else if (what === 'killed') await engine.killed(a % 8, () => engine.engine.seal());
-          else follower.step(a + 1);
-        }
-        follower.follow(17);
-        follower.hasAll();
-      }),
-      { numRuns: runs(20) },
-    );
+    const sealed = follower.seconds.filter((second) => second < TODAY_S + 150);
+    const blocks = sealed.map((second) => Math.floor((second - TODAY_S) / 30));
+    assert.deepEqual([...new Set(blocks)], [4, 3, 2, 1, 0]);
+    assert.equal(new Set(follower.seconds).size, follower.seconds.length);
+  });
+
+  test('has what was missed in several outages, and remembers few of them', async (t) => {
+    const engine = started(t, { limits: { ...LIMITS_OF_SOME, changeOwedRanges: 3 } });
+    const series = engine.addSeries('float');
+    const follower = new Follower(engine, { isNewestFirst: true });
+    follower.keep();
+    for (let outage = 0; outage < 8; outage++) {
+      await away(engine, series, TODAY_S + outage * 1_000);
+      follower.step(5);
+      assert.ok((follower.position.owed ?? []).length <= 4, JSON.stringify(follower.position));
+    }
+    follower.follow(9);
+    follower.hasAll();
+    assert.equal(follower.lostSamples, 0);
+    assert.equal(engine.store.changeCount(), 0);
+    assert.equal(follower.position.owed, undefined);
+  });
+
+  test('has what comes now before the whole store, too', async (t) => {
+    const engine = started(t);
+    const series = engine.addSeries('float');
+    engine.write(rising(series, TODAY_S - 2 * DAY_S, 100));
+    await maintain(engine, 1);
+    const follower = new Follower(engine, { isNewestFirst: true });
+    follower.keep();
+    follower.step(10);
+    engine.write(rising(series, TODAY_S, 3));
+    follower.step(10);
+    assert.deepEqual(follower.seconds.slice(10, 13), [TODAY_S, TODAY_S + 1, TODAY_S + 2]);
+    follower.follow(9);
+    follower.hasAll();
   });
 });
 

@@ -114,8 +114,8 @@ function changeStatements(database: Database) {
   const last = database.prepare<[number], { sequence: number | null }>(
     'SELECT MAX(sequence) AS sequence FROM telemetry_change WHERE sequence <= ?',
   );
-  const sum = database.prepare<[number], { samples: number | null; sinceS: number | null }>(
-    'SELECT SUM(samples) AS samples, MIN(since_s) AS sinceS FROM telemetry_change WHERE sequence > ?',
+  const sum = database.prepare<[number, number], { samples: number | null; sinceS: number | null }>(
+    'SELECT SUM(samples) AS samples, MIN(since_s) AS sinceS FROM telemetry_change WHERE sequence > ? AND sequence <= ?',
   );
   const count = database.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM telemetry_change');
   return {
@@ -125,9 +125,9 @@ function changeStatements(database: Database) {
     removeChangesUpTo: (sequence: number) => void removeUpTo.run(sequence),
     changeAfter: (sequence: number) => next.get(sequence),
     changeAtOrBefore: (sequence: number) => last.get(sequence)?.sequence ?? undefined,
-    /** All entries after a record together. */
-    changesAfter: (sequence: number) => {
-      const found = sum.get(sequence);
+    /** All entries after a record and up to another together. */
+    changesBetween: (sequence: number, upTo: number) => {
+      const found = sum.get(sequence, upTo);
       return { samples: found?.samples ?? 0, sinceS: found?.sinceS ?? undefined };
     },
     changeCount: () => count.get()?.count ?? 0,

@@ -2,29 +2,15 @@
  * What came after a position, for those who carry the telemetry elsewhere: the store is their queue. What came last is read
  * from records of the journal in order of arrival; what is further back by what each sealing brought, late and
  * imported samples like all others; and where not even that is known any more, from the whole store. Each sample is
- * read at least once; of one series older changes come before newer ones.
+ * read at least once; of one series older changes come before newer ones. Who wants the newest first and is far behind
+ * passes over what he missed, and is given it afterwards: block by block from the newest, each in its order.
  */
 import type { BlockSource } from './block-source.ts';
-import {
-  type ChangedStretch,
-  decodeChanges,
-  encodeChanges,
-  mergedChanges,
-  ordered,
-} from '../codec/change-directory.ts';
-import { type EngineState, kindOfSeries, reportDamage } from './state.ts';
-import type { TelemetryType } from '../../../protocol/telemetry.ts';
-import type { BatchSink } from '../codec/batch.ts';
-import { NOTHING, RecentRecords } from './recent-records.ts';
-import { Samples } from '../codec/samples.ts';
-
-/** How far somebody has read; kept by the reader. */
-export interface ChangePosition {
-  /** All that came up to this record of the journal. */
-  sequence: number;
-  /** And a part of what came up to `upTo`: what lies before this second of this series, and series before it. */
-  within?: { upTo: number; seriesId: number; fromS: number; isWhole: boolean };
-}
+import { type ChangedStretch, encodeChanges, mergedChanges, ordered } from '../codec/change-directory.ts';
+import { type ChangePosition, type OwedRange, type ReadPlace, withOwed } from './change-position.ts';
+import { type ChangedSamples, ChangeReader, type ReadChanges } from './change-reader.ts';
+import { RecentRecords } from './recent-records.ts';
+import type { EngineState } from './state.ts';
 
 export interface ChangesPlan {
   /** Undefined: only asked where the store stands now. */
@@ -32,20 +18,8 @@ export interface ChangesPlan {
   /** If the whole store must be read: from this second of measurement on. */
   sinceS: number;
   samplesMax: number;
-}
-
-/** Samples of one series, in order of time. Crosses threads. */
-export interface ChangedSamples {
-  deviceId: string;
-  attribute: string;
-  type: TelemetryType;
-  /** Unix seconds. */
-  times: Uint32Array;
-  /** Numbers, 0 and 1 for booleans, indexes into `texts`. */
-  numbers: Float64Array;
-  /** Exact, where a series has integers beyond 2^53. */
-  integers: BigInt64Array | undefined;
-  texts: string[];
+  /** What was missed is left for later; absent: oldest first. */
+  isNewestFirst?: boolean;
 }
 
 /** What was added since a position. */
@@ -58,31 +32,27 @@ export interface Changes {
   pendingSinceS: number | undefined;
   /** Samples that retention took before they were read. */
   lostSamples: number;
-}
-
-/** Later than all samples. */
-const END_S = 2 ** 32;
-const DAY_S = 86_400;
-
-/** What is read in one go. */
-interface Answer {
-  series: ChangedSamples[];
-  left: number;
-  lostSamples: number;
+  /** What was missed is owed from now on: the samples do not follow those that were read before. */
+  hasSkipped: boolean;
 }
 
 interface ChangeLogOptions {
   state: EngineState;
   source: BlockSource;
-  limits: { changeEntries: number; changeRecentBytes: number };
+  limits: {
+    changeEntries: number;
+    changeRecentBytes: number;
+    changeBacklogSamples: number;
+    changeOwedRanges: number;
+  };
   /** Tells `took` the records that are not sealed once more. */
   rereadOpen: () => void;
 }
 
 export class ChangeLog {
   readonly #state: EngineState;
-  readonly #source: BlockSource;
-  readonly #entriesMax: number;
+  readonly #reader: ChangeReader;
+  readonly #limits: ChangeLogOptions['limits'];
   readonly #recent: RecentRecords;
   readonly #rereadOpen: () => void;
   #lastSequence = 0;
@@ -91,10 +61,10 @@ export class ChangeLog {
 
   constructor({ state, source, limits, rereadOpen }: ChangeLogOptions) {
     this.#state = state;
-    this.#source = source;
     this.#rereadOpen = rereadOpen;
-    this.#entriesMax = limits.changeEntries;
+    this.#limits = limits;
     this.#recent = new RecentRecords(limits.changeRecentBytes);
+    this.#reader = new ChangeReader({ state, source, recent: this.#recent });
     this.#isKept = state.store.number('changes_from') > 0;
   }
 
@@ -154,171 +124,131 @@ export class ChangeLog {
     const { store } = this.#state;
     const samples = stretches.reduce((sum, { count }) => sum + count, 0);
     store.putChange({ sequence, sinceS, samples, directory: encodeChanges(ordered(stretches)) });
-    if (store.changeCount() > this.#entriesMax) this.#halve();
+    if (store.changeCount() > this.#limits.changeEntries) this.#halve();
   }
 
   sealed(fromSequence: number): void {
     this.#recent.sealed(fromSequence);
   }
 
-  read({ after, sinceS, samplesMax }: ChangesPlan): Changes {
-    const answer: Answer = { series: [], left: samplesMax, lostSamples: 0 };
-    const position =
-      after === undefined ? { sequence: this.#lastSequence } : this.#read(after, sinceS, answer);
-    return { ...this.#pending(position), series: answer.series, position, lostSamples: answer.lostSamples };
-  }
-
-  #read(after: ChangePosition, sinceS: number, answer: Answer): ChangePosition {
-    const { store } = this.#state;
-    // Of another history: it begins anew.
-    const isForeign = Math.max(after.sequence, after.within?.upTo ?? 0) > this.#lastSequence;
-    const within = isForeign ? undefined : after.within;
-    if (within?.isWhole) return this.#readWhole(after.sequence, within, answer, sinceS);
-    const isBehind = isForeign || after.sequence + 1 < store.number('changes_from');
-    if (!this.#isKept || isBehind)
-      return this.#readWhole(
-        isForeign ? 0 : after.sequence,
-        { upTo: this.#lastSequence, seriesId: 0, fromS: sinceS },
-        answer,
-        sinceS,
-      );
-    if (!within && this.#recent.reaches(after.sequence, this.#lastSequence))
-      return this.#readRecent(after, answer);
-    const entry = store.changeAfter(after.sequence);
-    if (!entry) return this.#readRecent(after, answer);
-    const from = within?.upTo === entry.sequence ? within : { seriesId: 0, fromS: 0 };
-    return this.#readEntry(after.sequence, entry, from, answer);
-  }
-
-  #readRecent({ sequence }: ChangePosition, answer: Answer): ChangePosition {
-    const collected = new Map<number, Samples>();
-    const last = this.#recent.read(sequence, answer.left, this.#collector(collected));
-    for (const [seriesId, samples] of collected) {
-      samples.normalize();
-      this.#take(seriesId, samples, 0, samples.count, answer);
-    }
-    return { sequence: last };
-  }
-
-  #readEntry(
-    sequence: number,
-    entry: { sequence: number; directory: Buffer },
-    from: { seriesId: number; fromS: number },
-    answer: Answer,
-  ): ChangePosition {
-    for (const stretch of this.#stretchesOf(entry)) {
-      const { seriesId, firstS, lastS } = stretch;
-      if (seriesId < from.seriesId || (seriesId === from.seriesId && lastS < from.fromS)) continue;
-      if (!this.#state.definitions.has(seriesId)) continue;
-      if (answer.left <= 0)
-        return { sequence, within: { upTo: entry.sequence, seriesId, fromS: firstS, isWhole: false } };
-      const fromS = seriesId === from.seriesId ? Math.max(firstS, from.fromS) : firstS;
-      const read = this.#readRange(seriesId, fromS, lastS + 1, answer);
-      // What a day lost, it lost as a whole; a stretch that was read in part was there.
-      if (read.hasCells || read.count === 0) answer.lostSamples += Math.max(0, stretch.count - read.count);
-      if (read.endS <= lastS)
-        return { sequence, within: { upTo: entry.sequence, seriesId, fromS: read.endS, isWhole: false } };
-    }
-    return { sequence: entry.sequence };
-  }
-
-  #readWhole(
-    sequence: number,
-    from: { upTo: number; seriesId: number; fromS: number },
-    answer: Answer,
-    sinceS: number,
-  ): ChangePosition {
-    const { definitions } = this.#state;
-    const seriesIds = [...definitions.keys()].filter((id) => id >= from.seriesId).sort((a, b) => a - b);
-    for (const seriesId of seriesIds) {
-      let nextS = Math.max(sinceS, seriesId === from.seriesId ? from.fromS : 0);
-      for (; nextS < END_S;) {
-        if (answer.left <= 0)
-          return { sequence, within: { upTo: from.upTo, seriesId, fromS: nextS, isWhole: true } };
-        nextS = this.#source.nextData(seriesId, nextS, END_S);
-        if (nextS >= END_S) break;
-        nextS = this.#readRange(seriesId, nextS, nextS - (nextS % DAY_S) + DAY_S, answer).endS;
-      }
-    }
-    return { sequence: from.upTo };
-  }
-
-  /** Samples of a stretch within one day, as far as there is room; `endS` is the end of what was read. */
-  #readRange(
-    seriesId: number,
-    fromS: number,
-    toS: number,
-    answer: Answer,
-  ): { count: number; endS: number; hasCells: boolean } {
-    const read = { count: 0, endS: toS, hasCells: false };
-    this.#source.visit(seriesId, fromS, toS, 1, {
-      samples: (samples, from, to) => {
-        const end = Math.min(to, from + Math.max(1, answer.left));
-        if (end < to) read.endS = samples.times[end] as number;
-        read.count += end - from;
-        this.#take(seriesId, samples, from, end, answer);
-      },
-      summary: () => {
-        read.hasCells = true;
-      },
-    });
-    return read;
-  }
-
-  #take(seriesId: number, samples: Samples, from: number, to: number, answer: Answer): void {
-    const series = this.#state.definitions.get(seriesId);
-    if (!series || to <= from) return;
-    answer.left -= to - from;
-    const { deviceId, attribute, type } = series;
-    answer.series.push({
-      deviceId,
-      attribute,
-      type,
-      times: samples.times.slice(from, to),
-      numbers: samples.numbers.slice(from, to),
-      integers: samples.integers?.slice(from, to),
-      texts: samples.kind === 'text' ? samples.texts.slice() : [],
-    });
-  }
-
-  #collector(into: Map<number, Samples>): BatchSink & { readonly count: number } {
-    let count = 0;
-    const of = (seriesId: number): Samples => {
-      count++;
-      let samples = into.get(seriesId);
-      if (!samples) into.set(seriesId, (samples = new Samples(kindOfSeries(this.#state, seriesId))));
-      return samples;
+  read({ after, sinceS, samplesMax, isNewestFirst = false }: ChangesPlan): Changes {
+    const answer: ReadChanges = {
+      series: [],
+      left: samplesMax,
+      lostSamples: 0,
+      sinceS,
+      block: undefined,
+      hasSkipped: false,
     };
+    const position = after
+      ? this.#follow(this.#known(after, sinceS), isNewestFirst, answer)
+      : { sequence: this.#lastSequence };
+    const { series, lostSamples, hasSkipped } = answer;
+    return { ...this.#pending(position), series, position, lostSamples, hasSkipped };
+  }
+
+  /** Of another history, or from before what is known here: it begins anew with the whole store. */
+  #known(after: ChangePosition, sinceS: number): ChangePosition {
+    const { sequence, within, owed = [] } = after;
+    const upTo = this.#lastSequence;
+    const isForeign = Math.max(sequence, within?.upTo ?? 0) > upTo;
+    if (!isForeign && within?.isWhole) return after;
+    const from = this.#state.store.number('changes_from');
+    const isKnown = (place: ReadPlace): boolean =>
+      place.within?.isWhole === true || place.sequence + 1 >= from;
+    if (!isForeign && this.#isKept && [after, ...owed].every(isKnown)) return after;
     return {
-      ...NOTHING,
-      get count() {
-        return count;
-      },
-      number: (seriesId, timestampS, value) => of(seriesId).push(timestampS, value),
-      integer: (seriesId, timestampS, value) => of(seriesId).pushInteger(timestampS, value),
-      boolean: (seriesId, timestampS, value) => of(seriesId).push(timestampS, Number(value)),
-      text: (seriesId, timestampS, value) => of(seriesId).pushText(timestampS, value),
+      sequence: isForeign ? 0 : sequence,
+      within: { upTo, seriesId: 0, fromS: sinceS, isWhole: true },
     };
   }
 
-  #pending(position: ChangePosition): { pendingSamples: number; pendingSinceS: number | undefined } {
+  #follow(
+    { owed: before = [], ...place }: ChangePosition,
+    isNewestFirst: boolean,
+    answer: ReadChanges,
+  ): ChangePosition {
+    const upTo = this.#lastSequence;
+    answer.hasSkipped = isNewestFirst && this.#isFarBehind(place);
+    let owed = answer.hasSkipped
+      ? withOwed(before, { ...place, upTo }, this.#limits.changeOwedRanges)
+      : before;
+    const next = this.#read(answer.hasSkipped ? { sequence: upTo } : place, answer);
+    const isCurrent = next.within === undefined && next.sequence >= upTo;
+    if (isCurrent) while (owed.length > 0 && answer.left > 0) owed = this.#readOwed(owed, answer);
+    return owed.length > 0 ? { ...next, owed } : next;
+  }
+
+  #isFarBehind({ sequence, within }: ReadPlace): boolean {
+    if (within?.isWhole) return true;
+    // An entry is as large as its sealing, however little of it was not read.
+    const isAtHand = !within && this.#recent.reaches(sequence, this.#lastSequence);
+    const { samples } = isAtHand
+      ? this.#recent.between(sequence, this.#lastSequence)
+      : this.#pendingOf({ sequence }, this.#lastSequence);
+    return samples > this.#limits.changeBacklogSamples;
+  }
+
+  /** Reads of the newest block that is owed; returns what still is. */
+  #readOwed(owed: readonly OwedRange[], answer: ReadChanges): OwedRange[] {
+    const range = owed.at(-1);
+    if (!range) return [];
+    const { sequence, within, upTo } = range;
+    const start = within ? sequence : this.#blockStart(range);
+    answer.block = upTo;
+    const next = this.#read({ sequence: start, within }, answer, upTo);
+    answer.block = undefined;
+    return [
+      ...owed.slice(0, -1),
+      ...(start > sequence ? [{ sequence, upTo: start }] : []),
+      ...(next.within || next.sequence < upTo ? [{ ...next, upTo }] : []),
+    ];
+  }
+
+  /** After which record the newest block of a stretch begins: one sealing, or what can be read alone of what is not sealed. */
+  #blockStart({ sequence, upTo }: OwedRange): number {
+    const { store } = this.#state;
+    const isSealed = store.changeAfter(upTo - 1)?.sequence === upTo;
+    const atHand = isSealed ? 0 : this.#recent.startBefore(upTo);
+    return Math.max(sequence, store.changeAtOrBefore(upTo - 1) ?? 0, atHand);
+  }
+
+  /** @param upTo what came later need not be read; absent: all */
+  #read({ sequence, within }: ReadPlace, answer: ReadChanges, upTo?: number): ReadPlace {
+    if (within?.isWhole) return this.#reader.whole(sequence, within, answer);
+    const entry = this.#state.store.changeAfter(sequence);
+    const isAtHand = !within && this.#recent.reaches(sequence, this.#lastSequence);
+    const isOneSealing = upTo !== undefined && entry !== undefined && entry.sequence <= upTo;
+    if (!entry || (isAtHand && !isOneSealing)) return this.#reader.recent(sequence, answer, upTo);
+    const from = within?.upTo === entry.sequence ? within : { seriesId: 0, fromS: 0 };
+    return this.#reader.sealing(sequence, entry, from, answer);
+  }
+
+  #pending({ owed = [], ...place }: ChangePosition): {
+    pendingSamples: number;
+    pendingSinceS: number | undefined;
+  } {
+    const all = [...owed, { ...place, upTo: this.#lastSequence }].map((range) =>
+      this.#pendingOf(range, range.upTo),
+    );
+    const since = all.flatMap(({ sinceS }) => sinceS ?? []);
+    const samples = all.reduce((sum, pending) => sum + pending.samples, 0);
+    return {
+      // What is owed and was not counted is still there.
+      pendingSamples: Math.max(samples, owed.length),
+      pendingSinceS: since.length > 0 ? Math.min(...since) : undefined,
+    };
+  }
+
+  #pendingOf({ sequence }: ReadPlace, upTo: number): { samples: number; sinceS: number | undefined } {
     const { store } = this.#state;
     const sealed = store.number('journal_sequence');
-    const entries = this.#isKept ? store.changesAfter(position.sequence) : { samples: 0, sinceS: undefined };
-    const open = this.#recent.after(Math.max(position.sequence, sealed));
-    return {
-      pendingSamples: entries.samples + open.samples,
-      pendingSinceS: entries.sinceS ?? open.sinceS,
-    };
-  }
-
-  #stretchesOf(entry: { sequence: number; directory: Buffer }): ChangedStretch[] {
-    try {
-      return decodeChanges(entry.directory);
-    } catch (error) {
-      reportDamage(this.#state, 'changes', 0, error);
-      return [];
-    }
+    const lastEntry = store.changeAfter(upTo - 1)?.sequence ?? upTo;
+    const entries = this.#isKept
+      ? store.changesBetween(sequence, lastEntry)
+      : { samples: 0, sinceS: undefined };
+    const open = this.#recent.between(Math.max(sequence, sealed), upTo);
+    return { samples: entries.samples + open.samples, sinceS: entries.sinceS ?? open.sinceS };
   }
 
   /** Each two neighbours become one, so that an outage of any length stays within bounds. */
@@ -327,7 +257,9 @@ export class ChangeLog {
     for (let first = store.changeAfter(0); first;) {
       const second = store.changeAfter(first.sequence);
       if (!second) return;
-      const directory = encodeChanges(mergedChanges(this.#stretchesOf(first), this.#stretchesOf(second)));
+      const directory = encodeChanges(
+        mergedChanges(this.#reader.stretchesOf(first), this.#reader.stretchesOf(second)),
+      );
       store.removeChange(first.sequence);
       store.putChange({
         sequence: second.sequence,

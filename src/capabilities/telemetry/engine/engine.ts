@@ -23,7 +23,7 @@ import { LostRecords } from './lost-records.ts';
 import { DueTimes, MaintenanceLog } from './maintenance.ts';
 import { MinuteCells } from './minute-cells.ts';
 import { decodeDirectory } from './part-directory.ts';
-import { NOTHING } from './recent-records.ts';
+import { SampleCount } from './recent-records.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { type SealedUpTo, sealSamples } from './sealing.ts';
 import { createEngineState, dayOf, type EngineState, reportDamage, type Work } from './state.ts';
@@ -308,19 +308,19 @@ export class Engine {
       if (previous !== undefined && sequence !== previous + 1) this.#reader.interrupt();
       previous = sequence;
       if (sequence > sealed) this.#room.added(payload);
-      this.#read(sequence, payload, sequence > sealed ? this.#state.head : NOTHING);
+      this.#read(sequence, payload, sequence > sealed ? this.#state.head : new SampleCount());
     }
     this.#lost.ends(undefined);
     this.#lastSequence = Math.max(sealed, previous ?? 0);
   }
 
-  #read(sequence: number, record: Uint8Array, sink: BatchSink): void {
+  #read(sequence: number, record: Uint8Array, sink: BatchSink & { readonly sampleCount: number }): void {
     try {
       const { head } = this.#state;
-      const before = head.sampleCount;
+      const before = sink.sampleCount;
       const { isKey, isUnderstood, lastS } = this.#reader.read(record, sink);
       if (isKey) this.#keySequence = sequence;
-      const samples = head.sampleCount - before;
+      const samples = sink.sampleCount - before;
       this.changes.took({ sequence, record, isKey, samples, atS: this.#nowS() });
       if (isUnderstood) this.#lost.ends(lastS);
       else if (sink === head) this.#lost.adds();
@@ -334,11 +334,10 @@ export class Engine {
   #rereadOpen(): void {
     const atS = this.#nowS();
     const first = Math.max(1, this.#store.number('journal_from'));
-    const sealed = this.#store.number('journal_sequence');
     for (const { sequence, payload } of this.#options.readJournal(first - 1, () => undefined)) {
       if (sequence > this.#lastSequence) continue;
       // A value takes a little more than a byte.
-      const samples = sequence > sealed ? payload.length : 0;
+      const samples = payload.length;
       this.changes.took({ sequence, record: payload, isKey: isKeyRecord(payload), samples, atS });
     }
   }

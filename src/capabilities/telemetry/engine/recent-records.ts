@@ -50,12 +50,12 @@ export class RecentRecords {
     for (const sequence of this.#readers.keys()) if (sequence < lastRemoved) this.#readers.delete(sequence);
   }
 
-  /** Samples that came after a record, and when the first of them did. */
-  after(sequence: number): { samples: number; sinceS: number | undefined } {
+  /** Samples that came after a record and up to another, and when the first of them did. */
+  between(sequence: number, upTo: number): { samples: number; sinceS: number | undefined } {
     let samples = 0;
     let sinceS: number | undefined;
     for (const record of this.#records) {
-      if (record.sequence <= sequence) continue;
+      if (record.sequence <= sequence || record.sequence > upTo) continue;
       samples += record.samples;
       sinceS ??= record.atS;
     }
@@ -67,20 +67,36 @@ export class RecentRecords {
     return sequence >= lastSequence || this.#readers.has(sequence) || this.#keyFor(sequence) >= 0;
   }
 
+  /** After which record the newest ones up to another can be read alone; 0: none of them. */
+  startBefore(upTo: number): number {
+    const key = this.#records.findLast(({ isKey, sequence }) => isKey && sequence <= upTo);
+    return key ? key.sequence - 1 : 0;
+  }
+
   /**
-   * Reads records after `sequence` until there are `samplesMax` samples; returns the sequence of the last one. To be
-   * called where `reaches` says so.
+   * Reads records after `sequence` and up to `upTo` until there are `samplesMax` samples; returns the sequence of the last
+   * one, or `upTo` when there are no more. To be called where `reaches` says so.
    */
-  read(sequence: number, samplesMax: number, into: BatchSink & { readonly count: number }): number {
+  read(
+    sequence: number,
+    samplesMax: number,
+    into: BatchSink & { readonly count: number },
+    upTo = Number.POSITIVE_INFINITY,
+  ): number {
     const known = this.#readers.get(sequence);
     const reader = known ?? new BatchReader();
     this.#readers.delete(sequence);
     let last = sequence;
+    let isFull = false;
     const from = known
       ? this.#records.findIndex((record) => record.sequence > sequence)
       : this.#keyFor(sequence);
     for (const record of from < 0 ? [] : this.#records.slice(from)) {
-      if (into.count >= samplesMax) break;
+      if (into.count >= samplesMax) {
+        isFull = true;
+        break;
+      }
+      if (record.sequence > upTo) break;
       if (record.sequence > last + 1 && last > sequence) reader.interrupt();
       this.#readOne(reader, record, record.sequence > sequence ? into : NOTHING);
       last = Math.max(last, record.sequence);
@@ -90,7 +106,7 @@ export class RecentRecords {
       if (this.#readers.size <= READERS_KEPT) break;
       this.#readers.delete(oldest);
     }
-    return last;
+    return isFull || upTo === Number.POSITIVE_INFINITY ? last : upTo;
   }
 
   /** Damage was told and counted by the store when it took the record in. */
@@ -119,3 +135,19 @@ export const NOTHING: BatchSink = {
   boolean: () => undefined,
   text: () => undefined,
 };
+
+/** Takes what is stored already, and knows how many there were. */
+export class SampleCount implements BatchSink {
+  sampleCount = 0;
+  readonly define = (): void => undefined;
+  readonly drop = (): void => undefined;
+  readonly supersede = (): void => undefined;
+  readonly number = (): void => this.#add();
+  readonly integer = (): void => this.#add();
+  readonly boolean = (): void => this.#add();
+  readonly text = (): void => this.#add();
+
+  #add(): void {
+    this.sampleCount++;
+  }
+}

@@ -1,0 +1,176 @@
+/** Reads samples that were added to the store from where they are: the records at hand, a sealing, or all that is stored. */
+import type { TelemetryType } from '../../../protocol/telemetry.ts';
+import type { BatchSink } from '../codec/batch.ts';
+import { type ChangedStretch, decodeChanges } from '../codec/change-directory.ts';
+import { Samples } from '../codec/samples.ts';
+import type { BlockSource } from './block-source.ts';
+import type { ReadPlace } from './change-position.ts';
+import { NOTHING, type RecentRecords } from './recent-records.ts';
+import { type EngineState, kindOfSeries, reportDamage } from './state.ts';
+
+/** Samples of one series, in order of time. Crosses threads. */
+export interface ChangedSamples {
+  deviceId: string;
+  attribute: string;
+  type: TelemetryType;
+  /** Unix seconds. */
+  times: Uint32Array;
+  /** Numbers, 0 and 1 for booleans, indexes into `texts`. */
+  numbers: Float64Array;
+  /** Exact, where a series has integers beyond 2^53. */
+  integers: BigInt64Array | undefined;
+  texts: string[];
+  /** Of what was missed: they follow those with the same number, and no others. */
+  block?: number | undefined;
+}
+
+/** Later than all samples. */
+const END_S = 2 ** 32;
+const DAY_S = 86_400;
+
+/** What is read in one go. */
+export interface ReadChanges {
+  series: ChangedSamples[];
+  left: number;
+  lostSamples: number;
+  /** If the whole store is read. */
+  readonly sinceS: number;
+  /** See `ChangedSamples`. */
+  block: number | undefined;
+  hasSkipped: boolean;
+}
+
+export class ChangeReader {
+  readonly #state: EngineState;
+  readonly #source: BlockSource;
+  readonly #recent: RecentRecords;
+
+  constructor({ state, source, recent }: { state: EngineState; source: BlockSource; recent: RecentRecords }) {
+    this.#state = state;
+    this.#source = source;
+    this.#recent = recent;
+  }
+
+  /** Records that are at hand; `upTo`: those that came later are left. */
+  recent(sequence: number, answer: ReadChanges, upTo?: number): ReadPlace {
+    const collected = new Map<number, Samples>();
+    const last = this.#recent.read(sequence, answer.left, this.#collector(collected), upTo);
+    for (const [seriesId, samples] of collected) {
+      samples.normalize();
+      this.#take(seriesId, samples, 0, samples.count, answer);
+    }
+    return { sequence: last };
+  }
+
+  /** What one sealing brought. */
+  sealing(
+    sequence: number,
+    entry: { sequence: number; directory: Buffer },
+    from: { seriesId: number; fromS: number },
+    answer: ReadChanges,
+  ): ReadPlace {
+    for (const stretch of this.stretchesOf(entry)) {
+      const { seriesId, firstS, lastS } = stretch;
+      if (seriesId < from.seriesId || (seriesId === from.seriesId && lastS < from.fromS)) continue;
+      if (!this.#state.definitions.has(seriesId)) continue;
+      if (answer.left <= 0)
+        return { sequence, within: { upTo: entry.sequence, seriesId, fromS: firstS, isWhole: false } };
+      const fromS = seriesId === from.seriesId ? Math.max(firstS, from.fromS) : firstS;
+      const read = this.#readRange(seriesId, fromS, lastS + 1, answer);
+      // What a day lost, it lost as a whole; a stretch that was read in part was there.
+      if (read.hasCells || read.count === 0) answer.lostSamples += Math.max(0, stretch.count - read.count);
+      if (read.endS <= lastS)
+        return { sequence, within: { upTo: entry.sequence, seriesId, fromS: read.endS, isWhole: false } };
+    }
+    return { sequence: entry.sequence };
+  }
+
+  /** Everything that is stored, series by series. */
+  whole(
+    sequence: number,
+    from: { upTo: number; seriesId: number; fromS: number },
+    answer: ReadChanges,
+  ): ReadPlace {
+    const { definitions } = this.#state;
+    const seriesIds = [...definitions.keys()].filter((id) => id >= from.seriesId).sort((a, b) => a - b);
+    for (const seriesId of seriesIds) {
+      let nextS = Math.max(answer.sinceS, seriesId === from.seriesId ? from.fromS : 0);
+      for (; nextS < END_S;) {
+        if (answer.left <= 0)
+          return { sequence, within: { upTo: from.upTo, seriesId, fromS: nextS, isWhole: true } };
+        nextS = this.#source.nextData(seriesId, nextS, END_S);
+        if (nextS >= END_S) break;
+        nextS = this.#readRange(seriesId, nextS, nextS - (nextS % DAY_S) + DAY_S, answer).endS;
+      }
+    }
+    return { sequence: from.upTo };
+  }
+
+  /** Samples of a stretch within one day, as far as there is room; `endS` is the end of what was read. */
+  #readRange(
+    seriesId: number,
+    fromS: number,
+    toS: number,
+    answer: ReadChanges,
+  ): { count: number; endS: number; hasCells: boolean } {
+    const read = { count: 0, endS: toS, hasCells: false };
+    this.#source.visit(seriesId, fromS, toS, 1, {
+      samples: (samples, from, to) => {
+        const end = Math.min(to, from + Math.max(1, answer.left));
+        if (end < to) read.endS = samples.times[end] as number;
+        read.count += end - from;
+        this.#take(seriesId, samples, from, end, answer);
+      },
+      summary: () => {
+        read.hasCells = true;
+      },
+    });
+    return read;
+  }
+
+  #take(seriesId: number, samples: Samples, from: number, to: number, answer: ReadChanges): void {
+    const series = this.#state.definitions.get(seriesId);
+    if (!series || to <= from) return;
+    answer.left -= to - from;
+    const { deviceId, attribute, type } = series;
+    answer.series.push({
+      deviceId,
+      attribute,
+      type,
+      times: samples.times.slice(from, to),
+      numbers: samples.numbers.slice(from, to),
+      integers: samples.integers?.slice(from, to),
+      texts: samples.kind === 'text' ? samples.texts.slice() : [],
+      block: answer.block,
+    });
+  }
+
+  #collector(into: Map<number, Samples>): BatchSink & { readonly count: number } {
+    let count = 0;
+    const of = (seriesId: number): Samples => {
+      count++;
+      let samples = into.get(seriesId);
+      if (!samples) into.set(seriesId, (samples = new Samples(kindOfSeries(this.#state, seriesId))));
+      return samples;
+    };
+    return {
+      ...NOTHING,
+      get count() {
+        return count;
+      },
+      number: (seriesId, timestampS, value) => of(seriesId).push(timestampS, value),
+      integer: (seriesId, timestampS, value) => of(seriesId).pushInteger(timestampS, value),
+      boolean: (seriesId, timestampS, value) => of(seriesId).push(timestampS, Number(value)),
+      text: (seriesId, timestampS, value) => of(seriesId).pushText(timestampS, value),
+    };
+  }
+
+  stretchesOf(entry: { sequence: number; directory: Buffer }): ChangedStretch[] {
+    try {
+      return decodeChanges(entry.directory);
+    } catch (error) {
+      reportDamage(this.#state, 'changes', 0, error);
+      return [];
+    }
+  }
+}
