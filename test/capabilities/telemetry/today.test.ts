@@ -4,9 +4,12 @@ import { describe, test, type TestContext } from 'node:test';
 import { MinuteCells } from '../../../src/capabilities/telemetry/engine/minute-cells.ts';
 import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
 import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
+import { dayOf } from '../../../src/capabilities/telemetry/engine/state.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import {
   type ColumnWish,
+  DAY_S,
+  maintain,
   modelRows,
   startEngine,
   type TestEngine,
@@ -107,6 +110,33 @@ describe('the chart of today', () => {
   });
 });
 
+describe('the day before, in its block', () => {
+  test('is that of its samples, wherever the chart begins and however often it is asked for', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 10, 2_777);
+    await maintain(engine, 1);
+    assert.ok(engine.store.block(engine.series[0]?.series.id ?? 0, 1, dayOf(TODAY_S)), 'there is a block');
+    write(engine, DAY_S, DAY_S + 500);
+    for (const fromS of [60, 31, 45, 631, 1_000, 1_020, 2_760, 2_777])
+      for (const toS of [DAY_S + 3_000, 2_640, 2_601]) if (toS > fromS) check(engine, wishes, fromS, toS);
+    check(engine, wishes, 31, DAY_S + 3_000, 300);
+    assert.equal(engine.engine.status().damaged, 0);
+  });
+
+  test('shows corrections that came after it was over, sealed and compacted or not', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 0, 2_000);
+    await maintain(engine, 1);
+    check(engine, wishes, 31, DAY_S);
+    write(engine, 40, 600, 7);
+    check(engine, wishes, 31, DAY_S);
+    await engine.engine.seal();
+    check(engine, wishes, 31, DAY_S);
+    await maintain(engine, 1);
+    check(engine, wishes, 31, DAY_S);
+  });
+});
+
 describe('minute cells', () => {
   const samples = (count: number, stepS: number): Samples => {
     const filled = new Samples('number');
@@ -118,6 +148,19 @@ describe('minute cells', () => {
     const cells = new MinuteCells(1_000);
     assert.equal(cells.add(1, samples(10, 60)), undefined);
     assert.equal(cells.get(1), undefined);
+  });
+
+  test('of a day are forgotten when its block changes, and begin where a chart did', () => {
+    const cells = new MinuteCells(1_000);
+    cells.addDay(7, 1, samples(3_600, 1), TODAY_S + 30);
+    const { edge } = cells.ofDay(7, 1, TODAY_S + 90) ?? {};
+    assert.equal(edge?.samples.firstS, TODAY_S + 30);
+    assert.ok(cells.ofDay(7, 1, TODAY_S + 3_000));
+    assert.equal(cells.ofDay(7, 1, TODAY_S + 3_001), undefined, 'no samples of that minute');
+    cells.forget(8);
+    assert.ok(cells.ofDay(7, 1, TODAY_S));
+    cells.forget(7);
+    assert.equal(cells.ofDay(7, 1, TODAY_S), undefined);
   });
 
   test('stay within their bound: those not asked for longest go first', () => {

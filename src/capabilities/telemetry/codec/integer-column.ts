@@ -5,6 +5,7 @@
  * Sensor noise around a slow mean is best predicted by the mean of a few values, a counter by its last step,
  * a state by its last value; the encoder takes whatever misses least in each page.
  */
+
 import type { ByteReader, ByteWriter } from './byte-writer.ts';
 
 const PAGE = 1_024;
@@ -177,63 +178,140 @@ class BitWriter {
  * @throws RangeError, when the bits end too early
  */
 export function readIntegerColumn(reader: ByteReader, values: Int32Array, count: number): void {
-  const { bytes } = reader;
-  const endBits = reader.end * 8;
-  let position = reader.offset * 8;
-
-  /** The next 32 bits. */
-  const window = (): number => {
-    const at = position >>> 3;
-    const shift = position & 7;
-    const high =
-      ((bytes[at] as number) << 24) |
-      ((bytes[at + 1] as number) << 16) |
-      ((bytes[at + 2] as number) << 8) |
-      (bytes[at + 3] as number);
-    return shift === 0 ? high : (high << shift) | ((bytes[at + 4] as number) >>> (8 - shift));
-  };
-
+  const bits = new BitReader(reader);
   for (let start = 0; start < count; start += PAGE) {
     const end = Math.min(count, start + PAGE);
-    const predictor = window() >>> 29;
-    position += 3;
-    for (let index = start; index < end;) {
-      if (position > endBits) throw new RangeError('the column ends too early');
-      const head = window();
-      const parameter = head >>> 27;
-      position += 5;
-      if (parameter === ZEROS) {
-        const groups = (head >>> 19) & 0xff;
-        position += 8;
-        const stop = Math.min(end, index + groups * GROUP);
-        if (stop === index) throw new RangeError('a run of no zeros');
-        for (; index < stop; index++) values[index] = predict(values, index, predictor);
-        continue;
+    const predictor = bits.window() >>> 29;
+    bits.position += 3;
+    readPage(bits, end - start);
+    restore(values, start, end, predictor);
+  }
+  bits.finish(reader);
+}
+
+/** The misses of a page, into `residuals`. */
+function readPage(bits: BitReader, count: number): void {
+  for (let start = 0; start < count;) {
+    bits.check();
+    const head = bits.window();
+    const parameter = head >>> 27;
+    bits.position += 5;
+    let end = Math.min(count, start + GROUP);
+    if (parameter === ZEROS) {
+      bits.position += 8;
+      end = Math.min(count, start + ((head >>> 19) & 0xff) * GROUP);
+      if (end === start) throw new RangeError('a run of no zeros');
+      residuals.fill(0, start, end);
+    } else if (parameter <= 15) bits.group(start, end, parameter);
+    else bits.wideGroup(start, end, parameter);
+    start = end;
+  }
+}
+
+/** Most significant bit first. */
+class BitReader {
+  /** In bits. */
+  position: number;
+  readonly #view: DataView;
+  readonly #endBits: number;
+
+  constructor({ bytes, offset, end }: ByteReader) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.position = offset * 8;
+    this.#endBits = end * 8;
+  }
+
+  /** The next 32 bits. */
+  window(): number {
+    return windowAt(this.#view, this.position);
+  }
+
+  /** @throws RangeError, beyond the end */
+  check(): void {
+    if (this.position > this.#endBits) throw new RangeError('the column ends too early');
+  }
+
+  finish(reader: ByteReader): void {
+    this.check();
+    reader.offset = (this.position + 7) >>> 3;
+  }
+
+  /** Misses of up to 15 plain bits each, into `residuals`. */
+  group(start: number, end: number, parameter: number): void {
+    const view = this.#view;
+    let { position } = this;
+    for (let index = start; index < end; index++) {
+      const bits = windowAt(view, position);
+      const quotient = Math.clz32(~bits);
+      let residual: number;
+      if (quotient < ESCAPE) {
+        // In two steps, because none of the bits is a shift by 32.
+        residual = (quotient << parameter) | (((bits << (quotient + 1)) >>> 1) >>> (31 - parameter));
+        position += quotient + 1 + parameter;
+      } else {
+        residual = windowAt(view, position + ESCAPE);
+        position += ESCAPE + 32;
       }
-      const stop = Math.min(end, index + GROUP);
-      for (; index < stop; index++) {
-        const bits = window();
-        const quotient = Math.clz32(~bits);
-        let residual: number;
-        if (quotient >= ESCAPE) {
-          position += ESCAPE;
-          residual = window();
-          position += 32;
-        } else if (parameter === 0) {
-          residual = quotient;
-          position += quotient + 1;
-        } else if (parameter <= 15) {
-          residual = (quotient << parameter) | ((bits << (quotient + 1)) >>> (32 - parameter));
-          position += quotient + 1 + parameter;
-        } else {
-          position += quotient + 1;
-          residual = (quotient << parameter) | (window() >>> (32 - parameter));
-          position += parameter;
-        }
-        values[index] = predict(values, index, predictor) + ((residual >>> 1) ^ -(residual & 1));
-      }
+      residuals[index] = (residual >>> 1) ^ -(residual & 1);
+    }
+    this.position = position;
+  }
+
+  /** Misses of more plain bits, which do not fit one window. */
+  wideGroup(start: number, end: number, parameter: number): void {
+    for (let index = start; index < end; index++) {
+      const quotient = Math.clz32(~this.window());
+      const isEscaped = quotient >= ESCAPE;
+      this.position += isEscaped ? ESCAPE : quotient + 1;
+      const plain = this.window();
+      const residual = isEscaped ? plain : (quotient << parameter) | (plain >>> (32 - parameter));
+      this.position += isEscaped ? 32 : parameter;
+      residuals[index] = (residual >>> 1) ^ -(residual & 1);
     }
   }
-  if (position > endBits) throw new RangeError('the column ends too early');
-  reader.offset = (position + 7) >>> 3;
+}
+
+function windowAt(view: DataView, position: number): number {
+  const at = position >>> 3;
+  const shift = position & 7;
+  return (view.getInt32(at) << shift) | (view.getUint8(at + 4) >>> (8 - shift));
+}
+
+/** From misses to values: as `predict`, with the sums carried along. */
+function restore(values: Int32Array, start: number, end: number, predictor: number): void {
+  let index = start;
+  for (; index < Math.min(8, end); index++)
+    values[index] = predict(values, index, predictor) + (residuals[index - start] as number);
+  if (predictor === 0) restoreByLast(values, index, end, start);
+  else if (predictor === 1) restoreByStep(values, index, end, start);
+  else restoreByMean(values, index, end, start, Math.min(3, predictor - 1));
+}
+
+function restoreByLast(values: Int32Array, from: number, end: number, start: number): void {
+  let last = values[from - 1] as number;
+  for (let index = from; index < end; index++) {
+    last = (last + (residuals[index - start] as number)) | 0;
+    values[index] = last;
+  }
+}
+
+function restoreByStep(values: Int32Array, from: number, end: number, start: number): void {
+  for (let index = from; index < end; index++)
+    values[index] =
+      2 * (values[index - 1] as number) -
+      (values[index - 2] as number) +
+      (residuals[index - start] as number);
+}
+
+/** By the mean of two, four or eight values. */
+function restoreByMean(values: Int32Array, from: number, end: number, start: number, power: number): void {
+  const width = 1 << power;
+  // The mean of two is rounded down.
+  let sum = power === 1 ? 0 : width >>> 1;
+  for (let back = 1; back <= width; back++) sum += values[from - back] as number;
+  for (let index = from; index < end; index++) {
+    const value = ((sum >> power) + (residuals[index - start] as number)) | 0;
+    values[index] = value;
+    sum = (sum + value - (values[index - width] as number)) | 0;
+  }
 }

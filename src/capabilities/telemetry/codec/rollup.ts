@@ -71,37 +71,43 @@ export function rollUp(samples: Samples, slotS: number): Rollup {
   const rollup = emptyRollup(samples.kind, Math.min(samples.count, slots), !!samples.integers);
   rollup.texts = samples.texts;
   const { times, numbers, integers } = samples;
-  let cell = -1;
-  let end = 0;
-  for (let index = 0; index < samples.count; index++) {
+  for (let index = 0; index < samples.count;) {
     const timestampS = times[index] as number;
-    const value = numbers[index] as number;
-    if (timestampS >= end) {
-      cell = rollup.count++;
-      const start = timestampS - (timestampS % slotS);
-      end = start + slotS;
-      rollup.starts[cell] = start;
-      rollup.minima[cell] = value;
-      rollup.maxima[cell] = value;
-      if (rollup.exact && integers) {
-        rollup.exact.minima[cell] = integers[index] as bigint;
-        rollup.exact.maxima[cell] = integers[index] as bigint;
-      }
+    const first = index;
+    const start = timestampS - (timestampS % slotS);
+    const end = start + slotS;
+    let value = numbers[index] as number;
+    let sum = 0;
+    let minimum = value;
+    let maximum = value;
+    for (; index < samples.count && (times[index] as number) < end; index++) {
+      value = numbers[index] as number;
+      sum += value;
+      if (value < minimum) minimum = value;
+      else if (value > maximum) maximum = value;
     }
-    rollup.counts[cell] = (rollup.counts[cell] as number) + 1;
-    rollup.sums[cell] = (rollup.sums[cell] as number) + value;
-    if (value < (rollup.minima[cell] as number)) rollup.minima[cell] = value;
-    if (value > (rollup.maxima[cell] as number)) rollup.maxima[cell] = value;
+    const cell = rollup.count++;
+    rollup.starts[cell] = start;
+    rollup.counts[cell] = index - first;
+    rollup.sums[cell] = sum;
+    rollup.minima[cell] = minimum;
+    rollup.maxima[cell] = maximum;
     rollup.lasts[cell] = value;
-    if (rollup.exact && integers) addExact(rollup.exact, cell, integers[index] as bigint);
+    if (rollup.exact && integers) addExact(rollup.exact, cell, integers.subarray(first, index));
   }
   return rollup;
 }
 
-function addExact(exact: NonNullable<Rollup['exact']>, cell: number, value: bigint): void {
-  if (value < (exact.minima[cell] as bigint)) exact.minima[cell] = value;
-  if (value > (exact.maxima[cell] as bigint)) exact.maxima[cell] = value;
-  exact.lasts[cell] = value;
+function addExact(exact: NonNullable<Rollup['exact']>, cell: number, values: BigInt64Array): void {
+  let minimum = values[0] as bigint;
+  let maximum = minimum;
+  for (const value of values) {
+    if (value < minimum) minimum = value;
+    if (value > maximum) maximum = value;
+  }
+  exact.minima[cell] = minimum;
+  exact.maxima[cell] = maximum;
+  exact.lasts[cell] = values.at(-1) as bigint;
 }
 
 /** One cell as an aggregator takes it. */

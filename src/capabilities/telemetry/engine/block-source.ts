@@ -92,6 +92,7 @@ export class BlockSource implements LiveSource {
     for (const resolution of RESOLUTIONS) {
       const day = this.#state.store.firstDay(seriesId, resolution, dayOf(fromS));
       if (day !== undefined) next = Math.min(next, day * DAY_S);
+      if (next <= fromS) return fromS;
     }
     for (const { firstS } of this.#partsWithin(seriesId, fromS, next)) next = Math.min(next, firstS);
     for (const open of this.#recent.open(seriesId)) next = Math.min(next, open.nextFrom(fromS));
@@ -136,8 +137,9 @@ export class BlockSource implements LiveSource {
         return;
       }
     }
-    const parts =
-      isRecent && granularityS % this.#minutes.slotS === 0 ? this.#partsApart(seriesId, day) : undefined;
+    const isByMinutes = granularityS % this.#minutes.slotS === 0;
+    if (!isRecent && isByMinutes && this.#visitMinutes(seriesId, day, { fromS, toS }, visitor)) return;
+    const parts = isRecent && isByMinutes ? this.#partsApart(seriesId, day) : undefined;
     for (const part of parts ?? []) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
     scratch.reset(kindOfSeries(this.#state, seriesId));
     // Of a day whose samples expired, or cannot be read, roll-ups are left.
@@ -147,6 +149,9 @@ export class BlockSource implements LiveSource {
       for (const open of this.#recent.open(seriesId)) open.readInto(scratch, day * DAY_S, (day + 1) * DAY_S);
       scratch.normalize();
     }
+    // Of long ranges whole days are read, which would only drive out what is asked for again.
+    if (hasSamplesOfDay && !isRecent && isByMinutes && fromS % DAY_S !== 0)
+      this.#minutes.addDay(seriesId, day, scratch, fromS);
     for (const slotS of hasSamplesOfDay || parts ? [] : ([60, 900] as const)) {
       const cells = this.rollup(seriesId, slotS, day);
       if (!cells) continue;
@@ -156,13 +161,24 @@ export class BlockSource implements LiveSource {
     visitSamples(scratch, fromS, toS, visitor);
   }
 
+  /** By what is known of a day block; false when it must be read. */
+  #visitMinutes(seriesId: number, day: number, { fromS, toS }: Stretch, visitor: Visitor): boolean {
+    const { slotS } = this.#minutes;
+    const minutes = toS % slotS === 0 ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
+    if (!minutes) return false;
+    const minuteS = Math.ceil(fromS / slotS) * slotS;
+    visitSamples(minutes.edge.samples, fromS, minuteS, visitor);
+    visitCells(minutes.cells, { fromS: minuteS, toS }, slotS, visitor);
+    return true;
+  }
+
   /**
    * The parts of a day of which there is no block yet, in order of time; undefined where they or what is open overlap,
    * because then only all samples together say which of one instant counts.
    */
   #partsApart(seriesId: number, day: number): PartRef[] | undefined {
     const { store, parts } = this.#state;
-    if (RESOLUTIONS.some((resolution) => store.firstDay(seriesId, resolution, day) === day)) return undefined;
+    if (store.hasBlock(seriesId, day)) return undefined;
     const refs = parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
     refs.sort((a, b) => a.firstS - b.firstS);
     let endS = day * DAY_S - 1;

@@ -32,6 +32,25 @@ export function createBlockStore(database: Database) {
   };
 }
 
+/** The same store; tells which series' blocks are written or removed, before they are. */
+export function watchBlocks(store: BlockStore, changes: (seriesId: number) => void): BlockStore {
+  return {
+    ...store,
+    putBlock: (seriesId, ...rest) => {
+      changes(seriesId);
+      store.putBlock(seriesId, ...rest);
+    },
+    removeBlock: (seriesId, ...rest) => {
+      changes(seriesId);
+      store.removeBlock(seriesId, ...rest);
+    },
+    removeSomeBlocks: (seriesId, ...rest) => {
+      changes(seriesId);
+      return store.removeSomeBlocks(seriesId, ...rest);
+    },
+  };
+}
+
 function stateStatements(database: Database) {
   const get = database.prepare<[string], { value: number | Buffer }>(
     'SELECT value FROM telemetry_state WHERE name = ?',
@@ -151,6 +170,10 @@ function blockStatements(database: Database) {
   const last = database.prepare<[number, number, number], { day: number }>(
     `SELECT day FROM telemetry_block WHERE ${key} AND day <= ? ORDER BY day DESC LIMIT 1`,
   );
+  const any = database.prepare<[number, number], { found: number }>(
+    `SELECT 1 AS found FROM telemetry_block
+     WHERE series_id = ? AND resolution_s IN (1, 60, 900) AND day = ? LIMIT 1`,
+  );
   const some = database.prepare<[number, number], { resolution_s: number; day: number }>(
     'SELECT resolution_s, day FROM telemetry_block WHERE series_id = ? LIMIT ?',
   );
@@ -170,6 +193,8 @@ function blockStatements(database: Database) {
       void put.run(seriesId, resolution, day, data),
     removeBlock: (seriesId: number, resolution: Resolution, day: number) =>
       void remove.run(seriesId, resolution, day),
+    /** Of any resolution. */
+    hasBlock: (seriesId: number, day: number) => any.get(seriesId, day) !== undefined,
     /** First day at or after `fromDay` that has a block. */
     firstDay: (seriesId: number, resolution: Resolution, fromDay: number) =>
       first.get(seriesId, resolution, fromDay)?.day,

@@ -19,25 +19,9 @@ export class DeviceSizes {
     this.#store = store;
   }
 
-  /** The same store; what is written to it is noticed here. */
-  watched(): BlockStore {
-    const store = this.#store;
-    const changed = (seriesId: number): void => void this.#blockBytes.delete(seriesId);
-    return {
-      ...store,
-      putBlock: (seriesId, ...rest) => {
-        changed(seriesId);
-        store.putBlock(seriesId, ...rest);
-      },
-      removeBlock: (seriesId, ...rest) => {
-        changed(seriesId);
-        store.removeBlock(seriesId, ...rest);
-      },
-      removeSomeBlocks: (seriesId, ...rest) => {
-        changed(seriesId);
-        return store.removeSomeBlocks(seriesId, ...rest);
-      },
-    };
+  /** Blocks of the series are others now. */
+  changed(seriesId: number): void {
+    this.#blockBytes.delete(seriesId);
   }
 
   /** The device with the most bytes of those that `isAsked`; resolves late where much was not counted yet. */

@@ -14,7 +14,7 @@ import { BatchReader, type BatchSink, isKeyRecord } from '../codec/batch.ts';
 import { decodeLatest } from '../codec/latest-blob.ts';
 import type { Series, StoredSample } from '../codec/series.ts';
 import { BlockSource } from './block-source.ts';
-import type { BlockStore } from './block-store.ts';
+import { type BlockStore, watchBlocks } from './block-store.ts';
 import { ChangeLog } from './changes.ts';
 import { compactDays } from './compaction.ts';
 import { DeviceSizes } from './device-sizes.ts';
@@ -107,13 +107,17 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { clock, limits, policy, log } = options;
     const sizes = new DeviceSizes(options.store);
-    const store = sizes.watched();
+    const minutes = new MinuteCells(limits.minuteCells);
+    const store = watchBlocks(options.store, (seriesId) => {
+      sizes.changed(seriesId);
+      minutes.forget(seriesId);
+    });
     this.#options = options;
     this.#store = store;
     this.#work = new MaintenanceLog(log);
     const working = (work: Work): void => this.#work.begins(work);
     this.#state = createEngineState({ store, sizes, log, working, pause: options.pause }, this.#newHead());
-    this.source = new BlockSource(this.#state, new MinuteCells(limits.minuteCells));
+    this.source = new BlockSource(this.#state, minutes);
     this.changes = new ChangeLog({
       state: this.#state,
       source: this.source,

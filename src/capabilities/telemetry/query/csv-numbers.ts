@@ -18,22 +18,24 @@ const POINT = 46;
  */
 export function writeNumber(out: ByteWriter, value: number, decimals: number): number {
   out.reserve(NUMBER_BYTES);
-  for (let tried = decimals; tried <= DECIMALS_MAX; tried++) {
-    const power = POWERS[tried] as number;
-    const scaled = Math.round(value * power);
-    if (scaled > SCALED_MAX || scaled < -SCALED_MAX) break;
-    if (scaled / power !== value) continue;
-    writeScaled(out, scaled | 0, tried);
-    return tried;
-  }
+  if (isShort(value, decimals)) return writeScaled(out, value, decimals);
+  if (isShort(value, DECIMALS_MAX)) return writeScaled(out, value, DECIMALS_MAX);
+  // Too large for all of them.
+  if (isShort(value, 1)) return writeScaled(out, value, 1);
   if (Number.isFinite(value)) writeAscii(out, String(value));
-  return decimals > 0 ? decimals - 1 : 0;
+  return DECIMALS_MAX;
+}
+
+function isShort(value: number, decimals: number): boolean {
+  const power = POWERS[decimals] as number;
+  const scaled = Math.round(value * power);
+  return scaled <= SCALED_MAX && scaled >= -SCALED_MAX && scaled / power === value;
 }
 
 /** A whole number from 0 to 2^32. */
 export function writeWhole(out: ByteWriter, value: number): void {
   out.reserve(NUMBER_BYTES);
-  if (value <= SCALED_MAX) writeScaled(out, value, 0);
+  if (value <= SCALED_MAX) writeDigits(out, value, digitsOf(value));
   else {
     const high = Math.floor(value / 100_000);
     writeDigits(out, high, digitsOf(high));
@@ -41,8 +43,9 @@ export function writeWhole(out: ByteWriter, value: number): void {
   }
 }
 
-function writeScaled(out: ByteWriter, scaled: number, decimals: number): void {
-  let rest = scaled;
+/** Returns the decimals that it has. */
+function writeScaled(out: ByteWriter, value: number, decimals: number): number {
+  let rest = Math.round(value * (POWERS[decimals] as number)) | 0;
   let places = decimals;
   while (places > 0 && rest % 10 === 0) {
     rest = (rest / 10) | 0;
@@ -55,13 +58,14 @@ function writeScaled(out: ByteWriter, scaled: number, decimals: number): void {
   }
   if (places === 0) {
     writeDigits(out, rest, digitsOf(rest));
-    return;
+    return 0;
   }
   const power = POWERS[places] as number;
   const whole = (rest / power) | 0;
   writeDigits(out, whole, digitsOf(whole));
   bytes[out.length++] = POINT;
   writeDigits(out, rest - whole * power, places);
+  return places;
 }
 
 function digitsOf(value: number): number {
