@@ -157,9 +157,9 @@ describe('minute cells', () => {
     assert.equal(edge?.samples.firstS, TODAY_S + 30);
     assert.ok(cells.ofDay(7, 1, TODAY_S + 3_000));
     assert.equal(cells.ofDay(7, 1, TODAY_S + 3_001), undefined, 'no samples of that minute');
-    cells.forget(8);
+    cells.changed(8);
     assert.ok(cells.ofDay(7, 1, TODAY_S));
-    cells.forget(7);
+    cells.changed(7);
     assert.equal(cells.ofDay(7, 1, TODAY_S), undefined);
   });
 

@@ -32,8 +32,14 @@ export function createBlockStore(database: Database) {
   };
 }
 
-/** The same store; tells which series' blocks are written or removed, before they are. */
-export function watchBlocks(store: BlockStore, changes: (seriesId: number) => void): BlockStore {
+/** The same store; tells whose blocks are written or removed, before they are. */
+export function watchBlocks(
+  store: BlockStore,
+  watchers: readonly { changed: (seriesId: number) => void }[],
+): BlockStore {
+  const changes = (seriesId: number): void => {
+    for (const watcher of watchers) watcher.changed(seriesId);
+  };
   return {
     ...store,
     putBlock: (seriesId, ...rest) => {

@@ -108,10 +108,7 @@ export class Engine {
     const { clock, limits, policy, log } = options;
     const sizes = new DeviceSizes(options.store);
     const minutes = new MinuteCells(limits.minuteCells);
-    const store = watchBlocks(options.store, (seriesId) => {
-      sizes.changed(seriesId);
-      minutes.forget(seriesId);
-    });
+    const store = watchBlocks(options.store, [sizes, minutes]);
     this.#options = options;
     this.#store = store;
     this.#work = new MaintenanceLog(log);

@@ -67,8 +67,8 @@ export class MinuteCells {
     this.#keep(`${seriesId} ${day}`, { seriesId, cells, edge, cost });
   }
 
-  /** Blocks of the series change. */
-  forget(seriesId: number): void {
+  /** Blocks of the series are others now. */
+  changed(seriesId: number): void {
     for (const [key, kept] of this.#kept) if (kept.seriesId === seriesId) this.#remove(key);
   }
 
