@@ -27,6 +27,8 @@ export class BlockSource implements LiveSource {
   /** Used within one call only. */
   readonly #scratch: Samples;
   readonly #minutes: MinuteCells;
+  /** Of a query: what its columns ask for one after the other is read once. Elsewhere it may change in between. */
+  readonly #lastQuarters: QuartersOfDay | undefined;
 
   /** Of what is known whenever it is asked, or of `recent` only. */
   constructor(
@@ -34,9 +36,11 @@ export class BlockSource implements LiveSource {
     minutes: MinuteCells,
     recent = liveData(state),
     scratch = new Samples('number', 4_096),
+    lastQuarters?: QuartersOfDay,
   ) {
     this.#state = state;
     this.#minutes = minutes;
+    this.#lastQuarters = lastQuarters;
     this.#recent = recent;
     this.#scratch = scratch;
   }
@@ -51,7 +55,8 @@ export class BlockSource implements LiveSource {
       open: (seriesId) => (state.definitions.has(seriesId) ? (frozen.get(seriesId) ?? []) : []),
       endPartId: state.store.number('next_part_id'),
     };
-    return new BlockSource(state, this.#minutes, recent, this.#scratch);
+    const quarters = { seriesId: -1, day: -1, cells: undefined };
+    return new BlockSource(state, this.#minutes, recent, this.#scratch, quarters);
   }
 
   /** All stored samples of one day in order of time, without those in the journal, into `into`. */
@@ -131,7 +136,7 @@ export class BlockSource implements LiveSource {
     const scratch = this.#scratch;
     const isRecent = this.hasRecent(seriesId, day * DAY_S, (day + 1) * DAY_S);
     if (!isRecent && granularityS % 900 === 0 && fromS % 900 === 0 && toS % 900 === 0) {
-      const cells = this.rollup(seriesId, 900, day);
+      const cells = this.#quarters(seriesId, day);
       if (cells) {
         visitCells(cells, { fromS, toS }, 900, visitor);
         return;
@@ -170,6 +175,14 @@ export class BlockSource implements LiveSource {
     visitSamples(minutes.edge.samples, fromS, minuteS, visitor);
     visitCells(minutes.cells, { fromS: minuteS, toS }, slotS, visitor);
     return true;
+  }
+
+  #quarters(seriesId: number, day: number): Rollup | undefined {
+    const last = this.#lastQuarters;
+    if (last?.seriesId === seriesId && last.day === day) return last.cells;
+    const cells = this.rollup(seriesId, 900, day);
+    if (last) Object.assign(last, { seriesId, day, cells });
+    return cells;
   }
 
   /**
@@ -280,6 +293,13 @@ function liveData(state: EngineState): RecentData {
     open: (seriesId) => [state.sealing, state.head.series].flatMap((open) => open?.get(seriesId) ?? []),
     endPartId: Number.POSITIVE_INFINITY,
   };
+}
+
+/** Cells of a quarter of an hour. */
+interface QuartersOfDay {
+  seriesId: number;
+  day: number;
+  cells: Rollup | undefined;
 }
 
 interface Stretch {
