@@ -1,9 +1,8 @@
 /** Targets of a site file: made, or changed in what the file names. */
 import type { Api } from './api.ts';
 import type { WantedTarget } from './read.ts';
-import { changed, type Step } from './step.ts';
+import { changed, changedWithSecrets, type Members, membersOf, type Step } from './step.ts';
 
-type Members = Readonly<Record<string, unknown>>;
 type PresentTarget = { id: string; name: string; kind: string } & Members;
 
 /** Nobody reads these again: the answer says whether there is one. */
@@ -45,7 +44,7 @@ function difference(target: WantedTarget, present: PresentTarget): { body: Membe
   const kind = target.kind.toLowerCase();
   const own = changed({ enabled: target['enabled'] }, present);
   const selection = changed(membersOf(target['selection']), membersOf(present['selection']), 'selection.');
-  const settings = changedSettings(membersOf(target[kind]), membersOf(present[kind]), `${kind}.`);
+  const settings = changedWithSecrets(membersOf(target[kind]), membersOf(present[kind]), `${kind}.`, SECRETS);
   return {
     body: {
       ...own.values,
@@ -54,25 +53,4 @@ function difference(target: WantedTarget, present: PresentTarget): { body: Membe
     },
     names: [...own.names, ...settings.names, ...selection.names],
   };
-}
-
-/** A secret goes where there is none, and with whatever else changes: another address wants another one. */
-function changedSettings(given: Members, present: Members, prefix: string) {
-  const isSecret = (name: string): name is keyof typeof SECRETS => Object.hasOwn(SECRETS, name);
-  const entries = Object.entries(given);
-  const plain = changed(Object.fromEntries(entries.filter(([name]) => !isSecret(name))), present, prefix);
-  const secrets = entries.filter(
-    ([name, value]) =>
-      isSecret(name) &&
-      (value ?? undefined) !== undefined &&
-      (plain.names.length > 0 || present[SECRETS[name]] !== true),
-  );
-  return {
-    values: { ...plain.values, ...Object.fromEntries(secrets) },
-    names: [...plain.names, ...secrets.map(([name]) => `${prefix}${name}`)],
-  };
-}
-
-function membersOf(value: unknown): Members {
-  return (value ?? {}) as Members;
 }

@@ -1,7 +1,9 @@
 /** The difference between a site file and the gateway, as steps. What the file does not name is left alone. */
 import type { Api } from './api.ts';
 import { BlueprintIds } from './blueprint-ids.ts';
+import { channelSteps } from './plan-channels.ts';
 import { deviceSteps } from './plan-devices.ts';
+import { ruleSteps } from './plan-rules.ts';
 import { targetSteps } from './plan-targets.ts';
 import { type SiteFile, SiteFileError } from './read.ts';
 import type { WantedSite, WantedUser } from './schema.ts';
@@ -18,6 +20,8 @@ export async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
     ...blueprints.steps(),
     ...(await targetSteps(file.targets, api, faults)),
     ...(await deviceSteps(file.devices, { api, blueprints, faults })),
+    ...(await ruleSteps(file.rules, api)),
+    ...(await channelSteps(file, api, faults)),
   ];
   if (faults.length > 0) throw new SiteFileError(faults);
   return steps;

@@ -5,13 +5,31 @@ import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { foldedName } from '../lib/text.ts';
-import { judge, type WantedDevice, type WantedSite, type WantedUser } from './schema.ts';
+import {
+  faultsOfScript,
+  judge,
+  type NamedRule,
+  type WantedDevice,
+  type WantedSite,
+  type WantedUser,
+} from './schema.ts';
 
 /** Variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** As the interface takes it, secrets in it. */
 export type WantedTarget = { name: string; kind: string } & Readonly<Record<string, unknown>>;
+
+/** As the interface takes it, secrets in it. */
+export type WantedChannel = { name: string; type: string } & Readonly<Record<string, unknown>>;
+
+export interface WantedRule {
+  slug: string;
+  /** As the interface takes it. */
+  script: { code: string; runtime_version: string; exec_interval?: string | null | undefined };
+  /** Absent: a new one is, another stays as it is. */
+  isEnabled: boolean | undefined;
+}
 
 export interface WantedBlueprint {
   name: string;
@@ -24,6 +42,8 @@ export interface SiteFile {
   blueprints: readonly WantedBlueprint[];
   targets: readonly WantedTarget[];
   devices: readonly WantedDevice[];
+  rules: readonly WantedRule[];
+  notifications: readonly WantedChannel[];
 }
 
 /** Nothing was changed; the message names every fault. */
@@ -35,7 +55,15 @@ export class SiteFileError extends Error {
 }
 
 /** These never stand in the file itself. */
-const SECRETS: ReadonlySet<string> = new Set(['password', 'secret', 'private_key_pem']);
+const SECRETS: ReadonlySet<string> = new Set([
+  'password',
+  'secret',
+  'private_key_pem',
+  'signing_secret',
+  'token',
+]);
+/** Who knows it may send there. */
+const SECRET_URL = /^notifications\[\d+\]\.webhook\.url$/;
 /** These may. */
 const REFERABLE: ReadonlySet<string> = new Set([...SECRETS, 'ca_pem', 'certificate_pem']);
 
@@ -64,12 +92,40 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
       return { name, zip: new Uint8Array() };
     }
   });
+  const { rules, ruleFaults } = readRules(judged.rules, folder);
   const { site, users, devices } = judged;
-  const file: SiteFile = { site: site ?? undefined, users, blueprints, targets, devices };
-  const repeated = repeatedNames(file);
-  if (blueprintFaults.length + repeated.length > 0)
-    throw new SiteFileError([...blueprintFaults, ...repeated]);
+  const notifications = (resolved as { notifications?: WantedChannel[] | null } | null)?.notifications ?? [];
+  const file: SiteFile = {
+    site: site ?? undefined,
+    users,
+    blueprints,
+    targets,
+    devices,
+    rules,
+    notifications,
+  };
+  const laterFaults = [...blueprintFaults, ...ruleFaults, ...repeatedNames(file)];
+  if (laterFaults.length > 0) throw new SiteFileError(laterFaults);
   return file;
+}
+
+function readRules(
+  named: readonly NamedRule[],
+  folder: string,
+): { rules: WantedRule[]; ruleFaults: string[] } {
+  const ruleFaults: string[] = [];
+  const rules = named.map(({ slug, file, runtime_version, exec_interval, enabled }, index): WantedRule => {
+    const script = { code: '', runtime_version, exec_interval };
+    try {
+      script.code = readBounded(resolve(folder, file), LIMITS.rules.scriptBytes).toString('base64');
+    } catch (error) {
+      ruleFaults.push(`rules[${index}].file: ${messageOf(error)}`);
+    }
+    for (const { path, message } of faultsOfScript(script))
+      ruleFaults.push(`rules[${index}].${path === 'code' ? 'file' : path}: ${message}`);
+    return { slug, script, isEnabled: enabled ?? undefined };
+  });
+  return { rules, ruleFaults };
 }
 
 /** Judged already. */
@@ -94,12 +150,14 @@ function readBounded(path: string, bytesMax: number): Buffer {
   return readFileSync(path);
 }
 
-function repeatedNames({ users, blueprints, targets, devices }: SiteFile): string[] {
+function repeatedNames({ users, blueprints, targets, devices, rules, notifications }: SiteFile): string[] {
   const lists = {
     'users: the name': users.map(({ name }) => foldedName(name)),
     'blueprints: the name': blueprints.map(({ name }) => name),
     'targets: the name': targets.map(({ name }) => name),
     'devices: the slug': devices.map(({ slug }) => slug),
+    'rules: the slug': rules.map(({ slug }) => slug),
+    'notifications: the name': notifications.map(({ name }) => name),
   };
   return Object.entries(lists).flatMap(([what, names]) =>
     [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(
@@ -127,7 +185,8 @@ class References {
     return Object.fromEntries(
       Object.entries(value).map(([name, member]: [string, unknown]) => {
         const at = path === '' ? name : `${path}.${name}`;
-        return [name, REFERABLE.has(name) ? this.#text(name, member, at) : this.resolved(member, at)];
+        const isText = REFERABLE.has(name) || SECRET_URL.test(at);
+        return [name, isText ? this.#text(name, member, at) : this.resolved(member, at)];
       }),
     );
   }
@@ -139,7 +198,8 @@ class References {
       if (kind === 'env') return this.#fromEnvironment(where, at);
       if (kind === 'file') return this.#fromFile(where, at);
     }
-    if (!SECRETS.has(name) && typeof value === 'string') return value;
+    const isSecret = SECRETS.has(name) || SECRET_URL.test(at);
+    if (!isSecret && typeof value === 'string') return value;
     if (value === null) return value;
     // What stands there in its place may be the secret.
     this.faults.set(at, 'must be {env: NAME} or {file: PATH}, so that no secret stands in this file');

@@ -3,6 +3,8 @@ import * as v from 'valibot';
 import { newUserBody } from '../capabilities/auth/index.ts';
 import { deviceName, deviceSlug } from '../capabilities/devices/index.ts';
 import { newSiteBody } from '../capabilities/site/index.ts';
+import { newChannelBody } from '../capabilities/notifications/index.ts';
+import { newRuleBody } from '../capabilities/rules/index.ts';
 import { newTargetBody } from '../capabilities/targets/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { shape } from '../platform/http/index.ts';
@@ -34,6 +36,15 @@ const device = v.pipe(
   ),
 );
 
+const { slug: ruleSlug, script } = newRuleBody.entries;
+const rule = v.object({
+  slug: ruleSlug,
+  file: text,
+  runtime_version: v.optional(script.entries.runtime_version, 'V3'),
+  exec_interval: script.entries.exec_interval,
+  enabled: v.nullish(v.boolean()),
+});
+
 const fileShape = shape.noList(
   v.object(
     {
@@ -42,6 +53,8 @@ const fileShape = shape.noList(
       blueprints: listOf(blueprint),
       targets: listOf(newTargetBody),
       devices: listOf(device),
+      rules: listOf(rule),
+      notifications: listOf(newChannelBody),
     },
     'must be an object',
   ),
@@ -50,6 +63,7 @@ const fileShape = shape.noList(
 type Judged = v.InferOutput<typeof fileShape>;
 export type WantedSite = NonNullable<Judged['site']>;
 export type WantedUser = Judged['users'][number];
+export type NamedRule = Judged['rules'][number];
 export type WantedDevice = Judged['devices'][number];
 
 interface Fault {
@@ -60,16 +74,22 @@ interface Fault {
 /** What a document says, or all that is wrong with it. */
 export function judge(document: unknown): { judged: Judged | undefined; faults: Fault[] } {
   const result = v.safeParse(fileShape, document ?? {});
-  const faults = (result.issues ?? []).map((issue): Fault => {
-    const isMissing = issue.input === undefined && issue.received === 'undefined';
-    return {
-      path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'),
-      message: isMissing ? 'is required' : sentence(issue.message),
-    };
-  });
   return {
     judged: result.success ? result.output : undefined,
-    faults: [...strangers(fileShape, document, ''), ...faults],
+    faults: [...strangers(fileShape, document, ''), ...(result.issues ?? []).map(faultOf)],
+  };
+}
+
+/** What is wrong with a script as the interface takes it. */
+export function faultsOfScript(given: object): Fault[] {
+  return (v.safeParse(script, given).issues ?? []).map(faultOf);
+}
+
+function faultOf(issue: v.BaseIssue<unknown>): Fault {
+  const isMissing = issue.input === undefined && issue.received === 'undefined';
+  return {
+    path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'),
+    message: isMissing ? 'is required' : sentence(issue.message),
   };
 }
 

@@ -5,6 +5,8 @@ export interface Step {
   run: () => Promise<void>;
 }
 
+export type Members = Readonly<Record<string, unknown>>;
+
 const TEXT_LENGTH_MAX = 60;
 
 /**
@@ -12,8 +14,8 @@ const TEXT_LENGTH_MAX = 60;
  * them.
  */
 export function changed(
-  given: Readonly<Record<string, unknown>>,
-  present: Readonly<Record<string, unknown>>,
+  given: Members,
+  present: Members,
   prefix = '',
 ): { values: Record<string, unknown>; names: string[] } {
   const different = Object.entries(given).filter(
@@ -26,6 +28,36 @@ export function changed(
       return `${prefix}${name} ${after === before ? 'changes' : `${after} instead of ${before}`}`;
     }),
   };
+}
+
+/**
+ * The same with secrets, which nobody reads again: one goes where there is none, and with whatever else changes, because
+ * another address wants another one.
+ * @param secrets names of secrets → the members of an answer that say whether there is one
+ */
+export function changedWithSecrets(
+  given: Members,
+  present: Members,
+  prefix: string,
+  secrets: Readonly<Record<string, string>>,
+): { values: Record<string, unknown>; names: string[] } {
+  const entries = Object.entries(given);
+  const isSecret = (name: string): boolean => Object.hasOwn(secrets, name);
+  const plain = changed(Object.fromEntries(entries.filter(([name]) => !isSecret(name))), present, prefix);
+  const missing = entries.filter(
+    ([name, value]) =>
+      isSecret(name) &&
+      (value ?? undefined) !== undefined &&
+      (plain.names.length > 0 || present[secrets[name] ?? ''] !== true),
+  );
+  return {
+    values: { ...plain.values, ...Object.fromEntries(missing) },
+    names: [...plain.names, ...missing.map(([name]) => `${prefix}${name}`)],
+  };
+}
+
+export function membersOf(value: unknown): Members {
+  return (value ?? {}) as Members;
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -28,7 +28,15 @@ devices:
   - {slug: meter-1, name: Meter, type: STANDALONE, blueprint: meter}
   - {slug: inverter, name: Inverter, type: LUA, blueprint: script}
   - {slug: battery, name: Battery, type: STANDALONE, blueprint: enapter/battery-inverter/latest}
+rules:
+  - {slug: surplus, file: surplus.lua}
+  - {slug: older, file: older.lua, runtime_version: V1, exec_interval: 5s, enabled: false}
+notifications:
+  - {name: Phones, type: NTFY, device_ids: [battery], ntfy: {topic: plant-17, token: {env: FLEET}}}
+  - {name: Desk, type: WEBHOOK, webhook: {url: {env: HOOK}, signing_secret: {file: token}}}
 `;
+
+const RULE = 'while true do sleep(1) end\n';
 
 const CHANGES = [
   'site: name "Plant 17" instead of "Depot", timezone "Europe/Berlin" instead of "UTC", location.name "Hall 2" instead of none, location.latitude 52.5 instead of none, location.longitude 13.4 instead of none',
@@ -41,6 +49,10 @@ const CHANGES = [
   'device "inverter": new, LUA on "gateway" with the blueprint "script"',
   'device "battery": new, STANDALONE',
   'device "battery": blueprint "enapter/battery-inverter/latest"',
+  'rule "surplus": new, V3',
+  'rule "older": new, V1, disabled',
+  'notification channel "Phones": new, NTFY',
+  'notification channel "Desk": new, WEBHOOK',
 ];
 
 async function start(t: TestContext) {
@@ -51,6 +63,8 @@ async function start(t: TestContext) {
     'meter.zip': await blueprintZip('Meter'),
     'script.zip': await blueprintZip('Script', { isLua: true }),
     token: `${SECRETS.FLEET}\n`,
+    'surplus.lua': RULE,
+    'older.lua': 'local done = true\n',
   };
   const api = new Api({
     origin: 'http://gateway.test',
@@ -86,6 +100,24 @@ describe('a site file', () => {
     assert.equal(settings?.has_secret, true);
     const [user] = await listOf(gateway, '/v3/auth/users', 'users');
     assert.deepEqual([user?.['name'], user?.['has_password']], ['anna', true]);
+    const rules = await listOf(gateway, '/v3/site/rule_engine/rules', 'rules');
+    const ruleOf = (slug: string) => rules.find((rule) => rule['slug'] === slug);
+    assert.deepEqual([ruleOf('surplus')?.['disabled'], ruleOf('older')?.['disabled']], [false, true]);
+    assert.deepEqual(ruleOf('surplus')?.['script'], {
+      code: Buffer.from(RULE).toString('base64'),
+      runtime_version: 'V3',
+    });
+    const channels = await listOf(gateway, '/v3/notification_channels', 'notification_channels');
+    const channelOf = (name: string) => channels.find((channel) => channel['name'] === name);
+    assert.deepEqual(channelOf('Phones')?.['ntfy'], {
+      server: 'https://ntfy.sh',
+      topic: 'plant-17',
+      has_token: true,
+    });
+    assert.deepEqual(channelOf('Desk')?.['webhook'], {
+      origin: 'http://127.0.0.1:9',
+      has_signing_secret: true,
+    });
     assert.deepEqual(await run(WHOLE), made([]));
   });
 
@@ -109,7 +141,12 @@ describe('a site file', () => {
       .replace('p=hidden', 'p=other')
       .replace('name: Meter,', 'name: Grid meter,')
       .replace('{name: meter, file: meter.zip}', '{name: meter, file: script.zip}')
-      .replace('- {slug: battery', '# - {slug: battery');
+      .replace('- {slug: battery', '# - {slug: battery')
+      .replace('file: surplus.lua', 'file: older.lua, enabled: false')
+      .replace('exec_interval: 5s, enabled: false', 'exec_interval: 0.5m, enabled: true')
+      .replace('device_ids: [battery]', 'device_ids: [battery, meter-1], minimum_severity: error')
+      .replace('topic: plant-17', 'topic: plant-18')
+      .replace('{env: HOOK}', '{env: OTHER_HOOK}');
     assert.deepEqual(
       await run(changed),
       made([
@@ -117,6 +154,12 @@ describe('a site file', () => {
         'target "fleet": influxdb.url changes, influxdb.secret, selection.interval_s 10 instead of 60',
         'device "meter-1": name "Grid meter" instead of "Meter"',
         'device "meter-1": blueprint "meter"',
+        'rule "surplus": disabled',
+        'rule "surplus": script changes',
+        'rule "older": exec_interval "30s" instead of "5s"',
+        'rule "older": enabled',
+        'notification channel "Phones": minimum_severity "error" instead of "warning", device_ids change, ntfy.topic "plant-18" instead of "plant-17", ntfy.token',
+        'notification channel "Desk": webhook.url',
       ]),
     );
     assert.deepEqual(await run(changed), made([]));
@@ -129,6 +172,7 @@ describe('a site file', () => {
   test('is refused as a whole when the box cannot become what it says', async (t) => {
     const { gateway, run } = await start(t);
     await run('devices: [{slug: meter-1, name: Meter, type: STANDALONE}]');
+    await run('notifications: [{name: Desk, type: NTFY, ntfy: {topic: a}}]');
     await run('targets: [{name: stick, kind: INFLUXDB, influxdb: {url: "http://127.0.0.1:9/write"}}]');
     await assert.rejects(
       run(`
@@ -137,6 +181,8 @@ targets: [{name: stick, kind: MQTT, mqtt: {url: "mqtt://127.0.0.1:9"}}]
 devices:
   - {slug: meter-1, name: Meter, type: LUA, blueprint: script, runtime: nobody}
   - {slug: other, name: Other, type: STANDALONE, blueprint: a/b/c}
+notifications:
+  - {name: Desk, type: WEBHOOK, device_ids: [other, nobody], webhook: {url: {env: HOOK}}}
 `),
       {
         message: [
@@ -146,6 +192,8 @@ devices:
           '  - devices[0].runtime: there is no device "nobody"',
           '  - devices[0].type: "meter-1" is STANDALONE here; delete it first',
           '  - devices[1].blueprint: there is no "a/b/c" in this file and on the gateway',
+          '  - notifications[0].device_ids: there is no device "nobody"',
+          '  - notifications[0].type: "Desk" is NTFY here; delete it first',
         ].join('\n'),
       },
     );

@@ -11,7 +11,7 @@ describe('a site file is refused', () => {
     [
       'with a member that nobody knows',
       'sites: {}',
-      'sites: is unknown; known are site, users, blueprints, targets, devices',
+      'sites: is unknown; known are site, users, blueprints, targets, devices, rules, notifications',
     ],
     [
       'with such a member deep inside',
@@ -46,6 +46,17 @@ describe('a site file is refused', () => {
       'users[0].password: must have at least 8 characters',
     ],
     [
+      'with the address of a webhook in it, which is as good as a secret',
+      'notifications: [{name: Desk, type: WEBHOOK, webhook: {url: "https://chat.example/hunter-222", signing_secret: hunter-222}}]',
+      'notifications[0].webhook.url: must be {env: NAME} or {file: PATH}, so that no secret stands in this file',
+      'notifications[0].webhook.signing_secret: must be {env: NAME} or {file: PATH}, so that no secret stands in this file',
+    ],
+    [
+      'with a rule that runs too often',
+      'rules: [{slug: a, file: short, runtime_version: V1, exec_interval: 1ms}]',
+      'rules[0].exec_interval: must be a duration from 100ms to 24h0m0s',
+    ],
+    [
       'when a LUA device has no blueprint, or another one a runtime',
       'devices: [{slug: a, name: A, type: LUA}, {slug: b, name: B, type: STANDALONE, runtime: gateway}]',
       'devices[0]: must have blueprint, because it is a LUA device',
@@ -64,9 +75,12 @@ describe('a site file is refused', () => {
       });
     });
 
-  test('when a blueprint is not there', (t) => {
-    const path = siteFile(t, 'blueprints: [{name: meter, file: meter.zip}]');
-    assert.throws(() => readSiteFile(path, {}), /blueprints\[0\]\.file: ENOENT/);
+  test('when a blueprint or a script is not there', (t) => {
+    const path = siteFile(t, 'blueprints: [{name: meter, file: meter.zip}]\nrules: [{slug: a, file: a.lua}]');
+    assert.throws(
+      () => readSiteFile(path, {}),
+      /blueprints\[0\]\.file: ENOENT.*\n.*rules\[0\]\.file: ENOENT/,
+    );
   });
 
   test('when it is no YAML, with line and column', (t) => {

@@ -5,7 +5,12 @@ import type { TestContext } from 'node:test';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import { temporaryFolder } from '../support/workspace.ts';
 
-export const SECRETS = { ANNA: 'a long sentence of anna', FLEET: 'the token of this box' };
+export const SECRETS = {
+  ANNA: 'a long sentence of anna',
+  FLEET: 'the-token-of-this-box',
+  HOOK: 'http://127.0.0.1:9/hook/of-this-box',
+  OTHER_HOOK: 'http://127.0.0.2:9/hook/of-this-box',
+};
 
 /** Returns the path of the file. */
 export function siteFile(

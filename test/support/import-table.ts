@@ -62,6 +62,8 @@ export const TABLE: ImportTable = {
         'capabilities/site',
         'capabilities/auth',
         'capabilities/devices',
+        'capabilities/rules',
+        'capabilities/notifications',
         'capabilities/targets',
       ],
       node: 'all',

@@ -2,9 +2,9 @@
 import { route, type Route, shape } from '../../platform/http/index.ts';
 import {
   channelToWire,
-  createBody,
   deliveryQuery,
   deliveryToWire,
+  newChannelBody,
   notificationShapes,
   updateBody,
 } from './schema.ts';
@@ -61,7 +61,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       method: 'POST',
       paths: [CHANNELS],
       role: ROLE,
-      body: createBody,
+      body: newChannelBody,
       errors: ['400 invalid_body', '404 device_not_found', '422 notification_channel_limit_reached'],
       handle: (call) => {
         const channel = notifications.create(call.body);

@@ -126,7 +126,8 @@ const common = {
   ntfy: v.pipe(v.nullish(shape.noList(ntfyBody)), v.description('Of type NTFY.')),
 };
 
-export const createBody = v.pipe(
+/** A channel as a caller names it, with its secrets. */
+export const newChannelBody = v.pipe(
   v.object({
     name: shape.name(),
     type: v.picklist(CHANNEL_TYPES, `must be one of: ${CHANNEL_TYPES.join(', ')}`),

@@ -1,5 +1,5 @@
 export type { Rule, RuleRunner } from './model.ts';
-export { logToWire } from './schema.ts';
+export { logToWire, newRuleBody } from './schema.ts';
 export { ruleRoutes, ruleStreams } from './routes.ts';
 export { Rules, type NewRule } from './service.ts';
 export { createRuleMethods, type CallMethod } from './methods.ts';

@@ -5,12 +5,12 @@ import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
 import type { Rule } from './model.ts';
 import {
   createEngineBody,
-  createRuleBody,
   engineToWire,
   listQuery,
   logListQuery,
   logStreamQuery,
   logToWire,
+  newRuleBody,
   ruleIdsBody,
   ruleShapes,
   ruleToWire,
@@ -161,7 +161,7 @@ function changingRoutes(options: RouteOptions): Route[] {
       method: 'POST',
       paths: enginePaths('/rules'),
       role: CHANGES,
-      body: createRuleBody,
+      body: newRuleBody,
       errors: ['409 already_exists', '422 rule_limit_reached'],
       handle: async (call) => {
         const { slug, script, disable } = call.body;

@@ -89,7 +89,8 @@ const SCRIPT_EXAMPLE = {
   runtime_version: 'V3',
 };
 
-export const createRuleBody = v.pipe(
+/** A rule as a caller names it. */
+export const newRuleBody = v.pipe(
   v.object({ slug, script, disable: v.nullish(v.boolean()) }),
   shape.example({ slug: 'surplus-to-load', script: SCRIPT_EXAMPLE, disable: true }),
 );
