@@ -149,6 +149,9 @@ export const STORAGE_LIMITS = {
     upkeepIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
+    /** G: what they may write to the card; one of more than this comes less often, but once a day. */
+    copyBytesPerHour: 2 * 1_048_576,
+    copyIntervalMaxMs: 86_400_000,
     copiesHourly: 12,
     copiesDaily: 7,
     upkeepTimeoutMs: 600_000,

@@ -31,6 +31,8 @@ export class StateUpkeep {
   readonly #options: StateUpkeepOptions;
   readonly #worker: TaskWorker<UpkeepTask, UpkeepResult>;
   readonly #freeBytes: () => number;
+  /** Without free pages: what a copy takes. */
+  readonly #storedBytes: () => number;
   readonly #changes: () => number;
   readonly #failures;
   #timer: Timer | undefined;
@@ -56,8 +58,15 @@ export class StateUpkeep {
     const freeBytes = database
       .prepare<[], number>('SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size')
       .pluck();
+    const storedBytes = database
+      .prepare<[], number>(
+        `SELECT (page_count - freelist_count) * page_size
+         FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+      )
+      .pluck();
     const changes = database.prepare<[], number>('SELECT total_changes()').pluck();
     this.#freeBytes = () => freeBytes.get() ?? 0;
+    this.#storedBytes = () => storedBytes.get() ?? 0;
     this.#changes = () => changes.get() ?? 0;
     this.#failures = metrics.counter(
       'state_upkeep_failures_total',
@@ -159,7 +168,7 @@ export class StateUpkeep {
     const { database, clock, limits, dataDir, migrationsDir, space } = this.#options;
     const folder = join(dataDir, 'backups');
     const nowMs = clock.monotonicMs();
-    const isDue = this.#copiedAtMs === undefined || nowMs - this.#copiedAtMs >= limits.copyIntervalMs;
+    const isDue = this.#copiedAtMs === undefined || nowMs - this.#copiedAtMs >= this.#copyIntervalMs();
     if (!isDue || this.#changes() === this.#copiedChanges) return;
     if (space.room.freeBytes < 4 * database.sizeBytes()) return;
     this.#copiedAtMs = nowMs;
@@ -172,6 +181,13 @@ export class StateUpkeep {
       migrationsDir,
       keep: { hourly: limits.copiesHourly, daily: limits.copiesDaily },
     });
+  }
+
+  /** A large database is copied less often, for the sake of a flash card. */
+  #copyIntervalMs(): number {
+    const { copyBytesPerHour, copyIntervalMs, copyIntervalMaxMs } = this.#options.limits;
+    const affordedMs = (this.#storedBytes() / copyBytesPerHour) * 3_600_000;
+    return Math.min(copyIntervalMaxMs, Math.max(copyIntervalMs, affordedMs));
   }
 
   async #run(task: UpkeepTask): Promise<void> {

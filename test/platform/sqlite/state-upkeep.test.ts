@@ -1,0 +1,68 @@
+/** How often state.db is copied on its own disk. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { programEntry } from '../../../src/platform/processes/index.ts';
+import { localCopies, openDatabase, StateUpkeep } from '../../../src/platform/sqlite/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+const HOUR_MS = 3_600_000;
+const MIB = 1_048_576;
+
+/** A database of about this size, tended; it changes before each hour. */
+function tended(t: TestContext, sizeBytes: number) {
+  const folder = temporaryFolder(t);
+  const migrationsDir = join(folder, 'migrations');
+  mkdirSync(migrationsDir);
+  writeFileSync(join(migrationsDir, '0001_first.sql'), 'CREATE TABLE entry (value BLOB NOT NULL) STRICT;');
+  const clock = new TestClock();
+  const { log } = recordingLog(clock);
+  const database = openDatabase({ path: join(folder, 'state.db'), migrationsDir, clock, log });
+  t.after(() => database.close());
+  const insert = database.prepare<[number]>('INSERT INTO entry VALUES (zeroblob(?))');
+  insert.run(sizeBytes);
+  const upkeep = new StateUpkeep({
+    database,
+    dataDir: folder,
+    migrationsDir,
+    space: { isLow: false, room: { freeBytes: 1_024 * MIB, totalBytes: 1_024 * MIB, freeFiles: 1_000 } },
+    entry: programEntry('platform/sqlite/upkeep-thread'),
+    clock,
+    log,
+    metrics: createMetrics(),
+    limits: LIMITS.state,
+    onDamage: (fault) => assert.fail(fault),
+  });
+  t.after(() => upkeep.stop());
+  upkeep.start();
+  const copies = (): number => localCopies(join(folder, 'backups')).length;
+  return {
+    copies,
+    /** Something changes, and so much time passes. */
+    change: async (durationMs: number): Promise<void> => {
+      insert.run(1);
+      await clock.advance(durationMs);
+    },
+  };
+}
+
+test('a small state.db is copied every hour in which it changed', async (t) => {
+  const { copies, change } = tended(t, MIB);
+  await until(() => copies() === 1);
+  await change(HOUR_MS);
+  await until(() => copies() === 2);
+});
+
+test('a large one is copied as often as its bytes allow, so that copies do not wear the card out', async (t) => {
+  const { copies, change } = tended(t, 3 * LIMITS.state.copyBytesPerHour);
+  await until(() => copies() === 1);
+  for (let passed = 0; passed < 3; passed++) await change(HOUR_MS);
+  assert.equal(copies(), 1);
+  await change(HOUR_MS / 10);
+  await until(() => copies() === 2);
+});
