@@ -2,7 +2,10 @@
  * Runs the tests: `node --import tsx --test` of the pinned runtime, in two processes beside each other.
  *
  *   quick   unit and contract, what needs no program, browser or device of its own: many files share one process
+ *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
  *   long    flows, whole programs, browsers, other programs' clients: a process for each file
+ *
+ * Between two thoughts only the quick ones run, and of cases by chance a part.
  *
  * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
@@ -17,14 +20,25 @@ const HELP = `Usage: npm test [-- FILE... | -- --all]
 
 Runs the quick tests, or with --all every test, or the named files. Ends with 1 when one failed.
 
-  --all           flows, programs and browsers too
-  --runs FACTOR   property tests and repetitions by chance: so many times the usual number (default 1)
+  --all           scripts, flows, programs and browsers too
+  --runs FACTOR   property tests and repetitions by chance: so many times the usual number (default 1, of the quick
+                  ones alone a fifth)
   --help          this text`;
 
 const ROOT = join(import.meta.dirname, '..');
 
 /** Folders of tests that start programs, browsers or clients. */
 const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
+/** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
+const SLOW = [
+  /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages))\//,
+  /^test\/capabilities\/rules\/(?:sandbox|methods|dry-runs)\./,
+  /^test\/capabilities\/blueprints\/(?:hostile|archive|round-trip)\./,
+  /^test\/capabilities\/telemetry\/threaded-history\./,
+  /^test\/(?:tidy|docs|architecture|console\/words)\./,
+];
+/** Of the usual number of cases by chance, when only the quick tests run. */
+const QUICK_RUNS_FACTOR = 0.2;
 /** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
 const QUICK_TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 900_000;
@@ -97,9 +111,12 @@ await runScript(async () => {
     console.log(HELP);
     return 0;
   }
-  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? 1;
+  const isQuick = positionals.length === 0 && !values.all;
+  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? (isQuick ? QUICK_RUNS_FACTOR : 1);
   const named = positionals.length > 0 ? positionals : globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
-  const files = positionals.length > 0 || values.all ? named : named.filter((file) => !LONG.test(file));
+  const files = isQuick
+    ? named.filter((file) => ![LONG, ...SLOW].some((folder) => folder.test(file)))
+    : named;
   if (files.length === 0) throw new UsageError('no test file');
   await bundle(join(ROOT, 'dist'));
   const processes = Math.max(2, availableParallelism());

@@ -13,40 +13,6 @@ import {
 import { jsonDepth, jsonFaultOffset, positionAt } from './json-fault.ts';
 
 const PROBLEMS_MAX = 50;
-/** Queries that are kept, of all routes together, and letters of each. */
-const QUERIES_KEPT = 100;
-const QUERY_LENGTH_KEPT = 2_000;
-
-/** Queries as they were read: pages and integrations send the same ones every few seconds. */
-export class ReadQueries {
-  #known = new Map<GenericSchema, Map<string, unknown>>();
-  #count = 0;
-
-  /** What is returned is frozen. @throws GatewayError invalid_query (400) with every fault */
-  read(schema: GenericSchema, search: string): unknown {
-    const known = this.#known.get(schema)?.get(search);
-    if (known !== undefined) return known;
-    const query = frozen(parseQuery(schema, search));
-    if (search.length <= QUERY_LENGTH_KEPT) this.#keep(schema, search, query);
-    return query;
-  }
-
-  #keep(schema: GenericSchema, search: string, query: unknown): void {
-    if (this.#count++ >= QUERIES_KEPT) {
-      this.#known = new Map();
-      this.#count = 1;
-    }
-    const ofSchema = this.#known.get(schema);
-    if (ofSchema) ofSchema.set(search, query);
-    else this.#known.set(schema, new Map([[search, query]]));
-  }
-}
-
-function frozen(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const member of Object.values(value)) frozen(member);
-  return Object.freeze(value);
-}
 
 export function parseQuery<Schema extends GenericSchema>(
   schema: Schema,

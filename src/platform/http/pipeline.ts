@@ -9,7 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { HttpCall } from './call.ts';
 import { hostOf, isEncrypted, partsOf, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { isLocalHost } from './host-names.ts';
-import { ReadQueries } from './parse.ts';
+import { ReadQueries } from './read-queries.ts';
 import { type Principal } from './principal.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
 import { RateLimits } from './rate-limits.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as v from 'valibot';
 import { query } from '../../../src/platform/http/index.ts';
-import { ReadQueries } from '../../../src/platform/http/parse.ts';
+import { ReadQueries } from '../../../src/platform/http/read-queries.ts';
 
 const NAMES = v.object({ names: query.list() });
 const LIMIT = v.object({ limit: query.limit(10, 100) });
