@@ -38,6 +38,8 @@ type LogListener = (entry: LogEntry) => void;
 const SILENCE_MAX_MS = 35_000;
 const DRAW_INTERVAL_MS = 250;
 const RELOAD_DELAY_MS = 500;
+/** The page that comes next mostly wants some devices again. */
+const LEAVE_DELAY_MS = 500;
 /** G: a stream opens within this time. */
 const UNOPENED_MS = 3_000;
 /** Names in one question for latest values, so that its address stays short. */
@@ -66,8 +68,12 @@ const logListeners = new Map<string, Set<LogListener>>();
 const watched = new Map<string, Set<string>>();
 /** Devices to read anew; `all` for the list. */
 const outdated = new Set<string>();
-/** Of a thousand devices in a table only those in sight are worth the work; what they say is read when they come into it. */
-let isOnlyWatched = false;
+/**
+ * Of a thousand devices only those in sight are worth the work; what they say is read when they come into it. Undefined:
+ * all.
+ */
+let inSight: readonly string[] | undefined;
+let leaving: ReturnType<typeof setTimeout> | undefined;
 let stream: ChangingStream<MonitorMessage> | undefined;
 let isStatusChanged = false;
 let reloading: ReturnType<typeof setTimeout> | undefined;
@@ -103,7 +109,8 @@ export function startLive(): () => void {
   return () => {
     opened.end();
     stream = undefined;
-    isOnlyWatched = false;
+    inSight = undefined;
+    clearTimeout(leaving);
     clearInterval(drawing);
     clearTimeout(unopened);
     clearTimeout(reloading);
@@ -231,8 +238,8 @@ export async function watchValues(
   others: 'beside' | 'these' = 'beside',
 ): Promise<void> {
   if (others === 'these') {
-    if (isOnlyWatched && isWatched(wanted)) return;
-    isOnlyWatched = true;
+    if (inSight && isWatched(wanted)) return;
+    inSight = [...wanted.keys()];
     watched.clear();
   }
   let question = new URLSearchParams();
@@ -252,7 +259,7 @@ export async function watchValues(
       names += part.length;
     }
   }
-  if (others === 'these') await stream?.exchange(streamOf([...wanted.keys()]));
+  await hear();
   await Promise.all(questions.filter(({ size }) => size > 0).map(readLatest));
   draw();
 }
@@ -262,16 +269,20 @@ function isWatched(wanted: ReadonlyMap<string, readonly string[]>): boolean {
   return [...wanted].every(([id, names]) => names.every((name) => watched.get(id)?.has(name) === true));
 }
 
-/** Telemetry of these alone, and of the gateway, so that there is always something to hear. */
-function streamOf(ids: readonly string[]): string {
+/** Telemetry of those in sight alone, and of the gateway, so that there is always something to hear. */
+async function hear(): Promise<void> {
+  clearTimeout(leaving);
   const gateways = [...known.values()].flatMap(({ device }) => (device.type === 'GATEWAY' ? device.id : []));
-  return `${EVERYTHING}?telemetry.of=${[...new Set([...ids, ...gateways])].join()}`;
+  const ids = new Set([...(inSight ?? []), ...gateways]);
+  const isAll = inSight === undefined || gateways.length === 0;
+  await stream?.exchange(isAll ? EVERYTHING : `${EVERYTHING}?telemetry.of=${[...ids].join()}`);
 }
 
-/** Nobody looks at a table any more. */
+/** Whoever looked at some devices alone has left. */
 export function watchAll(): void {
-  isOnlyWatched = false;
-  void stream?.exchange(EVERYTHING);
+  inSight = undefined;
+  clearTimeout(leaving);
+  leaving = setTimeout(() => void hear(), LEAVE_DELAY_MS);
 }
 
 async function readLatest(question: URLSearchParams): Promise<void> {
@@ -317,7 +328,7 @@ function take(message: MonitorMessage): void {
   const receivedAtMs = Date.parse(message.received_at);
   noteGatewayTime(message.received_at);
   if ('telemetry' in message) {
-    const isShown = !isOnlyWatched || watched.has(live.device.id);
+    const isShown = inSight === undefined || watched.has(live.device.id);
     for (const [name, value] of Object.entries(message.telemetry)) {
       const isAlerts = live.manifest?.telemetry[name]?.type === 'alerts';
       if (!isShown && !isAlerts) continue;

@@ -162,6 +162,28 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await until(async () => Boolean(await page.evaluate('Math.abs(scrollY - leftAtPx) < 2')));
   });
 
+  test('hears of the device alone that is looked at, of none beside a chart, and of all again elsewhere', async () => {
+    const { page, open, gateway } = opened();
+    const device = await gateway.provision('Looked at');
+    await device.connect();
+    const heard: string[] = [];
+    const note = (one: { url(): string }): void => {
+      if (one.url().includes('/v3/devices')) heard.push(new URL(one.url()).search);
+    };
+    const hears = (what: RegExp): Promise<void> => until(() => what.test(heard.at(-1) ?? 'nothing yet'));
+    page.on('websocket', note);
+    await open('#/devices/looked-at/values');
+    await hears(new RegExp(`^\\?telemetry\\.of=${device.id},[^,]+$`));
+    await device.telemetry({ battery_soc: 37.5 });
+    await page.getByText('37.5').first().waitFor();
+    await open('#/history/day');
+    await hears(/^\?telemetry\.of=[^,]+$/);
+    await open('#/rules');
+    await hears(/^$/);
+    page.off('websocket', note);
+    await device.leave();
+  });
+
   test('says how the box is and what it keeps, and takes a serial line and a contact of the board', async () => {
     const { page, open } = opened();
     await open('#/system');

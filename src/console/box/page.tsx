@@ -1,6 +1,7 @@
 /** The gateway itself: how it is, what it keeps and for how long, its lines, its copies. */
 import { ApiError, call } from '../api.ts';
-import { deviceIds, type LiveDevice, liveDevice, loadDevice, loadDevices, watchValues } from '../live.ts';
+import { deviceIds, type LiveDevice, liveDevice, loadDevices } from '../live.ts';
+import { useWholeDevice } from '../parts/whole-device.ts';
 import { ValuesTab } from '../pages/device-values.tsx';
 import { may } from '../session.ts';
 import type { Health } from '../shapes.ts';
@@ -18,13 +19,9 @@ import { say } from '../words/index.ts';
 
 const REFRESH_MS = 30_000;
 
-async function loadGateway(): Promise<LiveDevice | undefined> {
+async function findGateway(): Promise<string | undefined> {
   if (deviceIds.value === undefined) await loadDevices();
-  const found = deviceIds.value?.map(liveDevice).find((live) => live?.device.type === 'GATEWAY');
-  if (!found) return undefined;
-  const live = await loadDevice(found.device.id);
-  await watchValues(new Map([[live.device.id, Object.keys(live.manifest?.telemetry ?? {})]]));
-  return live;
+  return deviceIds.value?.find((id) => liveDevice(id)?.device.type === 'GATEWAY');
 }
 
 /** What does not work, in the gateway's own sentences; nothing when all does. */
@@ -84,7 +81,7 @@ function Part({ tab }: { tab: string }) {
 }
 
 function State() {
-  const gateway = useAnswer(loadGateway, []);
+  const gateway = useWholeDevice(findGateway, []);
   const health = useAnswer(() => call<Health>('GET', '/healthz'), []);
   const live = gateway.answer;
   return (

@@ -1,7 +1,7 @@
 /** The history of any values of the site; the address keeps the stretch of time and what is drawn. */
-import { useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { attributeTitle } from '../format.ts';
-import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { deviceIds, type LiveDevice, liveDevice, watchAll, watchValues } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { go } from '../route.ts';
 import { Button, Field, Loading, Select } from '../ui.tsx';
@@ -31,8 +31,14 @@ export function HistoryPage({
   window: string | undefined;
   chosen: string | undefined;
 }) {
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
-  const able = devices.filter((live) => drawableOf(live).length > 0);
+  useEffect(() => {
+    // What is drawn is read; nothing of it is heard.
+    void watchValues(new Map(), 'these');
+    return watchAll;
+  }, []);
+  const able = useMemo(ableDevices, [deviceIds.value]);
+  const add = useRef((_one: Chosen): void => undefined);
+  const adding = useMemo(() => <AddSeries devices={able} onAdd={(one) => add.current(one)} />, [able]);
   if (deviceIds.value === undefined)
     return (
       <>
@@ -45,6 +51,7 @@ export function HistoryPage({
     const names = series.map(({ live, attribute }) => `${live.device.id}${BETWEEN_NAMES}${attribute}`);
     go(`#/history/${stretch ?? 'hour'}/${names.join(BETWEEN_SERIES) || BETWEEN_SERIES}`);
   };
+  add.current = (one) => show([...chosen, one]);
   return (
     <>
       <HistoryHead tab="" />
@@ -65,10 +72,15 @@ export function HistoryPage({
             );
           })}
         </ul>
-        <AddSeries devices={able} onAdd={(one) => show([...chosen, one])} />
+        {adding}
       </HistoryView>
     </>
   );
+}
+
+function ableDevices(): LiveDevice[] {
+  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
+  return devices.filter((live) => drawableOf(live).length > 0);
 }
 
 /** The first value of the first device, so that there is something to see. */

@@ -1,9 +1,10 @@
 /** One device: everything about it, in tabs. */
 import { typeName } from '../format.ts';
-import { type LiveDevice, loadDevice, watchValues } from '../live.ts';
+import type { LiveDevice } from '../live.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
+import { useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { ErrorNotice, Loading, PageHead, Tabs, useAnswer } from '../ui.tsx';
+import { ErrorNotice, Loading, PageHead, Tabs } from '../ui.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
 import { CommandsTab } from './device-commands.tsx';
@@ -12,12 +13,6 @@ import { LogsTab } from './device-logs.tsx';
 import { SettingsTab } from './device-settings.tsx';
 import { ValuesTab } from './device-values.tsx';
 import { say } from '../words/index.ts';
-
-async function load(name: string): Promise<LiveDevice> {
-  const live = await loadDevice(name);
-  await watchValues(new Map([[live.device.id, Object.keys(live.manifest?.telemetry ?? {})]]));
-  return live;
-}
 
 /** Tabs that have something in them for this device and this user. */
 function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
@@ -38,7 +33,7 @@ function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
 }
 
 export function DevicePage({ name, tab }: { name: string; tab: string }) {
-  const { answer: live, error, again } = useAnswer(() => load(name), [name]);
+  const { answer: live, error, again } = useWholeDevice(() => Promise.resolve(name), [name]);
   if (!live)
     return (
       <>

@@ -1,0 +1,24 @@
+/** A device that a page is about. */
+import { useEffect, useRef } from 'preact/hooks';
+import { type LiveDevice, loadDevice, watchAll, watchValues } from '../live.ts';
+import { useAnswer } from '../ui.tsx';
+
+/** Reads it anew with all its values; while it is looked at no others are heard of. @param find its id or slug */
+export function useWholeDevice(find: () => Promise<string | undefined>, keys: readonly unknown[]) {
+  const isLeft = useRef(false);
+  useEffect(
+    () => () => {
+      isLeft.current = true;
+      watchAll();
+    },
+    [],
+  );
+  return useAnswer(async (): Promise<LiveDevice | undefined> => {
+    const name = await find();
+    if (name === undefined) return undefined;
+    const live = await loadDevice(name);
+    const names = Object.keys(live.manifest?.telemetry ?? {});
+    if (!isLeft.current) await watchValues(new Map([[live.device.id, names]]), 'these');
+    return live;
+  }, keys);
+}
