@@ -123,6 +123,28 @@ describe('the day before, in its block', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
+  test('goes on in parts that came after it was made', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 10, 1_777);
+    await maintain(engine, 1);
+    check(engine, wishes, 31, DAY_S);
+    write(engine, 1_777, 2_300);
+    await engine.engine.seal();
+    write(engine, 2_300, 2_700);
+    for (const [fromS, toS] of [
+      [31, DAY_S],
+      [60, 2_640],
+      [1_751, DAY_S],
+      [1_790, DAY_S],
+      [2_401, DAY_S],
+      [31, 2_222],
+    ] as const)
+      check(engine, wishes, fromS, toS);
+    await engine.engine.seal();
+    check(engine, wishes, 31, DAY_S);
+    assert.equal(engine.engine.status().damaged, 0);
+  });
+
   test('shows corrections that came after it was over, sealed and compacted or not', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 2_000);

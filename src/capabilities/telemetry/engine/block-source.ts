@@ -4,7 +4,7 @@ import type { Resolution } from './block-store.ts';
 import type { LiveSource, SampleSource, Visitor } from '../query/column-cursor.ts';
 import { dayOf, type EngineState, kindOfSeries, reportDamage } from './state.ts';
 import type { HeadSeries } from './head.ts';
-import type { MinuteCells } from './minute-cells.ts';
+import type { DayMinutes, MinuteCells } from './minute-cells.ts';
 import type { PartRef } from './part-directory.ts';
 import { cellAt, decodeRollup, type Rollup } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
@@ -143,20 +143,22 @@ export class BlockSource implements LiveSource {
       }
     }
     const isByMinutes = granularityS % this.#minutes.slotS === 0;
-    if (!isRecent && isByMinutes && this.#visitMinutes(seriesId, day, { fromS, toS }, visitor)) return;
-    const parts = isRecent && isByMinutes ? this.#partsApart(seriesId, day) : undefined;
+    const minutes =
+      isByMinutes && toS % this.#minutes.slotS === 0 ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
+    const parts = isByMinutes && (isRecent || minutes) ? this.#partsApart(seriesId, day, minutes) : undefined;
+    if (minutes && parts) this.#visitMinutes(minutes, { fromS, toS }, visitor);
     for (const part of parts ?? []) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
     scratch.reset(kindOfSeries(this.#state, seriesId));
     // Of a day whose samples expired, or cannot be read, roll-ups are left.
     const hasSamplesOfDay = !parts && this.#readBlock(seriesId, day, scratch);
+    // Of long ranges whole days are read, which would only drive out what is asked for again.
+    if (hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0)
+      this.#minutes.addDay(seriesId, day, scratch, fromS);
     if (isRecent) {
       if (!parts) this.#readParts(seriesId, day, scratch);
       for (const open of this.#recent.open(seriesId)) open.readInto(scratch, day * DAY_S, (day + 1) * DAY_S);
       scratch.normalize();
     }
-    // Of long ranges whole days are read, which would only drive out what is asked for again.
-    if (hasSamplesOfDay && !isRecent && isByMinutes && fromS % DAY_S !== 0)
-      this.#minutes.addDay(seriesId, day, scratch, fromS);
     for (const slotS of hasSamplesOfDay || parts ? [] : ([60, 900] as const)) {
       const cells = this.rollup(seriesId, slotS, day);
       if (!cells) continue;
@@ -166,15 +168,12 @@ export class BlockSource implements LiveSource {
     visitSamples(scratch, fromS, toS, visitor);
   }
 
-  /** By what is known of a day block; false when it must be read. */
-  #visitMinutes(seriesId: number, day: number, { fromS, toS }: Stretch, visitor: Visitor): boolean {
+  /** A day block by what is known of it. */
+  #visitMinutes({ cells, edge }: DayMinutes, { fromS, toS }: Stretch, visitor: Visitor): void {
     const { slotS } = this.#minutes;
-    const minutes = toS % slotS === 0 ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
-    if (!minutes) return false;
     const minuteS = Math.ceil(fromS / slotS) * slotS;
-    visitSamples(minutes.edge.samples, fromS, minuteS, visitor);
-    visitCells(minutes.cells, { fromS: minuteS, toS }, slotS, visitor);
-    return true;
+    visitSamples(edge.samples, fromS, minuteS, visitor);
+    visitCells(cells, { fromS: minuteS, toS }, slotS, visitor);
   }
 
   #quarters(seriesId: number, day: number): Rollup | undefined {
@@ -186,15 +185,15 @@ export class BlockSource implements LiveSource {
   }
 
   /**
-   * The parts of a day of which there is no block yet, in order of time; undefined where they or what is open overlap,
-   * because then only all samples together say which of one instant counts.
+   * The parts of a day in order of time; undefined where they, what is open or a block overlap, because then only all
+   * samples together say which of one instant counts. Of a block there must be its minutes.
    */
-  #partsApart(seriesId: number, day: number): PartRef[] | undefined {
+  #partsApart(seriesId: number, day: number, block: DayMinutes | undefined): PartRef[] | undefined {
     const { store, parts } = this.#state;
-    if (store.hasBlock(seriesId, day)) return undefined;
+    if (!block && store.hasBlock(seriesId, day)) return undefined;
     const refs = parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
     refs.sort((a, b) => a.firstS - b.firstS);
-    let endS = day * DAY_S - 1;
+    let endS = block?.lastS ?? day * DAY_S - 1;
     for (const { firstS, lastS } of refs) {
       if (firstS <= endS) return undefined;
       endS = lastS;

@@ -13,8 +13,9 @@ const COLUMN_CELLS = 32;
 const EDGE_S = 900;
 
 /** A day block by minutes. */
-interface DayMinutes {
+export interface DayMinutes {
   cells: Rollup;
+  lastS: number;
   /** Samples of [fromS, toS), for a range that begins within a minute. */
   edge: { fromS: number; toS: number; samples: Samples };
 }
@@ -23,7 +24,7 @@ interface Kept {
   /** Undefined: of a part, which never changes. */
   seriesId: number | undefined;
   cells: Rollup;
-  edge?: DayMinutes['edge'];
+  day?: DayMinutes;
   cost: number;
 }
 
@@ -52,9 +53,10 @@ export class MinuteCells {
 
   /** For a range that begins at `fromS`; undefined when the block must be read. */
   ofDay(seriesId: number, day: number, fromS: number): DayMinutes | undefined {
-    const { cells, edge } = this.#find(`${seriesId} ${day}`) ?? {};
-    const isWithin = edge && fromS >= edge.fromS && fromS + this.slotS <= edge.toS;
-    return cells && (isWithin || fromS % this.slotS === 0) && edge ? { cells, edge } : undefined;
+    const known = this.#find(`${seriesId} ${day}`)?.day;
+    if (!known || fromS % this.slotS === 0) return known;
+    const { edge } = known;
+    return fromS >= edge.fromS && fromS + this.slotS <= edge.toS ? known : undefined;
   }
 
   /** Keeps the cells of all samples of a block, which a range that begins at `fromS` has read. */
@@ -64,7 +66,7 @@ export class MinuteCells {
     const edge = { fromS, toS: fromS + EDGE_S, samples: new Samples(samples.kind) };
     edge.samples.append(samples, edge.fromS, edge.toS);
     const cost = cells.count + COLUMN_CELLS + edge.samples.count / SAMPLES_PER_CELL;
-    this.#keep(`${seriesId} ${day}`, { seriesId, cells, edge, cost });
+    this.#keep(`${seriesId} ${day}`, { seriesId, cells, day: { cells, lastS: samples.lastS, edge }, cost });
   }
 
   /** Blocks of the series are others now. */
