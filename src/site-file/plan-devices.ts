@@ -4,7 +4,7 @@ import type { BlueprintIds } from './blueprint-ids.ts';
 import type { WantedDevice } from './schema.ts';
 import { changed, type Step } from './step.ts';
 
-interface PresentDevice {
+export interface PresentDevice {
   id: string;
   name: string;
   type: string;
@@ -12,7 +12,7 @@ interface PresentDevice {
   communication?: { upstream_id?: string };
 }
 
-interface Terms {
+export interface Terms {
   api: Api;
   blueprints: BlueprintIds;
   faults: string[];
@@ -46,7 +46,7 @@ async function stepsOf(device: WantedDevice, where: string, terms: Terms): Promi
   return [standaloneStep(device, terms), ...(blueprint === undefined ? [] : [assignStep(device, terms)])];
 }
 
-async function findDevice(api: Api, idOrSlug: string): Promise<PresentDevice | undefined> {
+export async function findDevice(api: Api, idOrSlug: string): Promise<PresentDevice | undefined> {
   const path = `/v3/devices/${encodeURIComponent(idOrSlug)}?expand=communication`;
   return (await api.find<{ device: PresentDevice }>(path))?.device;
 }

@@ -2,6 +2,7 @@
 import type { Api } from './api.ts';
 import { BlueprintIds } from './blueprint-ids.ts';
 import { channelSteps } from './plan-channels.ts';
+import { configurationSteps } from './plan-configuration.ts';
 import { deviceSteps } from './plan-devices.ts';
 import { ruleSteps } from './plan-rules.ts';
 import { targetSteps } from './plan-targets.ts';
@@ -14,12 +15,14 @@ import { changed, type Step } from './step.ts';
 export async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
   const faults: string[] = [];
   const blueprints = await BlueprintIds.of(file.blueprints, api);
+  const terms = { api, blueprints, faults };
   const steps = [
     ...(file.site ? await siteSteps(file.site, api) : []),
     ...(await userSteps(file.users, api)),
     ...blueprints.steps(),
     ...(await targetSteps(file.targets, api, faults)),
-    ...(await deviceSteps(file.devices, { api, blueprints, faults })),
+    ...(await deviceSteps(file.devices, terms)),
+    ...(await configurationSteps(file, terms)),
     ...(await ruleSteps(file.rules, api)),
     ...(await channelSteps(file, api, faults)),
   ];

@@ -44,6 +44,8 @@ export interface SiteFile {
   devices: readonly WantedDevice[];
   rules: readonly WantedRule[];
   notifications: readonly WantedChannel[];
+  /** Paths of the parameters of devices that the file does not hold itself. */
+  referred: ReadonlySet<string>;
 }
 
 /** Nothing was changed; the message names every fault. */
@@ -62,6 +64,8 @@ const SECRETS: ReadonlySet<string> = new Set([
   'signing_secret',
   'token',
 ]);
+/** Their names are those of a manifest. */
+const PARAMETER = /^devices\[\d+\]\.configuration\.[^.]+\.[^.]+$/;
 /** Who knows it may send there. */
 const SECRET_URL = /^notifications\[\d+\]\.webhook\.url$/;
 /** These may. */
@@ -103,6 +107,7 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     devices,
     rules,
     notifications,
+    referred: references.referred,
   };
   const laterFaults = [...blueprintFaults, ...ruleFaults, ...repeatedNames(file)];
   if (laterFaults.length > 0) throw new SiteFileError(laterFaults);
@@ -170,6 +175,8 @@ function repeatedNames({ users, blueprints, targets, devices, rules, notificatio
 class References {
   /** By their path. */
   readonly faults = new Map<string, string>();
+  /** Parameters of devices. */
+  readonly referred = new Set<string>();
   readonly #folder: string;
   readonly #environment: Environment;
 
@@ -185,19 +192,32 @@ class References {
     return Object.fromEntries(
       Object.entries(value).map(([name, member]: [string, unknown]) => {
         const at = path === '' ? name : `${path}.${name}`;
+        if (PARAMETER.test(at)) return [name, this.#parameter(member, at)];
         const isText = REFERABLE.has(name) || SECRET_URL.test(at);
         return [name, isText ? this.#text(name, member, at) : this.resolved(member, at)];
       }),
     );
   }
 
-  #text(name: string, value: unknown, at: string): unknown {
+  /** Any value; the manifest of the device says later whether it is a secret. */
+  #parameter(value: unknown, at: string): unknown {
+    const read = this.#reference(value, at);
+    if (!read) return value;
+    this.referred.add(at);
+    return read();
+  }
+
+  #reference(value: unknown, at: string): (() => string | undefined) | undefined {
     const [[kind, where] = [], ...more] =
       typeof value === 'object' && value !== null ? Object.entries(value) : [];
-    if (more.length === 0 && typeof where === 'string') {
-      if (kind === 'env') return this.#fromEnvironment(where, at);
-      if (kind === 'file') return this.#fromFile(where, at);
-    }
+    if (more.length > 0 || typeof where !== 'string') return undefined;
+    if (kind === 'env') return () => this.#fromEnvironment(where, at);
+    return kind === 'file' ? () => this.#fromFile(where, at) : undefined;
+  }
+
+  #text(name: string, value: unknown, at: string): unknown {
+    const read = this.#reference(value, at);
+    if (read) return read();
     const isSecret = SECRETS.has(name) || SECRET_URL.test(at);
     if (!isSecret && typeof value === 'string') return value;
     if (value === null) return value;

@@ -25,6 +25,8 @@ const device = v.pipe(
     type: v.picklist(['STANDALONE', 'LUA'], 'must be one of: STANDALONE, LUA'),
     blueprint: v.optional(text),
     runtime: v.optional(text),
+    /** Group → parameter → value. */
+    configuration: v.nullish(v.record(text, v.nullable(v.record(text, v.unknown())))),
   }),
   v.check(
     ({ type, blueprint: named }) => type !== 'LUA' || named !== undefined,

@@ -165,6 +165,16 @@ describe('configuration', () => {
     assert.deepEqual(await get(`${CONNECTION}?param_names=password`), {});
   });
 
+  test('says which sensitive values have been set, to who asks for that', async () => {
+    const { ok } = gateway();
+    await ok('INSTALLER', 'POST', `${CONNECTION}/reset_all`);
+    const asked = (): Promise<unknown> => ok('INSTALLER', 'GET', `${CONNECTION}?expand=hidden`);
+    assert.deepEqual(await asked(), { configuration: {}, hidden: [] });
+    await patch(CONNECTION, { set: { password: 'hidden' } });
+    assert.deepEqual(await asked(), { configuration: {}, hidden: ['password'] });
+    assert.deepEqual(await ok('INSTALLER', 'GET', CONNECTION), { configuration: {} });
+  });
+
   test('outlives a restart', async () => {
     await patch(LIMITS_GROUP, { set: { minimum_soc_percent: 33 } });
     await gateway().restart();

@@ -27,7 +27,13 @@ targets:
 devices:
   - {slug: meter-1, name: Meter, type: STANDALONE, blueprint: meter}
   - {slug: inverter, name: Inverter, type: LUA, blueprint: script}
-  - {slug: battery, name: Battery, type: STANDALONE, blueprint: enapter/battery-inverter/latest}
+  - slug: battery
+    name: Battery
+    type: STANDALONE
+    blueprint: enapter/battery-inverter/latest
+    configuration:
+      limits: {minimum_soc_percent: {env: LEAST}, max_charge_power_w: 5000}
+      connection: {password: {file: token}}
 rules:
   - {slug: surplus, file: surplus.lua}
   - {slug: older, file: older.lua, runtime_version: V1, exec_interval: 5s, enabled: false}
@@ -49,6 +55,8 @@ const CHANGES = [
   'device "inverter": new, LUA on "gateway" with the blueprint "script"',
   'device "battery": new, STANDALONE',
   'device "battery": blueprint "enapter/battery-inverter/latest"',
+  'device "battery": configuration limits.minimum_soc_percent, limits.max_charge_power_w',
+  'device "battery": configuration connection.password',
   'rule "surplus": new, V3',
   'rule "older": new, V1, disabled',
   'notification channel "Phones": new, NTFY',
@@ -100,6 +108,13 @@ describe('a site file', () => {
     assert.equal(settings?.has_secret, true);
     const [user] = await listOf(gateway, '/v3/auth/users', 'users');
     assert.deepEqual([user?.['name'], user?.['has_password']], ['anna', true]);
+    const configuration = '/v3/devices/battery/configuration';
+    const limits = await gateway.ok('INSTALLER', 'GET', `${configuration}/limits`);
+    assert.equal((limits['configuration'] as Record<string, number>)['minimum_soc_percent'], 15);
+    assert.deepEqual(await gateway.ok('INSTALLER', 'GET', `${configuration}/connection?expand=hidden`), {
+      configuration: {},
+      hidden: ['password'],
+    });
     const rules = await listOf(gateway, '/v3/site/rule_engine/rules', 'rules');
     const ruleOf = (slug: string) => rules.find((rule) => rule['slug'] === slug);
     assert.deepEqual([ruleOf('surplus')?.['disabled'], ruleOf('older')?.['disabled']], [false, true]);
@@ -141,7 +156,9 @@ describe('a site file', () => {
       .replace('p=hidden', 'p=other')
       .replace('name: Meter,', 'name: Grid meter,')
       .replace('{name: meter, file: meter.zip}', '{name: meter, file: script.zip}')
-      .replace('- {slug: battery', '# - {slug: battery')
+      .replace('max_charge_power_w: 5000', 'max_charge_power_w: 4000')
+      .replace('{password: {file: token}}', '{password: {file: token}, address: "http://127.0.0.1:9"}')
+      .replace(/ {2}- \{slug: inverter.*\n/, '')
       .replace('file: surplus.lua', 'file: older.lua, enabled: false')
       .replace('exec_interval: 5s, enabled: false', 'exec_interval: 0.5m, enabled: true')
       .replace('device_ids: [battery]', 'device_ids: [battery, meter-1], minimum_severity: error')
@@ -154,6 +171,8 @@ describe('a site file', () => {
         'target "fleet": influxdb.url changes, influxdb.secret, selection.interval_s 10 instead of 60',
         'device "meter-1": name "Grid meter" instead of "Meter"',
         'device "meter-1": blueprint "meter"',
+        'device "battery": configuration limits.max_charge_power_w 4000 instead of 5000',
+        'device "battery": configuration connection.address "http://127.0.0.1:9" instead of none, connection.password',
         'rule "surplus": disabled',
         'rule "surplus": script changes',
         'rule "older": exec_interval "30s" instead of "5s"',
@@ -164,7 +183,7 @@ describe('a site file', () => {
     );
     assert.deepEqual(await run(changed), made([]));
     const slugs = (await listOf(gateway, '/v3/devices', 'devices')).map(({ slug }) => slug);
-    assert.ok(slugs.includes('battery'));
+    assert.ok(slugs.includes('inverter'));
     const names = (await listOf(gateway, '/v3/auth/users', 'users')).map(({ name }) => String(name));
     assert.ok(names.includes('ben'));
   });
@@ -199,6 +218,40 @@ notifications:
     );
     const { site } = (await gateway.ok('OWNER', 'GET', '/v3/site')) as { site: { name: string } };
     assert.equal(site.name, 'Depot');
+  });
+
+  test('is refused where it asks a device for what that does not declare, or holds a secret of it', async (t) => {
+    const { run } = await start(t);
+    await run(WHOLE);
+    const wrong = WHOLE.replace(
+      '{file: token}}\nrules',
+      'hunter-222}\n      colours: {wall: red}\nrules',
+    ).replace('max_charge_power_w: 5000', 'power: 5');
+    await assert.rejects(run(wrong), {
+      message: [
+        'the site file is not usable:',
+        '  - devices[2].configuration.limits.power: is unknown; the group has max_charge_power_w, max_discharge_power_w, minimum_soc_percent, grid_feed_in_allowed',
+        '  - devices[2].configuration.connection.password: must be {env: NAME} or {file: PATH}, so that no secret stands in this file',
+        '  - devices[2].configuration.colours: is unknown; the device has limits, connection',
+      ].join('\n'),
+    });
+  });
+
+  test('sets a secret of a device that is missing, and nothing for a device that has it', async (t) => {
+    const { gateway, run } = await start(t);
+    await run(WHOLE);
+    await gateway.ok('INSTALLER', 'POST', '/v3/devices/battery/configuration/connection/reset_all');
+    await gateway.ok('INSTALLER', 'PATCH', '/v3/devices/battery/configuration/limits', {
+      set: { minimum_soc_percent: 30 },
+    });
+    assert.deepEqual(
+      await run(WHOLE),
+      made([
+        'device "battery": configuration limits.minimum_soc_percent changes',
+        'device "battery": configuration connection.password',
+      ]),
+    );
+    assert.deepEqual(await run(WHOLE), made([]));
   });
 
   test('says what was done and what not when a change is refused, and goes on from there', async (t) => {

@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/workspace.ts';
 export const SECRETS = {
   ANNA: 'a long sentence of anna',
   FLEET: 'the-token-of-this-box',
+  LEAST: '15',
   HOOK: 'http://127.0.0.1:9/hook/of-this-box',
   OTHER_HOOK: 'http://127.0.0.2:9/hook/of-this-box',
 };

@@ -31,6 +31,9 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
           call.principal.role,
           call.query.param_names,
         ),
+        ...(call.query.expand.includes('hidden') && {
+          hidden: service.hidden(deviceOf(call), groupOf(call), call.principal.role),
+        }),
       }),
     }),
     route({

@@ -4,6 +4,7 @@ import { query, shape } from '../../platform/http/index.ts';
 
 export const getQuery = v.object({
   param_names: query.optionalList('Only these parameters of the group. Absent: all.'),
+  expand: query.choices(['hidden'], 'Members that the answer has beyond the usual ones.'),
 });
 
 /** Kept as sent, so that an unknown parameter is named and not lost. */
@@ -25,5 +26,13 @@ export const configurationShape = v.object({
       'Parameter → value; without parameters that have neither value nor default, or are sensitive.',
     ),
     v.examples([{ max_charge_power_w: 4_000, minimum_soc_percent: 10 }]),
+  ),
+  hidden: v.optional(
+    v.pipe(
+      v.array(v.string()),
+      v.description(
+        'With expand=hidden: sensitive parameters that have been set, whatever `param_names` says.',
+      ),
+    ),
   ),
 });

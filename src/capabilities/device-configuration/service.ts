@@ -87,6 +87,17 @@ export class DeviceConfiguration {
     return visibleValues(group, this.#values(device, name, group), names);
   }
 
+  /** Sensitive parameters of a group that have been set; what they are nobody is told. @throws as get */
+  hidden(device: Device, name: string, role: Role): string[] {
+    const group = this.#group(device, name, role);
+    return [...this.#store.group(device.id, name)]
+      .filter(([parameter, stored]) => {
+        const declared = group.parameters[parameter];
+        return declared?.sensitive === true && isKept(declared, stored);
+      })
+      .map(([parameter]) => parameter);
+  }
+
   /**
    * Values of the whole group as the device would get them after the change; undefined: they are the same.
    * @throws as update

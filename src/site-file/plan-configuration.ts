@@ -1,0 +1,130 @@
+/** Configuration of the devices of a site file: parameters that the file names, group by group. */
+import type { Api } from './api.ts';
+import { findDevice, type PresentDevice, type Terms } from './plan-devices.ts';
+import type { SiteFile } from './read.ts';
+import type { WantedDevice } from './schema.ts';
+import { changedWithSecrets, type Members, type Step } from './step.ts';
+
+interface Group {
+  device: WantedDevice;
+  name: string;
+  given: Members;
+  where: string;
+  referred: ReadonlySet<string>;
+}
+
+interface Declared {
+  parameters: Readonly<Record<string, { type: string; sensitive?: boolean }>>;
+}
+
+interface Difference {
+  values: Members;
+  names: string[];
+  faults: string[];
+}
+
+export async function configurationSteps(
+  { devices, referred }: Pick<SiteFile, 'devices' | 'referred'>,
+  terms: Terms,
+): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const [index, device] of devices.entries())
+    for (const [name, given] of Object.entries(device.configuration ?? {})) {
+      const where = `devices[${index}].configuration.${name}`;
+      steps.push(...(await groupSteps({ device, name, given: given ?? {}, where, referred }, terms)));
+    }
+  return steps;
+}
+
+async function groupSteps(group: Group, { api, blueprints, faults }: Terms): Promise<Step[]> {
+  const { device, name, given } = group;
+  const present = await findDevice(api, device.slug);
+  const ids = device.blueprint === undefined ? undefined : await blueprints.meantBy(device.blueprint);
+  const change = `device "${device.slug}": configuration`;
+  // What it will declare is known once it is there with its blueprint.
+  if (!present || (ids && !ids.includes(present.blueprint_id)))
+    return [
+      {
+        change: `${change} ${Object.keys(given)
+          .map((one) => `${name}.${one}`)
+          .join(', ')}`,
+        run: () => applyGroup(group, api),
+      },
+    ];
+  const difference = await differenceOf(group, present, api);
+  faults.push(...difference.faults);
+  if (difference.names.length === 0) return [];
+  return [{ change: `${change} ${difference.names.join(', ')}`, run: () => send(group, difference, api) }];
+}
+
+async function applyGroup(group: Group, api: Api): Promise<void> {
+  const present = await findDevice(api, group.device.slug);
+  if (!present) throw new Error(`the device "${group.device.slug}" is gone`);
+  const difference = await differenceOf(group, present, api);
+  if (difference.faults.length > 0) throw new Error(difference.faults.join('\n'));
+  if (difference.names.length > 0) await send(group, difference, api);
+}
+
+const pathOf = ({ device, name }: Group): string =>
+  `/v3/devices/${encodeURIComponent(device.slug)}/configuration/${encodeURIComponent(name)}`;
+
+const send = async (group: Group, { values }: Difference, api: Api): Promise<void> =>
+  void (await api.send('PATCH', pathOf(group), { set: values }));
+
+async function differenceOf(group: Group, present: PresentDevice, api: Api): Promise<Difference> {
+  const { name, given, where, referred } = group;
+  const { device } = await api.get<{ device: { manifest: { configuration: Record<string, Declared> } } }>(
+    `/v3/devices/${present.id}?expand=manifest`,
+  );
+  const faults = faultsOf(group, device.manifest.configuration);
+  if (faults.length > 0) return { values: {}, names: [], faults };
+  const { parameters } = device.manifest.configuration[name] as Declared;
+  const { configuration, hidden } = await api.get<{ configuration: Members; hidden: string[] }>(
+    `${pathOf(group)}?expand=hidden`,
+  );
+  const wanted: Record<string, unknown> = {};
+  const secrets: Record<string, string> = {};
+  for (const [parameter, value] of Object.entries(given)) {
+    const { type, sensitive } = parameters[parameter] ?? {};
+    wanted[parameter] = referred.has(`${where}.${parameter}`) ? typedOf(value, type) : value;
+    if (sensitive === true) secrets[parameter] = hiddenName(parameter);
+  }
+  const before = { ...configuration, ...Object.fromEntries(hidden.map((one) => [hiddenName(one), true])) };
+  const { values, names } = changedWithSecrets(wanted, before, `${name}.`, secrets);
+  return { values, names: names.map((text) => hushed(text, group)), faults: [] };
+}
+
+/** What does not stand in the file is not shown either. */
+function hushed(text: string, { name, where, referred }: Group): string {
+  const [parameter = ''] = text.split(' ', 1);
+  const isReferred = referred.has(where.slice(0, -name.length) + parameter);
+  return isReferred && text !== parameter ? `${parameter} changes` : text;
+}
+
+function faultsOf({ name, given, where, referred }: Group, groups: Record<string, Declared>): string[] {
+  if (!Object.hasOwn(groups, name)) return [`${where}: is unknown; the device has ${listed(groups)}`];
+  const { parameters } = groups[name] as Declared;
+  return Object.keys(given).flatMap((parameter) => {
+    const at = `${where}.${parameter}`;
+    if (!Object.hasOwn(parameters, parameter))
+      return [`${at}: is unknown; the group has ${listed(parameters)}`];
+    if (parameters[parameter]?.sensitive !== true || referred.has(at)) return [];
+    return [`${at}: must be {env: NAME} or {file: PATH}, so that no secret stands in this file`];
+  });
+}
+
+/** No parameter is called so. */
+const hiddenName = (parameter: string): string => `hidden ${parameter}`;
+
+const listed = (members: object): string => Object.keys(members).join(', ') || 'none';
+
+/** Files and the environment hold texts alone. */
+function typedOf(value: unknown, type: string | undefined): unknown {
+  if (type === 'string' || typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    // The gateway says what it has to be.
+    return value;
+  }
+}
