@@ -70,7 +70,7 @@ function writeScaled(out: ByteWriter, value: number, decimals: number): number {
 
 function digitsOf(value: number): number {
   let digits = 1;
-  for (let rest = value; rest >= 10; rest = (rest / 10) | 0) digits++;
+  for (let limit = 10; value >= limit; limit *= 10) digits++;
   return digits;
 }
 
