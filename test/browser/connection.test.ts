@@ -76,6 +76,19 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     );
   });
 
+  test('of a second box is told by the package and from the sources', async () => {
+    const { page, open } = opened();
+    await open('#/add/module');
+    await page.fill('[name=name]', 'Barn');
+    await page.locator('main button[type=submit]').click();
+    const connection = page.locator('[data-test=connection]');
+    await connection
+      .getByText('sudo install -m 600 barn.json /etc/energy-gateway-module/connection.json')
+      .waitFor();
+    await connection.getByText('npm run module -- --config barn.json').waitFor();
+    await picture(page, 'module-connection');
+  });
+
   test(
     'on a serial line is looked for where the lines of the box are',
     { skip: NO_SERIAL_LINE },

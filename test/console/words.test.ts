@@ -17,6 +17,8 @@ const EXCEPTED: readonly string[] = [
   'mqtt',
   'mqtts',
   'npm run module -- --config ◌.json',
+  'sudo install -m 600 ◌.json /etc/energy-gateway-module/connection.json',
+  'sudo systemctl restart energy-gateway-module',
   '--cafile ca.crt --cert device.crt --key device.key',
   '-t v1/from/◌/◌/v3/logs',
   `-m '{"message": "hello from mosquitto", "severity": "info", "persist": true}'`,

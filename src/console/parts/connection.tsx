@@ -52,6 +52,8 @@ export function Connection({
         <>
           <h3>{say.adding.startElsewhere}</h3>
           <p class="hint">{say.adding.startElsewhereHint}</p>
+          <Code text={packagedModule(slug)} />
+          <p class="hint">{say.adding.startFromSources}</p>
           <Code text={`npm run module -- --config ${slug}.json`} />
         </>
       ) : (
@@ -91,6 +93,13 @@ function Files({ config, slug }: { config: ConnectionConfiguration; slug: string
     </div>
   );
 }
+
+/** The package keeps the file for root alone, and its service for good. */
+const packagedModule = (slug: string): string =>
+  [
+    `sudo install -m 600 ${slug}.json /etc/energy-gateway-module/connection.json`,
+    'sudo systemctl restart energy-gateway-module',
+  ].join('\n');
 
 function mosquittoLine(config: ConnectionConfiguration): string {
   const { mqtt_credentials: credentials, hardware_id: hardwareId, channel_id: channelId } = config;
