@@ -32,15 +32,17 @@ export function* linesOf(
   let lines: Lines = { text: [], samples: 0, bytes: 0 };
   for (const group of groupsOf(series)) {
     const head = `${escapedMeasurement(measurement)}${tagText({ ...(group[0] as LabelledSamples).labels })} `;
-    const fields = group.map(({ attribute }) => `${escapedKey(attribute)}=`);
+    // Names and, behind each, its value: joined they are one text, where a sum would hold all its pieces until it is sent.
+    const pieces = group.flatMap(({ attribute }, column) => [
+      `${column === 0 ? head : ','}${escapedKey(attribute)}=`,
+      '',
+    ]);
     const { times } = group[0] as LabelledSamples;
     for (let index = 0; index < times.length; index++) {
-      let line = head;
-      for (let column = 0; column < group.length; column++) {
-        if (column > 0) line += ',';
-        line += (fields[column] as string) + fieldValue(group[column] as LabelledSamples, index);
-      }
-      line += ` ${times[index]}\n`;
+      for (let column = 0; column < group.length; column++)
+        pieces[column * 2 + 1] = fieldValue(group[column] as LabelledSamples, index);
+      pieces[group.length * 2] = ` ${times[index]}\n`;
+      const line = pieces.join('');
       lines.text.push(line);
       lines.samples += group.length;
       // Characters: names and texts are mostly of one byte each, and the bound is a rough one.
