@@ -50,14 +50,14 @@ export class Board {
 
   get(path: string): Record<string, unknown> {
     return JSON.parse(
-      this.debian.must(`curl -fsg -H 'X-Service-Auth-Token: ${this.token}' '${HTTP}${path}'`),
+      this.debian.must(`curl --fail-with-body -sg -H 'X-Service-Auth-Token: ${this.token}' '${HTTP}${path}'`),
     ) as Record<string, unknown>;
   }
 
   #post(path: string, body: object): Record<string, unknown> {
     return JSON.parse(
       this.debian.must(
-        `curl -fs -H 'X-Service-Auth-Token: ${this.token}' ${HTTP}${path} -d '${JSON.stringify(body)}'`,
+        `curl --fail-with-body -s -H 'X-Service-Auth-Token: ${this.token}' ${HTTP}${path} -d '${JSON.stringify(body)}'`,
       ),
     ) as Record<string, unknown>;
   }

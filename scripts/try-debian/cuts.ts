@@ -6,7 +6,12 @@ import type { Board } from './board.ts';
 import { installByScript } from './by-script.ts';
 import { BROKEN, FIRST, NEXT, packageOf } from './versions.ts';
 
-const COPY = '"$(ls -t /var/lib/energy-gateway/backups/state-*.db | head -1)"';
+const COPIES = '/var/lib/energy-gateway/backups';
+const COPY = `"$(ls -t ${COPIES}/state-*.db | head -1)"`;
+/** For a copy that a start makes. */
+const COPY_ROUNDS = 300;
+const ROUND_MS = 100;
+
 interface Change {
   name: string;
   line: string;
@@ -19,7 +24,11 @@ const CHANGES: readonly Change[] = [
     line: `dpkg -i ${packageOf(version)} </dev/null`,
   })),
   { name: 'return', line: 'energy-gateway-versions return --yes' },
-  { name: 'restore', line: `energy-gateway restore ${COPY} && systemctl restart energy-gateway` },
+  {
+    name: 'restore',
+    line: `energy-gateway restore ${COPY} && systemctl restart energy-gateway`,
+    before: copyOfNow,
+  },
   { name: 'take over', line: `dpkg -i ${packageOf(NEXT)} </dev/null`, before: beginByScript },
 ];
 /** So long a change takes here at most; a cut after its end is one of a running box. */
@@ -46,6 +55,18 @@ export async function cutOnce(board: Board, random: Random): Promise<string> {
   board.get('/v3/site');
   assert.equal(board.debian.run('dpkg --audit').output, '');
   return `${name} after ${afterMs} ms: ${booted} at the boot, then ${version}`;
+}
+
+/** A copy that knows who claimed the gateway: every start makes one. */
+async function copyOfNow(board: Board): Promise<void> {
+  const { debian } = board;
+  debian.must('touch /tmp/before-the-start && systemctl restart energy-gateway');
+  await board.servingVersion();
+  for (let round = 0; round < COPY_ROUNDS; round += 1) {
+    if (debian.must(`find ${COPIES} -name 'state-*.db' -newer /tmp/before-the-start`) !== '') return;
+    await pause(ROUND_MS);
+  }
+  throw new Error('a start makes no copy of state.db');
 }
 
 /** Nothing of the package is there, but what scripts/install once set up. */
