@@ -11,16 +11,12 @@ import { type Clock, createSystemClock, nextTurn } from '../../src/platform/cloc
 import { populate } from '../clients/world.ts';
 import { COSTLY_PAYLOADS, type CostlyPayload } from '../hostile/costly-payloads.ts';
 import { COSTLY_REQUESTS, type CostlyRequests } from '../hostile/costly-requests.ts';
-import { createLatencies, type Latencies } from '../support/latencies.ts';
+import { keepAsking, tellLatencies } from '../support/keep-asking.ts';
+import { createLatencies } from '../support/latencies.ts';
 import type { Insider } from '../hostile/mqtt-garbage.ts';
 import { keepPinging } from '../support/ping.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
-import {
-  assignBlueprint,
-  batteryInverterBlueprint,
-  type GatewayClient,
-  provisionDevice,
-} from '../support/gateway-client.ts';
+import { assignBlueprint, batteryInverterBlueprint, provisionDevice } from '../support/gateway-client.ts';
 import { type GatewayHome, residentBytes, withGateway } from '../support/gateway-process.ts';
 import { createRandom } from '../support/random.ts';
 
@@ -100,7 +96,8 @@ async function measure(
     const note = (problem: string): void => report(title, problem);
     const done = keepPinging({ port: home.mqttPort, login, clock, latencies, signal, note });
     const answers = createLatencies();
-    const asked = keepAsking(client, clock, answers, signal);
+    const look = (): Promise<unknown> => client.json({ path: '/devices?limit=20' });
+    const asked = keepAsking(look, { clock, pauseMs: ASK_PAUSE_MS, latencies: answers, signal });
     let largestBytes = 0;
     const watching = clock.setRepeating(MEMORY_CHECK_MS, () => {
       largestBytes = Math.max(largestBytes, residentBytes(pid));
@@ -109,14 +106,14 @@ async function measure(
     stopping.abort();
     await Promise.all([done, asked]);
     watching.cancel();
-    tell(report, `${title}: acknowledgements`, acknowledged);
-    tell(report, `${title}: pings`, latencies);
-    tell(report, `${title}: answers over HTTP`, answers);
+    tellLatencies(report, `${title}: acknowledgements`, acknowledged);
+    tellLatencies(report, `${title}: pings`, latencies);
+    tellLatencies(report, `${title}: answers over HTTP`, answers);
     report(`${title}: memory, at most`, largestBytes / 1e6, 'MB');
   };
   await clock.sleep(2_000);
   await watch('quiet', parameters.quietSeconds);
-  const chosen = <T,>(kinds: readonly T[]): T[] =>
+  const chosen = <T>(kinds: readonly T[]): T[] =>
     kinds.slice(parameters.first, parameters.first + parameters.kinds);
   for (const payload of chosen(COSTLY_PAYLOADS)) {
     const stop = attack(home.mqttPort, greedy, payload);
@@ -131,21 +128,6 @@ async function measure(
   await Promise.all(world.actors.map((actor) => actor.stop()));
 }
 
-/** A person who looks at the devices, until the signal. */
-async function keepAsking(
-  client: GatewayClient,
-  clock: Clock,
-  latencies: Latencies,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const askedMs = clock.monotonicMs();
-    await client.json({ path: '/devices?limit=20' });
-    latencies.add(clock.monotonicMs() - askedMs);
-    await clock.sleep(ASK_PAUSE_MS);
-  }
-}
-
 /** Asks until told to stop. */
 function besiege(baseUrl: string, { lanes, run }: CostlyRequests): () => Promise<void> {
   const over = new AbortController();
@@ -156,11 +138,6 @@ function besiege(baseUrl: string, { lanes, run }: CostlyRequests): () => Promise
     over.abort();
     await Promise.all(all);
   };
-}
-
-function tell(report: Report, label: string, latencies: Latencies): void {
-  report(`${label}, median`, latencies.quantileMs(0.5) ?? 0, 'ms');
-  report(`${label}, 99 %`, latencies.quantileMs(0.99) ?? 0, 'ms');
 }
 
 /** Sends until told to stop; who is cut off comes back. */
