@@ -97,6 +97,16 @@ class Box {
     writeFileSync(file, text);
   }
 
+  makeFolder(path: string): void {
+    mkdirSync(join(this.#folder, 'data', path));
+  }
+
+  /** The version on trial has proved itself. */
+  confirm(previous: string): void {
+    rmSync(join(this.#folder, 'state/trial'));
+    writeFileSync(join(this.#folder, 'state/previous'), `${previous}\n`);
+  }
+
   read(path: string): string {
     return readFileSync(join(this.#folder, 'data', path), 'utf8');
   }
@@ -234,6 +244,28 @@ describe('a version that failed', () => {
     assertIsBack(box);
     assert.equal(box.read('history.db'), 'history of A');
     assert.equal(box.read('failed-upgrade/history.db'), 'history of B');
+  });
+
+  test('leaves no way further back: the state of the version before that one is gone with its copy', (t) => {
+    const box = announced(t);
+    box.guard(['start']);
+    box.store('B');
+    box.confirm('A');
+    box.version('C');
+    box.guard(['begin', 'C']);
+    box.guard(['start']);
+    box.setTrial(`trying C B ${STARTS_MAX}`);
+    box.guard(['start']);
+    assert.deepEqual([box.runs, box.read('state.db')], ['B', 'state of B']);
+    for (const hasEmptyFolder of [false, true]) {
+      // As a guard of earlier versions left it.
+      if (hasEmptyFolder) box.makeFolder('before-upgrade');
+      assert.doesNotMatch(box.guard(['status']).output, /^before:/m);
+      const { status, output } = box.guard(['return', '--yes']);
+      assert.equal(status, 1);
+      assert.match(output, /There is no state of A to return to/);
+      assert.deepEqual([box.runs, box.read('state.db')], ['B', 'state of B']);
+    }
   });
 
   test('has only so many starts', (t) => {
