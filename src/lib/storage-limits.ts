@@ -19,6 +19,8 @@ export const STORAGE_LIMITS = {
     checkIntervalMs: 60_000,
     /** G: pause before a backup by plan that failed is tried again. */
     retryMs: 3_600_000,
+    /** G: what was there before restores, as large as it was each; as of damaged copies of state.db. */
+    asideKept: 3,
     /** G: the answer of a restore is out before the gateway starts again. */
     restartPauseMs: 1_000,
     /** G: opening the backup of a year of history on a slow card. */

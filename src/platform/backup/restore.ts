@@ -2,7 +2,15 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -36,6 +44,7 @@ const STAGE = 'restore';
 const DRAFT = 'restore.new';
 /** Says that the stage is complete, and where the state before it goes. */
 const READY = 'ready';
+const ASIDE = /^before-restore-(\d+)$/;
 const TLS_FILE = new RegExp(`^${TLS_FOLDER}/[a-z0-9-]+\\.pem$`);
 
 /**
@@ -228,9 +237,20 @@ export function applyRestore(
   if (aside !== undefined) {
     takeOver({ dataDir, stage, aside: join(dataDir, aside) }, rename);
     log.warn('backup restored; the state before it was kept', { aside: join(dataDir, aside) });
+    removeOlderThan(aside, dataDir);
   }
   remove(stage);
 }
+
+/** What earlier restores left may hold whole histories. The clock may have been wrong: the last one always stays. */
+function removeOlderThan(aside: string, dataDir: string): void {
+  const earlier = readdirSync(dataDir)
+    .filter((name) => ASIDE.test(name) && name !== aside)
+    .toSorted((a, b) => secondsOf(b) - secondsOf(a));
+  for (const name of earlier.slice(LIMITS.backup.asideKept - 1)) remove(join(dataDir, name));
+}
+
+const secondsOf = (name: string): number => Number(ASIDE.exec(name)?.[1]);
 
 /** Each step may be the last one before a cut of power; the next start goes on with what the stage still holds. */
 function takeOver(

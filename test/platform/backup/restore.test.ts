@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
@@ -223,6 +231,24 @@ describe('taking a backup over', () => {
     applyRestore(home);
     assert.equal(siteName(home.database), 'Depot');
     assert.equal(existsSync(join(home.dataDir, 'restore')), false);
+  });
+
+  test('keeps what was there before the last three restores, whatever the clock says', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const bytes = await home.backup();
+    const nowS = Math.floor(home.clock.wallMs() / 1_000);
+    const asideOf = (agoS: number): string => `before-restore-${nowS - agoS}`;
+    // Two of them when the clock was ahead.
+    for (const agoS of [10, -50, -100]) mkdirSync(join(home.dataDir, asideOf(agoS)));
+    home.database.close();
+    await home.restore(bytes);
+    applyRestore(home);
+    assert.deepEqual(
+      readdirSync(home.dataDir)
+        .filter((name) => name.startsWith('before-restore-'))
+        .sort(),
+      [0, -50, -100].map(asideOf),
+    );
   });
 
   test('survives a cut of power before each of its steps, and keeps the state before it', async (t) => {
