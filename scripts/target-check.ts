@@ -16,6 +16,7 @@ const HELP = `Carries workload W through a gateway to Mosquitto, InfluxDB and Vi
   --devices N       with 20 attributes each, at 1 Hz (default 10)
   --speed N         seconds of the workload in a second, at most (default 100)
   --seed N          repeat the faults and moments of a run (default: a new seed, printed)
+  --newest-first    targets get what is new at once, and what they missed behind it
   --source          run the sources instead of a bundle of them, which is made first
 
 Each server is away for six hours, for minutes and for seconds, killed, ended or stopped where it stands; the gateway is
@@ -33,6 +34,7 @@ async function main(): Promise<number> {
   const values = parseWords({
     help: { type: 'boolean' },
     source: { type: 'boolean' },
+    'newest-first': { type: 'boolean' },
     hours: text,
     devices: text,
     speed: text,
@@ -55,6 +57,7 @@ async function main(): Promise<number> {
       seconds: Math.round((decimal('hours', values.hours, 0.02, 168) ?? 24) * HOUR_S),
       speed: decimal('speed', values.speed, 1, 100_000) ?? 100,
       program: packed ?? 'source',
+      isNewestFirst: values['newest-first'] ?? false,
       clock,
       say,
     });

@@ -20,6 +20,8 @@ export interface TargetCheckOptions {
   /** Seconds of the workload in each second, at most. */
   speed: number;
   program: Program;
+  /** What targets missed goes behind what is new. */
+  isNewestFirst: boolean;
   clock: Clock;
   say: (text: string) => void;
 }

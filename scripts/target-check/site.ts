@@ -59,6 +59,8 @@ interface SiteOptions {
   clock: Clock;
   random: Random;
   workload: Workload;
+  /** Of what targets missed. */
+  isNewestFirst: boolean;
 }
 
 export class Site {
@@ -121,13 +123,14 @@ export class Site {
     const { name } = server.recipe;
     const url = `${server.origin}${name === 'InfluxDB' ? '/write?db=site' : '/write'}`;
     const commands = { devices: [commanded], level: 'OWNER', per_minute: 600 };
+    const selection = { backlog_order: this.#options.isNewestFirst ? 'NEWEST_FIRST' : 'OLDEST_FIRST' };
     await this.client.json({
       method: 'POST',
       path: '/targets',
       body:
         name === 'Mosquitto'
-          ? { name, kind: 'MQTT', mqtt: { url: `mqtt://127.0.0.1:${server.port}`, commands } }
-          : { name, kind: 'INFLUXDB', influxdb: { url } },
+          ? { name, selection, kind: 'MQTT', mqtt: { url: `mqtt://127.0.0.1:${server.port}`, commands } }
+          : { name, selection, kind: 'INFLUXDB', influxdb: { url } },
     });
   }
 

@@ -15,6 +15,7 @@ test('all that devices send is in every target once, and commands from above com
   const seed = randomInt(2 ** 31);
   const { values, problems } = await targetCheck({
     seed,
+    isNewestFirst: seed % 2 === 1,
     devices: 2,
     seconds: 100,
     speed: 10,
