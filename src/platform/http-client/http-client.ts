@@ -38,12 +38,20 @@ export class HttpFailure extends Error {
   override name = 'HttpFailure';
 }
 
+/** More in a row are the way of this server, and no starts of it. */
+const ENDED_AFTER_ONE_MAX = 3;
+
 export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #agents: { http: http.Agent; https: https.Agent };
   #connection: { socket: Socket; answers: number } | undefined;
-  /** How often a connection over which the server had answered more than once was gone, and it had not said so before. */
+  /**
+   * How often a connection over which the server had answered was gone, and it had not said so before. A server that ends
+   * every connection after one answer is known by the third.
+   */
   reconnects = 0;
+  /** In a row. */
+  #endedAfterOne = 0;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -115,7 +123,9 @@ export class HttpClient {
 
   #noteSocket(socket: Socket): void {
     if (this.#connection?.socket === socket) return;
-    if (this.#connection && this.#connection.answers > 1) this.reconnects++;
+    const answers = this.#connection?.answers ?? 0;
+    if (answers > 0) this.#endedAfterOne = answers === 1 ? this.#endedAfterOne + 1 : 0;
+    if (answers > 0 && this.#endedAfterOne <= ENDED_AFTER_ONE_MAX) this.reconnects++;
     this.#connection = { socket, answers: 0 };
   }
 

@@ -108,3 +108,18 @@ test('a request that is not wanted any more ends at once', async (t) => {
   stop.abort(new Error('no longer wanted'));
   await assert.rejects(sent, /no longer wanted/);
 });
+
+test('a server that ends every connection after one answer is taken for one that started anew three times', async (t) => {
+  const url = await serving(t, ({ socket }, response) => void response.end('ok', () => socket.destroySoon()));
+  const client = clientOf(t);
+  const counted: number[] = [];
+  while (counted.length < 6)
+    try {
+      await client.send({ method: 'POST', url, headers: {} }, NEVER);
+      counted.push(client.reconnects);
+    } catch (error) {
+      // The end of the connection before was not seen yet.
+      assert.ok(error instanceof HttpFailure, String(error));
+    }
+  assert.deepEqual(counted, [0, 1, 2, 3, 3, 3]);
+});
