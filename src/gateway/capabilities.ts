@@ -142,7 +142,7 @@ function reportParts(
   };
 }
 
-function buildBackups(infrastructure: Infrastructure, { site }: Records): Backups {
+function buildBackups(infrastructure: Infrastructure, { site, audit }: Records): Backups {
   const { options, metrics, state: database, history, historyRoom, space } = infrastructure;
   const { clock, log, version, config } = options;
   return new Backups({
@@ -154,6 +154,7 @@ function buildBackups(infrastructure: Infrastructure, { site }: Records): Backup
     site,
     dataDir: config.dataDir,
     history: { path: history.path, usedBytes: () => historyRoom.usedBytes() },
+    lastTakenMs: () => audit.lastDoneMs('create_backup'),
     freeBytes: () => space.room.freeBytes,
     requestRestart: (reason) => options.requestRestart?.(reason),
   });

@@ -93,6 +93,22 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     assert.ok(kinds.includes('Sample'), kinds.join());
   });
 
+  test('asks for less than twenty in German, too, whose words are a file of their own', async () => {
+    const { page } = opened();
+    await page.evaluate("localStorage.setItem('language', 'de')");
+    const asked = await shortStart([
+      '.device-table [data-device]',
+      '.books-numbers',
+      '[data-test=first-steps]',
+    ]);
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'de');
+    assert.ok(
+      asked.some((path) => /^\/de-\w+\.js$/.test(path)),
+      asked.join(),
+    );
+    await page.evaluate("localStorage.removeItem('language')");
+  });
+
   test('asks first who is logged in, and who logs out is asked for a login again', async () => {
     const { page } = opened();
     const asked = await start(['.nav']);

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { restoreBackup } from '../support/restore-backup.ts';
-import { startTestGateway, useTestGateway } from '../support/test-gateway.ts';
+import { startTestGateway, type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from '../support/workspace.ts';
 
@@ -34,6 +34,12 @@ describe('a backup is refused', () => {
   });
 });
 
+/** As the plan tells it. */
+async function lastTaken({ ok }: TestGateway): Promise<string | null> {
+  const { backup_plan: plan } = await ok('OWNER', 'GET', '/v3/backup/plan');
+  return (plan as { last_taken_at: string | null }).last_taken_at;
+}
+
 test('another box goes on where the first one stopped: devices, their credentials, tokens, keys', async (t) => {
   const environment = { GATEWAY_MQTTS: 'true' };
   const first = await startTestGateway(t, { environment });
@@ -50,6 +56,7 @@ test('another box goes on where the first one stopped: devices, their credential
   });
   await until(() => device.requests.length === 1);
 
+  assert.equal(await lastTaken(first), null);
   const answer = await first.request('INSTALLER', 'POST', '/v3/backup', { password: PASSWORD });
   assert.equal(answer.headers.get('content-type'), 'application/octet-stream');
   assert.equal(answer.headers.get('cache-control'), 'no-store');
@@ -59,7 +66,9 @@ test('another box goes on where the first one stopped: devices, their credential
   );
   const bytes = Buffer.from(await answer.arrayBuffer());
   const { entries } = await first.ok('OWNER', 'GET', '/v3/audit?limit=1');
-  assert.equal((entries as { operation: string }[])[0]?.operation, 'create_backup');
+  const [entry] = entries as { operation: string; at: string }[];
+  assert.equal(entry?.operation, 'create_backup');
+  assert.equal(await lastTaken(first), entry.at);
   await first.stop();
 
   const folder = temporaryFolder(t);

@@ -121,6 +121,11 @@ export class Audit {
     return this.#store.below({}, number + 1, 1).find((entry) => entry.number === number);
   }
 
+  /** When `operation` was last done, not refused; undefined: never, as far as entries are kept. */
+  lastDoneMs(operation: string): number | undefined {
+    return this.#store.lastDoneMs(operation);
+  }
+
   /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
   pages(filter: AuditFilter): Generator<StoredEntry[]> {
     return pagesOf(this.#store, filter, this.#limits.pageItems);

@@ -1,5 +1,5 @@
 /** Rows of the audit trail. */
-import { and, asc, count, desc, gte, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import { type Database, placeholdersBut, present, restampOf } from '../../platform/sqlite/index.ts';
 import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
@@ -28,6 +28,13 @@ export function createAuditStore({ orm }: Database) {
     .select({ number: max(number) })
     .from(audit)
     .prepare();
+  const lastDone = orm
+    .select({ atMs })
+    .from(audit)
+    .where(and(eq(operation, sql.placeholder('operation')), lt(status, 400)))
+    .orderBy(desc(number))
+    .limit(1)
+    .prepare();
 
   return {
     insert: ({ origin: by, ...entry }: AuditEntry): void =>
@@ -46,6 +53,8 @@ export function createAuditStore({ orm }: Database) {
     below: (filter: AuditFilter, before: number, limit: number): StoredEntry[] =>
       below.all({ ...parametersOf(filter), number: before, limit }).map(present),
     count: (filter: AuditFilter): number => counted.get(parametersOf(filter))?.count ?? 0,
+    /** When `name` was last done; undefined: never, as far as entries are kept. */
+    lastDoneMs: (name: string): number | undefined => lastDone.get({ operation: name })?.atMs,
     newestNumber: (): number => newest.get()?.number ?? 0,
     ...cleaningStatements(orm),
   };

@@ -116,6 +116,12 @@ const planShape = shape.named(
     ),
     last_good_name: v.nullable(v.string()),
     last_good_bytes: v.nullable(v.number()),
+    last_taken_at: v.pipe(
+      v.nullable(shape.instant()),
+      v.description(
+        'The last backup that somebody took by `create_backup`, of those the audit trail still has.',
+      ),
+    ),
     last_tried_at: v.nullable(shape.instant()),
     last_error: v.pipe(v.nullable(v.string()), v.description('Why the last try failed; null: it did not.')),
   }),
@@ -141,7 +147,14 @@ export const backupShapes = {
 const instantOf = (epochMs: number | null | undefined): string | null =>
   epochMs === null || epochMs === undefined ? null : formatTimestamp(epochMs);
 
-export function planToWire({ plan, outcome, isRunning, isOverdue, sftpKey }: PlanStatus): BackupPlanOnWire {
+export function planToWire({
+  plan,
+  outcome,
+  takenAtMs,
+  isRunning,
+  isOverdue,
+  sftpKey,
+}: PlanStatus): BackupPlanOnWire {
   return {
     schedule: plan.schedule,
     at: formatMinute(plan.atMinute),
@@ -158,6 +171,7 @@ export function planToWire({ plan, outcome, isRunning, isOverdue, sftpKey }: Pla
     last_good_at: instantOf(outcome?.goodAtMs),
     last_good_name: outcome?.goodName ?? null,
     last_good_bytes: outcome?.goodBytes ?? null,
+    last_taken_at: instantOf(takenAtMs),
     last_tried_at: instantOf(outcome?.triedAtMs),
     last_error: outcome?.fault ?? null,
   };

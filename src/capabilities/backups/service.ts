@@ -39,6 +39,8 @@ interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'limits'> {
   metrics: Metrics;
   /** Telemetry and logs: where, and what they take on the disk now. */
   history: { path: string; usedBytes: () => number };
+  /** When somebody last took one by hand, of what is still known. */
+  lastTakenMs: () => number | undefined;
   /** Of the disk with the data. */
   freeBytes: () => number;
   /** A prepared restore is taken over by the next start. */
@@ -52,6 +54,8 @@ export type PlanChange = Partial<Omit<BackupPlan, 'isMount' | 'changedAtMs'>>;
 export interface PlanStatus {
   plan: BackupPlan;
   outcome: BackupOutcome | undefined;
+  /** By hand. */
+  takenAtMs: number | undefined;
   isRunning: boolean;
   isOverdue: boolean;
   /** Public key of the gateway, for the other machine; undefined: it is not needed. */
@@ -122,6 +126,7 @@ export class Backups {
     return {
       plan,
       outcome: this.#store.outcome(),
+      takenAtMs: this.#options.lastTakenMs(),
       isRunning: this.#isRunning,
       isOverdue: this.isOverdue(),
       sftpKey: needsKey ? await this.#sftpKey() : undefined,

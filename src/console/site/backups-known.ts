@@ -1,8 +1,7 @@
 /** What is known of backups: of the plan, and of those that were made by hand; asked once for all who want to know. */
 import { call, changeCount } from '../api.ts';
-import type { AuditEntry, BackupPlan } from '../shapes.ts';
+import type { BackupPlan } from '../shapes.ts';
 
-const REFUSED_FROM = 400;
 /** A backup by plan is made without anybody asking. */
 const KNOWN_FOR_MS = 30_000;
 
@@ -24,11 +23,5 @@ export function backupsKnown(): Promise<BackupsKnown> {
 
 async function ask(): Promise<BackupsKnown> {
   const { backup_plan: plan } = await call<{ backup_plan: BackupPlan }>('GET', '/v3/backup/plan');
-  return { isMade: plan.last_good_at !== null || (await isOneInAudit()), fault: plan.last_error };
-}
-
-async function isOneInAudit(): Promise<boolean> {
-  const path = '/v3/audit?operation=create_backup&limit=1';
-  const { entries } = await call<{ entries: AuditEntry[] }>('GET', path);
-  return entries.some(({ status }) => status < REFUSED_FROM);
+  return { isMade: plan.last_good_at !== null || plan.last_taken_at !== null, fault: plan.last_error };
 }

@@ -71,6 +71,18 @@ describe('an entry of the audit trail', () => {
     assert.deepEqual(operations(), ['update_site']);
   });
 
+  test('tells when something was last done, not when it was refused', async (t) => {
+    const { audit, clock, record } = start(t);
+    assert.equal(audit.lastDoneMs('create_backup'), undefined);
+    await record('create_backup');
+    const doneMs = clock.wallMs();
+    await clock.advance(DAY_MS);
+    await record('create_backup', 409);
+    await record('update_site');
+    await clock.advance(LIMITS.commits.windowMaxMs);
+    assert.equal(audit.lastDoneMs('create_backup'), doneMs);
+  });
+
   test('of a refusal costs no sync of its own', async (t) => {
     const { clock, record, operations } = start(t);
     await record('update_site', 403);
