@@ -27,6 +27,7 @@ const THREADS = [
   'capabilities/blueprints/worker',
   'capabilities/telemetry/engine/thread',
   'platform/backup/seal-thread',
+  'platform/sqlite/upkeep-thread',
 ];
 
 async function main(): Promise<number> {

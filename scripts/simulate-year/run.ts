@@ -9,7 +9,7 @@ import { SimulationClock } from './clock.ts';
 import { takeOverDisk } from './disk.ts';
 import { faultByChance } from './faults.ts';
 import { SimulatedHouse } from './house.ts';
-import { takeOverThreads } from './threads.ts';
+import { type SimulatedThreads, takeOverThreads } from './threads.ts';
 
 export interface SimulationOptions {
   seed: number;
@@ -56,7 +56,7 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
   const random = createRandom(seed);
   const clock = new SimulationClock(FROM_MS);
   const disk = await takeOverDisk();
-  const giveThreadsBack = takeOverThreads();
+  const threads = takeOverThreads();
   const house = await SimulatedHouse.open(clock, random.fork(1), disk);
   const faults = new Map<string, number>();
   const problems: Problem[] = [];
@@ -66,7 +66,7 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
       for (let hour = 0; hour < HOURS_A_DAY && problems.length < PROBLEMS_MAX; hour++) {
         const fault = faultByChance(random);
         faults.set(fault.name, (faults.get(fault.name) ?? 0) + 1);
-        const found = await judged(() => liveHour(house, fault));
+        const found = await judged(() => liveHour(house, threads, fault));
         problems.push(
           ...found.map(({ kind, item }) => ({
             kind,
@@ -92,12 +92,13 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
   } finally {
     await house.close();
     disk.restore();
-    giveThreadsBack();
+    await threads.restore();
   }
 }
 
 async function liveHour(
   house: SimulatedHouse,
+  threads: SimulatedThreads,
   fault: { run: (house: SimulatedHouse) => Promise<void> },
 ): Promise<Problem[]> {
   const { clock, random } = house;
@@ -105,7 +106,9 @@ async function liveHour(
   const strideMs = HOUR_MS / STRIDES;
   const at = random.integer(0, STRIDES - 1);
   for (let stride = 0; stride < STRIDES; stride++) {
+    await threads.idle();
     if (stride === at) await fault.run(house);
+    await threads.idle();
     await clock.stride(strideMs);
   }
   return house.verifyState();

@@ -22,14 +22,15 @@ const FAULTS_READ = 100;
  * one: only for a small one, or one that failed already.
  */
 export function damageOf(path: string): string | undefined {
-  const handle = new BetterSqlite3(path, { fileMustExist: true });
+  return readClosed(path, damageOfOpen);
+}
+
+function damageOfOpen(handle: BetterSqlite3.Database): string | undefined {
   try {
     return damageIn(handle);
   } catch (error) {
     if (!isDamage(error)) throw error;
     return (error as Error).message;
-  } finally {
-    handle.close();
   }
 }
 
@@ -49,50 +50,49 @@ function damageIn(handle: BetterSqlite3.Database): string | undefined {
  * migrations. Undefined when it can. Reads the whole file.
  */
 export function judgeCopy(path: string, migrationsDir: string): string | undefined {
-  const damage = damageOf(path);
-  if (damage !== undefined) return `its database is damaged (${damage})`;
-  const schema = schemaOf(path);
-  const known = readMigrations(migrationsDir).length;
-  return schema > known ? `it is of a newer version (schema ${schema}, this one knows ${known})` : undefined;
-}
-
-/** Whether a closed database has the tables that every state.db has, of whatever version; false for a damaged one too. */
-export function isStateOfGateway(path: string): boolean {
-  const handle = new BetterSqlite3(path, { fileMustExist: true });
-  try {
-    const found = handle
-      .prepare<[], number>(
-        `SELECT count(*) FROM sqlite_schema WHERE name IN ('site', 'device', 'access_token')`,
-      )
-      .pluck()
-      .get();
-    return found === 3;
-  } catch (error) {
-    if (isDamage(error)) return false;
-    throw error;
-  } finally {
-    handle.close();
-  }
+  return readClosed(path, (handle) => faultIn(handle, migrationsDir));
 }
 
 /** As `judgeCopy` of a copy just made of ours: nothing may be amiss, down to the last reference between rows. */
 export function faultOfCopy(path: string, migrationsDir: string): string | undefined {
-  const fault = judgeCopy(path, migrationsDir);
-  if (fault !== undefined) return fault;
-  const handle = new BetterSqlite3(path, { fileMustExist: true });
-  try {
-    const [broken] = handle.pragma('foreign_key_check') as { table: string; parent: string }[];
-    if (broken) return `a row of ${broken.table} refers to nothing in ${broken.parent}`;
-    return undefined;
-  } finally {
-    handle.close();
-  }
+  return readClosed(path, (handle) => faultIn(handle, migrationsDir) ?? brokenReferenceIn(handle));
 }
 
-function schemaOf(path: string): number {
+function faultIn(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
+  const damage = damageOfOpen(handle);
+  if (damage !== undefined) return `its database is damaged (${damage})`;
+  const schema = handle.pragma('user_version', { simple: true }) as number;
+  const known = readMigrations(migrationsDir).length;
+  return schema > known ? `it is of a newer version (schema ${schema}, this one knows ${known})` : undefined;
+}
+
+function brokenReferenceIn(handle: BetterSqlite3.Database): string | undefined {
+  const [broken] = handle.pragma('foreign_key_check') as { table: string; parent: string }[];
+  return broken && `a row of ${broken.table} refers to nothing in ${broken.parent}`;
+}
+
+/** Whether a closed database has the tables that every state.db has, of whatever version; false for a damaged one too. */
+export function isStateOfGateway(path: string): boolean {
+  return readClosed(path, (handle) => {
+    try {
+      const found = handle
+        .prepare<[], number>(
+          `SELECT count(*) FROM sqlite_schema WHERE name IN ('site', 'device', 'access_token')`,
+        )
+        .pluck()
+        .get();
+      return found === 3;
+    } catch (error) {
+      if (isDamage(error)) return false;
+      throw error;
+    }
+  });
+}
+
+function readClosed<Result>(path: string, read: (handle: BetterSqlite3.Database) => Result): Result {
   const handle = new BetterSqlite3(path, { fileMustExist: true });
   try {
-    return handle.pragma('user_version', { simple: true }) as number;
+    return read(handle);
   } finally {
     handle.close();
   }
