@@ -1,7 +1,7 @@
 /** The gateway as a process: configuration, start, signals, exit code. */
 import { resolve } from 'node:path';
 import { Gateway, type Started } from './gateway.ts';
-import { UnrecoverableError } from './lib/errors.ts';
+import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
@@ -105,6 +105,7 @@ async function run(): Promise<void> {
         log.fatal('stopping took too long', { limit_ms: LIMITS.stop.totalMs });
         process.exit(EXIT_FAILURE);
       });
+      if (exitCode !== 0) await notices.failing(reason);
       await notices.stopping();
       await gateway.stop();
       deadline.cancel();
@@ -117,10 +118,10 @@ async function run(): Promise<void> {
   process.on('SIGINT', () => stop('SIGINT', 0));
   process.on('uncaughtException', (error) => {
     log.fatal('unexpected error', { error });
-    stop('unexpected error', EXIT_FAILURE);
+    stop(`unexpected error: ${messageOf(error)}`, EXIT_FAILURE);
   });
 
-  const started = await startOrEnd(() => gateway.start(), log);
+  const started = await startOrEnd(() => gateway.start(), log, notices.failing);
   if (stopping) return;
   log.info('ready', {
     http_port: started.httpPort,
@@ -134,15 +135,21 @@ async function run(): Promise<void> {
   await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);
 }
 
-async function startOrEnd(start: () => Promise<Started>, log: Log): Promise<Started> {
+async function startOrEnd(
+  start: () => Promise<Started>,
+  log: Log,
+  tell: (reason: string) => Promise<void>,
+): Promise<Started> {
   try {
     return await start();
   } catch (error) {
     if (error instanceof UnrecoverableError) {
       log.fatal('the gateway cannot start', { reason: error.message });
+      await tell(error.message);
       process.exit(EXIT_UNRECOVERABLE);
     }
     log.fatal('the gateway could not start', { error });
+    await tell(messageOf(error));
     process.exit(EXIT_FAILURE);
   }
 }

@@ -101,7 +101,9 @@ export async function buildCapabilities(
   started('blueprints', () => records.blueprints.stop());
   const backups = buildBackups(infrastructure, records);
   backups.start();
-  const appliance = buildAppliance(infrastructure, listening, records, { ...flows, targets }, backups);
+  const updates = buildUpdates(infrastructure);
+  const told = { ...flows, targets, updates };
+  const appliance = buildAppliance(infrastructure, listening, records, told, backups);
   started('backups', () => backups.stop());
   const secrets = (): string[] => [...backups.secrets(), ...targets.secrets()];
   return {
@@ -116,7 +118,7 @@ export async function buildCapabilities(
     energy: new Energy({ clock, database, ...records, ...flows }),
     appliance,
     backups,
-    updates: buildUpdates(infrastructure),
+    updates,
     report: () => problemReport(reportParts(infrastructure, appliance, secrets, records)),
   };
 }
@@ -308,7 +310,7 @@ function buildAppliance(
   infrastructure: Infrastructure,
   listening: Listening,
   { devices, provisioning }: Records,
-  { telemetry, deviceLogs, targets }: Flows & { targets: Targets },
+  { telemetry, deviceLogs, targets, updates }: Flows & { targets: Targets; updates: Updates },
   backups: Backups,
 ) {
   const { options, metrics, host, space, state, history, historyRoom, historyCommits } = infrastructure;
@@ -346,6 +348,7 @@ function buildAppliance(
       restarts: listening.restarts,
       ...targetsStatus(targets),
       siteFileFault: provisioningFault(config),
+      updateFailure: updates.trialFailure(),
       missingPrograms: listening.missingPrograms(),
       backup: { ...backups.lastOutcome(), isOverdue: backups.isOverdue() },
     }),

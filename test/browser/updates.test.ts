@@ -76,6 +76,18 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await page.locator('[data-test=condition]').waitFor();
     await open(UPDATES);
     await says('0.1.0 runs, not 0.2.0. Version 0.2.0 failed; 0.1.0 runs again.');
+    writeFileSync(
+      box.updater.failureFile,
+      '2026-03-01T08:02:00Z 0.2.0-3f2a9c0d1e4b refused 78 state.db was written by a newer version\n',
+    );
+    const failed = page.locator('.notice.warning');
+    await open('#/system');
+    await page.locator('[data-test=condition]').waitFor();
+    await open(UPDATES);
+    await failed.getByText('Version 0.2.0 went away by itself').waitFor();
+    await failed.getByText('It refused to run.').waitFor();
+    await failed.getByText('state.db was written by a newer version').waitFor();
+    assert.equal(await page.getByText('0.1.0 runs, not 0.2.0.').count(), 0);
     await picture(page, 'updates-failed');
   });
 });

@@ -23,6 +23,7 @@ export async function startUpdates(t: TestContext, { freeBytes = 1e12, fields = 
     dataDir,
     outcomeFile: join(made.folder, 'update-outcome'),
     trialFile: join(made.folder, 'outcome'),
+    failureFile: join(made.folder, 'failure'),
   };
   writeFileSync(updater.program, '');
   const build = (version = '0.1.0'): Updates =>
@@ -57,6 +58,13 @@ export interface Answered {
     installing: boolean;
     uploaded: { version: string; release_notes: string; size_bytes: number } | null;
     last_outcome: { at: string; message: string } | null;
+    failed_trial: {
+      at: string;
+      version: string;
+      reason: string;
+      status: string | null;
+      words: string | null;
+    } | null;
   };
   errors: { code: string; message: string; details: { problem: string } }[];
 }

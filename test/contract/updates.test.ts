@@ -180,6 +180,30 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(await last(), 'Version 0.2.0 failed; 0.1.0 runs again.');
   });
 
+  test('that went away by itself is named with the reason, until the next one, however it was installed', async (t) => {
+    const { call, updater } = await startUpdates(t);
+    const failed = async (line?: string) => {
+      if (line !== undefined) writeFileSync(updater.failureFile, `${line}\n`);
+      return (await call('GET', '')).update.failed_trial;
+    };
+    const at = '2026-03-01T08:02:00Z';
+    assert.equal(await failed(), null);
+    assert.deepEqual(await failed(`${at} 0.2.0~rc1-3f2a9c0d1e4b ended 1 unexpected error: no sun`), {
+      at: '2026-03-01T08:02:00.000Z',
+      version: '0.2.0~rc1',
+      reason: 'ENDED',
+      status: '1',
+      words: 'unexpected error: no sun',
+    });
+    const { at: _, ...cutOff } = (await failed(`${at} 0.2.0-3f2a9c0d1e4b cut_off -`)) ?? {};
+    assert.deepEqual(cutOff, { version: '0.2.0', reason: 'CUT_OFF', status: null, words: null });
+    assert.equal((await failed(`${at} 0.2.0-3f2a9c0d1e4b of_tomorrow - x`))?.reason, 'OTHER');
+    assert.equal((await failed(`${at} 0.2.0-3f2a9c0d1e4b ended 1 ${'x'.repeat(9_000)}`))?.words?.length, 300);
+    assert.equal(await failed(`${at} 0.2`), null, 'a line that was cut off');
+    rmSync(updater.failureFile);
+    assert.equal(await failed(), null);
+  });
+
   test('that nobody ever answers for is given up after an hour', async (t) => {
     const { upload, call, clock, dataDir } = await startUpdates(t);
     await upload();

@@ -3,150 +3,14 @@
  * system; before each one that changes something it can be killed, with everything it has started.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createRandom } from '../../scripts/support/random.ts';
 import { runs } from '../support/runs.ts';
-import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
+import { Box } from './guard-support.ts';
 
-const GUARD = join(PROJECT_ROOT, 'scripts/build-deb/gateway/guard');
 const STARTS_MAX = 5;
 /** Some thousand programs are started. */
 const HANGS_MS = 900_000;
-/** Programs with which the script changes files, and where they are. */
-const CHANGING = ['mv', 'cp', 'rm', 'ln', 'mkdir', 'touch'].map(
-  (name) => [name, execFileSync('which', [name], { encoding: 'utf8' }).trim()] as const,
-);
-
-/** Counts the calls; at the one that shall be cut it does half of a copy, and kills the script and itself. */
-const COUNTED = (real: string): string => `#!/bin/sh
-read -r count <"$CUT_COUNT"
-count=$((count + 1))
-echo $count >"$CUT_COUNT"
-if [ $count = "\${CUT_AT:-0}" ]; then
-  case $0 in */cp) eval "from=\\\${$(($# - 1))} to=\\\${$#}"; [ -d "$from" ] || head -c 3 "$from" >"$to/\${from##*/}" ;; esac
-  kill -9 0
-fi
-exec ${real} "$@"
-`;
-
-class Box {
-  readonly #folder: string;
-  readonly #environment: Record<string, string>;
-
-  constructor(t: TestContext) {
-    this.#folder = temporaryFolder(t);
-    const bin = join(this.#folder, 'bin');
-    for (const name of ['bin', 'data', 'library/versions', 'state'])
-      mkdirSync(join(this.#folder, name), { recursive: true });
-    for (const [name, real] of CHANGING) writeFileSync(join(bin, name), COUNTED(real), { mode: 0o755 });
-    // The disk of the test machine is not asked to write everything out at each step.
-    writeFileSync(join(bin, 'sync'), '#!/bin/sh\n', { mode: 0o755 });
-    writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\necho "$@" >>"$SYSTEMCTL_LOG"\n', { mode: 0o755 });
-    this.#environment = {
-      PATH: `${bin}:/usr/bin:/bin`,
-      GUARD_LIBRARY: join(this.#folder, 'library'),
-      GUARD_STATE: join(this.#folder, 'state'),
-      GATEWAY_DATA_DIR: join(this.#folder, 'data'),
-      CUT_COUNT: join(this.#folder, 'count'),
-      SYSTEMCTL_LOG: join(this.#folder, 'systemctl.log'),
-    };
-  }
-
-  version(name: string, historySchema = 1): void {
-    const folder = join(this.#folder, 'library/versions', name, 'migrations/history');
-    mkdirSync(folder, { recursive: true });
-    for (let number = 1; number <= historySchema; number += 1)
-      writeFileSync(join(folder, `000${number}_schema.sql`), '');
-  }
-
-  /** Runs the script; killed before its `cutAt`-th change. Resolves with the changes that were begun. */
-  guard(words: string[], cutAt?: number): { changes: number; status: number | null; output: string } {
-    writeFileSync(this.#environment['CUT_COUNT'] ?? '', '0\n');
-    const { status, stdout, stderr } = spawnSync('setsid', ['-w', 'sh', GUARD, ...words], {
-      encoding: 'utf8',
-      env: { ...this.#environment, ...(cutAt !== undefined && { CUT_AT: String(cutAt) }) },
-    });
-    const changes = Number(readFileSync(this.#environment['CUT_COUNT'] ?? '', 'utf8'));
-    return { changes, status, output: stdout + stderr };
-  }
-
-  /** What a version leaves in the data folder. */
-  store(version: string): void {
-    this.write('state.db', `state of ${version}`);
-    this.write('state.db-wal', `log of ${version}`);
-    this.write('tls/authority.pem', `key of ${version}`);
-    this.write('history.db', `history of ${version}`);
-    if (version === 'B') this.write('only-in-b.json', 'B');
-  }
-
-  write(path: string, text: string): void {
-    const file = join(this.#folder, 'data', path);
-    mkdirSync(join(file, '..'), { recursive: true });
-    writeFileSync(file, text);
-  }
-
-  makeFolder(path: string): void {
-    mkdirSync(join(this.#folder, 'data', path));
-  }
-
-  /** The version on trial has proved itself. */
-  confirm(previous: string): void {
-    rmSync(join(this.#folder, 'state/trial'));
-    writeFileSync(join(this.#folder, 'state/previous'), `${previous}\n`);
-  }
-
-  read(path: string): string {
-    return readFileSync(join(this.#folder, 'data', path), 'utf8');
-  }
-
-  has(path: string): boolean {
-    return existsSync(join(this.#folder, 'data', path));
-  }
-
-  /** Nothing more can be copied. */
-  fillDisk(): void {
-    writeFileSync(
-      join(this.#folder, 'bin/cp'),
-      '#!/bin/sh\necho "cp: No space left on device" >&2\nexit 1\n',
-      { mode: 0o755 },
-    );
-  }
-
-  get runs(): string {
-    return basename(readlinkSync(join(this.#folder, 'state/current')));
-  }
-
-  get trial(): string | undefined {
-    const file = join(this.#folder, 'state/trial');
-    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
-  }
-
-  get versions(): string[] {
-    return readdirSync(join(this.#folder, 'library/versions')).sort();
-  }
-
-  setTrial(line: string): void {
-    writeFileSync(join(this.#folder, 'state/trial'), `${line}\n`);
-  }
-
-  run(version: string): void {
-    const link = join(this.#folder, 'state/current');
-    rmSync(link, { force: true });
-    symlinkSync(join(this.#folder, 'library/versions', version), link);
-  }
-}
 
 /** Version A runs and has stored; B is installed and announced. */
 function announced(t: TestContext, historySchemaOfB = 1): Box {
@@ -207,6 +71,7 @@ describe('a version that is installed', () => {
     assert.deepEqual([box.runs, box.trial], ['A', undefined]);
     assert.equal(box.read('state.db'), 'state of A');
     assert.equal(box.has('before-upgrade.new'), false);
+    assert.equal(box.failure, 'B no_copy -');
   });
 
   test('is announced again after another one on trial, which keeps the copy of the last good state', (t) => {
@@ -266,6 +131,57 @@ describe('a version that failed', () => {
       assert.match(output, /There is no state of A to return to/);
       assert.deepEqual([box.runs, box.read('state.db')], ['B', 'state of B']);
     }
+  });
+
+  for (const [title, last, failure, sentence] of [
+    [
+      'that it ended, and its last words in a line that is not too long',
+      (box: Box) => {
+        box.saysLast(`Cannot go on: no\tsun\u001b[1m ${'x'.repeat(400)}`);
+        box.ended('exit-code', '1');
+      },
+      `B ended 1 no sun [1m ${'x'.repeat(281)}`,
+      /Why: It ended by itself \(1\): no sun/,
+    ],
+    [
+      'that it refused',
+      (box: Box) => box.ended('exit-code', '78'),
+      'B refused 78',
+      /Why: It refused to run$/m,
+    ],
+    ['that it hung', (box: Box) => box.ended('watchdog', 'ABRT'), 'B hung ABRT', /Why: It hung$/m],
+    [
+      'that it was not ready',
+      (box: Box) => box.ended('timeout', 'TERM'),
+      'B not_ready TERM',
+      /ready in time$/m,
+    ],
+    ['that it was cut off, and never ended', () => undefined, 'B cut_off -', /cut off each time$/m],
+    [
+      'nothing of a stop by hand',
+      (box: Box) => box.ended('success', '0'),
+      'B cut_off -',
+      /cut off each time$/m,
+    ],
+  ] as const)
+    test(`tells ${title}, until the next one is installed`, (t) => {
+      const box = failed(t);
+      last(box);
+      assert.match(box.guard(['start']).output, sentence);
+      assert.equal(box.failure, failure);
+      assert.match(box.guard(['status']).output, sentence);
+      box.ended('exit-code', '1');
+      assert.equal(box.failure, failure, 'the one that runs is not on trial');
+      box.version('C');
+      box.guard(['begin', 'C']);
+      assert.equal(box.failure, undefined);
+    });
+
+  test('comes back although why cannot be written down', (t) => {
+    const box = failed(t);
+    box.blockFailure();
+    box.guard(['start']);
+    assertIsBack(box);
   });
 
   test('has only so many starts', (t) => {

@@ -50,6 +50,8 @@ export interface PartsStatus {
   commandsFailing: readonly { name: string; reason: string }[];
   /** Why the file that describes the site is not applied. */
   siteFileFault: string | undefined;
+  /** Why the version that was installed last went away by itself. */
+  updateFailure: string | undefined;
   /** Of the target that is furthest behind. */
   targetsLagS: number;
   /** Of all targets. */
@@ -230,6 +232,7 @@ export class Appliance {
       ...(status.targetsFailing.length > 0 ? ['target_failing'] : []),
       ...(status.commandsFailing.length > 0 ? ['target_commands_failing'] : []),
       ...(status.siteFileFault === undefined ? [] : ['site_file_not_applied']),
+      ...(status.updateFailure === undefined ? [] : ['update_failed']),
       ...(clock.isSet() ? [] : ['clock_not_set']),
       ...(wasRestarted ? ['service_restarted'] : []),
     ];
@@ -294,6 +297,7 @@ function detailsOf(status: PartsStatus): Record<string, string> {
     ...(failing.length > 0 && { target_failing: failing }),
     ...(commands.length > 0 && { target_commands_failing: commands }),
     ...(status.siteFileFault !== undefined && { site_file_not_applied: status.siteFileFault }),
+    ...(status.updateFailure !== undefined && { update_failed: status.updateFailure }),
     ...(quarantined.length > 0 && { state_rows_quarantined: `Rows by table: ${quarantined.join(', ')}.` }),
     ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
     ...(status.historyMissing.length > 0 && {

@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
+import { TRIAL_FAILURE_REASONS } from '../../platform/packages/index.ts';
 import type { UpdateStatus } from './service.ts';
 
 export const updateShape = v.object({
@@ -42,13 +43,48 @@ export const updateShape = v.object({
           ),
         }),
       ),
+      failed_trial: v.nullable(
+        v.pipe(
+          v.object({
+            at: shape.instant(),
+            version: v.string(),
+            reason: v.pipe(
+              v.picklist(TRIAL_FAILURE_REASONS),
+              v.description(
+                'NOT_READY: not within the time of a trial; ENDED: by itself, five times; REFUSED: ended with 78, as with ' +
+                  'a database of a newer version; HUNG: the watchdog ended it; CUT_OFF: each start was cut off, as by power; ' +
+                  'NO_COPY: not started, as there was no room for a copy of the state.',
+              ),
+            ),
+            status: v.pipe(
+              v.nullable(v.string()),
+              v.description('Exit code or signal with which it ended last.'),
+            ),
+            words: v.pipe(
+              v.nullable(v.string()),
+              v.description('What it said last, or what did not become ready; at most 300 characters.'),
+            ),
+          }),
+          v.description(
+            'Why the version that was installed last went away by itself, however it was installed; null when it stayed. ' +
+              'The next installation ends it.',
+          ),
+        ),
+      ),
     }),
   ),
 });
 
 export type UpdateOnWire = v.InferOutput<typeof updateShape>['update'];
 
-export function updateToWire({ version, isSupported, isInstalling, uploaded, outcome }: UpdateStatus): {
+export function updateToWire({
+  version,
+  isSupported,
+  isInstalling,
+  uploaded,
+  outcome,
+  failedTrial,
+}: UpdateStatus): {
   update: UpdateOnWire;
 } {
   return {
@@ -66,6 +102,15 @@ export function updateToWire({ version, isSupported, isInstalling, uploaded, out
           }
         : null,
       last_outcome: outcome ? { at: formatTimestamp(outcome.atMs), message: outcome.message } : null,
+      failed_trial: failedTrial
+        ? {
+            at: formatTimestamp(failedTrial.atMs),
+            version: failedTrial.version,
+            reason: failedTrial.reason,
+            status: failedTrial.status ?? null,
+            words: failedTrial.words ?? null,
+          }
+        : null,
     },
   };
 }

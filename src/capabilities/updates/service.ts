@@ -8,9 +8,11 @@ import {
   type InstalledVersion,
   PackageError,
   type PackageProblem,
+  type TrialFailure,
   type UpdateFolder,
   type UpdateOutcome,
 } from '../../platform/packages/index.ts';
+import { sentenceOf } from './model.ts';
 
 interface UpdatesOptions {
   clock: Pick<Clock, 'monotonicMs'>;
@@ -35,6 +37,8 @@ export interface UpdateStatus {
   isInstalling: boolean;
   uploaded: UploadedPackage | undefined;
   outcome: UpdateOutcome | undefined;
+  /** Why the version that was installed last is not the one that runs; undefined: it is. */
+  failedTrial: TrialFailure | undefined;
 }
 
 /** Why a package is not taken. */
@@ -62,7 +66,14 @@ export class Updates {
       isInstalling: this.#isInstalling(),
       uploaded: this.#uploaded,
       outcome: folder.outcome,
+      failedTrial: folder.trialFailure,
     };
+  }
+
+  /** Why the version that was installed last went away, in a sentence; undefined: it did not. */
+  trialFailure(): string | undefined {
+    const failure = this.#options.folder.trialFailure;
+    return failure && sentenceOf(failure);
   }
 
   /** Takes a package in place of one before, and judges it. @throws GatewayError update_refused, update_in_progress */

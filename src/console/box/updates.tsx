@@ -45,6 +45,7 @@ export function UpdatesTab() {
     <>
       {!isStarting && <ErrorNotice error={error} />}
       {answer.installing ? <Installing isStarting={isStarting} /> : <Ended update={answer} />}
+      {!answer.installing && answer.failed_trial && <Failed failure={answer.failed_trial} />}
       <div class="columns">
         <Installed update={answer} />
         {answer.uploaded && <Uploaded update={answer} uploaded={answer.uploaded} />}
@@ -64,7 +65,7 @@ function Installing({ isStarting }: { isStarting: boolean }) {
 }
 
 /** What became of what was handed over from here. */
-function Ended({ update: { version, last_outcome: outcome } }: { update: Update }) {
+function Ended({ update: { version, last_outcome: outcome, failed_trial: failure } }: { update: Update }) {
   if (!handedOver.value) return null;
   const { from, to, outcomeBefore } = handedOver.value;
   if (isVersion(version, to))
@@ -76,6 +77,7 @@ function Ended({ update: { version, last_outcome: outcome } }: { update: Update 
         </div>
       </Notice>
     );
+  if (failure && isVersion(to, failure.version)) return null;
   const said = outcome && outcome.at !== outcomeBefore ? outcome.message : undefined;
   return (
     <Notice kind="warning">
@@ -85,6 +87,50 @@ function Ended({ update: { version, last_outcome: outcome } }: { update: Update 
       </p>
     </Notice>
   );
+}
+
+type Failure = NonNullable<Update['failed_trial']>;
+
+/** A version that was installed, from here or at the box, and is not the one that runs. */
+function Failed({ failure }: { failure: Failure }) {
+  return (
+    <Notice kind="warning">
+      <p>
+        <strong>{say.updates.failedTitle(failure.version)}</strong>
+      </p>
+      <p>{say.updates.failed(momentText(failure.at), whyText(failure))}</p>
+      {failure.words !== null && (
+        <p>
+          {say.updates.itSaid} <q>{failure.words}</q>
+        </p>
+      )}
+      <p>{adviceText(failure.reason)}</p>
+    </Notice>
+  );
+}
+
+function whyText({ reason, status }: Failure): string {
+  switch (reason) {
+    case 'NOT_READY':
+      return say.updates.notReady;
+    case 'ENDED':
+      return say.updates.ended(status ?? say.updates.unknownStatus);
+    case 'REFUSED':
+      return say.updates.refused;
+    case 'HUNG':
+      return say.updates.hung;
+    case 'CUT_OFF':
+      return say.updates.cutOff;
+    case 'NO_COPY':
+      return say.updates.noCopy;
+    case 'OTHER':
+      return say.updates.otherReason;
+  }
+}
+
+function adviceText(reason: Failure['reason']): string {
+  if (reason === 'CUT_OFF') return say.updates.tryAgain;
+  return reason === 'NO_COPY' ? say.updates.makeRoom : say.updates.mendOrWait;
 }
 
 /** Packages write a version before the final one with another sign. */

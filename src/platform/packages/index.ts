@@ -7,4 +7,9 @@ export {
 } from './deb-package.ts';
 export { type InstalledVersion, judgePackage, updateKeyFiles } from './judge.ts';
 export { publicKeyOf, signPackage, verifyPackage } from './signature.ts';
-export { UpdateFolder, type UpdateOutcome } from './update-folder.ts';
+export {
+  TRIAL_FAILURE_REASONS,
+  type TrialFailure,
+  UpdateFolder,
+  type UpdateOutcome,
+} from './update-folder.ts';

@@ -20,6 +20,8 @@ interface Updater {
   outcomeFile: string;
   /** The same of the last trial of a version that was installed. */
   trialFile: string;
+  /** One line: why that trial failed; gone with the next version. */
+  failureFile: string;
 }
 
 const SYSTEM_UPDATER: Updater = {
@@ -27,16 +29,45 @@ const SYSTEM_UPDATER: Updater = {
   dataDir: '/var/lib/energy-gateway',
   outcomeFile: '/var/lib/energy-gateway-versions/update-outcome',
   trialFile: '/var/lib/energy-gateway-versions/outcome',
+  failureFile: '/var/lib/energy-gateway-versions/failure',
 };
 
 /** What energy-gateway-versions says of a version that stays. */
 const STAYS = /^Version \S+ runs; /;
+
+/** Characters; the script keeps no more. */
+const WORDS_MAX = 300;
 
 /** What became of the last update. */
 export interface UpdateOutcome {
   atMs: number;
   /** `installed`, or why not. */
   message: string;
+}
+
+/**
+ * Why a version on trial failed, as the package's `guard` names it. That script is the newest installed, and may know
+ * reasons that this version does not.
+ */
+export const TRIAL_FAILURE_REASONS = [
+  'NOT_READY',
+  'ENDED',
+  'REFUSED',
+  'HUNG',
+  'CUT_OFF',
+  'NO_COPY',
+  'OTHER',
+] as const;
+
+/** A version that was installed and went away by itself. */
+export interface TrialFailure {
+  atMs: number;
+  version: string;
+  reason: (typeof TRIAL_FAILURE_REASONS)[number];
+  /** Exit code or signal with which it ended last. */
+  status: string | undefined;
+  /** Its last words, or what did not become ready. */
+  words: string | undefined;
 }
 
 export class UpdateFolder {
@@ -73,6 +104,11 @@ export class UpdateFolder {
     return tried;
   }
 
+  /** Of the last trial, however its version was installed; undefined: that version stayed, or there was none. */
+  get trialFailure(): TrialFailure | undefined {
+    return this.#isWatched ? failureIn(this.#updater.failureFile) : undefined;
+  }
+
   /** In place of an upload before. Resolves with its bytes. */
   keep(stream: ReadableStream<Uint8Array>): Promise<number> {
     return keepStream(this.#uploaded, stream);
@@ -98,4 +134,19 @@ function outcomeIn(file: string): UpdateOutcome | undefined {
   const [, at = '', message = ''] = /^(\S+) (.*)$/m.exec(readPrivateFile(file) ?? '') ?? [];
   const atMs = Date.parse(at);
   return Number.isNaN(atMs) ? undefined : { atMs, message };
+}
+
+/** "TIME VERSION-DIGEST REASON STATUS WORDS" */
+function failureIn(file: string): TrialFailure | undefined {
+  const [, at = '', version = '', name = '', status, words = ''] =
+    /^(\S+) (\S+)-[^\s-]+ (\S+) (\S+) ?(.*)$/m.exec(readPrivateFile(file) ?? '') ?? [];
+  const atMs = Date.parse(at);
+  if (Number.isNaN(atMs)) return undefined;
+  return {
+    atMs,
+    version,
+    reason: TRIAL_FAILURE_REASONS.find((reason) => reason === name.toUpperCase()) ?? 'OTHER',
+    status: status === '-' ? undefined : status,
+    words: words.trim() === '' ? undefined : words.trim().slice(0, WORDS_MAX),
+  };
 }

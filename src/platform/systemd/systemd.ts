@@ -63,6 +63,8 @@ export function createServiceNotices(options: ServiceNoticeOptions) {
       // Two chances per period, as sd_watchdog_enabled(3) recommends.
       watchdog = clock.setRepeating(watchdogMs / 2, () => void feedWatchdog());
     },
+    /** Start-up or work cannot go on; the package's `guard` tells the owner these words when this was an upgrade. */
+    failing: (reason: string) => notify(`STATUS=Cannot go on: ${oneLine(reason)}`),
     /** Stopping has begun. Watchdog notices end: the manager's stop timeout takes over. */
     stopping: async () => {
       watchdog?.cancel();
@@ -73,6 +75,10 @@ export function createServiceNotices(options: ServiceNoticeOptions) {
 
 const NOTICE_WARNING_INTERVAL_MS = 3_600_000;
 const COMMAND_TIMEOUT_MS = 10_000;
+const REASON_CHARACTERS = 300;
+
+/** A line of its own would be another notice. */
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS);
 
 function run(command: string, assignments: readonly string[], notifySocket: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();

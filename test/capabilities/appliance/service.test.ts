@@ -42,6 +42,7 @@ const STATUS: PartsStatus = {
   targetsFailing: [],
   commandsFailing: [],
   siteFileFault: undefined,
+  updateFailure: undefined,
   targetsLagS: 0,
   targetsLagSamples: 0,
   targetsLagRecords: 0,
@@ -196,6 +197,9 @@ describe('the gateway as a device', () => {
     box.status = { ...STATUS, historyMissing: ['history.db'], isTlsOff: true };
     assert.deepEqual(await alertsAfter(10_000), ['history_missing', 'tls_off']);
     assert.deepEqual(told.at(-1)?.['alert_details'], { history_missing: 'Begun anew: history.db.' });
+    box.status = { ...STATUS, updateFailure: 'Version 2 went away: it hung' };
+    assert.deepEqual(await alertsAfter(10_000), ['update_failed']);
+    assert.deepEqual(told.at(-1)?.['alert_details'], { update_failed: 'Version 2 went away: it hung' });
     box.status = { ...STATUS, restarts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['service_restarted']);
     assert.deepEqual(await alertsAfter(3_590_000), ['service_restarted']);

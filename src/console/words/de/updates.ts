@@ -37,5 +37,21 @@ export const updates: Words['updates'] = {
   installAsking: 'Installieren …',
   saysNothingNew: 'Sie sagt nicht, was neu ist.',
   whatIsNew: 'Was neu ist',
+  failedTitle: (version) => `Version ${version} ist von selbst wieder gegangen`,
+  failed: (moment, why) =>
+    `${moment}: ${why} Die Version davor läuft wieder, mit ihrem Zustand von vor dem Update.`,
+  notReady: 'Sie wurde nicht rechtzeitig bereit.',
+  ended: (status) => `Sie hat sich mehrmals von selbst beendet, zuletzt mit ${status}.`,
+  refused: 'Sie hat sich geweigert zu laufen.',
+  hung: 'Sie tat nichts mehr.',
+  cutOff: 'Jeder ihrer Starts wurde abgebrochen, bevor sie bereit war, etwa weil der Strom ausfiel.',
+  noCopy: 'Für eine Kopie des Zustands war nicht genug Platz frei; sie wurde nicht gestartet.',
+  otherReason: 'Auf der Box sagt energy-gateway-versions status, warum.',
+  itSaid: 'Sie sagte:',
+  unknownStatus: 'keinem Rückgabewert',
+  tryAgain: 'Sie kann noch einmal installiert werden.',
+  makeRoom: 'Schaffen Sie Platz auf der Platte und installieren Sie sie noch einmal.',
+  mendOrWait:
+    'Beheben Sie, was sie nennt, und installieren Sie sie noch einmal. Sonst bleiben Sie bei der jetzigen Version, schicken deren Hersteller einen Problembericht (Box → Zustand) und installieren die nächste.',
   runsNot: (running, to) => `${running} läuft, nicht ${to}.`,
 };

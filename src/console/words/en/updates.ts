@@ -36,5 +36,21 @@ export const updates = {
   installAsking: 'Install…',
   saysNothingNew: 'It does not say what is new.',
   whatIsNew: 'What is new',
+  failedTitle: (version: string) => `Version ${version} went away by itself`,
+  failed: (moment: string, why: string) =>
+    `${moment}: ${why} The version before runs again, with its state from before the update.`,
+  notReady: 'It did not become ready in time.',
+  ended: (status: string) => `It ended by itself several times, the last time with ${status}.`,
+  refused: 'It refused to run.',
+  hung: 'It no longer did anything.',
+  cutOff: 'Each of its starts was cut off before it was ready, as when the power fails.',
+  noCopy: 'There was not enough free room for a copy of the state, so it was not started.',
+  otherReason: 'On the box, energy-gateway-versions status says why.',
+  itSaid: 'It said:',
+  unknownStatus: 'no exit code',
+  tryAgain: 'It can be installed once more.',
+  makeRoom: 'Make room on the disk, then install it once more.',
+  mendOrWait:
+    'Mend what it names, then install it once more. Otherwise keep the version of now, send a problem report (Box → State) to whoever made it, and install the next one.',
   runsNot: (running: string, to: string) => `${running} runs, not ${to}.`,
 };

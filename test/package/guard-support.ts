@@ -1,0 +1,172 @@
+/** A box for the script that decides which version runs: real script, real programs, each of which can be the last. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
+
+const GUARD = join(PROJECT_ROOT, 'scripts/build-deb/gateway/guard');
+/** Programs with which the script changes files, and where they are. */
+const CHANGING = ['mv', 'cp', 'rm', 'ln', 'mkdir', 'touch'].map(
+  (name) => [name, execFileSync('which', [name], { encoding: 'utf8' }).trim()] as const,
+);
+
+/** Counts the calls; at the one that shall be cut it does half of a copy, and kills the script and itself. */
+const COUNTED = (real: string): string => `#!/bin/sh
+read -r count <"$CUT_COUNT"
+count=$((count + 1))
+echo $count >"$CUT_COUNT"
+if [ $count = "\${CUT_AT:-0}" ]; then
+  case $0 in */cp) eval "from=\\\${$(($# - 1))} to=\\\${$#}"; [ -d "$from" ] || head -c 3 "$from" >"$to/\${from##*/}" ;; esac
+  kill -9 0
+fi
+exec ${real} "$@"
+`;
+
+export class Box {
+  readonly #folder: string;
+  readonly #environment: Record<string, string>;
+
+  constructor(t: TestContext) {
+    this.#folder = temporaryFolder(t);
+    const bin = join(this.#folder, 'bin');
+    for (const name of ['bin', 'data', 'library/versions', 'state'])
+      mkdirSync(join(this.#folder, name), { recursive: true });
+    for (const [name, real] of CHANGING) writeFileSync(join(bin, name), COUNTED(real), { mode: 0o755 });
+    // The disk of the test machine is not asked to write everything out at each step.
+    writeFileSync(join(bin, 'sync'), '#!/bin/sh\n', { mode: 0o755 });
+    writeFileSync(
+      join(bin, 'systemctl'),
+      '#!/bin/sh\necho "$@" >>"$SYSTEMCTL_LOG"\n[ "$1" != show ] || cat "$STATUS_TEXT"\n',
+      { mode: 0o755 },
+    );
+    this.#environment = {
+      PATH: `${bin}:/usr/bin:/bin`,
+      GUARD_LIBRARY: join(this.#folder, 'library'),
+      GUARD_STATE: join(this.#folder, 'state'),
+      GATEWAY_DATA_DIR: join(this.#folder, 'data'),
+      CUT_COUNT: join(this.#folder, 'count'),
+      SYSTEMCTL_LOG: join(this.#folder, 'systemctl.log'),
+      STATUS_TEXT: join(this.#folder, 'status-text'),
+    };
+    this.saysLast('API on port 8080, MQTT on port 1883');
+  }
+
+  version(name: string, historySchema = 1): void {
+    const folder = join(this.#folder, 'library/versions', name, 'migrations/history');
+    mkdirSync(folder, { recursive: true });
+    for (let number = 1; number <= historySchema; number += 1)
+      writeFileSync(join(folder, `000${number}_schema.sql`), '');
+  }
+
+  /** Runs the script; killed before its `cutAt`-th change. Resolves with the changes that were begun. */
+  guard(
+    words: string[],
+    cutAt?: number,
+    environment: Record<string, string> = {},
+  ): { changes: number; status: number | null; output: string } {
+    writeFileSync(this.#environment['CUT_COUNT'] ?? '', '0\n');
+    const { status, stdout, stderr } = spawnSync('setsid', ['-w', 'sh', GUARD, ...words], {
+      encoding: 'utf8',
+      env: { ...this.#environment, ...environment, ...(cutAt !== undefined && { CUT_AT: String(cutAt) }) },
+    });
+    const changes = Number(readFileSync(this.#environment['CUT_COUNT'] ?? '', 'utf8'));
+    return { changes, status, output: stdout + stderr };
+  }
+
+  /** What a version leaves in the data folder. */
+  store(version: string): void {
+    this.write('state.db', `state of ${version}`);
+    this.write('state.db-wal', `log of ${version}`);
+    this.write('tls/authority.pem', `key of ${version}`);
+    this.write('history.db', `history of ${version}`);
+    if (version === 'B') this.write('only-in-b.json', 'B');
+  }
+
+  write(path: string, text: string): void {
+    const file = join(this.#folder, 'data', path);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  /** The status that the service manager knows of the service. */
+  saysLast(text: string): void {
+    writeFileSync(this.#environment['STATUS_TEXT'] ?? '', `${text}\n`);
+  }
+
+  /** The version on trial ended, as the service manager says it. */
+  ended(result: string, status: string): void {
+    assert.equal(this.guard(['ended'], undefined, { SERVICE_RESULT: result, EXIT_STATUS: status }).status, 0);
+  }
+
+  /** Version, reason, status and words of the last failure; undefined: none is told. */
+  get failure(): string | undefined {
+    const file = join(this.#folder, 'state/failure');
+    return existsSync(file) ? readFileSync(file, 'utf8').trim().replace(/^\S+ /, '') : undefined;
+  }
+
+  makeFolder(path: string): void {
+    mkdirSync(join(this.#folder, 'data', path));
+  }
+
+  /** The version on trial has proved itself. */
+  confirm(previous: string): void {
+    rmSync(join(this.#folder, 'state/trial'));
+    writeFileSync(join(this.#folder, 'state/previous'), `${previous}\n`);
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.#folder, 'data', path), 'utf8');
+  }
+
+  has(path: string): boolean {
+    return existsSync(join(this.#folder, 'data', path));
+  }
+
+  /** Nothing more can be copied. */
+  fillDisk(): void {
+    writeFileSync(
+      join(this.#folder, 'bin/cp'),
+      '#!/bin/sh\necho "cp: No space left on device" >&2\nexit 1\n',
+      { mode: 0o755 },
+    );
+  }
+
+  /** Why a version failed cannot be stored. */
+  blockFailure(): void {
+    mkdirSync(join(this.#folder, 'state/failure.new'));
+  }
+
+  get runs(): string {
+    return basename(readlinkSync(join(this.#folder, 'state/current')));
+  }
+
+  get trial(): string | undefined {
+    const file = join(this.#folder, 'state/trial');
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  }
+
+  get versions(): string[] {
+    return readdirSync(join(this.#folder, 'library/versions')).sort();
+  }
+
+  setTrial(line: string): void {
+    writeFileSync(join(this.#folder, 'state/trial'), `${line}\n`);
+  }
+
+  run(version: string): void {
+    const link = join(this.#folder, 'state/current');
+    rmSync(link, { force: true });
+    symlinkSync(join(this.#folder, 'library/versions', version), link);
+  }
+}
