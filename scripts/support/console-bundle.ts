@@ -4,6 +4,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build, type Metafile, type Plugin } from 'esbuild';
+import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
+import { readTree } from '../../src/platform/files/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'src', 'console');
@@ -14,6 +16,8 @@ const WORDS = join(SOURCE, 'words');
 /** Those of the other language: the shell is opened in it too while the gateway is away. */
 const GERMAN = 'src/console/words/de.ts';
 const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
+/** The blueprint that the console uploads for whoever has no hardware. */
+const SIMULATED = 'simulated-house';
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
 
@@ -86,6 +90,8 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   const german = outputs.filter(({ inputs }) => GERMAN in inputs).map(({ name }) => name);
   await bundleWorker(folder, new Set([...first, ...german]));
   writeFileSync(join(folder, 'rule-samples.json'), JSON.stringify(samples()));
+  const simulated = readTree(join(ROOT, 'docs', 'samples', 'blueprints', SIMULATED));
+  writeFileSync(join(folder, `${SIMULATED}.zip`), await writeArchive(simulated));
   return compressed(folder, first);
 }
 

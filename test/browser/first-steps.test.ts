@@ -1,36 +1,30 @@
 /**
- * The path of docs/first-steps.md by clicks alone: from a new box to what the first rule does, in a real browser with the
- * simulator. `GUIDE_PICTURES=docs/pictures npm test -- test/browser/first-steps.test.ts` makes the pictures of that page.
+ * The path of docs/first-steps.md in the console alone: from a new box to what the first rule does to a device that is
+ * simulated, in a real browser. `GUIDE_PICTURES=docs/pictures npm test -- test/browser/first-steps.test.ts` makes the pictures of that page.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
-import { findBrowser, NO_BROWSER } from './browser.ts';
+import { findBrowser, keyboardOf, NO_BROWSER } from './browser.ts';
 import { claim, useNewConsole } from './support.ts';
 
 const PICTURES = process.env['GUIDE_PICTURES'];
 /** A curve worth a picture; the path itself needs one value. */
-const SAMPLES = PICTURES === undefined ? 1 : 45;
+const SAMPLES = PICTURES === undefined ? 1 : 10;
 
 describe('the first steps in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
-  const opened = useNewConsole({ GATEWAY_RULE_SANDBOX: 'true', GATEWAY_MQTTS: 'true' });
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-first-steps-'));
-  const ends: (() => void)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  after(() => {
-    for (const end of ends.toReversed()) end();
-  });
+  const opened = useNewConsole({ GATEWAY_RULE_SANDBOX: 'true', GATEWAY_BUILT_IN_MODULE: 'true' });
 
   /** Of what is in sight, from the top or from what the step is about. */
   async function picture(name: string, about?: Locator): Promise<void> {
     if (PICTURES === undefined) return;
     const { page } = opened();
     await page.setViewportSize({ width: 820, height: 640 });
+    await page.mouse.move(0, 0);
     await page.evaluate('scrollTo(0, 0)');
     await about?.evaluate((element) => element.scrollIntoView({ block: 'center' }));
     await page.waitForLoadState('networkidle');
@@ -45,7 +39,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
       to: nowS + 1,
       granularity: '1s',
       aggregation: 'last',
-      telemetry: [{ device: 'inverter', attribute: 'battery_power' }],
+      telemetry: [{ device: 'simulated-house', attribute: 'battery_power' }],
     };
     const { gateway } = opened();
     const asCsv = { accept: 'text/csv' };
@@ -57,13 +51,6 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
       .flatMap((row) => row.split(',').slice(1, 2).filter(Boolean).map(Number));
   }
 
-  function simulate(config: string): void {
-    const script = join(PROJECT_ROOT, 'scripts', 'simulate-device.ts');
-    const words = ['--config', config, '--hour', '21', '--mishaps', '0'];
-    const simulator = spawn(process.execPath, [script, ...words], { stdio: 'ignore' });
-    ends.push(() => simulator.kill());
-  }
-
   test('the box is claimed, and says what comes next', async () => {
     const { page } = opened();
     await page.locator('[name=claim_code]').waitFor();
@@ -73,28 +60,27 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await picture('checklist');
   });
 
-  test('a device is added and comes alive', async () => {
+  test('a simulated device is added by keyboard alone, comes alive, and its energy flows on the overview', async () => {
     const { page } = opened();
-    await page.getByRole('link', { name: 'Add the first device' }).click();
-    await page.getByRole('button', { name: /^Battery Inverter/ }).waitFor();
+    const keyboard = keyboardOf(page);
+    await keyboard.choose('a', 'Add the first device');
+    await page.getByRole('button', { name: /^Try it with a simulated device/ }).waitFor();
     await picture('blueprint');
-    await page.getByRole('button', { name: /^Battery Inverter/ }).click();
-    await page.fill('[name=name]', 'Inverter');
+    await keyboard.choose('button', 'Try it with a simulated device');
+    await page.getByRole('heading', { name: 'Simulated House' }).waitFor();
+    await page
+      .locator('[name=runtime] option:checked', { hasText: 'This gateway' })
+      .waitFor({ state: 'attached' });
     await picture('name');
-    await page.getByRole('button', { name: 'Add device' }).click();
-    await page.getByRole('heading', { name: 'Inverter was added' }).waitFor();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download', exact: true }).click(),
-    ]);
-    assert.equal(download.suggestedFilename(), 'inverter.json');
-    const config = join(folder, 'inverter.json');
-    await download.saveAs(config);
-    await picture('connection');
-    simulate(config);
+    await keyboard.choose('button', 'Add device');
     const arrival = page.locator('[data-test=arrival]');
-    await arrival.getByText(/^Inverter is ONLINE, \d+ values\.$/).waitFor();
+    await arrival.getByText(/^Simulated House is ONLINE, \d\d values\.$/).waitFor();
     await picture('online', arrival);
+    await keyboard.choose('a', 'Overview');
+    const flow = page.locator('[data-test=energy-flow]');
+    for (const role of ['pv', 'battery', 'grid', 'load'])
+      await flow.locator(`.flow-node.${role}:not(.unknown)`).waitFor();
+    await picture('overview', flow);
   });
 
   test('a rule from a template runs', async () => {
@@ -113,7 +99,9 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await page.setViewportSize({ width: 820, height: 640 });
     const script = join(PROJECT_ROOT, 'docs/samples/rules/battery-night-reserve.lua');
     // At whatever time somebody reads this, it is night.
-    const text = readFileSync(script, 'utf8').replace("'22:00', '06:00'", "'00:00', '24:00'");
+    const text = readFileSync(script, 'utf8')
+      .replace("'inverter' --", "'simulated-house' --")
+      .replace("'22:00', '06:00'", "'00:00', '24:00'");
     await page.locator('.cm-content').fill(text);
     await page.keyboard.press('Control+Home');
     await picture('script');
@@ -128,7 +116,8 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     const { page } = opened();
     await until(async () => (await batteryPowers()).filter((power) => power < -1_000).length >= SAMPLES);
     await page.getByRole('link', { name: 'Overview' }).first().click();
-    await page.locator('[data-device=inverter]').getByRole('link', { name: 'Inverter' }).first().click();
+    const device = page.locator('[data-device=simulated-house]');
+    await device.getByRole('link', { name: 'Simulated House' }).first().click();
     await page.getByRole('link', { name: 'Chart' }).click();
     for (let press = 0; press < 4; press++) await page.getByRole('button', { name: 'Zoom in' }).click();
     const chart = page.locator('[data-test=chart]');

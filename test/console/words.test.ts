@@ -24,6 +24,7 @@ const EXCEPTED: readonly string[] = [
   `-m '{"message": "hello from mosquitto", "severity": "info", "persist": true}'`,
   "enapter.log('hello from a rule')",
   'rule-draft',
+  'Simulated House',
   'offline',
   'i',
   'PEM',

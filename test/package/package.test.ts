@@ -34,6 +34,8 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
       paths.filter((path) => /\.(?:ts|tsx|map|cpp|hpp|c|h)$/.test(path)),
       [],
     );
+    // For whoever has no hardware, offered by the console.
+    assert.ok(paths.includes(`${RELEASE}/dist/console/simulated-house.zip`));
     for (const { path, owner, mode } of list) {
       assert.equal(owner, 'root/root', path);
       assert.doesNotMatch(mode, /^-....w|^-.......w|^-..s/, path);

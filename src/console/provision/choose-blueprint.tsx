@@ -1,11 +1,11 @@
 /** The first step: what the device is. */
 import { Input } from '../ui/form.tsx';
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
 import { ErrorNotice, Loading, Notice, useAction, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
+import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
 import { blueprintFolders, type Folder } from './zip-folders.ts';
 import { say } from '../words/index.ts';
 
@@ -49,6 +49,7 @@ export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint 
         <p class="hint">{say.adding.moreByTyping(fitting.length - SHOWN_MAX)}</p>
       )}
       {answer && fitting.length === 0 && <p class="hint">{say.adding.noneCalledSo}</p>}
+      <SimulatedDevice known={answer ?? []} onChosen={onChosen} />
       <UploadBlueprint onUploaded={onChosen} />
       <p class="hint">
         {say.adding.goOnWithout((text) => (
@@ -65,14 +66,9 @@ function UploadBlueprint({ onUploaded }: { onUploaded: (blueprint: Blueprint) =>
   const [warnings, setWarnings] = useState<readonly string[]>([]);
   const [folders, setFolders] = useState<readonly Folder[]>([]);
   const uploading = useAction(async (zip: Blob) => {
-    const { id, warnings: found = [] } = await call<{ id: string; warnings?: string[] }>(
-      'POST',
-      '/v3/blueprints/upload',
-      zip,
-    );
-    const uploaded = (await listBlueprints()).find((blueprint) => blueprint.id === id);
+    const { blueprint, warnings: found } = await uploadBlueprint(zip);
     setWarnings(found);
-    if (uploaded) onUploaded(uploaded);
+    if (blueprint) onUploaded(blueprint);
   });
   const reading = useAction(async (file: File) => {
     uploading.clear();

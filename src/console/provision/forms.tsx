@@ -38,12 +38,13 @@ export function DeviceForm({
   const { name, runtime, protocol } = typed.value;
   const modules = useModules();
   const hasScript = blueprint?.has_script === true;
+  const place = runtime || modules[0]?.value;
   const action = useAction(async () => {
     const made = hasScript
       ? await call<Provisioned>('POST', '/v3/provisioning/lua_device', {
           name,
           blueprint_id: blueprint.id,
-          runtime_id: runtime || modules[0]?.value,
+          runtime_id: place,
         })
       : await call<Provisioned>('POST', '/v3/provisioning/standalone', {
           name,
@@ -63,7 +64,7 @@ export function DeviceForm({
         {hasScript ? (
           <Field label={say.devices.runsOn} hint={say.adding.runsOnHint}>
             <Select
-              value={runtime}
+              value={place ?? ''}
               onValue={(value) => type({ runtime: value })}
               name="runtime"
               choices={modules}

@@ -37,6 +37,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.json': 'application/json',
   '.txt': 'text/plain; charset=utf-8',
+  '.zip': 'application/zip',
 };
 
 /** The hash of the content in the name, as the bundler writes it: the bytes of such a name never change. */

@@ -1,4 +1,4 @@
-/** The sample blueprints, compiled as an upload and run by a real module against simulated devices. */
+/** The sample blueprints, compiled as an upload and run by a real module against simulated devices, or against none. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
@@ -176,6 +176,41 @@ describe('the samples on a module', () => {
     assert.match(asked[0] ?? '', /latitude=52.5000&longitude=13.2500&current=.* Bearer key$/);
     service.closeAllConnections();
     await new Promise((resolve) => service.close(resolve));
+  });
+
+  test('the house sends what adds up, takes commands, warns, and goes on after a restart where it was', async () => {
+    const house = { channelId: 'house', ...sample('simulated-house') };
+    gateway.assign([house]);
+    await until(() => newest('house').load_total_power !== undefined);
+    const settings = { limit_w: 4_000, mode: 'backup', reserve_percent: 60 };
+    const { limit_w, ...mode } = settings;
+    assert.deepEqual((await answerTo('house', 'set_charge_limit', { limit_w })).payload, { limit_w });
+    assert.deepEqual((await answerTo('house', 'set_mode', mode)).payload, mode);
+    await answerTo('house', 'set_battery_soc', { soc_percent: 10 });
+    assert.deepEqual((await answerTo('house', 'read_settings')).payload, settings);
+    await until(() => (newest('house').alerts as string[])[0] === 'battery_low');
+    assert.deepEqual([newest('house').battery_power, newest('house').status], [-4_000, 'charging']);
+    assert.deepEqual(newest('house').alert_details, { battery_low: { errmsg: '10 % left' } });
+    await answerTo('house', 'stop');
+    await until(() => newest('house').status === 'standby');
+    const stopped = newest('house');
+    assert.deepEqual([stopped.pv_total_power, stopped.battery_power], [0, 0]);
+    assert.equal(stopped.grid_total_power, stopped.load_total_power);
+
+    const known = gateway.bodies('house', 'v1/telemetry').length;
+    gateway.say({ type: 'restart', channel_id: 'house' });
+    await until(() => gateway.bodies('house', 'v1/telemetry').length > known);
+    assert.deepEqual((await answerTo('house', 'read_settings')).payload, settings);
+    assert.equal(newest('house').status, 'standby');
+    const sent = gateway.bodies('house', 'v1/telemetry') as Record<string, number>[];
+    for (const { pv_total_power: pv, battery_power: battery, grid_total_power: grid, ...body } of sent)
+      assert.equal((pv ?? 0) + (battery ?? 0) + (grid ?? 0), body.load_total_power);
+    const consumed = sent.map((body) => body.load_energy_lifetime ?? 0);
+    assert.deepEqual(
+      consumed,
+      consumed.toSorted((a, b) => a - b),
+    );
+    assert.ok((consumed.at(-1) ?? 0) > 0);
   });
 
   test('the relay closes, remembers, counts, and goes back to its position after a restart', async () => {

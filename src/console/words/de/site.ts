@@ -50,7 +50,7 @@ export const site: Words['site'] = {
   stepPlace: 'Standort angeben',
   stepPlaceHint: 'Damit kennen Regeln Sonnenaufgang und Sonnenuntergang.',
   stepDevice: 'Erstes Gerät hinzufügen',
-  stepDeviceHint: 'Oder ein Kommunikationsmodul.',
+  stepDeviceHint: 'Ohne Hardware ein simuliertes. Oder ein Kommunikationsmodul.',
   stepEncrypted: 'Verschlüsselte Verbindung nutzen',
   stepEncryptedHint: 'Sonst können andere im Netz Passwörter mitlesen.',
   stepUser: 'Zweiten Benutzer anlegen',

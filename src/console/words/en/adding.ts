@@ -41,6 +41,10 @@ export const adding = {
   alsoUploaded: ' · uploaded',
   moreByTyping: (count: number) => `${count} more: type to find them.`,
   noneCalledSo: 'No blueprint is called so; upload it below.',
+  trySimulated: 'Try it with a simulated device',
+  simulatedHint:
+    'A house with sun, battery and grid. All of it is simulated: nothing is connected, and you can delete it at any time.',
+  simulatedLost: 'The simulated device could not be loaded.',
   dropRepository: 'Drop the zip of a blueprint or of a whole repository here, or choose one…',
   blueprintsInZip: 'Blueprints in the zip',
   whichOne: (count: number) => `There are ${count} blueprints in it. Which one?`,

@@ -50,7 +50,7 @@ export const site = {
   stepPlace: 'Say where it is',
   stepPlaceHint: 'Rules know sunrise and sunset by it.',
   stepDevice: 'Add the first device',
-  stepDeviceHint: 'Or a communication module.',
+  stepDeviceHint: 'Without hardware a simulated one. Or a communication module.',
   stepEncrypted: 'Use an encrypted connection',
   stepEncryptedHint: 'Else others on the network can read passwords.',
   stepUser: 'Make a second user',

@@ -1,0 +1,59 @@
+/** For whoever has no hardware: a house that a script makes up, by a blueprint that lies beside the console. */
+import { call } from '../api.ts';
+import { Faults } from '../faults.ts';
+import { listBlueprints } from '../parts/blueprint-choice.tsx';
+import { ErrorNotice, useAction } from '../ui.tsx';
+import type { Blueprint } from '../shapes.ts';
+import { say } from '../words/index.ts';
+
+const ZIP = '/simulated-house.zip';
+/** As its manifest says. */
+const TITLE = 'Simulated House';
+
+/** @param known who has chosen it before goes on with the same blueprint */
+export function SimulatedDevice({
+  known,
+  onChosen,
+}: {
+  known: readonly Blueprint[];
+  onChosen: (blueprint: Blueprint) => void;
+}) {
+  const choosing = useAction(async () => {
+    const blueprint = known.find(isSimulated) ?? (await uploadBlueprint(await readZip())).blueprint;
+    if (blueprint) onChosen(blueprint);
+  });
+  return (
+    <>
+      <ul class="ways">
+        <li>
+          <button type="button" disabled={choosing.isBusy} onClick={() => void choosing.start()}>
+            <b>{say.adding.trySimulated}</b>
+            <small>{say.adding.simulatedHint}</small>
+          </button>
+        </li>
+      </ul>
+      <ErrorNotice error={choosing.error} />
+    </>
+  );
+}
+
+const isSimulated = ({ source, display_name: title, has_script: hasScript }: Blueprint): boolean =>
+  source === 'UPLOADED' && title === TITLE && hasScript;
+
+async function readZip(): Promise<Blob> {
+  const response = await fetch(ZIP);
+  if (!response.ok) throw new Faults([say.adding.simulatedLost]);
+  return response.blob();
+}
+
+/** Stores the blueprint of a zip, as any client does. */
+export async function uploadBlueprint(
+  zip: Blob,
+): Promise<{ blueprint: Blueprint | undefined; warnings: readonly string[] }> {
+  const { id, warnings = [] } = await call<{ id: string; warnings?: string[] }>(
+    'POST',
+    '/v3/blueprints/upload',
+    zip,
+  );
+  return { blueprint: (await listBlueprints()).find((blueprint) => blueprint.id === id), warnings };
+}
