@@ -15,7 +15,8 @@ import {
   type Sink,
   TargetFailure,
 } from '../model.ts';
-import { type Lines, linesOf } from './line-protocol.ts';
+import { type Line, LineBody } from './line-body.ts';
+import { linesOf } from './line-protocol.ts';
 import { recordLines } from './record-lines.ts';
 
 const compress = promisify(gzip);
@@ -51,6 +52,7 @@ export class InfluxdbSink implements Sink {
   readonly #options: InfluxdbSinkOptions;
   readonly #url: URL;
   readonly #headers: Record<string, string>;
+  readonly #body = new LineBody();
   #bodyMaxBytes: number;
 
   constructor(options: InfluxdbSinkOptions) {
@@ -72,19 +74,19 @@ export class InfluxdbSink implements Sink {
   }
 
   send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent> {
-    const lines = linesOf(this.#options.settings.measurement, samples, this.#bodyMaxBytes);
+    const lines = linesOf(this.#options.settings.measurement, samples);
     return this.#sendAll(lines, { url: this.#url, pace, signal });
   }
 
   sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent> {
     const url = new URL(this.#url);
     url.searchParams.set('precision', 'ns');
-    return this.#sendAll(recordLines(records, this.#bodyMaxBytes), { url, pace, signal });
+    return this.#sendAll(recordLines(records), { url, pace, signal });
   }
 
   async test(signal: AbortSignal): Promise<void> {
     const answer = await this.#post(
-      [`gateway_target_test,source=gateway ok=1 ${this.#options.nowS()}\n`],
+      Buffer.from(`gateway_target_test,source=gateway ok=1 ${this.#options.nowS()}\n`),
       undefined,
       signal,
     );
@@ -95,37 +97,53 @@ export class InfluxdbSink implements Sink {
     this.#options.http.close();
   }
 
-  async #sendAll(pieces: Iterable<Lines>, work: Omit<Work, 'sent'>): Promise<Sent> {
+  async #sendAll(lines: Iterable<Line>, work: Omit<Work, 'sent'>): Promise<Sent> {
     const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
-    for (const lines of pieces) {
-      await this.#sendLines(lines, { ...work, sent });
-      await this.#options.pause();
+    this.#body.clear();
+    for (const line of lines) {
+      this.#body.add(line);
+      if (this.#body.bytes >= this.#bodyMaxBytes) await this.#sendBody({ ...work, sent });
     }
+    if (this.#body.lines > 0) await this.#sendBody({ ...work, sent });
     return sent;
   }
 
-  async #sendLines(lines: Lines, work: Work): Promise<void> {
+  async #sendBody(work: Work): Promise<void> {
+    let isInUse = true;
+    try {
+      // A server may answer before it has read everything; what it took it has read.
+      isInUse = !(await this.#sendLines(0, this.#body.lines, work));
+    } finally {
+      this.#body.clear({ isInUse });
+    }
+    await this.#options.pause();
+  }
+
+  /** True: it took all of them at once. */
+  async #sendLines(from: number, to: number, work: Work): Promise<boolean> {
     const { sent, signal } = work;
-    const answer = await this.#post(lines.text, work, signal);
+    const answer = await this.#post(this.#body.piece(from, to), work, signal);
     if (isGood(answer)) {
-      sent.samples += lines.samples;
-      return;
+      sent.samples += this.#body.samplesOf(from, to);
+      return true;
     }
     const isTooLarge = answer.status === TOO_LARGE;
     if (!isTooLarge && !CONTENT_REFUSED.has(answer.status)) throw this.#failure(answer);
     if (isTooLarge) this.#bodyMaxBytes = Math.max(BODY_LEAST_BYTES, Math.floor(this.#bodyMaxBytes / 2));
-    if (lines.text.length > 1) {
-      for (const half of halvesOf(lines)) await this.#sendLines(half, work);
-      return;
+    if (to - from > 1) {
+      const middle = Math.ceil((from + to) / 2);
+      await this.#sendLines(from, middle, work);
+      await this.#sendLines(middle, to, work);
+      return false;
     }
     // One line is not taken. Only a target that takes others may lose it.
     await this.test(signal);
-    sent.refusedSamples += lines.samples;
+    sent.refusedSamples += this.#body.samplesOf(from, to);
     sent.refusal = `The target does not take a line: ${saidBy(answer)}`;
+    return false;
   }
 
-  async #post(lines: readonly string[], work: Work | undefined, signal: AbortSignal): Promise<HttpAnswer> {
-    const text = Buffer.from(lines.join(''));
+  async #post(text: Buffer, work: Work | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     const { settings, http } = this.#options;
     const body = settings.isCompressed ? await compress(text, { level: GZIP_LEVEL }) : text;
     await work?.pace(body.length);
@@ -170,15 +188,6 @@ function saidBy({ status, text }: HttpAnswer): string {
     .trim()
     .slice(0, SAID_LENGTH);
   return words === '' ? `HTTP ${status}.` : `HTTP ${status}, "${words}"`;
-}
-
-function halvesOf({ text, samples }: Lines): Lines[] {
-  const middle = Math.ceil(text.length / 2);
-  const share = Math.round((samples * middle) / text.length);
-  return [
-    { text: text.slice(0, middle), samples: share, bytes: 0 },
-    { text: text.slice(middle), samples: samples - share, bytes: 0 },
-  ];
 }
 
 function authorization(

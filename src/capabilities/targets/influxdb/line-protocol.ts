@@ -4,13 +4,7 @@
  * same seconds share their lines.
  */
 import type { LabelledSamples } from '../model.ts';
-
-/** Some lines, and how many samples stand in them. */
-export interface Lines {
-  text: string[];
-  samples: number;
-  bytes: number;
-}
+import type { Line } from './line-body.ts';
 
 export function escapedKey(text: string): string {
   return text
@@ -23,13 +17,7 @@ function escapedMeasurement(text: string): string {
   return text.replace(/[\n\r]/g, ' ').replace(/[, ]/g, String.raw`\$&`);
 }
 
-/** Of pieces of about `bytesMax`; one line may be longer. */
-export function* linesOf(
-  measurement: string,
-  series: readonly LabelledSamples[],
-  bytesMax: number,
-): Generator<Lines> {
-  let lines: Lines = { text: [], samples: 0, bytes: 0 };
+export function* linesOf(measurement: string, series: readonly LabelledSamples[]): Generator<Line> {
   for (const group of groupsOf(series)) {
     const head = `${escapedMeasurement(measurement)}${tagText({ ...(group[0] as LabelledSamples).labels })} `;
     // Names and, behind each, its value: joined they are one text, where a sum would hold all its pieces until it is sent.
@@ -42,17 +30,9 @@ export function* linesOf(
       for (let column = 0; column < group.length; column++)
         pieces[column * 2 + 1] = fieldValue(group[column] as LabelledSamples, index);
       pieces[group.length * 2] = ` ${times[index]}\n`;
-      const line = pieces.join('');
-      lines.text.push(line);
-      lines.samples += group.length;
-      // Characters: names and texts are mostly of one byte each, and the bound is a rough one.
-      lines.bytes += line.length;
-      if (lines.bytes < bytesMax) continue;
-      yield lines;
-      lines = { text: [], samples: 0, bytes: 0 };
+      yield { text: pieces.join(''), samples: group.length };
     }
   }
-  if (lines.samples > 0) yield lines;
 }
 
 /** Fields of one line at most: more cost the reader memory and save nothing. */

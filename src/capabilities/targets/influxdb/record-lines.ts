@@ -4,22 +4,13 @@
  * and one that is sent again is the same.
  */
 import { type CarriedRecord, type LabelledRecord } from '../model.ts';
-import { escapedKey, fieldText, type Lines, tagText } from './line-protocol.ts';
+import type { Line } from './line-body.ts';
+import { escapedKey, fieldText, tagText } from './line-protocol.ts';
 
 const NS_PER_MS = 1_000_000n;
 
-export function* recordLines(records: readonly LabelledRecord[], bytesMax: number): Generator<Lines> {
-  let lines: Lines = { text: [], samples: 0, bytes: 0 };
-  for (const record of records) {
-    const line = recordLine(record);
-    lines.text.push(line);
-    lines.samples++;
-    lines.bytes += line.length;
-    if (lines.bytes < bytesMax) continue;
-    yield lines;
-    lines = { text: [], samples: 0, bytes: 0 };
-  }
-  if (lines.samples > 0) yield lines;
+export function* recordLines(records: readonly LabelledRecord[]): Generator<Line> {
+  for (const record of records) yield { text: recordLine(record), samples: 1 };
 }
 
 function recordLine(record: LabelledRecord): string {
