@@ -71,7 +71,11 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
       script: { code: Buffer.from('-- hello').toString('base64'), runtime_version: 'V3' },
     });
     const left: string[] = [];
-    for (const hash of PAGES) {
+    const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');
+    const module = (devices as { id: string; type: string }[]).find(({ type }) => type === 'VIRTUAL_UCM');
+    // Wider than a phone in one line.
+    const longName = `#/history/day/${module?.id}.scripts_running`;
+    for (const hash of [...PAGES, longName]) {
       await page.setViewportSize({ width: 390, height: 844 });
       await open(hash);
       await page.locator('h1').first().waitFor();
