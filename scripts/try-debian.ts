@@ -18,6 +18,7 @@ const HELP = `Tries the package on a clean Debian with systemd and without a net
 
   --root FOLDER  a Debian, which is not changed; one is made by
                  debootstrap --variant=minbase --include=systemd,systemd-sysv,curl,libatomic1 bookworm FOLDER
+  --first FILE   package of an earlier version, from which is upgraded and to which is returned (default: this one)
   --cuts N       cuts of power at moments by chance during installations, upgrades, returns and restores (default 0)
   --seed N       repeat the cuts of a run (default: a new seed, printed)
   --help         this text
@@ -30,7 +31,7 @@ fails.
 
 async function main(): Promise<number> {
   const text = { type: 'string' } as const;
-  const values = parseWords({ help: { type: 'boolean' }, root: text, cuts: text, seed: text });
+  const values = parseWords({ help: { type: 'boolean' }, root: text, first: text, cuts: text, seed: text });
   if (values.help) {
     process.stdout.write(HELP);
     return 0;
@@ -46,7 +47,7 @@ async function main(): Promise<number> {
     await told('build three versions', async () => {
       const bundles = join(folder, 'dist');
       await bundle(bundles);
-      buildVersions(folder, bundles);
+      buildVersions(folder, bundles, values.first);
     });
     await withBoard(folder, values.root, async (board) => {
       for (const { name, run } of LIFE) await told(name, () => run(board), board);

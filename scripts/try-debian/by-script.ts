@@ -15,7 +15,7 @@ export function installByScript(debian: DebianRoot): void {
     cp /tmp/unpacked/usr/lib/sysusers.d/energy-gateway.conf /tmp/users.conf
     systemd-sysusers /tmp/users.conf
     ln -sfn /opt/energy-gateway/scripts/energy-gateway /usr/local/bin/energy-gateway
-    sed -e /^ExecStartPre=/d -e /^ExecStopPost=/d -e /^Wants=/d \\
+    sed -e /^ExecStartPre=/d -e /^ExecStopPost=/d -e /^Wants=/d -e s/^NotifyAccess=.*/NotifyAccess=all/ \\
       -e s,/var/lib/energy-gateway-versions/current,/opt/energy-gateway,g \\
       /tmp/unpacked/usr/lib/systemd/system/energy-gateway.service >/etc/systemd/system/energy-gateway.service
     rm -r /tmp/unpacked

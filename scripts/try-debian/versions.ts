@@ -1,6 +1,6 @@
 /** Three versions of the package: this one, one that migrates and then fails, and one that migrates and works. */
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { buildGateway } from '../support/built-package.ts';
 
 export const FIRST = '0.1.0';
@@ -10,9 +10,13 @@ export const NEXT = '0.3.0';
 /** Where the package of a version is within a `DebianRoot`. */
 export const packageOf = (version: string): string => `/tmp/packages/energy-gateway_${version}_amd64.deb`;
 
-/** Packs all of them in the folder; of the bundles in `dist/` unless others are given. */
-export function buildVersions(folder: string, bundles?: string): void {
-  buildGateway(folder, { version: FIRST, bundles });
+/**
+ * Packs all of them in the folder, of the bundles in `dist/` unless others are given; `first` is the package of an earlier
+ * version in place of the first.
+ */
+export function buildVersions(folder: string, bundles?: string, first?: string): void {
+  if (first === undefined) buildGateway(folder, { version: FIRST, bundles });
+  else copyFileSync(first, join(folder, basename(packageOf(FIRST))));
   buildGateway(folder, {
     version: BROKEN,
     bundles,

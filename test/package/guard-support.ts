@@ -54,6 +54,7 @@ export class Box {
       PATH: `${bin}:/usr/bin:/bin`,
       GUARD_LIBRARY: join(this.#folder, 'library'),
       GUARD_STATE: join(this.#folder, 'state'),
+      GUARD_UNITS: join(this.#folder, 'units'),
       GATEWAY_DATA_DIR: join(this.#folder, 'data'),
       CUT_COUNT: join(this.#folder, 'count'),
       SYSTEMCTL_LOG: join(this.#folder, 'systemctl.log'),
@@ -62,11 +63,14 @@ export class Box {
     this.saysLast('API on port 8080, MQTT on port 1883');
   }
 
-  version(name: string, historySchema = 1): void {
+  version(name: string, historySchema = 1, { sendsNotices = true } = {}): void {
     const folder = join(this.#folder, 'library/versions', name, 'migrations/history');
     mkdirSync(folder, { recursive: true });
     for (let number = 1; number <= historySchema; number += 1)
       writeFileSync(join(folder, `000${number}_schema.sql`), '');
+    if (!sendsNotices) return;
+    mkdirSync(join(folder, '../../systemd'), { recursive: true });
+    writeFileSync(join(folder, '../../systemd/sends-notices'), '');
   }
 
   /** Runs the script; killed before its `cutAt`-th change. Resolves with the changes that were begun. */
@@ -81,6 +85,7 @@ export class Box {
       env: { ...this.#environment, ...environment, ...(cutAt !== undefined && { CUT_AT: String(cutAt) }) },
     });
     const changes = Number(readFileSync(this.#environment['CUT_COUNT'] ?? '', 'utf8'));
+    if (cutAt !== undefined && changes >= cutAt) this.boot();
     return { changes, status, output: stdout + stderr };
   }
 
@@ -97,6 +102,22 @@ export class Box {
     const file = join(this.#folder, 'data', path);
     mkdirSync(join(file, '..'), { recursive: true });
     writeFileSync(file, text);
+  }
+
+  /** Whose notices the service manager hears, as its newest settings say. */
+  get heard(): string {
+    const log = this.#environment['SYSTEMCTL_LOG'] ?? '';
+    const isRead = existsSync(log) && readFileSync(log, 'utf8').endsWith('daemon-reload\n');
+    const file = join(this.#folder, 'units/energy-gateway.service.d/notices.conf');
+    if (!existsSync(file)) return 'main process';
+    assert.equal(readFileSync(file, 'utf8'), '[Service]\nNotifyAccess=all\n');
+    return isRead ? 'children' : 'children, after the next reload';
+  }
+
+  /** What lies in memory is gone. */
+  boot(): void {
+    rmSync(join(this.#folder, 'units'), { recursive: true, force: true });
+    rmSync(this.#environment['SYSTEMCTL_LOG'] ?? '', { force: true });
   }
 
   /** The status that the service manager knows of the service. */
@@ -145,6 +166,10 @@ export class Box {
   /** Why a version failed cannot be stored. */
   blockFailure(): void {
     mkdirSync(join(this.#folder, 'state/failure.new'));
+  }
+
+  blockUnits(): void {
+    writeFileSync(join(this.#folder, 'units'), '');
   }
 
   get runs(): string {

@@ -1,11 +1,12 @@
 /**
- * Notices to the service manager: ready, watchdog, stopping (sd_notify(3)). They go through the command
- * `systemd-notify`, because Node has no datagram sockets of the local kind; one call takes 7 to 40 ms in a
- * process of its own and never holds up this one. The unit needs `NotifyAccess=all`.
+ * Notices to the service manager: ready, watchdog, stopping (sd_notify(3)). Where the C library cannot be called they go
+ * through the command `systemd-notify`, a child, which the manager hears with `NotifyAccess=all` only: the package's
+ * `guard` gives that to a version that was not heard otherwise.
  */
 import { spawn } from 'node:child_process';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
+import { LocalReceiver } from './datagram.ts';
 
 export interface ServiceNoticeOptions {
   /** `NOTIFY_SOCKET`; undefined when no manager waits for notices: then nothing is done. */
@@ -19,7 +20,7 @@ export interface ServiceNoticeOptions {
   isHealthy: () => boolean | Promise<boolean>;
   clock: Clock;
   log: Log;
-  /** Program that sends the notices. */
+  /** Program that sends the notices when this one cannot. */
   command?: string;
 }
 
@@ -27,11 +28,18 @@ export interface ServiceNoticeOptions {
 export function createServiceNotices(options: ServiceNoticeOptions) {
   const { notifySocket, watchdogMs, clock, log } = options;
   const command = options.command ?? 'systemd-notify';
+  const manager = notifySocket === undefined ? undefined : new LocalReceiver(notifySocket, clock);
   let watchdog: Timer | undefined;
   let underWay = false;
 
   async function notify(...assignments: string[]): Promise<void> {
-    if (notifySocket === undefined) return;
+    if (!manager || notifySocket === undefined) return;
+    try {
+      await manager.send(assignments.join('\n'));
+      return;
+    } catch (error) {
+      log.debug('a notice is sent by another program', { error });
+    }
     try {
       await run(command, assignments, notifySocket);
     } catch (error) {
