@@ -6,9 +6,10 @@ import { randomInt } from 'node:crypto';
 import { bundle } from './build.ts';
 import { parseWords, runScript, UsageError, whole } from './support/arguments.ts';
 import { DebianRoot, whyNoDebianRoot } from './support/debian-root.ts';
-import { createRandom } from './support/random.ts';
+import { createRandom, type Random } from './support/random.ts';
 import { Board } from './try-debian/board.ts';
 import { cutOnce } from './try-debian/cuts.ts';
+import { killOnce } from './try-debian/kills.ts';
 import { LIFE } from './try-debian/life.ts';
 import { buildVersions, FIRST } from './try-debian/versions.ts';
 
@@ -20,7 +21,8 @@ const HELP = `Tries the package on a clean Debian with systemd and without a net
                  debootstrap --variant=minbase --include=systemd,systemd-sysv,curl,libatomic1 bookworm FOLDER
   --first FILE   package of an earlier version, from which is upgraded and to which is returned (default: this one)
   --cuts N       cuts of power at moments by chance during installations, upgrades, returns and restores (default 0)
-  --seed N       repeat the cuts of a run (default: a new seed, printed)
+  --kills N      times that dpkg and its scripts are killed at moments by chance while the box runs on (default 0)
+  --seed N       repeat the cuts and kills of a run (default: a new seed, printed)
   --help         this text
 
 Builds three versions of the package: this one, one that migrates and fails, one that migrates and works. They are
@@ -31,7 +33,14 @@ fails.
 
 async function main(): Promise<number> {
   const text = { type: 'string' } as const;
-  const values = parseWords({ help: { type: 'boolean' }, root: text, first: text, cuts: text, seed: text });
+  const values = parseWords({
+    help: { type: 'boolean' },
+    root: text,
+    first: text,
+    cuts: text,
+    kills: text,
+    seed: text,
+  });
   if (values.help) {
     process.stdout.write(HELP);
     return 0;
@@ -39,6 +48,7 @@ async function main(): Promise<number> {
   if (values.root === undefined)
     throw new UsageError('--root FOLDER is missing; --help says how one is made');
   const cuts = whole('cuts', values.cuts, 0, 10_000) ?? 0;
+  const kills = whole('kills', values.kills, 0, 10_000) ?? 0;
   const seed = whole('seed', values.seed, 0, 2 ** 31) ?? randomInt(2 ** 31);
   const missing = whyNoDebianRoot();
   if (missing !== undefined) throw new UsageError(`not possible here: ${missing}`);
@@ -52,23 +62,33 @@ async function main(): Promise<number> {
     await withBoard(folder, values.root, async (board) => {
       for (const { name, run } of LIFE) await told(name, () => run(board), board);
     });
-    if (cuts > 0) await cutTimes(folder, values.root, cuts, seed);
+    for (const [name, count, once] of [
+      ['cut', cuts, cutOnce],
+      ['kill', kills, killOnce],
+    ] as const)
+      if (count > 0)
+        await withBoard(folder, values.root, (board) => byChance(board, { name, count, once, seed }));
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function cutTimes(folder: string, root: string, cuts: number, seed: number): Promise<void> {
+interface ByChance {
+  name: string;
+  count: number;
+  once: (board: Board, random: Random) => Promise<string>;
+  seed: number;
+}
+
+async function byChance(board: Board, { name, count, once, seed }: ByChance): Promise<void> {
   process.stdout.write(`seed ${seed}\n`);
   const random = createRandom(seed);
-  await withBoard(folder, root, async (board) => {
-    board.install(FIRST);
-    await board.servingVersion();
-    board.claim();
-    for (let number = 1; number <= cuts; number += 1)
-      process.stdout.write(`cut ${number}: ${await cutOnce(board, random)}\n`);
-  });
+  board.install(FIRST);
+  await board.servingVersion();
+  board.claim();
+  for (let number = 1; number <= count; number += 1)
+    process.stdout.write(`${name} ${number}: ${await once(board, random)}\n`);
 }
 
 async function withBoard(folder: string, root: string, work: (board: Board) => Promise<void>): Promise<void> {

@@ -114,7 +114,12 @@ export class DebianRoot {
 
   /** Begins a line of which the end is not waited for. */
   begin(line: string): ChildProcess {
-    return spawn('nsenter', this.#inside(line), { stdio: 'ignore', env: ENVIRONMENT });
+    return spawn('nsenter', this.#inside(line), { stdio: 'ignore', env: ENVIRONMENT, detached: true });
+  }
+
+  /** Ends what was begun, with all that it started itself; services go on. */
+  kill({ pid, exitCode }: ChildProcess): void {
+    if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGKILL');
   }
 
   end(): void {

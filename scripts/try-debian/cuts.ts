@@ -42,7 +42,7 @@ export async function cutOnce(board: Board, random: Random): Promise<string> {
   const change = board.debian.begin(line);
   await pause(afterMs);
   await board.debian.cutPower();
-  change.kill('SIGKILL');
+  board.debian.kill(change);
   await board.debian.boot();
   const booted = await board.servingVersion();
   // What dpkg asks for after a cut; the package may have been half unpacked.

@@ -20,6 +20,8 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
         copyOf(path, copy);
         const found = await judgePackage(copy, { version: packageVersion(), keyFiles: updateKeyFiles() });
         await agree(found, values, terminal);
+        // After an update that was cut off, as by the power, apt refuses each later one until this was done.
+        system('sh', ['-c', 'dpkg --force-confold --configure -a </dev/null || true']);
         // apt and not dpkg: it changes nothing when a package is missing that the new version needs.
         system('env', [
           'DEBIAN_FRONTEND=noninteractive',

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/until.ts';
 import { DebianRoot, whyNoDebianRoot } from '../../scripts/support/debian-root.ts';
 import { installByScript } from '../../scripts/try-debian/by-script.ts';
 import { buildVersions, packageOf } from '../../scripts/try-debian/versions.ts';
@@ -132,6 +133,12 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.match(upload('0.3.0').errors?.[0]?.message ?? '', /knows no key/);
     board.must('cp /tmp/packages/update-keys.pem /etc/energy-gateway/');
     assert.match(upload('0.2.0').errors?.[0]?.message ?? '', /is not signed/);
+    // apt refuses everything while an installation was cut off.
+    const cutOff = board.begin(`dpkg -i ${packageOf('0.1.0')} </dev/null`);
+    await until(() => board.run('pgrep -f energy-gateway.[p]ostinst').status === 0);
+    board.kill(cutOff);
+    board.must('systemctl start energy-gateway');
+    await until(() => board.run(READY).status === 0);
     assert.equal(upload('0.3.0').update?.uploaded?.version, '0.3.0');
     assert.equal(call('/install -X POST').update?.installing, true);
     // Unpacking and the trial take longer than other waits of tests; the hang limit of the file bounds them.
