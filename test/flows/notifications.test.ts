@@ -217,6 +217,8 @@ test('a dead receiver costs a line of its own log: it is tried again, others are
     sent(dead).map(({ title }) => title),
     ['Battery: made_up', 'Battery: another'],
   );
+  // The receiver has it a moment before the gateway knows.
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'DELIVERED');
   const log = await deliveriesOf(id);
   assert.deepEqual(
     log.map(({ status, attempts }) => `${status} ${attempts}`),
