@@ -3,6 +3,7 @@
  * a response at once; callers, events and acknowledgements wait until it is on disk.
  */
 import { Emitter } from '../../lib/emitter.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -59,6 +60,7 @@ export class InFlight {
   readonly events: Emitter<CommandEvents>;
   readonly #options: InFlightOptions;
   readonly #entries = new Map<string, Entry>();
+  readonly #queue: { dropped: () => void };
   #isStopped = false;
 
   constructor(options: InFlightOptions) {
@@ -67,6 +69,10 @@ export class InFlight {
     options.metrics.gauge('commands_in_flight', 'Executions without an end.', [], (gauge) =>
       gauge.set(this.#entries.size),
     );
+    this.#queue = options.metrics.queue('device_commands', {
+      limit: options.limits.inFlightPerDevice,
+      depth: () => Math.max(0, ...this.#countsByDevice().values()),
+    });
   }
 
   /** Takes an execution under watch; the time until it counts as silent starts now. */
@@ -91,10 +97,20 @@ export class InFlight {
     return this.#entries.get(id);
   }
 
-  countOf(deviceId: string): number {
-    let count = 0;
-    for (const { execution } of this.#entries.values()) if (execution.deviceId === deviceId) count++;
-    return count;
+  /** @throws GatewayError rate_limited when the device has as many as it may */
+  requireRoomFor(deviceId: string): void {
+    const { inFlightPerDevice } = this.#options.limits;
+    if ((this.#countsByDevice().get(deviceId) ?? 0) < inFlightPerDevice) return;
+    this.#queue.dropped();
+    const message = `The device has ${inFlightPerDevice} commands in progress; wait for one to end.`;
+    throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }], { retryAfterS: 1 });
+  }
+
+  #countsByDevice(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { execution } of this.#entries.values())
+      counts.set(execution.deviceId, (counts.get(execution.deviceId) ?? 0) + 1);
+    return counts;
   }
 
   ofDevice(deviceId: string): Live[] {

@@ -6,7 +6,7 @@
  * was lost ends as TIMEOUT, because sending it again could do harm.
  */
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, GatewayError, gatewayError } from '../../lib/errors.ts';
+import { errorOfProblems, gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -183,7 +183,7 @@ async function execute(
   const { devices, connectivity } = options;
   const { command, manifestName, checked } = judged(parts, device, request, caller.role);
   if (!connectivity.canReceiveCommands(device)) throw deviceOffline(devices, device);
-  requireRoomFor(parts, device);
+  parts.inFlight.requireRoomFor(device.id);
 
   const execution: Execution = {
     id: newId(),
@@ -277,12 +277,6 @@ function checkedArguments(
       limit: limits.argumentsBytes,
     });
   return values;
-}
-
-function requireRoomFor({ inFlight, limits }: Parts, device: Device): void {
-  if (inFlight.countOf(device.id) < limits.inFlightPerDevice) return;
-  const message = `The device has ${limits.inFlightPerDevice} commands in progress; wait for one to end.`;
-  throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }], { retryAfterS: 1 });
 }
 
 /** An access level that is no role is nobody's. */

@@ -69,6 +69,10 @@ export class ThreadedHistory {
       [],
       (gauge) => gauge.set(this.#backlog.sizeBytes),
     );
+    metrics.queue('telemetry_store', {
+      limit: limits.storeBacklogBytes,
+      depth: () => this.#backlog.sizeBytes,
+    });
     this.#restartPause = new DoublingPause({
       firstMs: limits.storeRestartFirstMs,
       maxMs: limits.storeRestartMaxMs,
