@@ -145,6 +145,24 @@ test('a device that was never there is not offline', async () => {
   assert.deepEqual(await alertsOf(gateway, device), []);
 });
 
+test('a device may say something else altogether, and all of it is told at once', async () => {
+  const { gateway, device } = await started();
+  const alertsOfRound = (round: number): string[] =>
+    Array.from({ length: raisedPerDevice }, (_, index) => `round_${round}_${index}`);
+  for (const round of [1, 2, 3]) {
+    await device.telemetry({ alerts: alertsOfRound(round) });
+    const { alerts } = await gateway.ok(
+      'USER',
+      'GET',
+      `/v3/alerts?device_id.in=${device.id}&state=RAISED&limit=500`,
+    );
+    assert.deepEqual(
+      (alerts as Listed[]).map(({ name }) => name).toSorted(),
+      alertsOfRound(round).toSorted(),
+    );
+  }
+});
+
 test('a device that invents alerts fills neither the list nor the disk, and others are not hidden', async () => {
   const { gateway, device } = await started();
   for (let round = 0; round < 30; round++)

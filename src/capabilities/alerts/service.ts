@@ -242,7 +242,9 @@ export class Alerts {
     try {
       changes = database.transaction(() => {
         const made = turns.flatMap((turn): AlertChange[] => {
-          if (turn.kind === 'RAISED' && room-- <= 0) return [];
+          // Those that are over come first, and make room.
+          if (turn.kind === 'CLEARED') room++;
+          else if (room-- <= 0) return [];
           const alert = turn.kind === 'RAISED' ? this.#raise(device, turn) : this.#clear(device, turn);
           return alert ? [{ kind: turn.kind, alert }] : [];
         });
