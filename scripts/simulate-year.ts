@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseWords, runScript, whole } from './support/arguments.ts';
 import { packPrograms } from './support/packed-programs.ts';
 
@@ -68,6 +68,8 @@ async function main(): Promise<number> {
 function liveYear(entry: string, seed: number, days: number): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, entry, `${seed}`, `${days}`], {
     stdio: ['ignore', 'inherit', 'inherit'],
+    // A year starts hundreds of gateways, each with threads that compile the same code.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(entry), 'compiled') },
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
