@@ -54,7 +54,8 @@ export class ChangingStream<Message> {
     clearTimeout(this.#silence);
     document.removeEventListener('visibilitychange', this.#wake);
     removeEventListener('online', this.#wake);
-    this.#socket?.close();
+    if (this.#socket) close(this.#socket);
+    this.#socket = undefined;
   }
 
   #connect(): void {
@@ -63,6 +64,8 @@ export class ChangingStream<Message> {
     const opened = this.#dial();
     this.#take(opened);
     opened.addEventListener('open', () => {
+      // The end came first, or it took too long.
+      if (this.#socket !== opened) return;
       this.#delayMs = RETRY_FIRST_MS;
       this.#options.onOpen?.();
       if (path !== this.#path) void this.#replace();
@@ -123,7 +126,7 @@ export class ChangingStream<Message> {
     this.#socket = undefined;
     this.#next = undefined;
     clearTimeout(this.#silence);
-    lost.close();
+    close(lost);
     this.#options.onClose?.();
     this.#retry = setTimeout(() => this.#connect(), this.#delayMs);
     this.#delayMs = Math.min(this.#delayMs * 2, RETRY_MAX_MS);
@@ -133,4 +136,10 @@ export class ChangingStream<Message> {
   #awake(): void {
     if (document.visibilityState === 'visible' && this.#socket === undefined) this.#connect();
   }
+}
+
+/** Browsers complain about one that is closed while it opens. */
+function close(socket: WebSocket): void {
+  if (socket.readyState === WebSocket.CONNECTING) socket.addEventListener('open', () => socket.close());
+  else socket.close();
 }

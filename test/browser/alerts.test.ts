@@ -1,10 +1,41 @@
 /** Alerts and notifications in a real browser. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
 import { startPostServer } from '../support/receivers.ts';
 import { until } from '../support/until.ts';
-import { findBrowser, NO_BROWSER } from './browser.ts';
-import { picture, useConsole } from './support.ts';
+import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
+import { PASSWORD, picture, useConsole } from './support.ts';
+
+/** A second way to the gateway, on which the stream of this path opens late. @returns its origin */
+async function slowToOpen(t: TestContext, origin: string, path: string): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const sockets = new Set<Socket>();
+  const server = createServer((browser) => {
+    const gateway = connect(Number(port), hostname);
+    for (const [socket, other] of [
+      [browser, gateway],
+      [gateway, browser],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+    }
+    browser.once('data', (request) => {
+      const isStream = request.includes(`GET ${path} `) && request.includes('websocket');
+      setTimeout(() => browser.pipe(gateway), isStream ? 300 : 0);
+      browser.pause();
+      browser.unshift(request);
+    });
+    gateway.pipe(browser);
+  }).listen(0, hostname);
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `http://${hostname}:${(server.address() as AddressInfo).port}`;
+}
 
 describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
@@ -63,6 +94,27 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await page.locator('[data-test=deliveries]').getByText('not delivered').waitFor();
     await picture(page, 'notifications');
     assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');
+  });
+
+  test('are left while what tells of them is still opening', async (t) => {
+    const { gateway, browser } = opened();
+    const origin = await slowToOpen(t, gateway.origin, '/v3/alerts');
+    const page = await browser.newPage();
+    const complaints = complaintsOf(page);
+    await page.goto(origin);
+    await page.fill('[name=password]', PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.locator('[data-test=attention]').waitFor();
+    const opening = page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v3/alerts'));
+    await page.evaluate(`location.hash = '#/alerts'`);
+    const socket = await opening;
+    await page.evaluate(`location.hash = '#/rules'`);
+    await socket.waitForEvent('close');
+    await page.close();
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 401/.test(text)),
+      [],
+    );
   });
 
   test('without a complaint of the page', () => {

@@ -121,7 +121,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
 
   test('the browser had nothing to complain about', () => {
     assert.deepEqual(
-      complaints.filter((text) => !/status of 4\d\d/.test(text)),
+      complaints.filter((text) => !/status of 4\d\d|Unexpected response code: 401/.test(text)),
       [],
     );
   });
