@@ -321,13 +321,17 @@ function isFile(folder: string, name: string): boolean {
   return statSync(join(folder, name)).isFile();
 }
 
-/** Copies a folder of data, without what stands for a running process. */
-export function copyData(from: string, to: string): void {
+/** Copies a folder of data, without what stands for a running process. @param copy How one file is copied. */
+export function copyData(
+  from: string,
+  to: string,
+  copy: (from: string, to: string) => void = copyFileSync,
+): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (/^lost\+found$|^gateway\.lock|^filler$|^many$/.test(entry.name)) continue;
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) copyData(source, target);
-    else copyFileSync(source, target);
+    if (entry.isDirectory()) copyData(source, target, copy);
+    else copy(source, target);
   }
 }
