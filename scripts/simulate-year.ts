@@ -23,8 +23,6 @@ memory, files, handles or timers grew.
 `;
 
 const YEARS_MAX = 1_000;
-/** Threads live for simulated hours, which are moments: their heaps shall not grow step by step. */
-const HEAPS = ['--initial-heap-size=96'];
 const THREADS = [
   'capabilities/blueprints/worker',
   'capabilities/telemetry/engine/thread',
@@ -68,7 +66,7 @@ async function main(): Promise<number> {
 
 /** Resolves with the exit code. */
 function liveYear(entry: string, seed: number, days: number): Promise<number> {
-  const parameters = [...process.execArgv, ...HEAPS, entry, `${seed}`, `${days}`];
+  const parameters = [...process.execArgv, entry, `${seed}`, `${days}`];
   const child = spawn(process.execPath, parameters, {
     stdio: ['ignore', 'inherit', 'inherit'],
     // A year starts hundreds of gateways, each with threads that compile the same code.
