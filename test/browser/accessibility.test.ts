@@ -7,7 +7,7 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { tryRule } from './dry-run.ts';
-import { PAGES } from './pages.ts';
+import { PAGES, visit } from './pages.ts';
 import { useConsole } from './support.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -35,7 +35,7 @@ describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, (
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
   test('no page has a serious finding, in both themes, at 390 and at 1440 pixels', async () => {
-    const { page, open, gateway } = opened();
+    const { page, gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
     await device.telemetry({ battery_soc: 50, grid_total_power: -300, alerts: ['battery_low'] });
@@ -57,9 +57,7 @@ describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, (
     const found: string[] = [];
     await inAllLooks(page, async (look) => {
       for (const hash of PAGES) {
-        await open(hash);
-        await page.locator('h1').first().waitFor();
-        await page.waitForLoadState('networkidle');
+        await visit(page, hash);
         for (const finding of await seriousOf(page)) found.push(`${hash} ${look} ${finding}`);
       }
     });

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { de } from '../../src/console/words/de.ts';
 import { en } from '../../src/console/words/en.ts';
 import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
-import { PAGES } from './pages.ts';
+import { PAGES, visit } from './pages.ts';
 import { PASSWORD, picture, useNewConsole } from './support.ts';
 
 /** Single words stand in names of devices too, which are as the gateway says them. */
@@ -77,10 +77,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     const longName = `#/history/day/${module?.id}.scripts_running`;
     for (const hash of [...PAGES, longName]) {
       await page.setViewportSize({ width: 390, height: 844 });
-      await open(hash);
-      await page.locator('h1').first().waitFor();
-      await page.waitForLoadState('networkidle');
-      await page.locator('.loading').first().waitFor({ state: 'detached' });
+      await visit(page, hash);
       for (const text of await textsOf(page))
         for (const english of ENGLISH) if (text.includes(english)) left.push(`${hash}: ${text}`);
       const overPx = await page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -1,3 +1,7 @@
+/** All pages of the console, and how to come to one. */
+import type { Page, Request } from 'playwright-core';
+import { until } from '../support/until.ts';
+
 /** Addresses of all pages of the console, of a site with a device `battery` and a rule `greeting`. */
 export const PAGES = [
   '#/',
@@ -27,3 +31,26 @@ export const PAGES = [
   '#/devices/battery/logs',
   '#/devices/battery/settings',
 ];
+
+/** Looks in a row at which nothing was under way: what is asked for last follows from what was answered. */
+const QUIET_LOOKS = 3;
+
+/** Goes to a page and waits until it has drawn what it asked for. */
+export async function visit(page: Page, hash: string): Promise<void> {
+  const asked = new Set<Request>();
+  const note = (request: Request): void => void asked.add(request);
+  const answered = (request: Request): void => void asked.delete(request);
+  page.on('request', note).on('requestfinished', answered).on('requestfailed', answered);
+  try {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    let quiet = 0;
+    await until(async () => {
+      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+      quiet = asked.size === 0 && (await page.locator('.loading').count()) === 0 ? quiet + 1 : 0;
+      return quiet === QUIET_LOOKS;
+    });
+    await page.locator('h1').first().waitFor();
+  } finally {
+    page.off('request', note).off('requestfinished', answered).off('requestfailed', answered);
+  }
+}
