@@ -1,9 +1,9 @@
 /** Arguments of host functions: what they must be, and the error that says so as Lua does. */
 import { LuaError, LuaJson, type LuaValue, numberOf, textOf, typeNameOf } from './values.ts';
 
-/** @throws LuaError when the argument is no number */
+/** A number, or the text of one. @throws LuaError */
 export function numberArgument(value: LuaValue, position: number, name: string): number {
-  const number = numberOf(value);
+  const number = numberOf(value) ?? numberOfText(value);
   if (number === undefined) throw badArgument(value, position, name, 'number');
   return number;
 }
@@ -24,6 +24,12 @@ export function bytesArgument(value: LuaValue, position: number, name: string): 
 export function tableArgument(value: LuaValue, position: number, name: string): unknown {
   if (!(value instanceof LuaJson)) throw badArgument(value, position, name, 'table');
   return JSON.parse(value.text);
+}
+
+/** What older scripts keep in their storage is text: Lua takes it where a number is wanted. */
+function numberOfText(value: LuaValue): number | undefined {
+  const text = Buffer.isBuffer(value) ? value.toString('latin1').trim() : '';
+  return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
 }
 
 function badArgument(value: LuaValue, position: number, name: string, wanted: string): LuaError {

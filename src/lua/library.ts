@@ -26,12 +26,14 @@ export const BASE_LIBRARY: Library = {
   name: 'base',
   source: String.raw`
 local host, kit = ...
-local error, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
-  error, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
-local concat, find, format, gsub = table.concat, string.find, string.format, string.gsub
+local error, getmetatable, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
+  error, getmetatable, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
+local concat, find, format, gsub, pack, unpack =
+  table.concat, string.find, string.format, string.gsub, string.pack, string.unpack
 local create, resume, yield, status, running, isyieldable, close = coroutine.create, coroutine.resume,
   coroutine.yield, coroutine.status, coroutine.running, coroutine.isyieldable, coroutine.close
-local globals, traceback, collect, tointeger = _G, debug.traceback, collectgarbage, math.tointeger
+local globals, traceback, collect, tointeger, mathtype =
+  _G, debug.traceback, collectgarbage, math.tointeger, math.type
 local take = host.take
 -- Less memory at rest for a little more work: hundreds of states stand side by side.
 collect('setpause', 140)
@@ -211,6 +213,37 @@ function math.tointeger(value)
   if type(value) == 'string' then value = tonumber(value) end
   if type(value) ~= 'number' then return nil end
   return tointeger(value)
+end
+
+-- Deprecated in 5.3, but there.
+local exp, log = math.exp, math.log
+function math.pow(x, y) return x ^ y end
+function math.ldexp(x, exponent) return x * 2.0 ^ exponent end
+function math.log10(x) return log(x, 10) end
+function math.cosh(x) return (exp(x) + exp(-x)) / 2 end
+function math.sinh(x) return (exp(x) - exp(-x)) / 2 end
+function math.tanh(x) return 1 - 2 / (exp(2 * x) + 1) end
+
+local seed = math.randomseed
+function math.randomseed(first, ...)
+  -- Any number is a seed, as os.clock() * 1000 is in scripts.
+  if mathtype(first) == 'float' and not tointeger(first) then first = unpack('<i8', pack('<d', first)) end
+  return seed(first, ...)
+end
+
+-- Text of a number counts as one in bitwise operations, as it does in arithmetic.
+local strings = getmetatable('')
+for name, operate in pairs({
+  band = function(a, b) return a & b end, bor = function(a, b) return a | b end,
+  bxor = function(a, b) return a ~ b end, bnot = function(a) return ~a end,
+  shl = function(a, b) return a << b end, shr = function(a, b) return a >> b end,
+}) do
+  local function whole(value)
+    local number = tonumber(value)
+    if not number then error(format('attempt to perform bitwise operation on a %s value', type(value)), 3) end
+    return tointeger(number) or error('number has no integer representation', 3)
+  end
+  strings['__' .. name] = function(a, b) return operate(whole(a), whole(b)) end
 end
 
 function globals.print(...)

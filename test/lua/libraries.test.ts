@@ -16,6 +16,36 @@ async function prints(source: string, options: TestScriptOptions = {}): Promise<
   return printed;
 }
 
+describe('habits of Lua 5.3', () => {
+  test('any number is a seed, and what 5.3 only calls deprecated is there', async () => {
+    assert.deepEqual(
+      await prints(
+        'math.randomseed(0.5) local a = math.random(1000000) math.randomseed(0.5) print(a == math.random(1000000))\n' +
+          'math.randomseed(1e300) math.randomseed(7) local b = math.random(1000000) math.randomseed(7) print(b == math.random(1000000))\n' +
+          'print(math.pow(2, 10), math.log10(1000), math.ldexp(3, 4))\n' +
+          'print(math.cosh(0), math.sinh(0), math.tanh(0), math.tanh(1000))',
+      ),
+      ['true', 'true', '1024.0\t3.0\t48.0', '1.0\t0.0\t0.0\t1.0'],
+    );
+  });
+
+  test('text of a whole number counts as one in bitwise operations', async () => {
+    assert.deepEqual(
+      await prints(
+        'print("3" & 1, 4 | "0x10", "6" ~ "3", ~"0", "1" << 4, "256.0" >> 4)\n' +
+          'for _, text in ipairs({ "x", "1.5" }) do print(select(2, pcall(function() return text & 1 end))) end\n' +
+          'print(pcall(function() return {} & "1" end))',
+      ),
+      [
+        '1\t20\t5\t-1\t16\t16',
+        'main.lua:2: attempt to perform bitwise operation on a string value',
+        'main.lua:2: number has no integer representation',
+        'false\tmain.lua:3: attempt to perform bitwise operation on a table value',
+      ],
+    );
+  });
+});
+
 describe('os', () => {
   const clock = (): TestClock => new TestClock(Date.UTC(2026, 2, 29, 0, 59, 59, 900));
 
@@ -55,6 +85,12 @@ describe('os', () => {
     script.close();
     assert.equal((await waiting)?.reason, 'stopped');
     assert.equal(testClock.waiting, 0);
+  });
+
+  test('takes text of a number for a time', async () => {
+    assert.deepEqual(await prints('print(os.date("!%X", "3661"), pcall(os.date, "%X", "x"))'), [
+      "01:01:01\tfalse\tbad argument #2 to 'date' (number has no integer representation)",
+    ]);
   });
 
   test('refuses times that there are not', async () => {
@@ -132,7 +168,7 @@ describe('scheduler', () => {
     const clock = new TestClock();
     const { run, printed, script } = testScript({ clock });
     await run(
-      'local id id = scheduler.add(1, function() print(os.clock()) scheduler.remove(id) end) scheduler.remove(99) scheduler.remove(nil)',
+      'local id id = scheduler.add(1, function() print(os.clock()) scheduler.remove(id * 1.0) end) scheduler.remove(99) scheduler.remove(0.5) scheduler.remove(nil)',
     );
     await clock.advance(1_000);
     assert.equal(script.jobs.count, 0);

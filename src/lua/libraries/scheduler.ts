@@ -13,7 +13,7 @@ export const SCHEDULER_LIBRARY: Library = {
   name: 'scheduler',
   source: String.raw`
 local host, kit = ...
-local error, format, type = error, string.format, type
+local error, format, tointeger, type = error, string.format, math.tointeger, type
 local bodies = {}
 
 -- Registers a function under the job that the host makes. To be called as the last thing of a library function:
@@ -46,7 +46,7 @@ function scheduler.add(period, body)
 end
 
 function scheduler.remove(id)
-  if type(id) == 'number' then kit.drop(id) end
+  if type(id) == 'number' then kit.drop(tointeger(id)) end
 end
 `,
 };

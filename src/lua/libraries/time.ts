@@ -52,7 +52,8 @@ function os.date(pattern, epoch)
   if pattern == nil then pattern = '%c' end
   pattern = format('%s', pattern)
   if epoch == nil then epoch = host.now() else
-    local whole = type(epoch) == 'number' and tointeger(epoch)
+    local number = tonumber(epoch)
+    local whole = number and tointeger(number)
     if not whole then error("bad argument #2 to 'date' (number has no integer representation)", 2) end
     epoch = whole
   end
