@@ -1,5 +1,6 @@
 /** One script of a device: its libraries, its entry, its commands one after another, its callbacks. */
 import type { Limits } from '../../../lib/limits.ts';
+import { cutToBytes } from '../../../lib/text.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import {
   type HostFunction,
@@ -133,13 +134,18 @@ export class DeviceScript {
       ([refusal]) => {
         const text = textOf(refusal);
         if (text === undefined) this.#agreed.set(group, canonicalValues(values));
-        this.#post({ kind: 'verdict', id, ...(text === undefined ? {} : { refusal: text }) });
+        this.#post({ kind: 'verdict', id, ...(text === undefined ? {} : { refusal: this.#sentence(text) }) });
       },
       (failure: LuaFailure) => {
         this.#failed(failure);
-        this.#post({ kind: 'verdict', id, refusal: withoutPosition(failure.message) });
+        this.#post({ kind: 'verdict', id, refusal: this.#sentence(withoutPosition(failure.message)) });
       },
     );
+  }
+
+  /** As much of it as the gateway takes. */
+  #sentence(text: string): string {
+    return cutToBytes(text, this.#limits.module.reasonBytes);
   }
 
   read(id: string, group: string): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { LIMITS } from '../../../../src/lib/limits.ts';
 import { until } from '../../../support/until.ts';
 import { clock, closeBenches, type Posted, scriptBench } from './script-bench.ts';
 
@@ -297,6 +298,18 @@ describe('the configuration of a device script', () => {
     assert.deepEqual(await verdict('3', 'other', {}), { kind: 'verdict', id: '3' });
     const raised = await verdict('4', 'connection', {});
     assert.match(raised?.kind === 'verdict' ? (raised.refusal ?? '') : '', /attempt to compare/);
+  });
+
+  test('can be refused with a text of any length, of which the gateway gets as much as it takes', async () => {
+    const bench = scriptBench(
+      "configuration.before_write('connection', function(v) return ('no '):rep(9000) end)",
+      { facts },
+    );
+    await bench.started();
+    bench.device.check('1', 'connection', { unit: 1 });
+    await until(() => bench.posted.some((message) => message.kind === 'verdict'));
+    const [verdict] = bench.posted.filter((message) => message.kind === 'verdict');
+    assert.equal(verdict?.refusal, 'no '.repeat(9_000).slice(0, LIMITS.module.reasonBytes));
   });
 
   test('is stored by the script itself when it wants, once, and refused when that fails', async () => {
