@@ -4,7 +4,7 @@
  */
 import type { Problem } from '../../lib/errors.ts';
 import type { CompiledCommand } from './manifest.ts';
-import { checkValue } from './values.ts';
+import { checkDeviceValue, checkValue } from './values.ts';
 
 /** Stands for a sensitive value wherever a request is stored or listed. */
 const MASK = '***';
@@ -16,9 +16,13 @@ type CheckedArguments =
 /**
  * All faults of the given arguments, one problem `invalid_command_arguments` {argument} each; or the
  * arguments to send, in the order of the manifest, with defaults filled in for optional ones that are
- * absent. Null means absent, except for type json.
+ * absent. Null means absent, except for type json. `isFromLua`: an empty table is the list or object that is declared.
  */
-export function checkArguments(command: CompiledCommand, given: Record<string, unknown>): CheckedArguments {
+export function checkArguments(
+  command: CompiledCommand,
+  given: Record<string, unknown>,
+  isFromLua = false,
+): CheckedArguments {
   const declared = command.arguments ?? {};
   const problems: Problem[] = [];
   const accepted: [string, unknown][] = [];
@@ -32,7 +36,7 @@ export function checkArguments(command: CompiledCommand, given: Record<string, u
       else if (declaration.default !== undefined) accepted.push([name, declaration.default]);
       continue;
     }
-    const checked = checkValue(declaration, value);
+    const checked = (isFromLua ? checkDeviceValue : checkValue)(declaration, value);
     if (checked.problem === undefined) accepted.push([name, checked.value]);
     else problems.push(problemOf(name, `Argument "${name}" ${checked.problem}.`));
   }

@@ -35,6 +35,8 @@ export interface CommandRequest {
   name: string;
   arguments: Record<string, unknown>;
   ephemeral: boolean;
+  /** A script asks: its empty table is the list or object that is declared. */
+  isFromLua?: boolean;
 }
 
 /** An execution that was sent. */
@@ -212,7 +214,7 @@ function judged({ options, limits }: Parts, device: Device, request: CommandRequ
   const found = findCommand(options.devices.manifest(device), request.name);
   if (!found) throw commandNotFound(request.name);
   requireAccess(found.command.access_level, role);
-  return { ...found, checked: checkedArguments(found.command, request.arguments, limits) };
+  return { ...found, checked: checkedArguments(found.command, request, limits) };
 }
 
 function removeUnsent({ options, store, inFlight, buffer }: Parts, execution: Execution): void {
@@ -265,10 +267,10 @@ function recordNew({ options, store, limits }: Parts, execution: Execution): voi
 
 function checkedArguments(
   command: CompiledCommand,
-  given: Record<string, unknown>,
+  request: CommandRequest,
   limits: Limits['commands'],
 ): Record<string, unknown> {
-  const checked = checkArguments(command, given);
+  const checked = checkArguments(command, request.arguments, request.isFromLua);
   const fault = errorOfProblems('unprocessable', checked.problems ?? []);
   if (fault) throw fault;
   const values = checked.arguments ?? {};

@@ -13,7 +13,12 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { roleIncludes, roleOfAccessLevel, type Role } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { CompiledArgument, CompiledConfigurationGroup, CompiledManifest } from '../blueprints/index.ts';
+import {
+  checkDeviceValue,
+  type CompiledArgument,
+  type CompiledConfigurationGroup,
+  type CompiledManifest,
+} from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import {
   effectiveValues,
@@ -127,11 +132,13 @@ export class DeviceConfiguration {
   ): ConfigurationValues {
     const group = groupOf(this.#options.devices.manifest(device), name);
     if (group === undefined) return stored;
-    const isAllowed = ([parameter, value]: [string, unknown]): boolean => {
+    const allowed: ConfigurationValues = {};
+    for (const [parameter, raw] of Object.entries(read)) {
       const declared = Object.hasOwn(group.parameters, parameter) ? group.parameters[parameter] : undefined;
-      return declared !== undefined && problemOf(declared, value) === undefined;
-    };
-    const allowed = Object.fromEntries(Object.entries(read).filter(isAllowed));
+      const { value } = declared ? checkDeviceValue(declared, raw) : {};
+      if (declared && value !== undefined && problemOf(declared, value) === undefined)
+        allowed[parameter] = value;
+    }
     return visibleValues(group, { ...stored, ...allowed }, names);
   }
 

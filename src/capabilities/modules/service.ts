@@ -357,7 +357,7 @@ export class Modules {
     try {
       const running = await commands.execute(
         target,
-        { name, arguments: message.arguments, ephemeral: false },
+        { name, arguments: message.arguments, ephemeral: false, isFromLua: true },
         { role: 'SYSTEM', origin: { kind: 'device', id: device.id, name: device.name } },
       );
       const ended = await within(clock, message.timeout_ms, running.ended);

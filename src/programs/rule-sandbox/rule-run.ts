@@ -234,6 +234,6 @@ class RepeatedRun implements Run {
   }
 }
 
-function changedValues(value: JsonValue, timestampMs: number): (LuaJson | number)[] {
-  return [new LuaJson(exactJson(value)), timestampMs / 1_000];
+function changedValues(value: JsonValue, timestampMs: number): LuaJson[] {
+  return [new LuaJson(exactJson(value)), new LuaJson(String(timestampMs / 1_000))];
 }

@@ -31,6 +31,7 @@ configuration:
     parameters:
       top: { display_name: Top, type: integer, default: 10 }
       name: { display_name: Name, type: string, required: true }
+      days: { display_name: Days, type: array_of_strings }
 `;
 const SCRIPT = `enapter.log('${'x'.repeat(200_000)}')`;
 
@@ -154,8 +155,8 @@ describe('a communication module', () => {
     const asked = gateway().ok('OWNER', 'GET', path);
     const { id, group } = await module.next('configuration_read');
     assert.equal(group, 'limits');
-    await module.say({ type: 'configuration_values', id, values: { top: 3, name: 9, more: true } });
-    assert.deepEqual(await asked, { configuration: { top: 3, name: 'a' } });
+    await module.say({ type: 'configuration_values', id, values: { top: 3, name: 9, more: true, days: {} } });
+    assert.deepEqual(await asked, { configuration: { top: 3, name: 'a', days: [] } });
 
     const unread = gateway().ok('OWNER', 'GET', path);
     await module.say({ type: 'configuration_values', id: (await module.next('configuration_read')).id });

@@ -118,6 +118,8 @@ describe('a rule is refused', () => {
       [{ arguments: {} }, /limit_w/],
       [{ arguments: { limit_w: -1 } }, /limit_w/],
       [{ arguments: { limit_w: 'much' } }, /limit_w/],
+      [{ name: 'plan', arguments: { steps: { id: 2n ** 63n - 1n } } }, /beyond 2\^53/],
+      [{ name: 'plan', arguments: { days: { monday: true } } }, /days/],
     ];
     for (const [more, error] of refusals) {
       const answer = await site.request('execute', execute(device.id, more));
@@ -249,6 +251,20 @@ describe('a rule is told', () => {
       site.sent.map(({ name, arguments: given }) => [name, given]),
       [['charge', { limit_w: 100 }]],
     );
+  });
+
+  test('an empty table of Lua as the list that is declared, and large numbers that are exact', async (t) => {
+    const { site, device } = await siteWithBattery(t);
+    const asked = site.request(
+      'execute',
+      execute(device.id, {
+        name: 'plan',
+        arguments: { days: {}, limit_w: 10n ** 18n, steps: {} },
+      }),
+    );
+    await respond(site, 'completed', {});
+    assert.deepEqual(await asked, yes({}));
+    assert.deepEqual(site.sent.at(-1)?.arguments, { days: [], limit_w: 1e18, steps: {} });
   });
 
   test('what it stored, and not what another rule keeps for itself', async (t) => {

@@ -276,6 +276,16 @@ export function batteryManifest(): CompiledManifest {
         access_level: 'user',
         arguments: { limit_w: { display_name: 'x', type: 'float', required: true, min: 0 } },
       },
+      plan: {
+        ...declared,
+        group: 'main',
+        access_level: 'user',
+        arguments: {
+          days: { display_name: 'x', type: 'array_of_strings' },
+          limit_w: { display_name: 'x', type: 'float' },
+          steps: { display_name: 'x', type: 'json' },
+        },
+      },
       calibrate: { ...declared, group: 'main', access_level: 'system' },
     },
     configuration: {},

@@ -63,6 +63,16 @@ describe('devices of a rule', () => {
     );
   });
 
+  test('a colon does as well as a dot for what is asked of enapter itself', async () => {
+    const rule = startRule(
+      'print(enapter:device("battery").name, #enapter:devices(), select(2, enapter:device("x")))\n' +
+        'enapter:log("said", "warning")',
+    );
+    await rule.idle();
+    assert.deepEqual(rule.said(), ['Battery\t1\tdevice "x" not found', 'said']);
+    assert.equal(rule.entries[1]?.severity, 'warning');
+  });
+
   test('every function of a deleted device says so', async () => {
     const gone = answers({
       device_online: () => refused('device not found'),
@@ -145,7 +155,7 @@ describe('devices of a rule', () => {
     await rule.idle();
     await clock.advance(4_000);
     await rule.idle();
-    assert.deepEqual(rule.said(), ['1\t5.0', '3\t5.0']);
+    assert.deepEqual(rule.said(), ['1\t5', '3\t5']);
     assert.equal(rule.asked.at(-1)?.method, 'unwatch');
     rule.run.stop();
   });
@@ -163,10 +173,22 @@ describe('commands of a rule', () => {
     );
   });
 
+  test('arguments that JSON cannot hold are nil and a text, and nothing is sent', async () => {
+    const rule = startRule(
+      `${line}print(d.execute_command("set", { power = 0 / 0 })) print(d.execute_command("set", { list = { print } }))`,
+    );
+    await rule.idle();
+    assert.deepEqual(rule.said(), [
+      'nil\ta number that is not finite cannot be written as JSON',
+      'nil\ta function cannot be written as JSON',
+    ]);
+    assert.ok(!rule.asked.some(({ method }) => method === 'execute'));
+  });
+
   test('success is the payload; arguments and options arrive', async () => {
     const rule = startRule(
       `${line}print(d.execute_command("set", { power = 5, exact = 1.5 }, { timeout = "2s", ephemeral = true }).result)\n` +
-        'print(next(d:execute("stop")))',
+        'print(next(d:execute("stop", nil, { timeout = math.maxinteger })))',
       {
         answers: answers({
           execute: ({ name }: { name: string }) => ok(name === 'set' ? { result: 'done' } : {}),
@@ -185,7 +207,13 @@ describe('commands of a rule', () => {
           timeoutMs: 2_000,
           ephemeral: true,
         },
-        { deviceId: BATTERY.id, name: 'stop', arguments: {}, timeoutMs: 10_000, ephemeral: false },
+        {
+          deviceId: BATTERY.id,
+          name: 'stop',
+          arguments: {},
+          timeoutMs: Number.MAX_SAFE_INTEGER,
+          ephemeral: false,
+        },
       ],
     );
   });

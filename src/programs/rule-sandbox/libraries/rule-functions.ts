@@ -73,10 +73,11 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
   };
 }
 
-/** A duration text or a number of milliseconds; undefined for anything else. */
+/** A duration text or a number of milliseconds, as far as numbers cross exactly; undefined for anything else. */
 function durationMsOf(value: LuaValue): number | undefined {
   const durationMs = numberOf(value) ?? parseDurationMs(textOf(value) ?? '');
-  return durationMs !== undefined && durationMs >= 0 && Number.isFinite(durationMs) ? durationMs : undefined;
+  if (durationMs === undefined || !(durationMs >= 0) || !Number.isFinite(durationMs)) return undefined;
+  return Math.min(durationMs, Number.MAX_SAFE_INTEGER);
 }
 
 function storageFault(

@@ -32,9 +32,9 @@ end
 enapter = {}
 kit.loaded.enapter = enapter
 
-function enapter.log(text, severity)
+member(enapter, 'log', function(text, severity)
   host.log(tostring(text), type(severity) == 'string' and severity or 'info')
-end
+end)
 
 -- Devices. Every function asks anew, so a device object may be kept for ever.
 
@@ -113,6 +113,8 @@ local function device_of(facts)
       timeout_ms = host.duration(options.timeout)
       if not timeout_ms then return nil, format('bad timeout "%s"', tostring(options.timeout)) end
     end
+    local ok, fault = pcall(host.json_encode, { arguments })
+    if not ok then return nil, fault end
     return ask('execute', { deviceId = id, name = name, arguments = arguments or {}, timeoutMs = timeout_ms,
       ephemeral = (options and options.ephemeral) == true })
   end
@@ -129,20 +131,20 @@ end
 
 local finish = function(device) return device end
 
-function enapter.device(id)
+member(enapter, 'device', function(id)
   check(id, 'string', 1, 'device')
   local facts, message = ask('find_device', { idOrSlug = id })
   if not facts then return nil, message end
   return finish(device_of(facts), id)
-end
+end)
 
-function enapter.devices()
+member(enapter, 'devices', function()
   local list, message = ask('list_devices', {})
   if not list then return nil, message end
   local devices = {}
   for index, facts in ipairs(list) do devices[index] = finish(device_of(facts)) end
   return devices
-end
+end)
 
 -- Storage: values are kept as JSON.
 
