@@ -93,6 +93,25 @@ describe('the telemetry stream', () => {
     );
   });
 
+  test('tells an attribute under the alias that was asked for', async () => {
+    const path = '/v3/devices/battery/telemetry';
+    await watching(
+      [
+        ['USER', `${path}?attribute.in=soc`],
+        ['USER', `${path}?attribute.in=soc,battery_soc`],
+      ],
+      async (alias, both) => {
+        await battery.telemetry({ battery_voltage: 48.5 });
+        await battery.telemetry({ battery_soc: 5, battery_voltage: 48.5 });
+        await until(
+          () => membersOf(alias, 'telemetry').length === 1 && membersOf(both, 'telemetry').length === 1,
+        );
+        assert.deepEqual(membersOf(alias, 'telemetry'), [{ soc: 5 }]);
+        assert.deepEqual(membersOf(both, 'telemetry'), [{ battery_soc: 5, soc: 5 }]);
+      },
+    );
+  });
+
   test('leaves out what is above the role', async () => {
     const path = '/v3/devices/battery/telemetry';
     await watching(

@@ -100,6 +100,13 @@ describe('latest values', () => {
     }
   });
 
+  test('are told under an alias, too, when it is asked for', async () => {
+    const asked = 'soc,battery_soc';
+    const value = { value: 90, timestamp: START_S + 240 };
+    const found = await latest(`devices[battery]=${asked}&relevance_interval=1h`);
+    assert.deepEqual(found, { battery: { soc: value, battery_soc: value } });
+  });
+
   test('of one device are all that is declared and alerts, when nothing is named', async () => {
     const { telemetry } = await gateway().ok('USER', 'GET', '/v3/devices/silent/telemetry');
     const { manifest } = await gateway().ok('USER', 'GET', '/v3/devices/silent/manifest');
@@ -122,6 +129,20 @@ describe('latest values', () => {
     const { telemetry } = await gateway().ok('USER', 'GET', path);
     assert.deepEqual(telemetry, { battery_soc: { value: 2, timestamp: nowS - 1 } });
   });
+});
+
+test('a device without a blueprint may send anything, and its log does not speak of it', async () => {
+  const blank = await gateway().provision('Blank', null);
+  await blank.connect();
+  await blank.telemetry({ anything: 1, at: 'all' });
+  await blank.send('v3/logs', { message: 'sent' });
+  const logs = async (): Promise<Json[]> =>
+    (await gateway().ok('USER', 'GET', '/v3/devices/blank/logs'))['logs'] as Json[];
+  await until(async () => (await logs()).some(({ message }) => message === 'sent'));
+  assert.deepEqual(
+    (await logs()).map(({ message }) => message),
+    ['sent'],
+  );
 });
 
 describe('a time series is refused', () => {
@@ -160,6 +181,7 @@ describe('a time series is refused', () => {
       { telemetry: [{ device: 'battery', attribute: 'colour' }] },
       '404 telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND',
     ],
+    ['an unknown key of the matcher of sites', { site: { colour: 'red' } }, '400 invalid_body'],
     ['another site', { site: 'elsewhere' }, '404 telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND'],
   ];
   for (const [title, fields, expected] of rows)
@@ -197,7 +219,16 @@ describe('a time series', () => {
     );
   });
 
-  const telemetry = (attribute: string | string[], more: object = {}) => ({
+  test('bears the alias that was asked for in its head', async () => {
+    await ready();
+    const aliased = query({ telemetry: [{ device: 'battery', attribute: ['soc', 'battery_soc'] }] });
+    const answer = await gateway().request('USER', 'POST', QUERY, aliased, CSV);
+    const [head = '', first] = (await answer.text()).split('\n');
+    const names = head.split(',').map((column) => /^telemetry=(\S+)/.exec(column)?.[1] ?? column);
+    assert.deepEqual([names, first], [['ts', 'battery_soc', 'soc'], `${START_S},15,15`]);
+  });
+
+  const telemetry = (attribute: string | string[] | object, more: object = {}) => ({
     telemetry: [{ device: 'battery', attribute, ...more }],
   });
   const iso = (seconds: number): string => new Date(seconds * 1_000).toISOString();
@@ -220,6 +251,8 @@ describe('a time series', () => {
       { telemetry: [...telemetry('battery_soc').telemetry, ...telemetry('battery_soc').telemetry] },
       ['0,15,15', '60,30,30', '240,90,90'],
     ],
+    ['knows an attribute by its alias', telemetry('soc'), ['0,15', '60,30', '240,90']],
+    ['chooses attributes by an alias', telemetry({ name: 'soc' }), ['0,15', '60,30', '240,90']],
     ['leaves out what is not there', telemetry(['battery_soc', 'colour']), ['0,15', '60,30', '240,90']],
     [
       'leaves out a device that is not there',

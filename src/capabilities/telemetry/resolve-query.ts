@@ -7,7 +7,8 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
 import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import { ALERTS_KEY, type TelemetryType } from '../../protocol/telemetry.ts';
+import type { TelemetryType } from '../../protocol/telemetry.ts';
+import { declaredAttribute, type IngestPlans } from './intake/ingest-plans.ts';
 import { mayRead } from './intake/latest.ts';
 import { localDayEdges } from './local-days.ts';
 import {
@@ -33,6 +34,7 @@ interface ResolvedQuery {
 
 interface QueryResolverOptions {
   devices: Pick<Devices, 'all' | 'find' | 'manifest'>;
+  plans: Pick<IngestPlans, 'of'>;
   registry: Pick<SeriesRegistry, 'find'>;
   limits: Limits['telemetry'];
   /** The one site, for matchers. */
@@ -42,17 +44,21 @@ interface QueryResolverOptions {
 interface FoundAttribute {
   device: Device;
   name: string;
+  /** The name or alias that was asked for. */
+  asked: string;
   type: TelemetryType;
 }
 
 export class QueryResolver {
   readonly #devices: QueryResolverOptions['devices'];
+  readonly #plans: QueryResolverOptions['plans'];
   readonly #registry: QueryResolverOptions['registry'];
   readonly #limits: Limits['telemetry'];
   readonly #site: QueryResolverOptions['site'];
 
   constructor(options: QueryResolverOptions) {
     this.#devices = options.devices;
+    this.#plans = options.plans;
     this.#registry = options.registry;
     this.#limits = options.limits;
     this.#site = options.site;
@@ -117,19 +123,21 @@ export class QueryResolver {
   }
 
   #attributesOf(item: TelemetryItem, device: Device, role: Role): FoundAttribute[] {
-    const manifest = this.#devices.manifest(device);
-    const names = new Set<string>();
+    const plan = this.#plans.of(device);
+    const { manifest } = plan;
+    const names = new Map<string, string>();
     for (const wanted of item.attribute) {
       if (typeof wanted === 'string') {
-        if (wanted === ALERTS_KEY || Object.hasOwn(manifest.telemetry, wanted)) names.add(wanted);
+        const name = declaredAttribute(plan, wanted)?.attribute;
+        if (name !== undefined) names.set(wanted, name);
       } else
         for (const [name, attribute] of Object.entries(manifest.telemetry))
-          if (matches(wanted, (key) => attributeLabel(name, attribute, key))) names.add(name);
+          if (matches(wanted, (key) => attributeLabel(name, attribute, key))) names.set(name, name);
     }
     return [...names]
-      .filter((name) => mayRead(manifest, name, role))
-      .sort()
-      .map((name) => ({ device, name, type: manifest.telemetry[name]?.type ?? 'alerts' }));
+      .filter(([, name]) => mayRead(manifest, name, role))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([asked, name]) => ({ device, name, asked, type: manifest.telemetry[name]?.type ?? 'alerts' }));
   }
 
   #columnOf(
@@ -200,13 +208,13 @@ function aggregationProblem(attribute: FoundAttribute, aggregation: Aggregation)
 const EXACT_TEXT = ' text_format=json';
 
 function headOf(
-  { device, name }: FoundAttribute,
+  { device, asked }: FoundAttribute,
   aggregation: Aggregation,
   granularity: string,
   gap: { method: GapMethod; lookAroundMs: number },
 ): string {
   return [
-    `telemetry=${name}`,
+    `telemetry=${asked}`,
     `device=${device.id}`,
     `aggregation=${aggregation}`,
     `granularity=${granularity}`,
@@ -246,7 +254,7 @@ function attributeLabel(
 ): readonly (string | undefined)[] {
   switch (key) {
     case 'name':
-      return [name];
+      return [name, ...attribute.aliases];
     case 'type':
       return [attribute.type];
     case 'unit':

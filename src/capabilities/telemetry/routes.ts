@@ -138,11 +138,15 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
         const device = devices.require(params['device_id'] ?? '');
         const wanted = query['attribute.in'] && new Set(query['attribute.in']);
         return (socket) => {
-          const isShown = (name: string): boolean =>
-            (wanted?.has(name) ?? true) && mayRead(devices.manifest(device), name, principal.role);
+          const namesOf = (name: string): string[] => {
+            const manifest = devices.manifest(device);
+            if (!mayRead(manifest, name, principal.role)) return [];
+            const aliases = manifest.telemetry[name]?.aliases ?? [];
+            return wanted ? [name, ...aliases].filter((each) => wanted.has(each)) : [name];
+          };
           const ends = [
             telemetry.events.on('telemetry_received', 'telemetry stream', (event) => {
-              if (event.device.id === device.id) sendMessage(socket, event, isShown);
+              if (event.device.id === device.id) sendMessage(socket, event, namesOf);
             }),
             endOnDeletion(devices, device, socket),
           ];
@@ -158,12 +162,13 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
 function sendMessage(
   socket: StreamSocket<v.InferOutput<typeof telemetryShapes.message>>,
   { device, timestampS, receivedAtMs, values }: TelemetryEvents['telemetry_received'],
-  isShown: (name: string) => boolean,
+  /** Under which names an attribute is told; none: it is not. */
+  namesOf: (attribute: string) => string[],
 ): void {
   const shown: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   let count = 0;
-  for (const [name, { value }] of values)
-    if (isShown(name)) {
+  for (const [attribute, { value }] of values)
+    for (const name of namesOf(attribute)) {
       shown[name] = valueToWire(value);
       count++;
     }

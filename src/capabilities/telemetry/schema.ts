@@ -294,7 +294,12 @@ export const TimeSeriesQuery = v.pipe(
     granularity: v.nullish(durationMs, '1m'),
     aggregation: v.pipe(v.nullish(wordOf(AGGREGATIONS)), v.description(AGGREGATION_ABOUT)),
     gap_filling: v.nullish(GapFilling),
-    site: v.nullish(v.union([v.string(), matcherOf(SITE_KEYS)])),
+    site: v.nullish(
+      v.union(
+        [v.string(), matcherOf(SITE_KEYS)],
+        `must be an id, or an object with only the keys ${SITE_KEYS.join(', ')}`,
+      ),
+    ),
     timezone: v.pipe(
       v.nullish(wordOf(ZONES)),
       v.description(

@@ -62,7 +62,6 @@ export class Telemetry {
   readonly #limits: Limits['telemetry'];
   readonly #intake: Intake;
   readonly #clockSyncBuffer: ClockSyncBuffer;
-  readonly #rawMessages = new Map<string, { body: Record<string, unknown>; receivedAtMs: number }>();
   readonly #messages: { inc: () => void };
   readonly #unsubscribe: (() => void)[] = [];
 
@@ -90,10 +89,7 @@ export class Telemetry {
       clock.onStepped((jumpMs) => this.#clockStepped(jumpMs)),
       ...(room ? [room.onChange(() => history.setRoom(room.telemetry))] : []),
       () => hourly.cancel(),
-      devices.events.on('device_deleted', 'telemetry', ({ device }) => {
-        this.#rawMessages.delete(device.id);
-        this.#intake.dropDevice(device.id);
-      }),
+      devices.events.on('device_deleted', 'telemetry', ({ device }) => this.#intake.dropDevice(device.id)),
     );
     devices.setRaisedAlerts((device) => this.#intake.parts.latest.raisedAlerts(device));
     connectivity.handle('telemetry', (message: DeviceMessage) => this.handle(message));
@@ -160,8 +156,8 @@ export class Telemetry {
   /** @throws GatewayError as docs/interface/http.md#time-series */
   queryTimeSeries(query: TimeSeriesQuery, role: Role, signal: AbortSignal): TimeSeriesAnswer {
     const { devices, site, history } = this.#options;
-    const { registry } = this.#intake.parts;
-    const resolver = new QueryResolver({ devices, registry, limits: this.#limits, site });
+    const { plans, registry } = this.#intake.parts;
+    const resolver = new QueryResolver({ devices, plans, registry, limits: this.#limits, site });
     const { plan, header, types } = resolver.resolve(query, role);
     return { types, csv: withHeader(header, history.query(plan, signal)) };
   }
@@ -271,20 +267,12 @@ export class Telemetry {
     await this.#options.history.seal();
   }
 
-  /** The last message of a device whose blueprint declares no telemetry, for diagnosis. */
-  lastRawMessage(deviceId: string): { body: Record<string, unknown>; receivedAtMs: number } | undefined {
-    return this.#rawMessages.get(deviceId);
-  }
-
   #series(device: Device, attribute: string): Series | undefined {
     return this.#intake.parts.plans.of(device).attributes.get(attribute)?.state?.series;
   }
 
   #store(message: IncomingMessage): Promise<void> | void {
-    const { device, body, receivedAtMs } = message;
     this.#messages.inc();
-    if (this.#intake.parts.plans.of(device).declaresNothing)
-      this.#rawMessages.set(device.id, { body, receivedAtMs });
     return this.#intake.store(message);
   }
 

@@ -15,7 +15,7 @@ const METER = manifestOf(
     mode: attribute('string'),
     tags: attribute('array_of_strings'),
     detail: attribute('json'),
-    secret: attribute('float', { access_level: 'installer' }),
+    secret: attribute('float', { access_level: 'installer', aliases: ['hidden'] }),
   },
   { implements: ['energy.meter'] },
 );
@@ -175,13 +175,15 @@ describe('the answer of a time series query', () => {
         {
           ...range,
           granularity: 60_000,
-          telemetry: [{ device: ['meter'], attribute: ['voltage', 'secret'] }],
+          telemetry: [
+            { device: ['meter'], attribute: ['voltage', 'secret', 'hidden', { name: ['hidden'] }] },
+          ],
         },
         role,
         new AbortController().signal,
       ).types.length;
     assert.equal(ask('READONLY'), 1);
-    assert.equal(ask('INSTALLER'), 2);
+    assert.equal(ask('INSTALLER'), 3);
   });
 
   test('takes buckets from the start of 1970 and only samples within the range', async (t) => {

@@ -22,7 +22,7 @@ export interface DevicePlan {
   readonly attributes: ReadonlyMap<string, AttributePlan>;
   /** IngestPlans that say which alerts are raised. */
   readonly alerts: readonly AttributePlan[];
-  readonly declaresNothing: boolean;
+  /** What is not declared is dropped without a word. */
   readonly isSilent: boolean;
   /** Recent combinations of series in one message. */
   shapes: Shape[];
@@ -82,14 +82,30 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
     manifest,
     attributes,
     alerts: declared.filter((plan) => plan.type === 'alerts'),
-    declaresNothing: Object.keys(manifest.telemetry).length === 0,
     isSilent: isSilent(manifest),
     shapes: [],
   };
 }
 
-/** `.platform.silently_drop_unknown_telemetry: true` (docs/interface/mqtt-devices.md#telemetry). */
+/** The declared attribute that a name or an alias means; `alerts` belongs to every device. */
+export function declaredAttribute(
+  { attributes, manifest }: DevicePlan,
+  name: string,
+): AttributePlan | undefined {
+  const found = attributes.get(name);
+  if (!found || found.attribute === ALERTS_KEY) return found;
+  return Object.hasOwn(manifest.telemetry, found.attribute) ? found : undefined;
+}
+
+/** Of every compiled manifest. */
+const RESERVED = new Set<string>([ALERTS_KEY, ALERT_DETAILS_KEY]);
+
+/**
+ * It declares nothing, or says `.platform.silently_drop_unknown_telemetry: true`
+ * (docs/interface/mqtt-devices.md#telemetry).
+ */
 function isSilent(manifest: CompiledManifest): boolean {
+  if (Object.keys(manifest.telemetry).every((name) => RESERVED.has(name))) return true;
   const platform = manifest['.platform'];
   return (
     typeof platform === 'object' &&

@@ -179,7 +179,7 @@ export class Ingest {
   }
 
   #reportUndeclared(device: Device, plan: DevicePlan, key: string): void {
-    if (plan.isSilent || plan.declaresNothing) return;
+    if (plan.isSilent) return;
     this.#rejections.report(device, key, 'undeclared', `The blueprint does not declare telemetry "${key}".`);
   }
 

@@ -5,7 +5,7 @@ import type { CompiledManifest } from '../../blueprints/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import { ALERTS_KEY } from '../../../protocol/telemetry.ts';
 import type { ToldAlerts } from './events.ts';
-import type { DevicePlan, IngestPlans } from './ingest-plans.ts';
+import { declaredAttribute, type DevicePlan, type IngestPlans } from './ingest-plans.ts';
 import type { Latest } from '../codec/series.ts';
 
 export type LatestAnswer = Latest | { warning: string };
@@ -99,11 +99,8 @@ export class LatestValues {
   }
 
   #answer(plan: DevicePlan, attribute: string, relevanceMs: number, role: Role): LatestAnswer {
-    const wanted = plan.attributes.get(attribute);
-    const isDeclared =
-      wanted !== undefined &&
-      (attribute === ALERTS_KEY || Object.hasOwn(plan.manifest.telemetry, wanted.attribute));
-    if (!isDeclared || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
+    const wanted = declaredAttribute(plan, attribute);
+    if (!wanted || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
     const latest = wanted.state?.latest;
     if (!latest || latest.ageMs(this.#clock) > relevanceMs) return { warning: NOT_RELEVANT };
     return { timestampS: latest.timestampS, value: latest.value };
