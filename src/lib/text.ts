@@ -45,6 +45,11 @@ export function nameProblem(name: string): string | undefined {
   return `must not contain control, invisible or unassigned characters such as U+${code}`;
 }
 
+/** Whether a stored name has the part in it, in any case and however the letters of the part are composed. */
+export function nameContains(name: string, part: string): boolean {
+  return name.toLowerCase().includes(part.normalize('NFC').toLowerCase());
+}
+
 /** Equal for names that differ in case or in the form of their letters only (Unicode NFKC). */
 export function foldedName(name: string): string {
   return name.normalize('NFKC').toLowerCase();

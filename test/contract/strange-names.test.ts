@@ -1,4 +1,4 @@
-/** Names that every object of the machine has, and bodies of which nothing is known: handled, not dropped. */
+/** Names that every object of the machine has or in rare letters, and bodies of which nothing is known: handled, not dropped. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { zipOf } from '../capabilities/blueprints/support.ts';
@@ -78,6 +78,28 @@ test('a group and parameters that are called so are configured like any other', 
   const set = { set: { constructor: 5, prototype: 'q' } };
   assert.deepEqual(await ok('OWNER', 'PATCH', path, JSON.stringify(set)), {
     configuration: { constructor: 5, prototype: 'q' },
+  });
+});
+
+describe('a name of a device', () => {
+  const rename = (name: string) => gateway().call('OWNER', 'PATCH', '/v3/devices/odd', { name });
+
+  test('has 255 characters at most, also of those that need two units of UTF-16', async () => {
+    assert.equal((await rename('🔋'.repeat(255))).status, 200);
+    assert.equal(refusal(await rename('🔋'.repeat(256))), '400 invalid_body');
+  });
+
+  test('is found by a part of it, however the letters are put together', async () => {
+    assert.equal((await rename('Ku\u0308che')).status, 200);
+    for (const part of ['K\u00fcch', 'KU\u0308CH']) {
+      const path = `/v3/devices?name.contains=${encodeURIComponent(part)}`;
+      const { devices } = await gateway().ok('READONLY', 'GET', path);
+      assert.deepEqual(
+        (devices as { slug: string }[]).map(({ slug }) => slug),
+        ['odd'],
+        part,
+      );
+    }
   });
 });
 

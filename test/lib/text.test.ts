@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as holds, nat, property, string } from 'fast-check';
-import { cutToBytes, foldedName, nameProblem, normalizedName } from '../../src/lib/text.ts';
+import { cutToBytes, foldedName, nameContains, nameProblem, normalizedName } from '../../src/lib/text.ts';
 
 describe('cutToBytes', () => {
   const rows: [text: string, bytes: number, cut: string][] = [
@@ -81,6 +81,12 @@ describe('a name', () => {
         assert.ok(once.isWellFormed());
       }),
     );
+  });
+
+  test('has a part in it in any case, composed or not', () => {
+    assert.equal(nameContains('Küche 2', 'KU\u0308CHE'), true);
+    assert.equal(nameContains('Küche 2', ' 2'), true);
+    assert.equal(nameContains('Küche 2', 'kuche'), false);
   });
 
   test('is the same as one in another case or of another width', () => {

@@ -88,8 +88,10 @@ function hasType(type: AttributeType, value: unknown): boolean {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float';
-  return typeof value;
+  if (typeof value !== 'number') return typeof value;
+  // What JSON writes as 1e400.
+  if (!Number.isFinite(value)) return 'a number too large';
+  return Number.isInteger(value) ? 'integer' : 'float';
 }
 
 function isEmptyTable(value: unknown): boolean {

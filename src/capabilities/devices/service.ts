@@ -7,6 +7,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
+import { nameContains } from '../../lib/text.ts';
 import type { Role } from '../../lib/role.ts';
 import type { Instruments, Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
@@ -366,12 +367,11 @@ function registerMetrics(
 }
 
 function passes(device: Device, filter: DeviceFilter, manifest: Devices['manifest']): boolean {
-  const { ids, slugs, types, profiles, nameContains } = filter;
+  const { ids, slugs, types, profiles, nameContains: namePart } = filter;
   if (ids && !ids.includes(device.id)) return false;
   if (slugs && !slugs.includes(device.slug)) return false;
   if (types && !types.includes(device.type)) return false;
-  if (nameContains !== undefined && !device.name.toLowerCase().includes(nameContains.toLowerCase()))
-    return false;
+  if (namePart !== undefined && !nameContains(device.name, namePart)) return false;
   if (!profiles) return true;
   const { implements: implemented } = manifest(device);
   return profiles.every((profile) => implemented.includes(profile));

@@ -1,6 +1,7 @@
 /** Requests and answers of site operations as they stand on the wire (docs/interface/http.md#sites). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { nameContains } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
@@ -94,7 +95,7 @@ export const existenceQuery = v.object({
 export function isListed(site: SiteRecord, filter: v.InferOutput<typeof listQuery>): boolean {
   const { archived_state: state, 'name.contains': part } = filter;
   if (state !== 'ALL' && site.archived !== (state === 'ARCHIVED')) return false;
-  return part === undefined || site.name.toLowerCase().includes(part.toLowerCase());
+  return part === undefined || nameContains(site.name, part);
 }
 
 const siteShape = shape.named(

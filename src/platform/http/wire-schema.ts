@@ -62,7 +62,8 @@ export function name(options: { mayBeEmpty?: boolean } = {}) {
       (text) => nameProblem(text) === undefined,
       ({ input }) => nameProblem(input) ?? '',
     ),
-    v.maxLength(nameLength, `must have at most ${nameLength} characters`),
+    // Characters as JSON Schema counts them, not units of UTF-16.
+    v.check((text) => Array.from(text).length <= nameLength, `must have at most ${nameLength} characters`),
   );
 }
 

@@ -79,6 +79,8 @@ function openForm(contentType: string, field: string): InstanceType<typeof Busbo
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
+      // Some clients name no file; a part that is no file would be kept whole, and as text.
+      isPartAFile: () => true,
       limits: { parts: PARTS_MAX, headerPairs: HEADER_PAIRS_MAX },
     });
   } catch (error) {

@@ -49,6 +49,12 @@ describe('arguments', () => {
     ['a missing required one', {}, 'limit', 'Argument "limit" is required.'],
     ['null for a required one', { limit: null }, 'limit', 'Argument "limit" is required.'],
     ['a text for a number', { limit: '5' }, 'limit', 'Argument "limit" must be float, got string.'],
+    [
+      'a number beyond all numbers',
+      { limit: Number.POSITIVE_INFINITY },
+      'limit',
+      'Argument "limit" must be float, got a number too large.',
+    ],
     ['a number below the range', { limit: -1 }, 'limit', 'Argument "limit" must be at least 0.'],
     ['a number above the range', { limit: 100.5 }, 'limit', 'Argument "limit" must be at most 100.'],
     [
