@@ -62,7 +62,7 @@ export const optionalList = (about = '') =>
     v.transform((items) => (items.length > 0 ? items : undefined)),
   );
 
-/** The largest number of 15 digits, which every client can write without an exponent. */
+/** No list is as long, and SQLite still takes it as a whole number. */
 const OFFSET_MAX = 999_999_999_999_999;
 
 const wholeNumber = (value: string, maximum: number): number | undefined =>
@@ -92,13 +92,14 @@ export const limit = (fallback: number, maximum: number, strict = false) =>
 
 export const offset = () =>
   withDefault(
-    parsed((value) => wholeNumber(value, OFFSET_MAX), `a whole number from 0 to ${OFFSET_MAX}`, {
-      type: 'integer',
-      minimum: 0,
-      maximum: OFFSET_MAX,
-      description: SKIPPED,
-      default: 0,
-    }),
+    parsed(
+      (value) => {
+        const count = wholeNumber(value, Infinity);
+        return count === undefined ? undefined : Math.min(count, OFFSET_MAX);
+      },
+      'a whole number, 0 or more',
+      { type: 'integer', minimum: 0, description: SKIPPED, default: 0 },
+    ),
     0,
   );
 

@@ -66,12 +66,9 @@ describe('a limit or offset', () => {
   test('that is no whole number is refused', () => {
     for (const text of ['-1', '1.5', 'x', '1e3', '0x10', '%201']) {
       const fault = 'Query parameter "p" must be a whole number';
-      assert.deepEqual(read(query.limit(5, 10), `p=${text}`), [`${fault}, 0 or more.`], text);
-      assert.deepEqual(read(query.offset(), `p=${text}`), [`${fault} from 0 to 999999999999999.`], text);
+      for (const block of [query.limit(5, 10), query.offset()])
+        assert.deepEqual(read(block, `p=${text}`), [`${fault}, 0 or more.`], text);
     }
-    assert.deepEqual(read(query.offset(), 'p=9007199254740993'), [
-      'Query parameter "p" must be a whole number from 0 to 999999999999999.',
-    ]);
     assert.deepEqual(read(query.limit(5, 50, true), 'p=51'), [
       'Query parameter "p" must be a whole number from 0 to 50.',
     ]);
@@ -83,7 +80,8 @@ describe('a limit or offset', () => {
     assert.equal(read(query.limit(5, 10), 'p=0'), 0);
     assert.equal(read(query.limit(5, 10), ''), 5);
     assert.equal(read(query.limit(5, 50, true), 'p=50'), 50);
-    assert.equal(read(query.offset(), 'p=999999999999999'), 999_999_999_999_999);
+    for (const text of ['999999999999999', '9223372036854775807', '9'.repeat(400)])
+      assert.equal(read(query.offset(), `p=${text}`), 999_999_999_999_999, text);
   });
 });
 
