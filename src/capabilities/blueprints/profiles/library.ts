@@ -148,8 +148,10 @@ export class ProfileLibrary {
   }
 
   #parseStored(): ReadonlyMap<string, Profile> {
-    const builtIn = loadBuiltInProfiles();
     const stored = this.#options.store.profiles();
+    // Most boxes have none, and reading those that come with the gateway is a good part of a start.
+    if (stored.size === 0) return new Map();
+    const builtIn = loadBuiltInProfiles();
     const texts = new Map([...stored].map(([path, { content }]) => [path, content]));
     // A file whose text is that of the built-in profile changes nothing.
     for (const [path, text] of texts) if (builtIn.files.get(path) === text) texts.delete(path);
