@@ -3,8 +3,8 @@
  * headers that let a page use nothing but its own origin (W3C Content Security Policy Level 3).
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
@@ -22,9 +22,15 @@ export interface FilesOptions {
 interface StaticFile {
   path: string;
   mediaType: string;
+  isImmutable: boolean;
+  hasGzip: boolean;
+  /** Known once it was asked for: at a start nobody waits for the reading of all. */
+  content?: Promise<FileContent>;
+}
+
+interface FileContent {
   etag: string;
   sizeBytes: number;
-  isImmutable: boolean;
   /** Size of the compressed form, if there is one. */
   gzipBytes: number | undefined;
 }
@@ -73,24 +79,43 @@ export function addFiles(
 }
 
 function listFiles(dir: string): Map<string, StaticFile> {
-  const names = readdirSync(dir, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1));
-  const sizes = new Map(names.map((name) => [name, readFileSync(join(dir, name))]));
+  const names = new Set(
+    readdirSync(dir, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1)),
+  );
   const files = new Map<string, StaticFile>();
-  for (const [name, content] of sizes) {
+  for (const name of names) {
     const mediaType = MEDIA_TYPES[extname(name)];
     if (mediaType === undefined) continue;
     files.set(name, {
       path: join(dir, name),
       mediaType,
-      etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
-      sizeBytes: content.length,
       isImmutable: HASHED.test(name),
-      gzipBytes: sizes.get(`${name}.gz`)?.length,
+      hasGzip: names.has(`${name}.gz`),
     });
   }
   return files;
+}
+
+/** @throws GatewayError route_not_found (404) when the file was taken away since the start */
+async function contentOf(file: StaticFile): Promise<FileContent> {
+  file.content ??= readContent(file);
+  try {
+    return await file.content;
+  } catch (error) {
+    delete file.content;
+    throw refusalOf(error);
+  }
+}
+
+async function readContent({ path, hasGzip }: StaticFile): Promise<FileContent> {
+  const content = await readFile(path);
+  return {
+    etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
+    sizeBytes: content.length,
+    gzipBytes: hasGzip ? (await stat(`${path}.gz`)).size : undefined,
+  };
 }
 
 async function answer(
@@ -98,8 +123,9 @@ async function answer(
   file: StaticFile,
   onFailed: (error: unknown) => void,
 ): Promise<Response> {
-  const isCompressed = file.gzipBytes !== undefined && acceptsGzip(context.req.header('accept-encoding'));
-  const etag = `"${file.etag}${isCompressed ? '-gz' : ''}"`;
+  const content = await contentOf(file);
+  const isCompressed = file.hasGzip && acceptsGzip(context.req.header('accept-encoding'));
+  const etag = `"${content.etag}${isCompressed ? '-gz' : ''}"`;
   const headers: Record<string, string> = {
     ...PAGE_HEADERS,
     'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -110,7 +136,7 @@ async function answer(
   if (known.some((tag) => tag.trim().replace(/^W\//, '') === etag))
     return handOver(context, { status: 304, headers, body: null });
   headers['content-type'] = file.mediaType;
-  headers['content-length'] = String(isCompressed ? file.gzipBytes : file.sizeBytes);
+  headers['content-length'] = String(isCompressed ? content.gzipBytes : content.sizeBytes);
   if (isCompressed) headers['content-encoding'] = 'gzip';
   const isHeadOnly = context.req.method === 'HEAD';
   const body = isHeadOnly ? null : await bodyOf(isCompressed ? `${file.path}.gz` : file.path);
@@ -123,7 +149,12 @@ async function bodyOf(path: string): Promise<ReadableStream<Uint8Array>> {
     const file = await open(path);
     return Readable.toWeb(file.createReadStream()) as ReadableStream<Uint8Array>;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw notFound('route_not_found', 'The file was replaced; load the page again.');
+    throw refusalOf(error);
   }
+}
+
+function refusalOf(error: unknown): unknown {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+    ? notFound('route_not_found', 'The file was replaced; load the page again.')
+    : error;
 }
