@@ -128,6 +128,7 @@ export class Gateway {
     if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, this.#started);
     await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
     await provisionAtFirstStart(options, { ...parts, fetch: (request) => http.fetch(request) });
+    data.stateUpkeep.start();
     parts.appliance.start();
     this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claimCode();

@@ -172,7 +172,7 @@ function openStateDatabase(
       options.requestRestart?.('state.db is damaged');
     },
   });
-  stateUpkeep.start();
+  stateUpkeep.holdRoom();
   started('state upkeep', () => stateUpkeep.stop());
   return { state, stateUpkeep };
 }

@@ -82,8 +82,13 @@ export class StateUpkeep {
     database.onCommitted(() => this.#afterCommit());
   }
 
-  start(): void {
+  /** At once after opening: on a full disk somebody else may want what the start had kept free. */
+  holdRoom(): void {
     if (this.#options.space.isLow) this.#takeLogRoom();
+  }
+
+  /** Tends from now on: when the gateway is ready, whose start it would slow on a small board. */
+  start(): void {
     this.#work();
     this.#timer = this.#options.clock.setRepeating(this.#options.limits.upkeepIntervalMs, () => this.#work());
   }
@@ -112,7 +117,6 @@ export class StateUpkeep {
     await Promise.all([this.#checkpointing, this.#working]);
   }
 
-  /** Somebody else may want what the start had kept free. */
   #takeLogRoom(): void {
     const { database, limits } = this.#options;
     try {

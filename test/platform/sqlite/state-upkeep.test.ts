@@ -39,6 +39,7 @@ function tended(t: TestContext, sizeBytes: number) {
     onDamage: (fault) => assert.fail(fault),
   });
   t.after(() => upkeep.stop());
+  upkeep.holdRoom();
   upkeep.start();
   const copies = (): number => localCopies(join(folder, 'backups')).length;
   return {
