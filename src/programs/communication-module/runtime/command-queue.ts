@@ -20,6 +20,7 @@ export function createCommandQueue(options: {
   /** Commands whose final answer has been given while they still ran. */
   const answered = new Set<string>();
   let runningId: string | undefined;
+  let isOpen = false;
   let isClosed = false;
 
   function send(id: string, state: string, payload: string): void {
@@ -30,7 +31,7 @@ export function createCommandQueue(options: {
   }
 
   async function next(): Promise<void> {
-    const command = runningId === undefined ? waiting.shift() : undefined;
+    const command = isOpen && runningId === undefined ? waiting.shift() : undefined;
     if (command === undefined) return;
     const { id, name, argumentsText } = command;
     runningId = id;
@@ -49,6 +50,11 @@ export function createCommandQueue(options: {
   }
 
   return {
+    /** The script has begun: before that its handlers need not be registered, and commands wait. */
+    open: () => {
+      isOpen = true;
+      void next();
+    },
     /** Runs it when those before it have ended. */
     add: (id: string, name: string, argumentsText: string) => {
       if (isClosed) return send(id, 'error', NOT_RUNNING);

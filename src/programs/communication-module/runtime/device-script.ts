@@ -97,7 +97,9 @@ export class DeviceScript {
     });
     this.#begin().then(
       () => {
-        if (!this.#isOver) this.#post({ kind: 'running' });
+        if (this.#isOver) return;
+        this.#post({ kind: 'running' });
+        this.#commands.open();
       },
       (failure: LuaFailure) => this.#end(failure),
     );

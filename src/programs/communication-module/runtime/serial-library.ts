@@ -139,10 +139,10 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
       waits: true,
       call: async ([name, baudRate, dataBits, parity, stopBits]) => {
         const settings = serialSettings({
-          baud_rate: numberOf(baudRate),
-          data_bits: numberOf(dataBits),
+          baud_rate: textOf(baudRate),
+          data_bits: textOf(dataBits),
           parity: textOf(parity),
-          stop_bits: numberOf(stopBits),
+          stop_bits: textOf(stopBits),
         });
         if (settings === undefined) return failedResult('invalid argument', 3);
         return run(textOf(name), { do: 'configure', settings });

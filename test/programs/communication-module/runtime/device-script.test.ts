@@ -223,6 +223,18 @@ describe('a command of a device script', () => {
     assert.deepEqual(bench.logs(), ['info: begin 1', 'info: end 1', 'info: begin 2', 'info: end 2']);
   });
 
+  test('waits for the entry, which may register its handler late', async () => {
+    const bench = scriptBench(`function enapter.main()
+      system.delay(20)
+      enapter.register_command_handler('late', function() return { here = true } end)
+    end`);
+    assert.deepEqual(await bench.command('late'), [{ state: 'completed', payload: { here: true } }]);
+    const broken = scriptBench("system.delay(20) error('boom')");
+    assert.deepEqual(await broken.command('late'), [
+      { state: 'error', payload: { message: 'script is not running' } },
+    ]);
+  });
+
   test('is refused when too many wait, and when the script ends', async () => {
     const bench = scriptBench("enapter.register_command_handler('slow', function() system.delay(100) end)", {
       limits: { commandsWaiting: 1 },

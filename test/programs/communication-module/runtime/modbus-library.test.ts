@@ -138,7 +138,7 @@ describe('modbus of the older generation', () => {
       `local client = modbusrtu.new('/dev/ttyUSB0', { baud_rate = 19200, parity = 'E', stop_bits = 2 })
       say(client:read_inputs(3, 0, 2, 500))
       say(modbus.read_holdings(3, 0, 2, 500))
-      say(rs485.init(2400, 8, 'N', 1))
+      say(rs485.init('2400', '8', 'N', '1'))
       say(rs485.init(2400, 9, 'N', 1))`,
       {
         ...OLD,
