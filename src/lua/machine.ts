@@ -28,6 +28,8 @@ interface Call {
   task: Task;
   resolve: (values: LuaValue[]) => void;
   reject: (failure: LuaFailure) => void;
+  timeoutMs: number | undefined;
+  /** Runs from the first slice on: what waits for its turn has not begun. */
   timer: { cancel(): void } | undefined;
 }
 
@@ -44,7 +46,7 @@ export class LuaMachine {
   }
 
   /**
-   * Runs an entry of the libraries as a task of its own. With `timeoutMs` it is given up after so much time,
+   * Runs an entry of the libraries as a task of its own. With `timeoutMs` it is given up so long after its begin,
    * waiting included. @throws LuaFailure
    */
   call(entry: string, values: HostResult = [], timeoutMs?: number): Promise<LuaValue[]> {
@@ -58,18 +60,7 @@ export class LuaMachine {
         reject(this.#closed ?? new LuaFailure('stopped', 'stopped'));
         return;
       }
-      const call: Call = { task, resolve, reject, timer: undefined };
-      if (timeoutMs !== undefined)
-        call.timer = this.#options.clock.setTimer(timeoutMs, () =>
-          this.#end(call, () =>
-            reject(
-              new LuaFailure(
-                'time',
-                `${TIME_MESSAGE}: not finished within ${timeoutMs / 1_000} s, waiting included`,
-              ),
-            ),
-          ),
-        );
+      const call: Call = { task, resolve, reject, timeoutMs, timer: undefined };
       this.#calls.add(call);
       this.#ready.push(call);
       this.#options.onReady();
@@ -96,6 +87,7 @@ export class LuaMachine {
   slice(): void {
     const call = this.#next();
     if (!call) return;
+    call.timer ??= this.#timerOf(call);
     const outcome = this.#attempt(() => this.#options.state.resume(call.task));
     if (!outcome || !this.#calls.has(call)) return;
     switch (outcome.kind) {
@@ -130,6 +122,15 @@ export class LuaMachine {
   #next(): Call | undefined {
     const index = this.#current ? this.#ready.indexOf(this.#current) : 0;
     return index < 0 ? undefined : this.#ready.splice(index, 1)[0];
+  }
+
+  #timerOf(call: Call): Call['timer'] {
+    const { timeoutMs, reject } = call;
+    if (timeoutMs === undefined) return undefined;
+    const text = `${TIME_MESSAGE}: not finished within ${timeoutMs / 1_000} s, waiting included`;
+    return this.#options.clock.setTimer(timeoutMs, () =>
+      this.#end(call, () => reject(new LuaFailure('time', text))),
+    );
   }
 
   #wait(call: Call, promise: Promise<HostResult | void>): void {

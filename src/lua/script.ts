@@ -29,6 +29,8 @@ interface ScriptOptions {
   print: (text: string) => void;
   /** Calls at different times may overlap while one waits. */
   overlaps: boolean;
+  /** Of one run of a scheduled function, waits included; default: that of the limits. */
+  callMs?: number;
   /** Asked at every use. */
   timeZone: () => string;
   /** A call of a scheduled function failed. */
@@ -65,7 +67,7 @@ export class Scripts {
     const { clock, limits, monotonicMs, scheduler, seed } = this.#options;
     const jobs = new Jobs({
       clock,
-      limits,
+      limits: { ...limits, callMs: options.callMs ?? limits.callMs },
       machine: () => script.machine,
       onFailure: options.onJobFailure,
       onSettled: options.onSettled,

@@ -93,6 +93,7 @@ export class DeviceScript {
       log: this.#log,
       groups: () => this.#groups,
       respond: (...response) => this.#commands.respond(...response),
+      callMs: this.#callMs,
       onJobFailure: (failure) => this.#failed(failure),
     });
     this.#begin().then(
@@ -193,6 +194,7 @@ function createScript(
     log: DeviceLog;
     groups: () => ConfigurationGroups;
     respond: ScriptHost['respond'];
+    callMs: number;
     onJobFailure: (failure: LuaFailure) => void;
   },
 ): Script {
@@ -235,6 +237,7 @@ function createScript(
     },
     print: (message) => log.write({ message, severity: 'debug', persist: false }),
     overlaps: !isOld,
+    callMs: parts.callMs,
     timeZone: () => options.surroundings().timeZone,
     onJobFailure: parts.onJobFailure,
     onSettled: () => undefined,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
 import { until } from '../../../support/until.ts';
+import { settle, TestClock } from '../../../support/test-clock.ts';
 import { clock, closeBenches, type Posted, scriptBench } from './script-bench.ts';
 
 after(closeBenches);
@@ -156,6 +157,29 @@ describe('a device script', () => {
       /error: main\.lua:1: attempt to index a nil value.*\nstack traceback:/,
     );
     assert.equal(failureOf(bench.posted), 'none');
+  });
+
+  test('of the older generation has 30 s for each scheduled function, however long it waited for the one before', async () => {
+    const source = `
+      scheduler.add(1000, function() system.delay(25000) enapter.log('first') end)
+      scheduler.add(2000, function() system.delay(20000) enapter.log('second') end)`;
+    const said: [api: 'v1' | 'v3', logs: RegExp[]][] = [
+      ['v1', [/^info: first$/, /^info: second$/]],
+      ['v3', [/^error: execution time exceeded/]],
+    ];
+    for (const [api, logs] of said) {
+      const time = new TestClock();
+      const bench = scriptBench(source, { facts: { api }, clock: time });
+      await bench.started();
+      for (let second = 0; second < 47; second++) {
+        await time.advance(1_000);
+        await settle();
+      }
+      await until(() => bench.logs().length >= logs.length);
+      assert.equal(bench.logs().length, logs.length, bench.logs().join());
+      for (const [index, log] of logs.entries()) assert.match(bench.logs()[index] ?? '', log);
+      bench.device.close();
+    }
   });
 
   test('hears when the link to the gateway changes', async () => {

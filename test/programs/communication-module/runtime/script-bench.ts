@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import { Scheduler, Scripts } from '../../../../src/lua/index.ts';
-import { createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
+import { type Clock, createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
 import { DeviceScript } from '../../../../src/programs/communication-module/runtime/device-script.ts';
 import type {
   CallResult,
@@ -53,6 +53,8 @@ export function scriptBench(
     limits?: Partial<Limits['module']>;
     answer?: ScriptBench['answer'];
     isConnected?: boolean;
+    /** Default: the system's. */
+    clock?: Clock;
   } = {},
 ): ScriptBench {
   const posted: Posted[] = [];
@@ -66,7 +68,7 @@ export function scriptBench(
     ioPorts: options.ioPorts ?? {},
   };
   const scripts = new Scripts({
-    clock,
+    clock: options.clock ?? clock,
     monotonicMs: () => clock.monotonicMs(),
     scheduler: new Scheduler({ clock, nextTurn, limits: LIMITS.lua }),
     limits: LIMITS.lua,
@@ -108,7 +110,7 @@ export function scriptBench(
     device: new DeviceScript({
       start,
       scripts,
-      clock,
+      clock: options.clock ?? clock,
       limits: { ...LIMITS, module: { ...LIMITS.module, ...options.limits } },
       surroundings: () => bench.surroundings,
       ports: new Map(Object.entries(options.ports ?? {})),
