@@ -1,4 +1,5 @@
 /** `http` of both generations (docs/interface/lua-devices.md#http). The network is in `http-exchange.ts`. */
+import { isUtf8 } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
 import {
   type HostFunction,
@@ -224,7 +225,11 @@ function listOf<Item>(value: LuaValue): Item[] {
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 function headersOf(value: LuaValue): [string, string][] {
-  const headers = listOf<[string, string]>(value);
+  const headers = listOf<[string, string]>(value).map(([name, text]): [string, string] => [
+    name,
+    // Node takes each character for one byte.
+    Buffer.from(text).toString('latin1'),
+  ]);
   for (const [name, content] of headers)
     if (!HEADER_NAME.test(name) || /[\r\n\0]/.test(content) || !/^[\t\x20-\xff]*$/.test(content))
       throw new LuaError(`the header ${JSON.stringify(name)} is not valid`);
@@ -235,7 +240,7 @@ function resultsOf({ code, headers, body, jar }: HttpAnswer): HostResult {
   const lists = new Map<string, string[]>();
   for (const [name, value] of headers) {
     const key = canonical(name);
-    lists.set(key, [...(lists.get(key) ?? []), value]);
+    lists.set(key, [...(lists.get(key) ?? []), textOfHeader(value)]);
   }
   const cookies = (lists.get('Set-Cookie') ?? []).flatMap((line) => {
     const cookie = parseSetCookie(line);
@@ -250,6 +255,12 @@ function resultsOf({ code, headers, body, jar }: HttpAnswer): HostResult {
     new LuaJson(JSON.stringify(cookies)),
     new LuaJson(JSON.stringify(jar ?? [])),
   ];
+}
+
+/** One character for each byte, as Node gives it, as the text that it mostly is. */
+function textOfHeader(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
 /** `content-type` → `Content-Type`. */

@@ -47,6 +47,9 @@ function answer(url: string, response: http.ServerResponse): void {
   switch (url) {
     case '/bytes':
       return void response.end(Buffer.from([0, 255, 128]));
+    case '/headers':
+      response.setHeader('X-Utf8', Buffer.from('Fühler €').toString('latin1'));
+      return void response.setHeader('X-Latin', 'Fühler').end();
     case '/gzip':
       return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('unpacked'));
     case '/bomb':
@@ -194,6 +197,16 @@ describe('http of a script', () => {
     assert.equal(put?.headers['x-one'], 'second');
     assert.equal(put?.headers.authorization, `Basic ${Buffer.from('user:pass').toString('base64')}`);
     assert.equal(put?.headers.cookie, 'a=1; b=2');
+  });
+
+  test('carries the bytes of headers both ways', async () => {
+    const said = await lines(`
+      local request = http.request('GET', BASE .. '/headers')
+      request:set_header('X-Name', 'Zähler 5 €')
+      local headers = http.client():do_request(request).headers
+      say(headers:get('x-utf8')) say(headers:get('x-latin'))`);
+    assert.equal(Buffer.from(String(seen[0]?.headers['x-name']), 'latin1').toString(), 'Zähler 5 €');
+    assert.deepEqual(said, ['Fühler €', 'Fühler']);
   });
 
   for (const [code, method, body] of [
