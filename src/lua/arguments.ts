@@ -3,7 +3,8 @@ import { LuaError, LuaJson, type LuaValue, numberOf, textOf, typeNameOf } from '
 
 /** A number, or the text of one. @throws LuaError */
 export function numberArgument(value: LuaValue, position: number, name: string): number {
-  const number = numberOf(value) ?? numberOfText(value);
+  const number =
+    numberOf(value) ?? (Buffer.isBuffer(value) ? numberInText(value.toString('latin1')) : undefined);
   if (number === undefined) throw badArgument(value, position, name, 'number');
   return number;
 }
@@ -27,9 +28,8 @@ export function tableArgument(value: LuaValue, position: number, name: string): 
 }
 
 /** What older scripts keep in their storage is text: Lua takes it where a number is wanted. */
-function numberOfText(value: LuaValue): number | undefined {
-  const text = Buffer.isBuffer(value) ? value.toString('latin1').trim() : '';
-  return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+export function numberInText(text: string): number | undefined {
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
 }
 
 function badArgument(value: LuaValue, position: number, name: string, wanted: string): LuaError {

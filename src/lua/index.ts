@@ -1,4 +1,4 @@
-export { bytesArgument, numberArgument, tableArgument, textArgument } from './arguments.ts';
+export { bytesArgument, numberArgument, numberInText, tableArgument, textArgument } from './arguments.ts';
 export type { Library } from './library.ts';
 export { type ScriptClock } from './machine.ts';
 export { Scheduler, type Runnable } from './scheduler.ts';

@@ -179,10 +179,12 @@ describe('scheduler', () => {
   test(`refuses nonsense, and more than ${LIMITS.lua.jobs} functions`, async () => {
     const lines = await prints(
       'local f = function() end\n' +
+        'print(pcall(scheduler.remove, scheduler.add("1e3", f)))\n' +
         'print(pcall(scheduler.add, 0, f)) print(pcall(scheduler.add, "x", f)) print(pcall(scheduler.add, 1, nil))\n' +
         `for i = 1, ${LIMITS.lua.jobs} do scheduler.add(1000, f) end print(pcall(scheduler.add, 1000, f))`,
     );
     assert.deepEqual(lines, [
+      'true',
       "false\tbad argument #1 to 'add' (period must be positive)",
       "false\tbad argument #1 to 'add' (number expected, got string)",
       "false\tbad argument #2 to 'add' (function expected, got nil)",

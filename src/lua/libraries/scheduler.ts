@@ -3,11 +3,12 @@
  * the functions, the host their numbers, so that no reference to a Lua function is ever handed over.
  */
 import type { Limits } from '../../lib/limits.ts';
+import { numberArgument } from '../arguments.ts';
 import type { Library } from '../library.ts';
 import type { LuaFailure } from '../task.ts';
 import type { LuaMachine, ScriptClock } from '../machine.ts';
 import type { HostFunction, HostResult } from '../task.ts';
-import { LuaError, numberOf, typeNameOf } from '../values.ts';
+import { LuaError } from '../values.ts';
 
 export const SCHEDULER_LIBRARY: Library = {
   name: 'scheduler',
@@ -84,7 +85,7 @@ export class Jobs {
   }
 
   readonly functions: Readonly<Record<string, HostFunction>> = {
-    job_every: { call: ([period]) => [this.every(numberOf(period), typeNameOf(period))] },
+    job_every: { call: ([period]) => [this.every(numberArgument(period, 1, 'add'))] },
     job_remove: {
       call: ([id]) => {
         if (typeof id === 'bigint') this.remove(id);
@@ -96,9 +97,7 @@ export class Jobs {
    * Every `periodMs` from now on; a run that is not over when the next is due makes that one be left out, and
    * nothing is made up for. @throws LuaError
    */
-  every(periodMs: number | undefined, typeName: string): bigint {
-    if (periodMs === undefined)
-      throw new LuaError(`bad argument #1 to 'add' (number expected, got ${typeName})`);
+  every(periodMs: number): bigint {
     if (!(periodMs > 0)) throw new LuaError("bad argument #1 to 'add' (period must be positive)");
     const { clock, limits } = this.#options;
     const stepMs = Math.max(periodMs, limits.jobPeriodMs);

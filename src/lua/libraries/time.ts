@@ -1,4 +1,5 @@
 /** `os` with what of it is about time, in the zone of the site, and `system`. */
+import { numberArgument } from '../arguments.ts';
 import { calendarFields, epochOf, formatTime } from '../calendar.ts';
 import type { Library } from '../library.ts';
 import type { ScriptClock } from '../machine.ts';
@@ -118,9 +119,8 @@ export function timeFunctions(options: { clock: ScriptClock; timeZone: () => str
     delay: {
       waits: true,
       call: ([duration]) => {
-        const durationMs = numberOf(duration);
-        if (durationMs === undefined || Number.isNaN(durationMs))
-          throw new LuaError("bad argument #1 to 'delay' (number expected)");
+        const durationMs = numberArgument(duration, 1, 'delay');
+        if (Number.isNaN(durationMs)) throw new LuaError("bad argument #1 to 'delay' (number expected)");
         return new Promise((resolve) => {
           const wait = clock.setTimer(Math.max(durationMs, options.delayMs), () => {
             waits.delete(wait);

@@ -14,6 +14,7 @@ import {
   numberOf,
   textOf,
   numberArgument,
+  numberInText,
   tableArgument,
   textArgument,
 } from '../../../lua/index.ts';
@@ -263,9 +264,10 @@ function readOf(query: Record<string, unknown>): Query | string {
   const kind = BATCH_READS.get(query['type']);
   if (kind === undefined) return `there is no type ${JSON.stringify(query['type'])} to read`;
   const { addr, reg, count, timeout } = query;
-  if (typeof addr !== 'number' || typeof reg !== 'number' || typeof count !== 'number')
+  const [unitId, start, items] = [addr, reg, count].map(numberOfField);
+  if (unitId === undefined || start === undefined || items === undefined)
     return 'addr, reg and count must be numbers';
-  return { unitId: addr, request: { kind, start: reg, count }, timeoutMs: timeoutOf(timeout) };
+  return { unitId, request: { kind, start, count: items }, timeoutMs: numberOfField(timeout) };
 }
 
 function writeOf(query: Record<string, unknown>): Query | string {
@@ -273,16 +275,17 @@ function writeOf(query: Record<string, unknown>): Query | string {
   if (kind === undefined) return `there is no type ${JSON.stringify(query['type'])} to write`;
   const { addr, reg, value, timeout } = query;
   const values = query['values'] ?? [value];
-  if (typeof addr !== 'number' || typeof reg !== 'number') return 'addr and reg must be numbers';
+  const [unitId, start] = [addr, reg].map(numberOfField);
+  if (unitId === undefined || start === undefined) return 'addr and reg must be numbers';
   if (!Array.isArray(values)) return 'value or values is missing';
   const numbers = values.map(numberOfJson);
   if (numbers.some((number) => number === undefined)) return 'a value is no number';
-  const request = { kind, start: reg, values: numbers.map((number) => number ?? 0) };
-  return { unitId: addr, request, timeoutMs: timeoutOf(timeout) };
+  const request = { kind, start, values: numbers.map((number) => number ?? 0) };
+  return { unitId, request, timeoutMs: numberOfField(timeout) };
 }
 
-function timeoutOf(timeout: unknown): number | undefined {
-  return typeof timeout === 'number' ? timeout : undefined;
+function numberOfField(value: unknown): number | undefined {
+  return typeof value === 'string' ? numberInText(value) : typeof value === 'number' ? value : undefined;
 }
 
 function entryOf(result: CallResult): unknown {
@@ -304,6 +307,5 @@ function plainOf(value: LuaValue): unknown {
 }
 
 function numberOfJson(value: unknown): number | undefined {
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'number' ? value : undefined;
+  return typeof value === 'boolean' ? Number(value) : numberOfField(value);
 }

@@ -84,7 +84,7 @@ describe('modbus of the newer generation', () => {
       `local client = modbus.new('tcp://10.0.0.1')
       say(client:read({
         { type = 'holdings', addr = 1, reg = 0, count = 2, timeout = 100 },
-        { type = 'inputs', addr = 2, reg = 0, count = 1 },
+        { type = 'inputs', addr = '2', reg = '0', count = 1 },
       }))
       say(client:write({
         { type = 'holding', addr = 1, reg = 3, value = 7 },
