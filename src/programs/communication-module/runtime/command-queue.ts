@@ -20,8 +20,7 @@ export function createCommandQueue(options: {
   /** Commands whose final answer has been given while they still ran. */
   const answered = new Set<string>();
   let runningId: string | undefined;
-  let isOpen = false;
-  let isClosed = false;
+  let life: 'begins' | 'open' | 'closed' = 'begins';
 
   function send(id: string, state: string, payload: string): void {
     const sizeBytes = Buffer.byteLength(payload);
@@ -31,7 +30,7 @@ export function createCommandQueue(options: {
   }
 
   async function next(): Promise<void> {
-    const command = isOpen && runningId === undefined ? waiting.shift() : undefined;
+    const command = life === 'open' && runningId === undefined ? waiting.shift() : undefined;
     if (command === undefined) return;
     const { id, name, argumentsText } = command;
     runningId = id;
@@ -52,12 +51,12 @@ export function createCommandQueue(options: {
   return {
     /** The script has begun: before that its handlers need not be registered, and commands wait. */
     open: () => {
-      isOpen = true;
+      life = 'open';
       void next();
     },
     /** Runs it when those before it have ended. */
     add: (id: string, name: string, argumentsText: string) => {
-      if (isClosed) return send(id, 'error', NOT_RUNNING);
+      if (life === 'closed') return send(id, 'error', NOT_RUNNING);
       if (waiting.length >= options.waitingMax)
         return send(id, 'error', JSON.stringify({ message: 'too many commands are waiting' }));
       waiting.push({ id, name, argumentsText });
@@ -71,7 +70,7 @@ export function createCommandQueue(options: {
     },
     /** Nothing runs any more: what waits, and what comes, is refused. */
     close: () => {
-      isClosed = true;
+      life = 'closed';
       for (const { id } of waiting.splice(0)) send(id, 'error', NOT_RUNNING);
     },
   };

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { closeBenches, scriptBench } from './script-bench.ts';
+
+after(closeBenches);
+
+describe('a command of a device script', () => {
+  const SOURCE = `
+    enapter.register_command_handler('table', function(ctx, args) return { echo = args.value, none = args.none } end)
+    enapter.register_command_handler('nothing', function() end)
+    enapter.register_command_handler('number', function() return 5 end)
+    enapter.register_command_handler('list', function() return { 1, 2 } end)
+    enapter.register_command_handler('empty', function() return {} end)
+    enapter.register_command_handler('refuse', function(ctx) ctx.error('too hot') enapter.log('still there') end)
+    enapter.register_command_handler('stubborn', function(ctx) pcall(ctx.error, 'too hot') return { fine = true } end)
+    enapter.register_command_handler('raise', function() error('boom') end)
+    enapter.register_command_handler('steps', function(ctx) ctx.log('one') system.delay(5) ctx.log('two') return {} end)
+    enapter.register_command_handler('replaced', function() return { version = 1 } end)
+    enapter.register_command_handler('replaced', function() return { version = 2 } end)`;
+
+  for (const [name, args, responses] of [
+    ['missing', {}, [{ state: 'error', payload: { message: 'command handler not implemented' } }]],
+    ['refuse', {}, [{ state: 'error', payload: { message: 'too hot' } }]],
+    ['stubborn', {}, [{ state: 'error', payload: { message: 'too hot' } }]],
+    ['raise', {}, [{ state: 'error', payload: { message: 'boom' } }]],
+    ['table', { value: 7 }, [{ state: 'completed', payload: { echo: 7 } }]],
+    ['nothing', {}, [{ state: 'completed', payload: {} }]],
+    ['number', {}, [{ state: 'completed', payload: { result: 5 } }]],
+    ['list', {}, [{ state: 'completed', payload: { result: [1, 2] } }]],
+    ['empty', {}, [{ state: 'completed', payload: {} }]],
+    ['replaced', {}, [{ state: 'completed', payload: { version: 2 } }]],
+    [
+      'steps',
+      {},
+      [
+        { state: 'log', payload: { message: 'one' } },
+        { state: 'log', payload: { message: 'two' } },
+        { state: 'completed', payload: {} },
+      ],
+    ],
+  ] as const)
+    test(`that does "${name}" is answered so`, async () => {
+      const bench = scriptBench(SOURCE);
+      await bench.started();
+      assert.deepEqual(await bench.command(name, args), responses);
+      // A raised error is the script's fault and logged; a refusal is not.
+      assert.equal(bench.logs().length, name === 'raise' ? 1 : 0);
+    });
+
+  test('waits for the one before it', async () => {
+    const bench = scriptBench(`
+      enapter.register_command_handler('slow', function(ctx, args)
+        enapter.log('begin ' .. args.n) system.delay(20) enapter.log('end ' .. args.n)
+      end)`);
+    await bench.started();
+    await Promise.all([bench.command('slow', { n: 1 }), bench.command('slow', { n: 2 })]);
+    assert.deepEqual(bench.logs(), ['info: begin 1', 'info: end 1', 'info: begin 2', 'info: end 2']);
+  });
+
+  test('waits for the entry, which may register its handler late', async () => {
+    const bench = scriptBench(`function enapter.main()
+      system.delay(20)
+      enapter.register_command_handler('late', function() return { here = true } end)
+    end`);
+    assert.deepEqual(await bench.command('late'), [{ state: 'completed', payload: { here: true } }]);
+    const broken = scriptBench("system.delay(20) error('boom')");
+    assert.deepEqual(await broken.command('late'), [
+      { state: 'error', payload: { message: 'script is not running' } },
+    ]);
+  });
+
+  test('is refused when too many wait, and when the script ends', async () => {
+    const bench = scriptBench("enapter.register_command_handler('slow', function() system.delay(100) end)", {
+      limits: { commandsWaiting: 1 },
+    });
+    await bench.started();
+    void bench.command('slow');
+    const waiting = bench.command('slow');
+    assert.deepEqual(await bench.command('slow'), [
+      { state: 'error', payload: { message: 'too many commands are waiting' } },
+    ]);
+    bench.device.close();
+    assert.deepEqual(await waiting, [{ state: 'error', payload: { message: 'script is not running' } }]);
+  });
+});
