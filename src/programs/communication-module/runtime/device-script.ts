@@ -62,6 +62,7 @@ export class DeviceScript {
   readonly #callMs: number;
   #groups: ConfigurationGroups;
   #isOver = false;
+  #isRunning = false;
   /** Values of groups that the script had nothing against, until they are written. */
   readonly #agreed = new Map<string, string>();
   readonly #log: DeviceLog;
@@ -97,11 +98,7 @@ export class DeviceScript {
       onJobFailure: (failure) => this.#failed(failure),
     });
     this.#begin().then(
-      () => {
-        if (this.#isOver) return;
-        this.#post({ kind: 'running' });
-        this.#commands.open();
-      },
+      () => this.#enterRunning(),
       (failure: LuaFailure) => this.#end(failure),
     );
   }
@@ -181,9 +178,22 @@ export class DeviceScript {
     this.#post({ kind: 'failed', reason, message: describe(failure) });
   }
 
+  /** The entry may wait as long as it likes; one that is still at it after the time of a call counts as running. */
   async #begin(): Promise<void> {
-    await this.#script.run(this.#start.script, FILE, this.#callMs);
-    await this.#script.machine.call('main', [], this.#callMs);
+    const timer = this.#options.clock.setTimer(this.#callMs, () => this.#enterRunning());
+    try {
+      await this.#script.run(this.#start.script, FILE);
+      await this.#script.machine.call('main');
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #enterRunning(): void {
+    if (this.#isOver || this.#isRunning) return;
+    this.#isRunning = true;
+    this.#post({ kind: 'running' });
+    this.#commands.open();
   }
 }
 

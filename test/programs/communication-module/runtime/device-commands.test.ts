@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { settle, TestClock } from '../../../support/test-clock.ts';
 import { closeBenches, scriptBench } from './script-bench.ts';
 
 after(closeBenches);
@@ -67,6 +68,26 @@ describe('a command of a device script', () => {
     assert.deepEqual(await broken.command('late'), [
       { state: 'error', payload: { message: 'script is not running' } },
     ]);
+  });
+
+  test('is answered beside an entry that loops for ever with waits, which nothing ends', async () => {
+    const time = new TestClock();
+    const bench = scriptBench(
+      `local rounds = 0
+      enapter.register_command_handler('rounds', function() return { many = rounds > 3 } end)
+      while true do rounds = rounds + 1 system.delay(4000) end`,
+      { clock: time },
+    );
+    for (let second = 0; second < 60; second++) {
+      await time.advance(1_000);
+      await settle();
+    }
+    await bench.started();
+    assert.deepEqual(await bench.command('rounds'), [{ state: 'completed', payload: { many: true } }]);
+    assert.deepEqual(
+      bench.posted.filter(({ kind }) => kind !== 'response'),
+      [{ kind: 'running' }],
+    );
   });
 
   test('is refused when too many wait, and when the script ends', async () => {
