@@ -43,7 +43,8 @@ or stopped; a running gateway follows at once, without a restart.
                          (default: asked for)
 
   provision <file>       make the running gateway what a file says: site, users,
-                         blueprints, targets, devices; what is there stays
+                         blueprints, targets, devices, rules, notifications;
+                         what is there stays (docs/fleet.md)
     --dry-run            only show what would change
 
   list-set-aside         show what was damaged, missing or of another site: files
@@ -106,13 +107,16 @@ async function ask(question: string, isShown: boolean): Promise<string> {
 }
 
 async function run(): Promise<string[]> {
-  const { positionals, values } = readArguments();
+  const { positionals, values, tokens } = readArguments();
   const [name, ...given] = positionals;
   if (values.help || name === undefined) return [HELP];
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new UsageError(`unknown command "${name}"; try --help`);
   if (given.length !== command.takes.length)
     throw new UsageError(`usage: ${[name, ...command.takes.map((one) => `<${one}>`)].join(' ')}`);
+  for (const token of tokens)
+    if (token.kind === 'option' && !command.options?.includes(token.name))
+      throw new UsageError(`${name} has no option --${token.name}; try --help`);
   const config = loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'] });
   return runLocally(await command.prepare(values, given, TERMINAL, config), config, TERMINAL);
 }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { type Auth, type IssuableRole, ISSUABLE_ROLES } from '../capabilities/auth/index.ts';
 import { parseDurationMs } from '../lib/duration.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { nameProblem, normalizedName } from '../lib/text.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
 import { type Command, type Local, type RecordAudit, table, UsageError, type Values } from './command.ts';
@@ -17,6 +18,7 @@ function onState(work: (auth: Auth, record: RecordAudit) => string[]) {
 export const ACCESS_COMMANDS: Record<string, Command> = {
   'create-token': {
     takes: [],
+    options: ['role', 'name', 'expires-in', 'count'],
     prepare: (values) => {
       const request = { name: nameOf(values), role: roleOf(values.role), lifetimeMs: lifetimeOf(values) };
       const count = countOf(values.count);
@@ -77,6 +79,7 @@ export const ACCESS_COMMANDS: Record<string, Command> = {
   },
   'reset-access': {
     takes: [],
+    options: ['revoke-tokens'],
     prepare: (values) =>
       onState((auth, record) => {
         const code = auth.resetAccess({ revokeTokens: values['revoke-tokens'] });
@@ -101,8 +104,9 @@ function nameOf(values: Values): string {
 
 function lifetimeOf({ 'expires-in': text }: Values): number | undefined {
   if (text === undefined) return undefined;
-  const lifetimeMs = parseDurationMs(text);
-  if (!lifetimeMs) throw new UsageError('--expires-in must be a time such as 30d or 12h');
+  const lifetimeMs = Math.round(parseDurationMs(text) ?? 0);
+  if (lifetimeMs === 0 || lifetimeMs > LIMITS.auth.tokenLifetimeMaxMs)
+    throw new UsageError('--expires-in must be a time such as 30d or 12h, and at most 100y');
   return lifetimeMs;
 }
 

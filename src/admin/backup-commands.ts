@@ -10,6 +10,7 @@ import { type Command, type Run, type Terminal, UsageError, type Values } from '
 export const BACKUP_COMMANDS: Record<string, Command> = {
   backup: {
     takes: ['file'],
+    options: ['password-file'],
     prepare: async (values, [path = ''], terminal) => {
       if (existsSync(path)) throw new UsageError(`${path} exists already`);
       const password = await passwordOf(values, terminal, { isNew: true });
@@ -26,8 +27,10 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
   },
   restore: {
     takes: ['file'],
+    options: ['password-file'],
     prepare: async (values, [path = ''], terminal) => {
       const file = await openFile(path, 'r');
+      if (!(await file.stat()).isFile()) throw new UsageError(`${path} is not a file`);
       if (await isPlainCopy(file)) return restoreCopy(path, file);
       const password = await passwordOf(values, terminal, { isNew: false });
       return async ({ config: { dataDir }, clock }) => {

@@ -15,6 +15,7 @@ const SERVICE = 'energy-gateway.service';
 export const BOX_COMMANDS: Record<string, Command> = {
   'factory-reset': {
     takes: [],
+    options: ['confirm'],
     prepare: async (values, _given, terminal, { dataDir }) => {
       requireRoot();
       await confirm(
@@ -37,6 +38,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
   },
   move: {
     takes: ['file'],
+    options: ['password-file', 'confirm'],
     prepare: async (values, [path = ''], terminal) => {
       requireRoot();
       if (existsSync(path)) throw new UsageError(`${path} exists already`);
@@ -75,6 +77,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
   },
   uninstall: {
     takes: [],
+    options: ['delete-data', 'confirm'],
     prepare: async (values, _given, terminal, { dataDir }) => {
       requireRoot();
       const isAll = values['delete-data'];

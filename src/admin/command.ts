@@ -38,7 +38,7 @@ export class UsageError extends Error {}
 
 export function readArguments() {
   try {
-    return parseArgs({ allowPositionals: true, options: OPTIONS });
+    return parseArgs({ allowPositionals: true, options: OPTIONS, tokens: true });
   } catch (error) {
     throw new UsageError(`${messageOf(error)}; try --help`, { cause: error });
   }
@@ -55,6 +55,8 @@ export type Run = (local: Local) => string[] | Promise<string[]>;
 export interface Command {
   /** Names of the arguments after the command. */
   takes: readonly string[];
+  /** Its own; another one is refused, as it may have been meant to hold the command back. */
+  options?: readonly (keyof Values)[];
   /**
    * Judges the options, and opens the files that they name, as who called it; what it returns runs as the user
    * of the gateway.
@@ -167,6 +169,11 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** Why nothing came from there, in the system's words: those of fetch itself say nothing. */
+export function silenceReason(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause ? error.cause : error);
 }
 
 /** Where the gateway of this configuration answers on this machine. */

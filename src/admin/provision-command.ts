@@ -7,6 +7,7 @@ import { type Command, localUrl, UsageError } from './command.ts';
 export const PROVISION_COMMANDS: Record<string, Command> = {
   provision: {
     takes: ['file'],
+    options: ['dry-run'],
     prepare: async (values, [path = ''], terminal) => {
       const { readSiteFile } = await loadSiteFile();
       const file = judged(() => readSiteFile(path, terminal.environment));

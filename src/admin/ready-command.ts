@@ -1,8 +1,7 @@
 /** The local command that asks the running gateway whether everything works. */
-import { messageOf } from '../lib/errors.ts';
 import type { Clock } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import { type Command, localUrl } from './command.ts';
+import { type Command, localUrl, silenceReason } from './command.ts';
 
 /** A gateway that does not answer within this time is not ready. */
 const ANSWER_MS = 5_000;
@@ -31,7 +30,7 @@ async function ask(url: string, clock: Clock): Promise<{ ok: boolean; text: stri
     const response = await fetch(url, { signal: silence.signal });
     return { ok: response.ok, text: await response.text() };
   } catch (error) {
-    throw new Error(`The gateway does not answer at ${url}: ${messageOf(error)}`, { cause: error });
+    throw new Error(`The gateway does not answer at ${url}: ${silenceReason(error)}`, { cause: error });
   } finally {
     timer.cancel();
   }

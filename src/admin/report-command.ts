@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { messageOf } from '../lib/errors.ts';
 import { withoutSecrets } from '../lib/redaction.ts';
-import { type Command, localUrl, type Local, UsageError } from './command.ts';
+import { type Command, localUrl, type Local, silenceReason, UsageError } from './command.ts';
 
 const REPORT = '/v3/problem_report';
 const TOKEN_LIFETIME_MS = 60_000;
@@ -71,7 +71,7 @@ async function askGateway({ config, clock, withState }: Local): Promise<unknown>
       });
       return await response.json();
     } catch (error) {
-      return { unreachable: messageOf(error) };
+      return { unreachable: silenceReason(error) };
     } finally {
       timer.cancel();
       auth.tokens.revoke(token.record.id);

@@ -11,6 +11,7 @@ import { type Command, type Terminal, UsageError, type Values } from './command.
 export const UPDATE_COMMANDS: Record<string, Command> = {
   update: {
     takes: ['package'],
+    options: ['yes'],
     prepare: async (values, [path = ''], terminal) => {
       requireRoot();
       // Whoever can write to the stick could change it between the look and the installation.

@@ -10,6 +10,8 @@ export const AUTH_LIMITS = {
   tokens: 1_000,
   /** G: of these, what one person or one program and those it made tokens for may have. */
   tokensPerPerson: 100,
+  /** G: for ever is without one; a moment beyond the year 9999 has no form in the interface. */
+  tokenLifetimeMaxMs: 100 * 365 * 86_400_000,
   /** C issue: least length; the greatest bounds the work of hashing. */
   passwordLengthMin: 8,
   passwordLengthMax: 256,

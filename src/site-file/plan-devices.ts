@@ -31,7 +31,8 @@ async function stepsOf(device: WantedDevice, where: string, terms: Terms): Promi
   const { api, blueprints, faults } = terms;
   const { slug, type, blueprint, runtime = GATEWAY } = device;
   const isKnown = blueprint === undefined || (await blueprints.meantBy(blueprint)) !== undefined;
-  if (!isKnown) faults.push(`${where}.blueprint: there is no "${blueprint}" in this file and on the gateway`);
+  if (!isKnown)
+    faults.push(`${where}.blueprint: there is no "${blueprint}", neither in this file nor on the gateway`);
   const carrier = type === 'LUA' ? await findDevice(api, runtime) : undefined;
   if (type === 'LUA' && !carrier) faults.push(`${where}.runtime: there is no device "${runtime}"`);
   const present = await findDevice(api, slug);

@@ -80,7 +80,7 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
   const { judged, faults } = judge(resolved);
   const others = faults.filter(({ path: at }) => !references.faults.has(at));
   const all = [...references.faults, ...others.map(({ path: at, message }) => [at, message] as const)].map(
-    ([at, message]) => (at === '' ? message : `${at}: ${message}`),
+    ([at, message]) => `${at === '' ? path : at}: ${message}`,
   );
   if (!judged || all.length > 0) throw new SiteFileError(all);
   const targets = rawTargets(resolved).map((target, index) => ({
@@ -140,12 +140,26 @@ function rawTargets(document: unknown): WantedTarget[] {
 
 function parseDocument(path: string): unknown {
   try {
-    return parseYaml(readBounded(path, LIMITS.siteFile.fileBytes).toString('utf8'));
+    const document: unknown = parseYaml(readBounded(path, LIMITS.siteFile.fileBytes).toString('utf8'));
+    requireEnd(document);
+    return document;
   } catch (error) {
     // Below its first line it shows the text of the file, where by mistake a secret may stand.
-    const [message = ''] = messageOf(error).split('\n');
+    const [head = ''] = messageOf(error).split('\n');
+    const message = head
+      .replace(/ at line \d+, column \d+:?$/, '')
+      .replace(/; please use YAML.*$/, '; give one');
     const position = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
     throw new SiteFileError([`${path}${position ? `:${position.line}:${position.col}` : ''}: ${message}`]);
+  }
+}
+
+/** Who reads on would never come to an end of what holds itself. */
+function requireEnd(document: unknown): void {
+  try {
+    JSON.stringify(document);
+  } catch (cause) {
+    throw new Error('an alias (*) stands inside of what it names', { cause });
   }
 }
 

@@ -97,7 +97,9 @@ function faultOf(issue: v.BaseIssue<unknown>): Fault {
 
 function sentence(message: string): string {
   const match = /^Invalid (?:\w+): Expected (.+) but received (.+)$/.exec(message);
-  return match ? `must be ${match[1]}, got ${match[2]}` : message;
+  if (!match) return message;
+  const allowed = match[1]?.replace(/^<=/, 'at most ').replace(/^>=/, 'at least ');
+  return `must be ${allowed}, got ${match[2]}`;
 }
 
 /** Of a schema of any kind, what may lie in it. */

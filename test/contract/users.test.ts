@@ -160,6 +160,8 @@ describe('access tokens', () => {
     ['an empty name', { name: '', role: 'USER' }],
     ['no duration', { name: 'x', role: 'USER', expires_in: 'soon' }],
     ['a duration of nothing', { name: 'x', role: 'USER', expires_in: '0' }],
+    ['a duration that rounds to nothing', { name: 'x', role: 'USER', expires_in: '0.0001ms' }],
+    ['a duration that leads out of the calendar', { name: 'x', role: 'USER', expires_in: '280000y' }],
   ] as const)
     test(`are not made with ${title}`, async (t) => {
       const answer = await startApi(t).call('INSTALLER', 'POST', '/v3/auth/tokens', body);

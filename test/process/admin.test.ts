@@ -37,6 +37,9 @@ function admin(
     cwd: PROJECT_ROOT,
     env: home.environment,
     encoding: 'utf8',
+    // Who does not end by itself fails, and does not hold up the others.
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
   });
 }
 
@@ -52,7 +55,18 @@ describe('a local command is refused', () => {
     [['toString'], 64, 'unknown command "toString"; try --help'],
     [['create-token', '--role', 'VENDOR'], 64, '--role must be one of: READONLY, USER, OWNER, INSTALLER'],
     [['create-token', '--role', 'SYSTEM'], 64, '--role must be one of: READONLY, USER, OWNER, INSTALLER'],
-    [['create-token', '--expires-in', 'soon'], 64, '--expires-in must be a time such as 30d or 12h'],
+    ...['soon', '0', '101y'].map(
+      (time) =>
+        [
+          ['create-token', '--expires-in', time],
+          64,
+          '--expires-in must be a time such as 30d or 12h, and at most 100y',
+        ] as const,
+    ),
+    [['create-token', '--dry-run'], 64, 'create-token has no option --dry-run; try --help'],
+    [['restore', 'x', '--dry-run'], 64, 'restore has no option --dry-run; try --help'],
+    [['factory-reset', '--yes'], 64, 'factory-reset has no option --yes; try --help'],
+    [['restore', '/'], 64, '/ is not a file'],
     [['create-token', '--count', '0'], 64, '--count must be a number from 1 to 1000'],
     [['create-token', 'extra'], 64, 'usage: create-token'],
     [['revoke-token'], 64, 'usage: revoke-token <id>'],
@@ -67,6 +81,19 @@ describe('a local command is refused', () => {
     const { status, stderr } = admin(home, 'list-tokens', '--force');
     assert.equal(status, 64);
     assert.match(stderr, /--force.*try --help/);
+  });
+
+  test('with a data folder that nobody can make', () => {
+    const environment = { ...home.environment, GATEWAY_DATA_DIR: '/proc/energy-gateway' };
+    const { status, stderr } = admin({ ...home, environment }, 'list-users');
+    assert.equal(status, 78, stderr);
+    assert.match(stderr, /^The data folder \/proc\/energy-gateway cannot be used .*GATEWAY_DATA_DIR\.\n$/);
+  });
+
+  test('as ready without a gateway, saying why', () => {
+    const { status, stderr } = admin(home, 'ready');
+    assert.equal(status, 1);
+    assert.match(stderr, /^The gateway does not answer at http:.*: connect ECONNREFUSED 127\.0\.0\.1/);
   });
 
   test('with a configuration that is not usable', () => {

@@ -207,10 +207,10 @@ notifications:
         message: [
           'the site file is not usable:',
           '  - targets[0].kind: "stick" is INFLUXDB here; delete it first',
-          '  - devices[0].blueprint: there is no "script" in this file and on the gateway',
+          '  - devices[0].blueprint: there is no "script", neither in this file nor on the gateway',
           '  - devices[0].runtime: there is no device "nobody"',
           '  - devices[0].type: "meter-1" is STANDALONE here; delete it first',
-          '  - devices[1].blueprint: there is no "a/b/c" in this file and on the gateway',
+          '  - devices[1].blueprint: there is no "a/b/c", neither in this file nor on the gateway',
           '  - notifications[0].device_ids: there is no device "nobody"',
           '  - notifications[0].type: "Desk" is NTFY here; delete it first',
         ].join('\n'),

@@ -18,7 +18,6 @@ describe('a site file is refused', () => {
       `targets: [{${TARGET}, retries: 3}}]`,
       'targets[0].influxdb.retries: is unknown; known are url, measurement, username, secret, token_scheme, ca_pem, compressed',
     ],
-    ['when it is a list', '- site', 'must be an object'],
     ['with a list that is none', 'users: anna', 'users: must be Array, got "anna"'],
     [
       'with values of other types, all of them at once',
@@ -86,6 +85,34 @@ describe('a site file is refused', () => {
   test('when it is no YAML, with line and column', (t) => {
     const path = siteFile(t, 'users:\n  - password: "hunter-222');
     assert.throws(() => readSiteFile(path, {}), /site\.yml:2:26: Missing closing [^\n]*$/);
+  });
+
+  for (const [what, text, fault] of [
+    ['when it is a list', '- a', 'must be an object'],
+    [
+      'when it names itself',
+      'site: &site {name: x, location: *site}',
+      'an alias (*) stands inside of what it names',
+    ],
+  ] as const)
+    test(what, (t) => {
+      const path = siteFile(t, text);
+      const message = `the site file is not usable:\n  - ${path}: ${fault}`;
+      assert.throws(() => readSiteFile(path, {}), { message });
+    });
+
+  test('when there is more than one document in it', (t) => {
+    const path = siteFile(t, 'site: {name: a}\n---\nsite: {name: b}\n');
+    const fault = `${path}:2:1: Source contains multiple documents; give one`;
+    assert.throws(() => readSiteFile(path, {}), { message: `the site file is not usable:\n  - ${fault}` });
+  });
+
+  test('when a number is too large, in words', (t) => {
+    const path = siteFile(
+      t,
+      'notifications: [{name: a, type: EMAIL, email: {host: h, port: 99999999, from: a@b.example, to: [c@d.example]}}]',
+    );
+    assert.throws(() => readSiteFile(path, {}), /email\.port: must be at most 65535, got 99999999/);
   });
 
   test('when there is none', () => {

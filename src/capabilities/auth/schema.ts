@@ -7,7 +7,7 @@ import { query, shape } from '../../platform/http/index.ts';
 import { effectiveRole, ISSUABLE_ROLES, TOKEN_KINDS, type TokenRecord, type User } from './model.ts';
 import type { Session } from './sign-in.ts';
 
-const { passwordLengthMin, passwordLengthMax } = LIMITS.auth;
+const { passwordLengthMin, passwordLengthMax, tokenLifetimeMaxMs } = LIMITS.auth;
 const { pageItems } = LIMITS.http;
 
 const name = shape.name();
@@ -28,10 +28,9 @@ const lifetimeMs = v.pipe(
   v.string(),
   shape.wire({ ...shape.WIRE.duration, examples: ['30d'] }),
   v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
-    const durationMs = parseDurationMs(dataset.value);
-    if (durationMs !== undefined && durationMs > 0 && Number.isSafeInteger(Math.round(durationMs)))
-      return Math.round(durationMs);
-    addIssue({ message: 'must be a duration such as 12h or 30d' });
+    const durationMs = Math.round(parseDurationMs(dataset.value) ?? 0);
+    if (durationMs > 0 && durationMs <= tokenLifetimeMaxMs) return durationMs;
+    addIssue({ message: 'must be a duration such as 12h or 30d, and at most 100y' });
     return NEVER;
   }),
 );

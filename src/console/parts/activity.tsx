@@ -46,7 +46,8 @@ function whatOf(target: Readonly<Record<string, string>>): string {
     key.endsWith('_id') || value === '' ? [] : [value],
   );
   const known = device === undefined ? undefined : liveDevice(device)?.device.name;
-  const all = [...(known === undefined ? [] : [known]), ...names];
+  // The trail has the name that it had then.
+  const all = [...new Set([...(known === undefined ? [] : [known]), ...names])];
   return (all.length > 0 ? all : Object.values(target).slice(0, 1)).join(' · ');
 }
 

@@ -54,9 +54,9 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
         actions={<Button onClick={() => setMaking(true)}>{say.access.newTokenAsking}</Button>}
       >
         <ErrorNotice error={error} />
-        {list('TOKEN', say.access.noTokens)}
+        {answer && list('TOKEN', say.access.noTokens)}
       </Card>
-      <Card title={say.access.openLogins}>{list('SESSION', say.access.noLogins)}</Card>
+      <Card title={say.access.openLogins}>{answer && list('SESSION', say.access.noLogins)}</Card>
       {isMaking && (
         <TokenDialog
           roles={roles}

@@ -167,7 +167,7 @@ export const OPTIONS = [
     type: 'string',
     default: null,
     purpose:
-      'YAML file of users, blueprints, targets and devices that the first start makes (docs/fleet.md).',
+      'YAML file of what the first start makes: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
   },
   {
     name: 'anonymous_role',

@@ -4,9 +4,18 @@
  * ends with the process, however that ends. Who holds it stands in a text file beside, for people only: neither its
  * absence nor a process id that somebody else has by now means anything.
  */
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
@@ -96,7 +105,7 @@ export function tryLockFolder({
 function requireUsableFolder(dataDir: string): void {
   const path = resolve(dataDir);
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     if (!statSync(path).isDirectory()) throw new Error('it is no folder');
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
@@ -109,6 +118,18 @@ function requireUsableFolder(dataDir: string): void {
         'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.',
       { cause },
     );
+  }
+}
+
+/** Below /proc and the like mkdir with `recursive` of the runtime never ends. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another local command may have been quicker.
+    if (!existsSync(path)) throw error;
   }
 }
 
