@@ -22,6 +22,14 @@ export function cutToBytes(text: string, bytesMax: number): string {
  * and unassigned characters, separators of lines, and letters without ink (Unicode 17, "Default_Ignorable_Code_Point").
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** Scripts whose letters take other forms beside a joiner: in them it belongs to the spelling (RFC 5892 appendix A.1, A.2). */
+const JOINING =
+  '\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Deva}\\p{sc=Beng}\\p{sc=Guru}\\p{sc=Gujr}\\p{sc=Orya}\\p{sc=Taml}\\p{sc=Telu}\\p{sc=Knda}\\p{sc=Mlym}\\p{sc=Sinh}';
+/** Joiners between such letters, and those that make one picture of several. */
+const JOINERS = new RegExp(
+  `(?<=[${JOINING}])[\\u200C\\u200D](?=[${JOINING}])|(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F])\\u200D(?=\\p{Extended_Pictographic})`,
+  'gu',
+);
 /** Choose between text and picture of the sign before, as keyboards send them. */
 const VARIATION_SELECTORS = new Set(['\uFE0E', '\uFE0F']);
 
@@ -39,7 +47,9 @@ export function normalizedName(text: string): string {
 
 /** Why people could take a name for another one; undefined when they cannot. Reads on from "the name". */
 export function nameProblem(name: string): string | undefined {
-  const unseen = name.match(UNSEEN)?.find((found) => !VARIATION_SELECTORS.has(found));
+  const unseen = withoutJoiners(name)
+    .match(UNSEEN)
+    ?.find((found) => !VARIATION_SELECTORS.has(found));
   if (unseen === undefined) return undefined;
   const code = (unseen.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
   return `must not contain control, invisible or unassigned characters such as U+${code}`;
@@ -47,10 +57,14 @@ export function nameProblem(name: string): string | undefined {
 
 /** Whether a stored name has the part in it, in any case and however the letters of the part are composed. */
 export function nameContains(name: string, part: string): boolean {
-  return name.toLowerCase().includes(part.normalize('NFC').toLowerCase());
+  return withoutJoiners(name).toLowerCase().includes(withoutJoiners(part).normalize('NFC').toLowerCase());
 }
 
-/** Equal for names that differ in case or in the form of their letters only (Unicode NFKC). */
+/** Equal for names that differ in case, in joiners or in the form of their letters only (Unicode NFKC). */
 export function foldedName(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
+  return withoutJoiners(name).normalize('NFKC').toLowerCase();
+}
+
+function withoutJoiners(text: string): string {
+  return text.replace(JOINERS, '');
 }

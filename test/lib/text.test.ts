@@ -47,6 +47,9 @@ describe('a name', () => {
     ['a tag', 'admin\u{E0041}', 'U+E0041'],
     ['a separator of lines', 'a\u2028b', 'U+2028'],
     ['a character of private use', 'a\uE000', 'U+E000'],
+    ['a joiner between letters that do not join', 'ad\u200Dmin', 'U+200D'],
+    ['a joiner at its end', 'می\u200C', 'U+200C'],
+    ['two joiners in a row', 'می\u200C\u200Cشود', 'U+200C'],
     ['an unassigned character', 'a\u0378', 'U+0378'],
   ];
   for (const [title, name, code] of refused)
@@ -65,6 +68,10 @@ describe('a name', () => {
     '⚡️ Meter',
     'O’Neill',
     'a_b-c (1)',
+    'خانه\u200Cها',
+    'क्\u200Dष',
+    '👩🏽\u200D🔧 Werkstatt',
+    '🏳️\u200D🌈',
     '\uFFFD',
   ])
     test(`in any writing is taken: ${name}`, () =>
@@ -93,5 +100,10 @@ describe('a name', () => {
     assert.equal(foldedName('Ämter'), foldedName('ÄMTER'));
     assert.equal(foldedName('ａｎｎａ'), foldedName('Anna'));
     assert.notEqual(foldedName('anna'), foldedName('hanna'));
+  });
+
+  test('is the same with joiners and without', () => {
+    assert.equal(foldedName('خانه\u200Cها'), foldedName('خانهها'));
+    assert.equal(nameContains('خانه\u200Cها', 'خانهها'), true);
   });
 });
