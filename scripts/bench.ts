@@ -2,8 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { decimal, UsageError } from './support/arguments.ts';
+import { decimal, parseArguments, UsageError } from './support/arguments.ts';
 import type { Benchmark } from './support/benchmark.ts';
 import { ontoBoard, simulateBoard } from './support/small-board.ts';
 
@@ -61,14 +60,11 @@ function figure(value: number | string): string {
 }
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      small: { type: 'boolean', default: false },
-      board: { type: 'boolean', default: false },
-      set: { type: 'string', multiple: true, default: [] },
-      help: { type: 'boolean', default: false },
-    },
+  const { values, positionals } = parseArguments({
+    small: { type: 'boolean', default: false },
+    board: { type: 'boolean', default: false },
+    set: { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', default: false },
   });
   if (values.help) {
     console.log(HELP);

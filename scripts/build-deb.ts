@@ -78,6 +78,9 @@ await runScript(async () => {
     return 0;
   }
   const processors = processorsOf(values.arch);
+  for (const file of [values.key, values.trust])
+    if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.isFile())
+      throw new UsageError(`${file} is not a file`);
   const updateKeys = [
     values.key === undefined ? '' : publicKeyOf(values.key),
     values.trust === undefined ? '' : readFileSync(values.trust, 'utf8'),

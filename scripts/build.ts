@@ -4,8 +4,8 @@
  */
 import { renameSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { parseWords, runScript } from './support/arguments.ts';
 import { bundleConsole } from './support/console-bundle.ts';
 import { buildManual } from './support/manual.ts';
 
@@ -93,16 +93,16 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
   ].map(({ path, sizeBytes }) => ({ path: join(relative(ROOT, folder), path), sizeBytes }));
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
+if (import.meta.main)
+  await runScript(async () => {
+    const values = parseWords({
       out: { type: 'string', default: 'dist' },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
-    },
+    });
+    if (values.help) console.log(HELP);
+    else
+      for (const { path, sizeBytes } of await bundle(resolve(ROOT, values.out)))
+        if (!values.quiet) console.log(`${path}  ${Math.ceil(sizeBytes / 1_024)} KiB`);
+    return 0;
   });
-  if (values.help) console.log(HELP);
-  else
-    for (const { path, sizeBytes } of await bundle(resolve(ROOT, values.out)))
-      if (!values.quiet) console.log(`${path}  ${Math.ceil(sizeBytes / 1_024)} KiB`);
-}

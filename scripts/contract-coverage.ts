@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   coverageOf,
   outcomeReport,
@@ -11,6 +10,7 @@ import {
   report,
   type TracedLine,
 } from './contract-coverage/coverage.ts';
+import { parseArguments, runScript, whole } from './support/arguments.ts';
 
 const HELP = `Usage: npm run --silent contract-coverage -- [options] [test files]
 
@@ -62,14 +62,13 @@ function run(patterns: readonly string[], titlesShown: number): number {
   }
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { titles: { type: 'string', default: '3' }, help: { type: 'boolean', default: false } },
+await runScript(async () => {
+  const { values, positionals } = parseArguments({
+    titles: { type: 'string', default: '3' },
+    help: { type: 'boolean', default: false },
+  });
+  const titles = whole('titles', values.titles, 0, 1_000_000) ?? 0;
+  if (!values.help) return run(positionals.length > 0 ? positionals : TESTS, titles);
+  console.log(HELP);
+  return 0;
 });
-if (values.help) console.log(HELP);
-else if (/^\d+$/.test(values.titles))
-  process.exitCode = run(positionals.length > 0 ? positionals : TESTS, Number(values.titles));
-else {
-  console.error('--titles must be a whole number, 0 or more');
-  process.exitCode = 64;
-}

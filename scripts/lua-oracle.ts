@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseWords, runScript } from './support/arguments.ts';
 
 const FOLDER = join(import.meta.dirname, '..', 'test', 'lua', 'conformance');
 
@@ -14,13 +14,17 @@ The tests compare the gateway's Lua with these files.
   --lua <command>  the interpreter (default lua5.4, Debian package lua5.4)
   --help           this text`;
 
-const { values } = parseArgs({
-  options: { lua: { type: 'string', default: 'lua5.4' }, help: { type: 'boolean', default: false } },
+await runScript(async () => {
+  const values = parseWords({
+    lua: { type: 'string', default: 'lua5.4' },
+    help: { type: 'boolean', default: false },
+  });
+  if (values.help) console.log(HELP);
+  else
+    for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.lua'))) {
+      const output = execFileSync(values.lua, [file], { cwd: FOLDER, env: { TZ: 'UTC' } });
+      writeFileSync(join(FOLDER, file.replace(/lua$/, 'out')), output);
+      console.log(`${file}  ${output.length} bytes`);
+    }
+  return 0;
 });
-if (values.help) console.log(HELP);
-else
-  for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.lua'))) {
-    const output = execFileSync(values.lua, [file], { cwd: FOLDER, env: { TZ: 'UTC' } });
-    writeFileSync(join(FOLDER, file.replace(/lua$/, 'out')), output);
-    console.log(`${file}  ${output.length} bytes`);
-  }

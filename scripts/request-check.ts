@@ -2,10 +2,10 @@
  * `npm run request-check`: starts a gateway, reads the description that it serves, and sends it generated
  * requests to every operation. Fails when an answer is not one that the description promises.
  */
-import { parseArgs } from 'node:util';
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import { withStockedGateway } from './request-check/gateway.ts';
 import { checkRequests, type RequestCheckReport } from './request-check/run.ts';
+import { parseWords, runScript } from './support/arguments.ts';
 
 const HELP = `Usage: npm run request-check [-- --requests <n> --seed <n>]
 
@@ -48,12 +48,10 @@ function print(report: RequestCheckReport, seed: number, tookS: number): void {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      requests: { type: 'string', default: '10000' },
-      seed: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
+  const values = parseWords({
+    requests: { type: 'string', default: '10000' },
+    seed: { type: 'string' },
+    help: { type: 'boolean', default: false },
   });
   if (values.help) {
     console.log(HELP);
@@ -66,4 +64,4 @@ async function main(): Promise<number> {
   return report.failures.length === 0 ? 0 : 1;
 }
 
-if (import.meta.main) process.exitCode = await main();
+if (import.meta.main) await runScript(main);

@@ -1,12 +1,11 @@
 /** `npm run telemetry-transfer`: moves telemetry between boxes, as the CSV files that the API gives and takes. */
-import { createReadStream, mkdirSync } from 'node:fs';
+import { createReadStream, mkdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../src/lib/errors.ts';
 import { parseTimestampMs } from '../src/lib/timestamp.ts';
-import { UsageError } from './support/arguments.ts';
+import { parseArguments, UsageError } from './support/arguments.ts';
 
 const HELP = `Moves telemetry between gateways.
 
@@ -37,7 +36,13 @@ async function request(
   init: RequestInit & { duplex?: 'half' },
 ): Promise<Response> {
   const headers = { 'X-Service-Auth-Token': gateway.token, ...(init.headers as Record<string, string>) };
-  const answer = await fetch(`${gateway.url}/v3/telemetry/${path}`, { ...init, headers });
+  const answer = await fetch(`${gateway.url}/v3/telemetry/${path}`, { ...init, headers }).catch(
+    (error: unknown) => {
+      // Its own words say nothing.
+      const { cause = error } = error as Error;
+      throw new Error(`${gateway.url}: ${messageOf(cause)}`, { cause: error });
+    },
+  );
   if (answer.ok) return answer;
   throw new Error(`${answer.status}: ${(await answer.text()).slice(0, 500)}`);
 }
@@ -130,17 +135,14 @@ function secondsOf(name: string, text: string | undefined): number {
 }
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      gateway: { type: 'string', default: 'http://127.0.0.1:8080' },
-      token: { type: 'string', default: '' },
-      device: { type: 'string' },
-      from: { type: 'string' },
-      to: { type: 'string' },
-      folder: { type: 'string', default: 'telemetry-export' },
-      help: { type: 'boolean', default: false },
-    },
+  const { values, positionals } = parseArguments({
+    gateway: { type: 'string', default: 'http://127.0.0.1:8080' },
+    token: { type: 'string', default: '' },
+    device: { type: 'string' },
+    from: { type: 'string' },
+    to: { type: 'string' },
+    folder: { type: 'string', default: 'telemetry-export' },
+    help: { type: 'boolean', default: false },
   });
   const [action, ...files] = positionals;
   if (values.help || action === undefined) {
@@ -148,8 +150,13 @@ async function main(): Promise<void> {
     return;
   }
   const gateway = { url: values.gateway, token: values.token };
-  if (action === 'import') for (const file of files) await importFile(gateway, file, values.device);
-  else if (action === 'export') {
+  if (action === 'import') {
+    if (files.length === 0) throw new UsageError('name the files to import');
+    for (const file of files)
+      if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false)
+        throw new UsageError(`${file} is not a file`);
+    for (const file of files) await importFile(gateway, file, values.device);
+  } else if (action === 'export') {
     if (values.device === undefined) throw new UsageError('--device is missing');
     const range = [secondsOf('from', values.from), secondsOf('to', values.to)] as const;
     await exportAll(gateway, values.device, ...range, values.folder);

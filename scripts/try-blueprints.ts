@@ -1,7 +1,6 @@
 /** `npm run try-blueprints`: what becomes of every blueprint of a folder or repository on a gateway. */
-import { parseArgs } from 'node:util';
 import { createSystemClock } from '../src/platform/clock/index.ts';
-import { runScript, UsageError, whole } from './support/arguments.ts';
+import { parseArguments, runScript, UsageError, whole } from './support/arguments.ts';
 import { createGatewayClient, inParallel, uploadBlueprint } from './support/gateway-client.ts';
 import { createGatewayHome, createTokens, startGateway } from './support/gateway-process.ts';
 import { findBlueprints, type FoundBlueprint } from './try-blueprints/find.ts';
@@ -95,16 +94,13 @@ export function tableOf(trials: readonly Trial[]): string {
 
 async function main(): Promise<number> {
   const text = { type: 'string' } as const;
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      help: { type: 'boolean' },
-      json: { type: 'boolean' },
-      gateway: text,
-      token: text,
-      seconds: text,
-      'at-once': text,
-    },
+  const { values, positionals } = parseArguments({
+    help: { type: 'boolean' },
+    json: { type: 'boolean' },
+    gateway: text,
+    token: text,
+    seconds: text,
+    'at-once': text,
   });
   if (values.help) {
     process.stdout.write(HELP);

@@ -18,6 +18,18 @@ describe('every script', () => {
       assert.match(stdout, /npm (?:run|test)/);
     });
 
+  // What is not its own the runner of tests hands on.
+  for (const file of SCRIPTS.filter((name) => name !== 'test.ts'))
+    test(`${file} refuses an option that there is not, in a sentence`, () => {
+      const script = join(PROJECT_ROOT, 'scripts', file);
+      const { status, stderr } = spawnSync(process.execPath, [script, '--not-an-option'], {
+        encoding: 'utf8',
+      });
+      assert.ok(status === 2 || status === 64, String(status));
+      assert.match(stderr, /^Unknown option '--not-an-option'/);
+      assert.doesNotMatch(stderr, /^ *at /m);
+    });
+
   test('is reached by npm run, and each npm script leads to a file', () => {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
