@@ -1,5 +1,6 @@
 /** The gateway as a process: configuration, start, signals, exit code. */
 import { resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { Gateway, type Started } from './gateway.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
@@ -13,6 +14,9 @@ import { createServiceNotices } from './platform/systemd/index.ts';
 /** A person must act; the service manager does not try again (EX_CONFIG of sysexits.h). */
 const EXIT_UNRECOVERABLE = 78;
 const EXIT_FAILURE = 1;
+
+/** G: collected when it has grown by so much; the runtime would let it double. */
+const HEAP_GROWTH_PERCENT = 20;
 
 /** The gateway relies on language and library features that no earlier version has. */
 const NODE_MAJOR_MIN = 26;
@@ -130,6 +134,8 @@ async function run(): Promise<void> {
     mqtts_port: started.mqttsPort,
     data_dir: config.dataDir,
   });
+  // A start has better use for its time than to keep the heap small.
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   void returnSpareMemory({ clock, log });
   if (format === 'text') process.stdout.write(welcome(started, config));
   await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);

@@ -12,11 +12,7 @@ import { ontoBoard } from './small-board.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 /** As `npm start` and the systemd unit start it. */
-export const RUNTIME_FLAGS = [
-  '--max-semi-space-size=2',
-  '--heap-growing-percent=20',
-  '--disable-warning=ExperimentalWarning',
-];
+export const RUNTIME_FLAGS = ['--max-semi-space-size=2', '--disable-warning=ExperimentalWarning'];
 const RUNTIME_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '131072',
