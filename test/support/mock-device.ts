@@ -86,6 +86,13 @@ export class MockDevice {
       ...options,
     });
     client.on('error', () => undefined);
+    // Before it is connected: to a kept session deliveries come right behind CONNACK.
+    client.on('message', (topic, payload) => {
+      if (topic !== this.requestTopic) return;
+      const request = JSON.parse(payload.toString('utf8')) as CommandRequest;
+      this.requests.push(request);
+      this.onRequest?.(request);
+    });
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     let isClosed = false;
     client.on('close', () => {
@@ -107,12 +114,6 @@ export class MockDevice {
   /** Connects and listens for commands. */
   async connect(options: IClientOptions = {}): Promise<Session> {
     const session = await this.open(options);
-    session.client.on('message', (topic, payload) => {
-      if (topic !== this.requestTopic) return;
-      const request = JSON.parse(payload.toString('utf8')) as CommandRequest;
-      this.requests.push(request);
-      this.onRequest?.(request);
-    });
     await this.subscribe(this.requestTopic);
     return session;
   }

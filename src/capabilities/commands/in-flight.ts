@@ -29,6 +29,8 @@ export interface CommandEvents {
 export interface Live {
   /** As far as known, perhaps not on disk yet. */
   readonly execution: Execution;
+  /** The device has said something about it. */
+  readonly isAnswered: boolean;
   /** Resolves when the end is on disk, or with the state so far when the gateway stops. */
   readonly ended: Promise<Execution>;
 }
@@ -40,6 +42,7 @@ export interface GivenResponse extends CommandResponse {
 
 interface Entry {
   execution: Execution;
+  isAnswered: boolean;
   readonly ended: Promise<Execution>;
   readonly resolve: (execution: Execution) => void;
   timer: Timer | undefined;
@@ -80,6 +83,7 @@ export class InFlight {
     const { promise, resolve } = Promise.withResolvers<Execution>();
     const entry: Entry = {
       execution,
+      isAnswered: false,
       ended: promise,
       resolve,
       timer: undefined,
@@ -208,6 +212,7 @@ export class InFlight {
     entry.newestReceivedAtMs = Math.max(entry.newestReceivedAtMs, given.receivedAtMs);
     const response = { ...rest, receivedAtMs: entry.newestReceivedAtMs };
     const late = addition === 'late';
+    entry.isAnswered ||= addition === 'given';
     entry.responseCount++;
     entry.responseSizeBytes += Buffer.byteLength(payloadText);
     if (!late) entry.execution = { ...entry.execution, state, response };

@@ -22,6 +22,7 @@ import {
   type ExecutionFilter,
   findCommand,
   guardedCommands,
+  isFinished,
   readAccessLevel,
 } from './model.ts';
 import { ResponseHandler } from './mqtt.ts';
@@ -236,7 +237,9 @@ async function send(
 ): Promise<void> {
   let sessions: number | undefined;
   try {
-    sessions = await options.connectivity.sendCommandRequest(device, request);
+    // One that was answered has arrived, and after the end nobody would see what a second one does.
+    const isWanted = (): boolean => !live.isAnswered && !isFinished(live.execution.state);
+    sessions = await options.connectivity.sendCommandRequest(device, request, isWanted);
   } catch (error) {
     options.log.warn('command request could not be published', { execution_id: request.id, error });
   }

@@ -208,16 +208,22 @@ export class Connectivity {
     return this.#broker.subscribers(topic) > 0;
   }
 
-  /** Publishes a command request; resolves with the number of sessions it was written to. */
-  async sendCommandRequest(device: Device, request: CommandRequest): Promise<number> {
+  /**
+   * Publishes a command request; resolves with the number of sessions it was written to. One that was lost on its way
+   * to a kept session goes out again only while `isWanted`: later it would be carried out unseen.
+   */
+  async sendCommandRequest(
+    device: Device,
+    request: CommandRequest,
+    isWanted?: () => boolean,
+  ): Promise<number> {
     const onCommand = this.#spokesmen.get(device.id);
     onCommand?.(request);
     if (onCommand) return 1;
     const topic = requestTopicOf(device);
     if (!this.#broker || topic === undefined) return 0;
     await this.#options.durable?.();
-    // Past its deadline it would be carried out unseen.
-    return this.#broker.publish(topic, JSON.stringify(request), this.#limits.commands.timeoutMs);
+    return this.#broker.publish(topic, JSON.stringify(request), isWanted);
   }
 
   /** Publishes a message of any other subject to the device; resolves with the number of sessions reached. */

@@ -61,8 +61,8 @@ export class MqttBroker {
   readonly #secure: TlsListener | undefined;
 
   static async create(options: MqttBrokerOptions): Promise<MqttBroker> {
-    const { clock, log } = options;
-    const router = await Router.create(clock, (error) => log.error('broker library failed', { error }));
+    const { log } = options;
+    const router = await Router.create((error) => log.error('broker library failed', { error }));
     return new MqttBroker(options, router);
   }
 
@@ -163,12 +163,12 @@ export class MqttBroker {
   /**
    * Publishes to the sessions now connected and subscribed, at QoS 1 or lower as subscribed, once per
    * session; nothing is retained or queued for absent sessions. What a kept session does not acknowledge is sent
-   * again when it returns, unless `expiresMs` are over by then. Resolves with the number of sessions it was
+   * again when it returns, unless `isWanted` says no by then. Resolves with the number of sessions it was
    * written to.
    */
-  async publish(topic: string, payload: string | Buffer, expiresMs?: number): Promise<number> {
+  async publish(topic: string, payload: string | Buffer, isWanted?: () => boolean): Promise<number> {
     const count = this.#router.subscriberCount(topic);
-    if (count > 0) await this.#router.publish(topic, Buffer.from(payload), expiresMs);
+    if (count > 0) await this.#router.publish(topic, Buffer.from(payload), isWanted);
     return count;
   }
 

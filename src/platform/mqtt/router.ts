@@ -7,7 +7,6 @@
 import { Duplex } from 'node:stream';
 import { Aedes, type AedesPublishPacket, type Client } from 'aedes';
 import { generate, writeToStream } from 'mqtt-packet';
-import type { Clock } from '../clock/index.ts';
 import { deliveryQos, type GrantedSubscription, SessionPersistence } from './session-persistence.ts';
 import type { SessionState } from './sessions.ts';
 
@@ -32,15 +31,15 @@ const CONNACK_BYTES = 4;
 const NEVER_MS = 500_000_000;
 
 export class Router {
-  readonly #clock: Clock;
   readonly #aedes: Aedes;
   readonly #persistence = new SessionPersistence();
   readonly #ports = new Map<string, RouterPort>();
+  /** By payload, the one part of a packet that Aedes never copies. */
+  readonly #wanted = new WeakMap<Buffer, () => boolean>();
 
-  private constructor(clock: Clock, onError: (error: unknown) => void) {
+  private constructor(onError: (error: unknown) => void) {
     // Otherwise the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
     writeToStream.cacheNumbers = false;
-    this.#clock = clock;
     this.#aedes = new Aedes({
       // No bound on parallel deliveries: writes never wait, queues are bounded per connection.
       concurrency: 0,
@@ -61,15 +60,15 @@ export class Router {
     emitter.on('error', onError);
   }
 
-  static async create(clock: Clock, onError: (error: unknown) => void): Promise<Router> {
-    const router = new Router(clock, onError);
+  static async create(onError: (error: unknown) => void): Promise<Router> {
+    const router = new Router(onError);
     await router.#aedes.listen();
     return router;
   }
 
   /**
    * Gives Aedes a session. `port.accepted` is called first, then what its last connection has not acknowledged goes out
-   * again, except what is too old.
+   * again, except what nobody wants any more.
    */
   attach(port: RouterPort): RouterClient {
     this.#ports.set(port.id, port);
@@ -92,10 +91,10 @@ export class Router {
 
   /**
    * Delivers at QoS 1 at most to every subscribed client; resolves when written to all of them.
-   * @param expiresMs after so long it is not sent again to one that returns
+   * @param isWanted asked before it is sent again to one that returns
    */
-  publish(topic: string, payload: Buffer, expiresMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const messageExpiry = this.#clock.monotonicMs() + expiresMs;
+  publish(topic: string, payload: Buffer, isWanted?: () => boolean): Promise<void> {
+    if (isWanted) this.#wanted.set(payload, isWanted);
     const packet = {
       cmd: 'publish',
       topic,
@@ -103,7 +102,6 @@ export class Router {
       qos: 1,
       retain: false,
       dup: false,
-      messageExpiry,
     } as const;
     return settled((done) => this.#aedes.publish(packet, done));
   }
@@ -119,8 +117,7 @@ export class Router {
     if (!port || qos === undefined || !port.mayDeliver()) return null;
     // Deliveries that are repeated have a packet identifier; the first time there is none yet.
     const isRepeated = packet.messageId !== undefined;
-    if (isRepeated && this.#clock.monotonicMs() > (packet.messageExpiry ?? Number.POSITIVE_INFINITY))
-      return null;
+    if (isRepeated && this.#wanted.get(packet.payload as Buffer)?.() === false) return null;
     return isRepeated ? packet : Object.assign(packet, { qos });
   }
 }
