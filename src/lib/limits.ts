@@ -30,6 +30,8 @@ export const LIMITS = {
     /** C docs/interface/mqtt-devices.md#time. */
     futureToleranceMs: 60_000,
     lateMs: 7 * 86_400_000,
+    /** 2100-01-01: no sample is later. Times are kept as 32-bit numbers, which reach a little further. */
+    timeEndS: 4_102_444_800,
     /** C docs/interface/http.md#latest-values. */
     latestDevices: 100,
     latestAttributes: 200,

@@ -54,6 +54,8 @@ export function measurementTime(
   if (seconds < CLOCK_FROM_S) return { timestampS: receivedAtS, isReceipt: true };
   if (seconds * 1_000 > receivedAtMs + limits.futureToleranceMs)
     return { timestampS: receivedAtS, isReceipt: true, problem: 'future' };
+  // Seen only while the box has no clock either.
+  if (seconds >= LIMITS.telemetry.timeEndS) return { timestampS: receivedAtS, isReceipt: true };
   if (seconds * 1_000 < lateFromMs - limits.lateMs)
     return { timestampS: seconds, isReceipt: false, problem: 'late' };
   return { timestampS: seconds, isReceipt: false };

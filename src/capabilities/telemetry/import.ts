@@ -4,6 +4,7 @@
  * wins and it is the same one.
  */
 import { gatewayError, invalidBody } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Journal } from '../../platform/journal/index.ts';
 import { parseExactJson, type TelemetryType } from '../../protocol/telemetry.ts';
@@ -106,7 +107,8 @@ async function readCsv(chunks: AsyncIterable<Uint8Array>, sink: ImportSink): Pro
     if (fields.length !== types.length + 1)
       throw wrongLine(line, `has ${fields.length} fields instead of ${types.length + 1}`);
     const [time = '', ...cells] = fields;
-    if (!/^\d{1,10}$/.test(time)) throw wrongLine(line, 'does not begin with Unix seconds');
+    if (!/^\d{1,10}$/.test(time) || Number(time) >= LIMITS.telemetry.timeEndS)
+      throw wrongLine(line, 'does not begin with Unix seconds before 2100');
     for (const [column, cell] of cells.entries())
       if (cell !== '') {
         const text = columns[column]?.isExactText === true ? exactText(cell, line) : cell;

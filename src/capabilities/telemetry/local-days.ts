@@ -21,7 +21,8 @@ export function localDayEdges(
     // Almost always as long after the one before as days are; the calendar of a zone is slow to ask.
     const isUsual = dayOf(usualS - 1) < day && dayOf(usualS) >= day;
     const startS = isUsual ? usualS : startOfDay(day, dayOf);
-    edges.push(startS);
+    // A day that the zone skipped begins with the one after it.
+    if (startS !== edges.at(-1)) edges.push(startS);
     if (startS >= toS) return edges;
   }
 }

@@ -200,7 +200,7 @@ export const instantS = v.pipe(
   v.union([v.number(), v.string()], 'must be Unix seconds or an RFC 3339 timestamp'),
   shape.wire({
     anyOf: [
-      { type: 'number', minimum: 0, maximum: 4_102_444_800 },
+      { type: 'number', minimum: 0, maximum: telemetry.timeEndS },
       { type: 'string', format: 'date-time' },
     ],
     description: 'Unix seconds, or RFC 3339; without an offset it is UTC.',
@@ -208,14 +208,11 @@ export const instantS = v.pipe(
   }),
   v.rawTransform<string | number, number>(({ dataset, addIssue, NEVER }) => {
     const seconds = parseInstantS(dataset.value);
-    if (seconds !== undefined && seconds >= 0 && seconds <= INSTANT_MAX_S) return seconds;
+    if (seconds !== undefined && seconds >= 0 && seconds <= telemetry.timeEndS) return seconds;
     addIssue({ message: 'must be Unix seconds or an RFC 3339 timestamp, from 1970 to 2100' });
     return NEVER;
   }),
 );
-
-/** 2100-01-01, as the description of `instantS` says; times are kept as 32-bit numbers, which reach a little further. */
-const INSTANT_MAX_S = 4_102_444_800;
 
 function parseInstantS(value: string | number): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;

@@ -212,6 +212,30 @@ test('a stretch amounts to the same however it is cut into ranges', () => {
   );
 });
 
+test('a sample that came late for a minute whose samples are gone adds nothing to it', () => {
+  const samples = new Samples('number');
+  for (const timeS of [60, 90]) samples.push(timeS, 60);
+  const cell = { count: 60, sum: 3_600, min: 60, max: 60, last: 60 };
+  const source: SampleSource = {
+    last: () => undefined,
+    first: () => undefined,
+    visit: (_id, _fromS, _toS, _granularityS, visitor) => {
+      visitor.summary(60, cell, 60);
+      visitor.samples(samples, 0, samples.count);
+      visitor.summary(120, cell, 60);
+    },
+    nextData: (_id, fromS) => fromS,
+  };
+  const rows = (kind: 'integral' | 'increase') => {
+    const amounts = [{ seriesId: 1, kind, risePerSecondMax: 1_000 }];
+    const plan = { fromS: 60, toS: 180, gapS: 300, bridgeS: 3_600, amounts };
+    const pieces = [...amountMinutes(plan, { ...source, asOfNow: () => source })];
+    return pieces.flatMap((piece) => [...(piece?.cells ?? [])]);
+  };
+  assert.deepEqual(rows('integral'), [3_600, 0, 60, 3_600, 0, 60]);
+  assert.deepEqual(rows('increase'), [0, 0, 60]);
+});
+
 test('minutes outside the range are left alone', () => {
   const amounts = new Amounts(60, 120);
   amounts.addSlope(0, 1, 600, 1);

@@ -128,6 +128,19 @@ describe('a clock that is behind and is put forward', () => {
   });
 });
 
+describe('a box that does not know the time', () => {
+  test('gives its own, once it is set, to what a device dates beyond all times', async (t) => {
+    const { bench, clock, latest } = await startMeter(t);
+    const nowMs = clock.wallMs();
+    clock.step(-nowMs);
+    const body = { power: 1, timestamp: 2 ** 32 + nowMs / SECOND_MS };
+    const sent = bench.send(bench.devices.require('meter'), body);
+    clock.step(nowMs);
+    await sent;
+    assert.equal(latest()?.timestampS, nowMs / SECOND_MS);
+  });
+});
+
 describe('data with a time of the device', () => {
   test('is not late for a clock that is years ahead', async (t) => {
     const { bench, clock, send } = await startMeter(t);

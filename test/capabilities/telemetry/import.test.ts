@@ -39,6 +39,11 @@ describe('an import', () => {
     ['of an attribute that is not declared', 'ts,telemetry=x device=meter\n', /no telemetry "x"/],
     ['with a short row', 'ts,telemetry=voltage device=meter\n1\n', /Line 2 has 1 fields instead of 2/],
     ['with a row of no time', 'ts,telemetry=voltage device=meter\nx,1\n', /Unix seconds/],
+    [
+      'with a row after 2100',
+      'ts,telemetry=voltage device=meter\n4294967296,1\n',
+      /Unix seconds before 2100/,
+    ],
     ['that is not UTF-8', Buffer.from([0x74, 0x73, 0xff, 0x0a]), /not UTF-8/],
     ['that ends within a character', Buffer.from([0x74, 0x73, 0xe2, 0x82]), /not UTF-8/],
     ['with text for a number', 'ts,telemetry=voltage device=meter\n1,abc\n', /"abc" for a float/],

@@ -52,6 +52,14 @@ describe('local days', () => {
       ['2026-02-28T18:15Z', '2026-03-01T18:15Z'],
     ],
     [
+      'leave out one that the zone skipped',
+      'Pacific/Apia',
+      '2011-12-29T12:00Z',
+      '2011-12-31T12:00Z',
+      1,
+      ['2011-12-29T10:00Z', '2011-12-30T10:00Z', '2011-12-31T10:00Z', '2012-01-01T10:00Z'],
+    ],
+    [
       'by sevens are counted from 1970',
       'Europe/Berlin',
       '2026-03-01T00:00Z',

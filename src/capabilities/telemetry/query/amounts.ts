@@ -217,8 +217,10 @@ class AmountReader {
   #take(timeS: number, value: number, amounts: Amounts | undefined): void {
     const beforeS = this.#beforeS;
     const before = this.#before;
+    // A late sample of a cell, which accounts for all of its time.
+    if (timeS < beforeS) return;
     this.#remember(timeS, value);
-    if (timeS <= beforeS || timeS - beforeS > this.#reachS) return;
+    if (timeS === beforeS || timeS - beforeS > this.#reachS) return;
     const { kind, risePerSecondMax } = this.#column;
     const rise = value - before;
     // A counter that fell began anew or ran over; one that jumped was set. How much there was in between nobody knows.
