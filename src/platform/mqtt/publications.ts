@@ -7,11 +7,12 @@
  * and the connection is not read until the rate is kept again, so that TCP slows the sender down. The rate counts
  * work: who sends larger messages, or such that cost more time, may send fewer of them.
  */
+import { createHash } from 'node:crypto';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import type { RareSenders } from './rare-senders.ts';
-import type { IdentityRecord, SessionState } from './sessions.ts';
+import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
 import { PACKET, violation, type Violation } from './packet-types.ts';
 import { nonAsciiProblem, textProblem } from './strings.ts';
@@ -111,14 +112,16 @@ export class Publications {
     if (qos > 0 && packetId === 0) return this.#port.violate(NO_PACKET_ID);
     if (end - payloadStart > limits.payloadBytes) return this.#port.close('payload_too_large');
     if (!hooks.mayPublish(this.#session.identity, topic)) return this.#deny(topic);
-    if (qos === 2 && this.#isRepeated(packetId)) return;
-    if (!this.#keepRate(qos, nowMs)) return;
-    this.#taken++;
     const payload = buffer.subarray(payloadStart, end);
     const duplicate = (firstByte & 0x08) !== 0;
+    const digest = qos === 2 ? digestOf(buffer.subarray(start, topicEnd), payload) : '';
+    if (qos === 2 && this.#isRepeated(packetId, digest, duplicate)) return;
+    if (!this.#keepRate(qos, nowMs)) return;
+    this.#taken++;
     this.#handOver(
       { session: this.#session, topic, payload, qos, duplicate, receivedAtMs: wallMs },
       packetId,
+      digest,
     );
   }
 
@@ -178,10 +181,14 @@ export class Publications {
     this.#port.close('publish_denied');
   }
 
-  /** Whether this QoS 2 message was handed over already; then PUBREC is sent when it may be. */
-  #isRepeated(packetId: number): boolean {
+  /**
+   * Whether this QoS 2 message was handed over already; then PUBREC is sent when it may be. A client that forgot its
+   * session, as one does that lost its power, gives the identifier to another message: answered as a repetition, that
+   * one would be lost.
+   */
+  #isRepeated(packetId: number, digest: string, duplicate: boolean): boolean {
     const known = this.#state.received.get(packetId);
-    if (known === undefined) return false;
+    if (known === undefined || (!duplicate && known.digest !== digest)) return false;
     known.acknowledge = () => this.#port.acknowledge(PACKET.pubrec, packetId);
     if (known.isStored) known.acknowledge();
     return true;
@@ -227,28 +234,37 @@ export class Publications {
     });
   }
 
-  #handOver(message: MqttMessage, packetId: number): void {
+  #handOver(message: MqttMessage, packetId: number, digest: string): void {
     const { received } = this.#state;
+    let entry: ReceivedMessage | undefined;
     if (message.qos === 2) {
       if (received.size >= this.#context.limits.inFlightMessages)
         return this.#port.close('unreleased_messages');
-      received.set(packetId, {
+      entry = {
+        digest,
         isStored: false,
         acknowledge: () => this.#port.acknowledge(PACKET.pubrec, packetId),
-      });
+      };
+      received.set(packetId, entry);
     }
     let taken: Promise<void> | void;
     try {
       taken = this.#context.hooks.onMessage(message);
     } catch (error) {
-      return this.#refused(message, packetId, error);
+      return this.#refused(message, packetId, entry, error);
     }
-    if (taken === undefined) this.#stored(message, packetId);
-    else if (message.qos === 0) taken.catch((error: unknown) => this.#refused(message, packetId, error));
-    else this.#await(message, packetId, taken);
+    if (taken === undefined) this.#stored(message, packetId, entry);
+    else if (message.qos === 0)
+      taken.catch((error: unknown) => this.#refused(message, packetId, entry, error));
+    else this.#await(message, packetId, entry, taken);
   }
 
-  #await(message: MqttMessage, packetId: number, taken: Promise<void>): void {
+  #await(
+    message: MqttMessage,
+    packetId: number,
+    entry: ReceivedMessage | undefined,
+    taken: Promise<void>,
+  ): void {
     const { limits } = this.#context;
     const sizeBytes = message.payload.length;
     this.#pendingMessages++;
@@ -263,11 +279,11 @@ export class Publications {
     this.#noteWaiting();
     taken.then(
       () => {
-        this.#stored(message, packetId);
+        this.#stored(message, packetId, entry);
         this.#settle(sizeBytes);
       },
       (error: unknown) => {
-        this.#refused(message, packetId, error);
+        this.#refused(message, packetId, entry, error);
         this.#settle(sizeBytes);
       },
     );
@@ -299,19 +315,18 @@ export class Publications {
     }
   }
 
-  #stored(message: MqttMessage, packetId: number): void {
+  #stored(message: MqttMessage, packetId: number, entry: ReceivedMessage | undefined): void {
     if (message.qos === 0) return;
     if (message.qos === 1) return this.#port.acknowledge(PACKET.puback, packetId);
-    const entry = this.#state.received.get(packetId);
-    if (!entry) return;
+    if (!entry || this.#state.received.get(packetId) !== entry) return;
     entry.isStored = true;
     entry.acknowledge();
   }
 
   /** The handler did not take it: no acknowledgement, so that the client sends it again. */
-  #refused(message: MqttMessage, packetId: number, error: unknown): void {
+  #refused(message: MqttMessage, packetId: number, entry: ReceivedMessage | undefined, error: unknown): void {
     const { log, metrics } = this.#context;
-    if (message.qos === 2) this.#state.received.delete(packetId);
+    if (this.#state.received.get(packetId) === entry) this.#state.received.delete(packetId);
     metrics.dropped.inc({ reason: 'not_taken' });
     log.warnLimited('mqtt_not_taken', WARNING_INTERVAL_MS, 'message was not taken', {
       error,
@@ -320,6 +335,11 @@ export class Publications {
     });
     if (message.qos > 0) this.#port.close('not_taken');
   }
+}
+
+/** The length before the topic keeps the two apart. */
+function digestOf(topic: Buffer, payload: Buffer): string {
+  return createHash('sha1').update(topic).update(payload).digest('base64');
 }
 
 const SLASH = 0x2f;

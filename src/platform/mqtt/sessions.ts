@@ -24,7 +24,9 @@ export interface SessionState {
 /** `messageId` is there once it was sent. */
 export type OutgoingDelivery = AedesPublishPacket;
 
-interface ReceivedMessage {
+export interface ReceivedMessage {
+  /** Of topic and payload. */
+  readonly digest: string;
   /** False while the handler has not taken it; PUBREC waits for that. */
   isStored: boolean;
   /** Sends PUBREC on the connection that asked last. */

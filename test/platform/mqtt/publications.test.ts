@@ -226,6 +226,22 @@ describe('a QoS 2 message', () => {
     assert.equal(pending.length, 1);
   });
 
+  test('is taken when its identifier belongs to another one that its client has forgotten', async (t) => {
+    const { b, pending } = await waitingBroker(t);
+    const first = await login(b, { clientId: 'meter', clean: false });
+    first.client.send(two('before the power went', 5));
+    await turns();
+    const second = await login(b, { clientId: 'meter', clean: false });
+    second.client.send(two('after it', 5));
+    await turns();
+    assert.equal(pending.length, 2);
+    pending[0]?.resolve();
+    await turns();
+    assert.equal(second.client.received.length, 0, 'acknowledged when it is stored itself');
+    pending[1]?.resolve();
+    assert.equal(await second.client.takeHex(4), '50020005');
+  });
+
   test('of a clean session is forgotten with it', async (t) => {
     const b = await startTestBroker(t);
     const first = await login(b, { clientId: 'meter' });
