@@ -142,6 +142,19 @@ describe('of a counter', () => {
     assert.ok(rows.every(([, above, , coveredS]) => above === 5 && coveredS === 60));
   });
 
+  test('an outage that begins before midnight and ends after the range is known on both sides of midnight', () => {
+    const points: Points = [
+      [86_340, 0],
+      [86_700, 360],
+    ];
+    const rows = rowsOf(points, { kind, fromS: 86_280, toS: 86_520 });
+    assert.deepEqual(rows, [
+      [86_340, 60, 0, 60],
+      [86_400, 60, 0, 60],
+      [86_460, 60, 0, 60],
+    ]);
+  });
+
   test('one that begins anew or runs over counts on from there; what was between two readings is not known', () => {
     assert.deepEqual(
       rowsOf(

@@ -103,7 +103,7 @@ export function* amountMinutes(plan: AmountsPlan, live: LiveSource): Generator<A
   /** Of the day before, into which the first values of the next one still reach. */
   let columns: Amounts[] = [];
   for (let startS = plan.fromS; startS < plan.toS;) {
-    const endS = Math.min(plan.toS, startS - (startS % DAY_S) + DAY_S);
+    const endS = endOfStretch(plan, startS);
     const knownS = Math.min(plan.toS, ...readers.map((reader) => reader.silentTo(startS, plan.toS)));
     if (knownS < endS) {
       const next: Amounts[] = [];
@@ -122,6 +122,12 @@ export function* amountMinutes(plan: AmountsPlan, live: LiveSource): Generator<A
     yield undefined;
   }
   yield* piecesOf(columns);
+}
+
+/** A day; what follows the last one belongs to it, unless values from behind the range cannot reach over it. */
+function endOfStretch({ toS, gapS, bridgeS }: AmountsPlan, startS: number): number {
+  const endS = startS - (startS % DAY_S) + DAY_S;
+  return toS - endS < Math.max(gapS, bridgeS) ? toS : endS;
 }
 
 function* piecesOf(columns: readonly Amounts[]): Generator<AmountMinutes> {
