@@ -18,7 +18,7 @@ export function keepProvenTime(options: {
   onFailure: (error: unknown) => void;
 }) {
   const { clock, path, onFailure } = options;
-  const known = readProven(path) ?? changedAtMs(options.witnessPath);
+  const known = readProven(path, onFailure) ?? changedAtMs(options.witnessPath);
   if (known !== undefined) clock.proven.resume(known);
 
   function save(): void {
@@ -43,15 +43,15 @@ export function keepProvenTime(options: {
   };
 }
 
-/** Undefined when there is no such file, or nothing in it that can be used. */
-function readProven(path: string): number | undefined {
+/** Undefined when there is no such file, or nothing that can be used; what cannot be read is told. */
+function readProven(path: string, onFailure: (error: unknown) => void): number | undefined {
   try {
     const content = JSON.parse(readFileSync(path, 'utf8')) as { proven_ms?: unknown } | null;
     const provenMs = content?.proven_ms;
     return typeof provenMs === 'number' && Number.isFinite(provenMs) ? provenMs : undefined;
   } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return undefined;
-    throw error;
+    if (!isMissing(error) && !(error instanceof SyntaxError)) onFailure(error);
+    return undefined;
   }
 }
 

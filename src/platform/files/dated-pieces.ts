@@ -9,10 +9,10 @@
  * in two files.
  */
 import { constants } from 'node:fs';
-import { appendFile, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inFolder, type MountedFolder } from './mounted-folder.ts';
-import { syncFile, syncFolder } from './private-files.ts';
+import { makePrivateFolder, syncFile, syncFolder } from './private-files.ts';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const PART = '.part';
@@ -70,7 +70,7 @@ export class DatedPieces {
       const path = this.#pathOf(day, subject);
       // One that vanished with its stick must not begin anew in the middle.
       if (this.#open.has(path)) return appendFile(path, content, { flag: APPEND_TO_EXISTING });
-      await mkdir(join(this.#options.folder, day), { recursive: true });
+      makePrivateFolder(join(this.#options.folder, day));
       this.#open.set(path, { day, subject });
       await writeFile(path, Buffer.concat([head, content]));
     });

@@ -6,6 +6,7 @@ export {
   makePrivateFolder,
   readPrivateFile,
   removeFile,
+  requireUsableFile,
   syncFile,
   syncFolder,
   writePrivateFile,

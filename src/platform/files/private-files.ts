@@ -1,17 +1,21 @@
 /** Small files that only the user of the gateway may read: codes and keys. */
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 
 /** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
 export function writePrivateFile(path: string, text: string): void {
@@ -30,9 +34,47 @@ export function writePrivateFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** With the folders above it; one that is there already stays as it is. */
+/**
+ * With the folders above it; one that is there already stays as it is. One by one: where the system makes no folders and
+ * says that there is none, as below /proc, the recursive way of the runtime tries for ever.
+ */
 export function makePrivateFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const missing: string[] = [];
+  for (let folder = resolve(path); !isFolder(folder); folder = dirname(folder)) missing.unshift(folder);
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (error) {
+      // Somebody else may have made it in between.
+      if (!isFolder(folder)) throw error;
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/**
+ * Does nothing when there is no such file yet. @throws UnrecoverableError naming the file and what to do, when something
+ * else is in its place or it belongs to another user
+ */
+export function requireUsableFile(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return;
+  try {
+    if (!found.isFile()) throw new Error('it is no file');
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    // A disk that is read-only or fails may be well at the next try.
+    if (cause instanceof Error && 'code' in cause && cause.code !== 'EACCES') throw cause;
+    const user = process.getuid?.() ?? 'unknown';
+    throw new UnrecoverableError(
+      `${path} cannot be used by user ${user} (${messageOf(cause)}). ` +
+        'Make it a file that this user may read and write, or move it away.',
+      { cause },
+    );
+  }
 }
 
 /** After a new name in the folder: until then a cut of power may bring the old one back. */

@@ -2,10 +2,11 @@
  * One SQLite file: pragmas with their reasons, transactions with after-commit work, and when a commit is durable.
  * Statements live in the `store.ts` files; this module knows no table but its own.
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { LIMITS } from '../../lib/limits.ts';
+import { makePrivateFolder } from '../files/index.ts';
 import { asDiskFault } from './disk-fault.ts';
 import { requireSound } from './damage.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
@@ -28,7 +29,7 @@ export interface OpenOptions extends MigrationOptions {
 
 /** Opens, migrates and returns the database. @throws UnrecoverableError for one of a newer version */
 export function openDatabase(options: OpenOptions): Database {
-  mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(options.path));
   const handle = new BetterSqlite3(options.path);
   try {
     applyPragmas(handle);

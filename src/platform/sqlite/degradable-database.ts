@@ -3,11 +3,12 @@
  * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
  * what can still be read is taken over. Statements outlive all of that.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { gatewayError } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
+import { makePrivateFolder } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { NewerDatabaseError } from './migrations.ts';
@@ -344,7 +345,7 @@ export function isSalvaging(path: string): boolean {
 function move(from: string, to: string): void {
   for (const suffix of ['', '-wal', '-shm'])
     if (existsSync(from + suffix)) {
-      mkdirSync(dirname(to), { recursive: true });
+      makePrivateFolder(dirname(to));
       renameSync(from + suffix, to + suffix);
     }
 }

@@ -4,23 +4,16 @@
  * ends with the process, however that ends. Who holds it stands in a text file beside, for people only: neither its
  * absence nor a process id that somebody else has by now means anything.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
+import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
+import { isDamage } from './damage.ts';
 
 const LOCK_FILE = 'gateway.lock';
 /** Never the lock file itself: closing it anywhere in this process would end the lock (fcntl(2)). */
@@ -67,7 +60,9 @@ export function tryLockFolder({
   log,
 }: Omit<FolderLockOptions, 'waitMs'>): FolderLock | undefined {
   requireUsableFolder(dataDir);
-  const handle = new BetterSqlite3(join(dataDir, LOCK_FILE), { timeout: 0 });
+  const path = join(dataDir, LOCK_FILE);
+  requireUsableFile(path);
+  const handle = new BetterSqlite3(path, { timeout: 0 });
   try {
     // Locks without writing, not even a journal: works on a full disk too.
     handle.pragma('journal_mode = MEMORY');
@@ -75,7 +70,10 @@ export function tryLockFolder({
   } catch (error) {
     handle.close();
     if (error instanceof BetterSqlite3.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined;
-    throw error;
+    if (!isDamage(error)) throw error;
+    // What a disk left there tells nobody anything. Nobody holds it: a held one is busy before it is read.
+    truncateSync(path);
+    return tryLockFolder({ dataDir, clock, log });
   }
   const holderFile = join(dataDir, HOLDER_FILE);
   const sentence = `process ${process.pid} on host ${hostname()}, running since ${formatTimestamp(clock.wallMs())}`;
@@ -105,8 +103,7 @@ export function tryLockFolder({
 function requireUsableFolder(dataDir: string): void {
   const path = resolve(dataDir);
   try {
-    makeFolder(path);
-    if (!statSync(path).isDirectory()) throw new Error('it is no folder');
+    makePrivateFolder(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     // A disk without room may have some at the next try.
@@ -118,18 +115,6 @@ function requireUsableFolder(dataDir: string): void {
         'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.',
       { cause },
     );
-  }
-}
-
-/** Below /proc and the like mkdir with `recursive` of the runtime never ends. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    // Another local command may have been quicker.
-    if (!existsSync(path)) throw error;
   }
 }
 

@@ -1,10 +1,11 @@
 /** Forward-only migrations: numbered files, each one transaction, after a copy of what was there. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { UnrecoverableError } from '../../lib/errors.ts';
 import type { Clock } from '../clock/index.ts';
+import { makePrivateFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 
 /** Somebody else works with the database, so that it cannot be brought to this version now. */
@@ -67,7 +68,7 @@ function backUpBeforeMigration(
   options: MigrationOptions,
   version: number,
 ): void {
-  mkdirSync(backupDir, { recursive: true, mode: 0o700 });
+  makePrivateFolder(backupDir);
   const stem = options.path.replace(/^.*\//, '').replace(/\.db$/, '');
   const copy = join(
     backupDir,

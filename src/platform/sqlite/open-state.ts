@@ -8,7 +8,13 @@ import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { readPrivateFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
+import {
+  readPrivateFile,
+  requireUsableFile,
+  syncFile,
+  syncFolder,
+  writePrivateFile,
+} from '../files/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { localCopies } from './local-copies.ts';
@@ -32,6 +38,7 @@ const NOTE = 'state-recovery.json';
 export function openState(given: OpenOptions & { backupDir: string }): Database {
   const options = { ...given, isFirst: true };
   const { path, log } = options;
+  for (const suffix of ['', '-wal', '-shm']) requireUsableFile(path + suffix);
   if (isMissing(path)) {
     if (recover(options, 'missing')) return openDatabase(options);
     removeEmpty(path);

@@ -1,8 +1,8 @@
 /** Keys with their certificates, each pair in one file, so that no crash can part them. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { messageOf } from '../../lib/errors.ts';
-import { readPrivateFile, writePrivateFile } from '../files/index.ts';
+import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import type { KeyAndCertificate } from './model.ts';
 
 const KEY = /-----BEGIN (?:EC |RSA )?PRIVATE KEY-----[^-]+-----END (?:EC |RSA )?PRIVATE KEY-----\n?/;
@@ -10,7 +10,7 @@ const CERTIFICATES = /(?:-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE---
 
 /** The folder of keys; only the user of the gateway may look into it. */
 export function openKeyFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateFolder(folder);
   chmodSync(folder, 0o700);
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { array, assert as assertProperty, constant, constantFrom, oneof, property, record } from 'fast-check';
@@ -100,6 +100,15 @@ describe('the file of proven time', () => {
     assert.equal(clock.proven.nowMs(), clock.wallMs());
     const { failures } = keep(join(folder, 'gone'), clock);
     assert.equal(failures.length, 1);
+  });
+
+  test('that cannot be read is told, counts as none and ends nothing', (t) => {
+    const folder = temporaryFolder(t);
+    mkdirSync(join(folder, 'proven-time.json'));
+    const clock = new TestClock();
+    const { failures } = keep(folder, clock);
+    assert.match(String(failures[0]), /EISDIR/);
+    assert.equal(clock.proven.nowMs(), clock.wallMs());
   });
 });
 

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readPrivateFile, removeFile, writePrivateFile } from '../../../src/platform/files/index.ts';
+import {
+  makePrivateFolder,
+  readPrivateFile,
+  removeFile,
+  requireUsableFile,
+  writePrivateFile,
+} from '../../../src/platform/files/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -36,5 +42,44 @@ describe('a private file', () => {
     assert.deepEqual([readPrivateFile(path), modeOf(path), readdirSync(folder)], ['new', 0o600, ['code']]);
     removeFile(path);
     assert.equal(existsSync(path), false);
+  });
+});
+
+describe('a private folder', () => {
+  test('is made with those above it, for its owner alone, and stays as it is when it is there', (t) => {
+    const folder = join(temporaryFolder(t), 'data', 'keys');
+    makePrivateFolder(folder);
+    assert.deepEqual([modeOf(folder), modeOf(join(folder, '..'))], [0o700, 0o700]);
+    chmodSync(folder, 0o750);
+    makePrivateFolder(folder);
+    assert.equal(modeOf(folder), 0o750);
+  });
+
+  test('ends with an error where the system makes none, and never tries for ever', () => {
+    for (const path of ['/proc/gateway', '/proc/gateway/data/keys'])
+      assert.throws(() => makePrivateFolder(path), /ENOENT.*'\/proc\/gateway'/);
+  });
+
+  test('is not made below a file, in the place of one, or where a link leads nowhere', (t) => {
+    const [file, link] = ['file', 'link'].map((name) => join(temporaryFolder(t), name)) as [string, string];
+    writeFileSync(file, '');
+    symlinkSync(`${link}-gone`, link);
+    assert.throws(() => makePrivateFolder(file), /EEXIST/);
+    assert.throws(() => makePrivateFolder(join(file, 'data')), /EEXIST/);
+    assert.throws(() => makePrivateFolder(link), /EEXIST/);
+  });
+});
+
+describe('a file that is needed', () => {
+  test('may be there or not, but nothing else in its place, and the error names it and what to do', (t) => {
+    const folder = temporaryFolder(t);
+    const path = join(folder, 'state');
+    requireUsableFile(path);
+    writeFileSync(path, '');
+    requireUsableFile(path);
+    assert.throws(() => requireUsableFile(folder), {
+      name: 'UnrecoverableError',
+      message: new RegExp(`^${folder} cannot be used by user \\d+ \\(it is no file\\)\\. .*move it away\\.$`),
+    });
   });
 });

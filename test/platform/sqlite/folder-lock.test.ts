@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { openState, tryLockFolder } from '../../../src/platform/sqlite/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
+
+function instruments() {
+  const clock = new TestClock();
+  return { clock, log: recordingLog(clock).log };
+}
+
+const lock = (dataDir: string) => tryLockFolder({ dataDir, ...instruments() });
+
+describe('the lock of a data folder', () => {
+  test('is taken on a file that a disk filled with zeros, and still keeps others out', (t) => {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, 'gateway.lock'), Buffer.alloc(512));
+    const held = lock(folder);
+    assert.ok(held);
+    t.after(() => held.release());
+    assert.equal(lock(folder), undefined);
+    assert.equal(statSync(join(folder, 'gateway.lock')).size, 0);
+  });
+
+  test('names a file that cannot be one, for no restart mends it', (t) => {
+    const folder = temporaryFolder(t);
+    mkdirSync(join(folder, 'gateway.lock'));
+    assert.throws(() => lock(folder), {
+      name: 'UnrecoverableError',
+      message: /gateway\.lock cannot be used/,
+    });
+  });
+
+  test('names a folder that the system does not make', () => {
+    assert.throws(() => lock('/proc/gateway'), {
+      name: 'UnrecoverableError',
+      message: /\/proc\/gateway.*ENOENT/,
+    });
+  });
+});
+
+describe('state.db', () => {
+  for (const name of ['state.db', 'state.db-wal', 'state.db-shm'])
+    test(`is not opened with a folder in the place of ${name}, which is named with what to do`, (t) => {
+      const folder = temporaryFolder(t);
+      mkdirSync(join(folder, name));
+      const path = join(folder, 'state.db');
+      assert.throws(() => openState({ path, migrationsDir: folder, backupDir: folder, ...instruments() }), {
+        name: 'UnrecoverableError',
+        message: new RegExp(`${name} cannot be used by user`),
+      });
+    });
+});
