@@ -9,8 +9,8 @@ type DecodedMessage =
 /**
  * Decodes a payload. The object has no prototype, so that `constructor` is a name like any other. Integers
  * beyond 2^53 come as `bigint` when `exact`, else rounded. NaN and Infinity, which Python's encoder writes, come as
- * the numbers they mean, so that whoever takes the value refuses it and not the message. An empty payload is `{}`
- * when `mayBeEmpty`.
+ * the numbers they mean, so that whoever takes the value refuses it and not the message. Every text is
+ * well-formed, so that what is shown is what is stored. An empty payload is `{}` when `mayBeEmpty`.
  */
 export function decodeMessage(
   payload: Buffer,
@@ -24,7 +24,8 @@ export function decodeMessage(
   if (!isUtf8(payload)) return problem('is not UTF-8');
   let value: unknown;
   try {
-    value = readJson(payload.toString('utf8'), { limits, exact: options.exact, nonFinite: true });
+    const reading = { limits, exact: options.exact, nonFinite: true, wellFormed: true };
+    value = readJson(payload.toString('utf8'), reading);
   } catch (error) {
     if (error instanceof JsonExcess) return problem(error.message);
     if (error instanceof SyntaxError) return problem(`is not JSON: ${error.message}`);

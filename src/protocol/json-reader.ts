@@ -19,6 +19,8 @@ interface JsonReading {
   exact: boolean;
   /** Takes the words NaN, Infinity and -Infinity, which some encoders write, as the numbers they mean. */
   nonFinite: boolean;
+  /** Half of a surrogate pair, which an escape can write, comes as U+FFFD: as it is, no UTF-8 holds it. */
+  wellFormed: boolean;
 }
 
 /** The text is JSON, but more than the limits allow; `message` follows "A message". */
@@ -144,7 +146,7 @@ class JsonReader {
       if (code === 0x22) {
         this.#at = at + 1;
         if (!hasEscapes && at - start <= COPIED_LENGTH) return this.#text.slice(start + 1, at);
-        return JSON.parse(this.#text.slice(start, at + 1)) as string;
+        return this.#unescaped(JSON.parse(this.#text.slice(start, at + 1)) as string);
       }
       if (code === 0x5c) {
         hasEscapes = true;
@@ -154,6 +156,10 @@ class JsonReader {
         throw this.#unexpected();
       }
     }
+  }
+
+  #unescaped(text: string): string {
+    return this.#reading.wellFormed ? text.toWellFormed() : text;
   }
 
   #word<Value>(word: string, value: Value): Value {

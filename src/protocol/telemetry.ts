@@ -215,5 +215,5 @@ const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
  */
 export function parseExactJson(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return readJson(text, { limits: UNLIMITED, exact: true, nonFinite: false });
+  return readJson(text, { limits: UNLIMITED, exact: true, nonFinite: false, wellFormed: false });
 }

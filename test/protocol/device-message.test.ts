@@ -16,7 +16,7 @@ import { runs } from '../support/runs.ts';
 
 const LIMITS = { keyLength: 9, depth: 3, values: 1_000 };
 const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
-const READING = { limits: UNLIMITED, exact: false, nonFinite: false };
+const READING = { limits: UNLIMITED, exact: false, nonFinite: false, wellFormed: false };
 const SPACES = ['', '\n', ' \t'];
 const decode = (payload: string | Buffer, options: { exact?: boolean; mayBeEmpty?: boolean } = {}) =>
   decodeMessage(Buffer.from(payload), LIMITS, { exact: false, mayBeEmpty: false, ...options });
@@ -49,6 +49,14 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
         assert.equal(body, undefined);
         assert.match(problem ?? '', expected);
       });
+
+  test('makes half a surrogate pair what the disk makes of it, in values and keys of every level', () => {
+    const { body } = decode(
+      String.raw`{"a":["\ud800"],"b":{"k\udfff":"x\ud83d"},"c":"\ud83d\ude00","d":"\\ud800"}`,
+    );
+    const shown = '{"a":["\ufffd"],"b":{"k\ufffd":"x\ufffd"},"c":"\u{1f600}","d":"\\\\ud800"}';
+    assert.equal(JSON.stringify(body), shown);
+  });
 
   test('takes what is just within the limits', () => {
     assert.equal(decode(`{"a":[${'1,'.repeat(997)}1]}`).problem, undefined);
