@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
-import { readPrivateFile, writePrivateFile } from '../platform/files/index.ts';
+import { readNote, writePrivateFile } from '../platform/files/index.ts';
 import { foreignPath } from '../platform/sqlite/index.ts';
 import type { Infrastructure } from './infrastructure.ts';
 
@@ -39,8 +39,7 @@ export function noteMissingHistory(
 export function missingHistory({ options: { config, clock } }: Infrastructure): () => readonly string[] {
   const fromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
   return () => {
-    const text = readPrivateFile(join(config.dataDir, MISSING_HISTORY_NOTE));
-    const note = text === undefined ? undefined : (JSON.parse(text) as Note);
+    const note = readNote(join(config.dataDir, MISSING_HISTORY_NOTE)) as Note | undefined;
     return note && note.foundAtMs >= fromMs ? note.missing : [];
   };
 }

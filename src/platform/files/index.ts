@@ -4,6 +4,7 @@ export { FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './mou
 export {
   keepStream,
   makePrivateFolder,
+  readNote,
   readPrivateFile,
   removeFile,
   requireUsableFile,

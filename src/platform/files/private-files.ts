@@ -102,6 +102,18 @@ export function readPrivateFile(path: string): string | undefined {
   }
 }
 
+/**
+ * A note that the gateway left for itself, in JSON. Undefined when there is none, or none that can be read: a disk may
+ * leave zeros of it, and nothing that works may end for want of a note.
+ */
+export function readNote(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Does nothing when there is no such file. */
 export function removeFile(path: string): void {
   rmSync(path, { force: true });
@@ -117,6 +129,8 @@ export async function keepStream(path: string, stream: ReadableStream<Uint8Array
       await file.writeFile(chunk);
       sizeBytes += chunk.length;
     }
+    // Whoever renames it, or says that it is there, relies on what it holds.
+    await file.datasync();
     return sizeBytes;
   } catch (error) {
     removeFile(path);

@@ -8,13 +8,7 @@ import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import {
-  readPrivateFile,
-  requireUsableFile,
-  syncFile,
-  syncFolder,
-  writePrivateFile,
-} from '../files/index.ts';
+import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { localCopies } from './local-copies.ts';
@@ -63,8 +57,7 @@ export function openState(given: OpenOptions & { backupDir: string }): Database 
 
 /** The last recovery, as long as its note is there. */
 export function lastRecovery(dataDir: string): StateRecovery | undefined {
-  const text = readPrivateFile(join(dataDir, NOTE));
-  return text === undefined ? undefined : (JSON.parse(text) as StateRecovery);
+  return readNote(join(dataDir, NOTE)) as StateRecovery | undefined;
 }
 
 /** A file without content is what a cut of power may leave of a new one, and what a person may make by mistake. */

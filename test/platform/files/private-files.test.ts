@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
   makePrivateFolder,
+  readNote,
   readPrivateFile,
   removeFile,
   requireUsableFile,
@@ -42,6 +43,21 @@ describe('a private file', () => {
     assert.deepEqual([readPrivateFile(path), modeOf(path), readdirSync(folder)], ['new', 0o600, ['code']]);
     removeFile(path);
     assert.equal(existsSync(path), false);
+  });
+});
+
+describe('a note of the gateway for itself', () => {
+  test('is what was written, and counts as none when a disk left zeros, nothing or a folder of it', (t) => {
+    const folder = temporaryFolder(t);
+    const path = join(folder, 'note.json');
+    assert.equal(readNote(path), undefined);
+    writePrivateFile(path, '{"foundAtMs":5}');
+    assert.deepEqual(readNote(path), { foundAtMs: 5 });
+    for (const content of [Buffer.alloc(64), Buffer.alloc(0), Buffer.from('null')]) {
+      writeFileSync(path, content);
+      assert.equal(readNote(path), undefined);
+    }
+    assert.equal(readNote(folder), undefined);
   });
 });
 
