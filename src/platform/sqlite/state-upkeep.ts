@@ -224,8 +224,12 @@ async function keepStartReserve(
     // Not zeros: a file system may leave them out.
     await writeFile(path, Buffer.alloc(sizeBytes, 'reserve '), { mode: 0o600 });
   } catch (error) {
-    rmSync(path, { force: true });
     onFailed(error);
+    try {
+      rmSync(path, { force: true });
+    } catch (left) {
+      onFailed(left);
+    }
   }
 }
 

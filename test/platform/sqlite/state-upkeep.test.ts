@@ -15,8 +15,7 @@ const HOUR_MS = 3_600_000;
 const MIB = 1_048_576;
 
 /** A database of about this size, tended; it changes before each hour. */
-function tended(t: TestContext, sizeBytes: number) {
-  const folder = temporaryFolder(t);
+function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) {
   const migrationsDir = join(folder, 'migrations');
   mkdirSync(migrationsDir);
   writeFileSync(join(migrationsDir, '0001_first.sql'), 'CREATE TABLE entry (value BLOB NOT NULL) STRICT;');
@@ -51,6 +50,13 @@ function tended(t: TestContext, sizeBytes: number) {
     },
   };
 }
+
+test('a reserve that can neither be written nor removed ends nothing, and copies are made', async (t) => {
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, 'start.reserve'));
+  const { copies } = tended(t, MIB, folder);
+  await until(() => copies() === 1);
+});
 
 test('a small state.db is copied every hour in which it changed', async (t) => {
   const { copies, change } = tended(t, MIB);
