@@ -30,7 +30,8 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.fill('[name=name]', 'Hillside');
     await page.getByRole('button', { name: 'Save' }).first().click();
     await page.locator('.brand', { hasText: 'Hillside' }).waitFor();
-    assert.equal(await page.title(), 'Site · Hillside');
+    // The title follows what is drawn.
+    await until(async () => (await page.title()) === 'Site · Hillside');
   });
 
   test('a blueprint is found by its name, dropped as a zip, or knowingly left out', async () => {
