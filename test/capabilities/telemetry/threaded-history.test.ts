@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { registerStoreMetrics } from '../../../src/capabilities/telemetry/store-metrics.ts';
 import { until } from '../../support/until.ts';
-import { attribute, manifestOf, startTelemetry } from './support.ts';
+import { acknowledged, attribute, manifestOf, startTelemetry } from './support.ts';
 
 const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
 const MANIFEST = manifestOf({ count: attribute('integer') });
+/** More than are rolled up while one looks. */
+const DAYS = 2_000;
 const EVERYTHING = {
   from: NOW_S - 100,
   to: NOW_S + 100,
@@ -15,6 +18,10 @@ const EVERYTHING = {
   aggregation: 'last',
   telemetry: [{ attribute: 'count' }],
 };
+
+async function* whole(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
 
 describe('the thread of the store', () => {
   test('starts again when it fails, with everything that was acknowledged', async (t) => {
@@ -49,6 +56,34 @@ describe('the thread of the store', () => {
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
     await restart();
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
+  });
+
+  test('ends at once in the middle of its maintenance, which goes on after the next start', async (t) => {
+    const { devices, telemetry, query, restart, folder, clock } = await startTelemetry(t);
+    devices.add('meter', MANIFEST);
+    const days = Array.from({ length: DAYS }, (_, day) => NOW_S - (DAYS - day) * 86_400);
+    const csv = ['ts,telemetry=count device=meter', ...days.map((second, day) => `${second},${day}`)].join(
+      '\n',
+    );
+    await acknowledged(
+      clock,
+      telemetry.importCsv(whole(csv)).then(() => undefined),
+    );
+    await telemetry.seal();
+    const history = new Database(join(folder, 'history.db'), { readonly: true });
+    t.after(() => history.close());
+    const count = (table: string): unknown => history.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+    await until(() => count('telemetry_block') !== 0);
+    await telemetry.stop();
+    assert.notEqual(count('telemetry_part'), 0, 'all days were rolled up first');
+    await restart();
+    await until(() => count('telemetry_part') === 0);
+    const all = { ...EVERYTHING, from: NOW_S - DAYS * 86_400, to: NOW_S, granularity: '1d' };
+    const rows = (await query(all)).trimEnd().split('\n').slice(1);
+    assert.deepEqual(
+      rows.map((row) => row.split(',')[1]).filter((value) => value !== ''),
+      days.map((_, day) => String(day)),
+    );
   });
 
   test('slows the acknowledgements down while it lags behind, and then goes on', async (t) => {

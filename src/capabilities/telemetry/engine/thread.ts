@@ -39,13 +39,23 @@ const engine = new Engine({
   clock,
   log,
   limits: { ...LIMITS.telemetry, openSamples: data.openSamples ?? LIMITS.telemetry.openSamples },
-  pause: nextTurn,
+  pause,
 });
 const queries = new Map<number, RunningQuery>();
 /** Maintenance and sealing, one after the other. */
 let work: Promise<unknown> = Promise.resolve();
 let isMaintenanceDue = false;
+let isStopping = false;
 let appliedSequence = 0;
+
+/**
+ * Lets everything else of the thread run. Nobody comes back from it once the thread is to end: what maintenance has
+ * not done is done after the next start, and it may be the work of minutes.
+ */
+async function pause(): Promise<void> {
+  await nextTurn();
+  if (isStopping) await new Promise<never>(() => undefined);
+}
 
 function maintain(): void {
   if (isMaintenanceDue) return;
@@ -130,7 +140,7 @@ async function postPieces(
         query.wake = resolve;
       });
     if (query.isCancelled) return true;
-    await nextTurn();
+    await pause();
     if (piece === undefined) next = pieces.next();
   }
   return false;
@@ -162,14 +172,10 @@ async function seal(id: number): Promise<void> {
   }
 }
 
-async function stop(): Promise<void> {
+function stop(): void {
+  isStopping = true;
   maintenanceTimer.cancel();
   statusTimer.cancel();
-  for (const query of queries.values()) {
-    query.isCancelled = true;
-    query.wake?.();
-  }
-  await work;
   store.close();
   clock.close();
   post({ kind: 'stopped' });
@@ -210,7 +216,7 @@ onMessage((message) => {
       engine.changes.keep(message.sequence);
       break;
     case 'stop':
-      void stop();
+      stop();
       break;
   }
 });
