@@ -194,6 +194,12 @@ interface RawJson {
 
 /** JSON text with integers beyond 2^53 written exactly. */
 export function exactJson(value: unknown): string {
+  try {
+    // Without a function for each member it is several times as fast, and there is hardly ever a bigint.
+    return JSON.stringify(value) ?? 'null';
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
   return (
     JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? exactNumber(item) : item)) ??
     'null'
