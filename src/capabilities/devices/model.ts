@@ -49,6 +49,9 @@ export interface Device {
   readonly updatedAtMs: number;
 }
 
+/** What people may change of a device; undefined: as it is. */
+export type DeviceChange = { [Field in 'name' | 'slug']?: Device[Field] | undefined };
+
 /** Whether a device is there now. */
 export type ConnectivityStatus = 'ONLINE' | 'OFFLINE';
 

@@ -74,7 +74,7 @@ export const updateBody = v.pipe(
     slug: unlessEmpty(deviceSlug),
   }),
   shape.example({ name: 'Battery 1', slug: 'battery-1' }),
-  v.transform(({ name, device_name: olderName, slug }) => ({ name: name ?? olderName, slug })),
+  v.transform(({ device_name: olderName, ...change }) => ({ ...change, name: change.name ?? olderName })),
 );
 
 export const assignBlueprintBody = v.object({

@@ -23,6 +23,7 @@ import type {
   CommunicationType,
   ConnectivityStatus,
   Device,
+  DeviceChange,
   DeviceEvents,
   DeviceType,
 } from './model.ts';
@@ -220,11 +221,15 @@ export class DeviceService {
   }
 
   /** @throws GatewayError already_exists */
-  update(device: Device, change: { name?: string | undefined; slug?: string | undefined }): Device {
-    const { name = device.name, slug = device.slug } = change;
-    if (name === device.name && slug === device.slug) return device;
-    if (slug !== device.slug) this.#requireFreeSlug(slug);
-    return this.#replace(device, { ...device, name, slug });
+  update(device: Device, change: DeviceChange): Device {
+    const changed: Partial<Device> = Object.fromEntries(
+      Object.entries(change).filter(
+        ([name, value]) => value !== undefined && value !== device[name as keyof DeviceChange],
+      ),
+    );
+    if (Object.keys(changed).length === 0) return device;
+    if (changed.slug !== undefined) this.#requireFreeSlug(changed.slug);
+    return this.#replace(device, { ...device, ...changed });
   }
 
   /**

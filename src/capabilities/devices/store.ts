@@ -1,6 +1,14 @@
 /** Rows of devices and of their properties. */
 
-import { type Database, given, placeholders, present, upsert } from '../../platform/sqlite/index.ts';
+import {
+  absent,
+  type Database,
+  given,
+  placeholders,
+  placeholdersBut,
+  present,
+  upsert,
+} from '../../platform/sqlite/index.ts';
 import type { Device } from './model.ts';
 import { device, deviceProperty } from './tables.ts';
 
@@ -18,7 +26,7 @@ export function createDeviceStore({ orm }: Database) {
   const insert = orm.insert(device).values(placeholders(device)).prepare();
   const update = orm
     .update(device)
-    .set(placeholders(device, ['slug', 'name', 'blueprintId', 'communicationType', 'updatedAtMs']))
+    .set(placeholdersBut(device, 'id', 'type', 'upstreamId', 'hardwareId', 'channelId', 'createdAtMs'))
     .where(given(device.id))
     .prepare();
   const remove = orm.delete(device).where(given(device.id)).prepare();
@@ -28,7 +36,7 @@ export function createDeviceStore({ orm }: Database) {
   return {
     all: (): Device[] => select.all().map(deviceOf),
     insert: (given: Device): void => void insert.run(rowOf(given)),
-    /** Name, slug, blueprint and type of communication; the rest of a device never changes. */
+    /** All but what it is and where it is reached, which never change. */
     update: (given: Device): void => void update.run(rowOf(given)),
     remove: (id: string): void => void remove.run({ id }),
     allProperties: (): StoredProperties[] =>
@@ -42,10 +50,9 @@ export function createDeviceStore({ orm }: Database) {
 
 function deviceOf(row: typeof device.$inferSelect): Device {
   const { communicationType: type, upstreamId, hardwareId, channelId, ...rest } = row;
-  return { ...rest, communication: { type, ...present({ upstreamId, hardwareId, channelId }) } };
+  return { ...present(rest), communication: { type, ...present({ upstreamId, hardwareId, channelId }) } };
 }
 
-function rowOf({ communication, ...rest }: Device): typeof device.$inferSelect {
-  const { type, upstreamId = null, hardwareId = null, channelId = null } = communication;
-  return { ...rest, communicationType: type, upstreamId, hardwareId, channelId };
+function rowOf({ communication: { type, ...address }, ...rest }: Device): typeof device.$inferSelect {
+  return { ...absent(device), ...rest, ...address, communicationType: type };
 }

@@ -15,6 +15,7 @@ export {
 } from './migrations.ts';
 export type { SyncFile } from './write-ahead-log.ts';
 export {
+  absent,
   correctedStamp,
   excluded,
   given,

@@ -81,6 +81,14 @@ export function present<Row extends object>(row: Row): Present<Row> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Present<Row>;
 }
 
+/** NULL in each column that may be: what a row says of values that are not there. */
+export function absent<Table extends SQLiteTable>(table: Table) {
+  const columns = Object.entries<Column>(getTableColumns(table)).filter(([, { notNull }]) => !notNull);
+  return Object.fromEntries(columns.map(([name]) => [name, null])) as {
+    [Key in NullableKey<Table['$inferSelect']>]: null;
+  };
+}
+
 /** Corrects moments of a table that a wrong clock gave; parameters: those of `StampCorrection`. */
 export function restampOf({ orm }: { orm: Orm }, column: SQLiteColumn) {
   const set = { [nameOf(column)]: correctedStamp(column) };
