@@ -339,7 +339,7 @@ function buildAppliance(
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       stateSizeBytes: state.sizeBytes(),
       isDiskFull: space.isFull,
-      isStateRecovered: (lastRecovery(config.dataDir)?.recoveredAtMs ?? -Infinity) > shownFromMs,
+      isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
       stateRowsQuarantined: quarantinedSince(state, shownFromMs),
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,
       brokerSessions: listening.broker?.sessionCount() ?? 0,

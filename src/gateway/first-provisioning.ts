@@ -1,9 +1,9 @@
 /** The first start of a box makes it what a file says; with a cut of power in between the next start goes on. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Auth } from '../capabilities/auth/index.ts';
 import { messageOf } from '../lib/errors.ts';
-import { removeFile, writePrivateFile } from '../platform/files/index.ts';
+import { readPrivateFile, removeFile, writePrivateFile } from '../platform/files/index.ts';
 import { Api, apply, readSiteFile, withOwnToken } from '../site-file/index.ts';
 import type { GatewayOptions } from './infrastructure.ts';
 
@@ -14,8 +14,12 @@ const PENDING = 'provisioning-pending';
 export function provisioningFault({ provisionFile, dataDir }: GatewayOptions['config']): string | undefined {
   const pending = join(dataDir, PENDING);
   if (provisionFile === undefined || !existsSync(pending)) return undefined;
-  const [, fault] = readFileSync(pending, 'utf8').split('\n');
-  return fault === '' ? undefined : fault;
+  try {
+    const [, fault] = readPrivateFile(pending)?.split('\n') ?? [];
+    return fault === '' ? undefined : fault;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /** The box serves whatever becomes of it: a person can mend the file, or go on by hand. */
@@ -30,8 +34,13 @@ export async function provisionAtFirstStart(
   const { provisionFile, dataDir } = config;
   const pending = join(dataDir, PENDING);
   if (provisionFile === undefined || !(parts.site.isNew || existsSync(pending))) return;
-  const note = (fault: string): void =>
-    writePrivateFile(pending, `${provisionFile}\n${fault.replace(/\s+/g, ' ').trim()}\n`);
+  const note = (fault: string): void => {
+    try {
+      writePrivateFile(pending, `${provisionFile}\n${fault.replace(/\s+/g, ' ').trim()}\n`);
+    } catch (error) {
+      log.warn('how far the site file is applied cannot be noted', { path: pending, error });
+    }
+  };
   note('');
   try {
     const file = readSiteFile(provisionFile, environment);

@@ -87,6 +87,8 @@ export function openInfrastructure(
     clock,
     path: join(dataDir, 'proven-time.json'),
     witnessPath: join(dataDir, 'state.db'),
+    onUnreadable: (error) =>
+      log.warn('the proven time cannot be read; it begins with the last change of state.db', { error }),
     onFailure: (error) =>
       log.warnLimited('proven-time', 3_600_000, 'the proven time could not be saved', { error }),
   });

@@ -8,6 +8,7 @@ import type { Infrastructure } from './infrastructure.ts';
 
 /** In the data folder. Whoever removes it ends the alert. */
 const MISSING_HISTORY_NOTE = 'history-missing.json';
+const TOLD_INTERVAL_MS = 3_600_000;
 
 interface Note {
   /** Names of files and folders. */
@@ -36,10 +37,13 @@ export function noteMissingHistory(
 }
 
 /** Names of what was missing at this or a former start, not long before this one. */
-export function missingHistory({ options: { config, clock } }: Infrastructure): () => readonly string[] {
+export function missingHistory({ options: { config, clock, log } }: Infrastructure): () => readonly string[] {
   const fromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
   return () => {
-    const note = readNote(join(config.dataDir, MISSING_HISTORY_NOTE)) as Note | undefined;
+    const path = join(config.dataDir, MISSING_HISTORY_NOTE);
+    const note = readNote(path, (error) =>
+      log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of a missing history cannot be read', { path, error }),
+    ) as Note | undefined;
     return note && note.foundAtMs >= fromMs ? note.missing : [];
   };
 }

@@ -1,5 +1,5 @@
 /** Keeps the proven time over restarts, in a small file of the data folder. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 
 /** A kill costs this much of the age of everything, which is then deleted so much later. */
@@ -8,17 +8,19 @@ const SAVE_INTERVAL_MS = 60_000;
 /**
  * Resumes the proven time of the last run and saves it from now on: regularly, and at once when the clock
  * jumped. Without a file, as after an update of a version that had none, nothing is newer than `witnessPath` was
- * changed (pass the main database, before it is opened). A file that cannot be written is told to `onFailure`
- * and tried again: time is then proven from what was saved last, which is always safe.
+ * changed (pass the main database, before it is opened). A file that cannot be read is told to `onUnreadable`. One that
+ * cannot be written is told to `onFailure` and tried again: time is then proven from what was saved last, which is always
+ * safe.
  */
 export function keepProvenTime(options: {
   clock: Clock;
   path: string;
   witnessPath: string;
+  onUnreadable: (error: unknown) => void;
   onFailure: (error: unknown) => void;
 }) {
-  const { clock, path, onFailure } = options;
-  const known = readProven(path, onFailure) ?? changedAtMs(options.witnessPath);
+  const { clock, path, onUnreadable, onFailure } = options;
+  const known = readProven(path, onUnreadable) ?? changedAtMs(options.witnessPath);
   if (known !== undefined) clock.proven.resume(known);
 
   function save(): void {
@@ -44,13 +46,13 @@ export function keepProvenTime(options: {
 }
 
 /** Undefined when there is no such file, or nothing that can be used; what cannot be read is told. */
-function readProven(path: string, onFailure: (error: unknown) => void): number | undefined {
+function readProven(path: string, onUnreadable: (error: unknown) => void): number | undefined {
   try {
     const content = JSON.parse(readFileSync(path, 'utf8')) as { proven_ms?: unknown } | null;
     const provenMs = content?.proven_ms;
     return typeof provenMs === 'number' && Number.isFinite(provenMs) ? provenMs : undefined;
   } catch (error) {
-    if (!isMissing(error) && !(error instanceof SyntaxError)) onFailure(error);
+    if (!isMissing(error)) onUnreadable(error);
     return undefined;
   }
 }
@@ -73,7 +75,8 @@ function replaceFile(path: string, text: string): void {
   const draft = `${path}.new`;
   const file = openSync(draft, 'w', 0o600);
   try {
-    writeSync(file, text);
+    // All of it or an error: a disk that becomes full takes a part in one write.
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);

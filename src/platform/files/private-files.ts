@@ -11,7 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -25,7 +25,8 @@ export function writePrivateFile(path: string, text: string): void {
   try {
     // A draft that a crash left keeps the mode it had.
     chmodSync(draft, 0o600);
-    writeSync(file, text);
+    // All of it or an error: a disk that becomes full takes a part in one write.
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -103,13 +104,15 @@ export function readPrivateFile(path: string): string | undefined {
 }
 
 /**
- * A note that the gateway left for itself, in JSON. Undefined when there is none, or none that can be read: a disk may
- * leave zeros of it, and nothing that works may end for want of a note.
+ * A note that the gateway left for itself, in JSON. Undefined when there is none, or none that can be read, which is told:
+ * a disk may leave zeros of it, and nothing that works may end for want of a note.
  */
-export function readNote(path: string): unknown {
+export function readNote(path: string, onUnreadable: (error: unknown) => void): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) ?? undefined;
-  } catch {
+    const text = readPrivateFile(path);
+    return text === undefined ? undefined : (JSON.parse(text) ?? undefined);
+  } catch (error) {
+    onUnreadable(error);
     return undefined;
   }
 }

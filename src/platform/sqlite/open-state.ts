@@ -9,6 +9,7 @@ import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
+import type { Log } from '../log/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { localCopies } from './local-copies.ts';
@@ -27,6 +28,7 @@ interface StateRecovery {
 }
 
 const NOTE = 'state-recovery.json';
+const TOLD_INTERVAL_MS = 3_600_000;
 
 /** @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used */
 export function openState(given: OpenOptions & { backupDir: string }): Database {
@@ -55,9 +57,15 @@ export function openState(given: OpenOptions & { backupDir: string }): Database 
   );
 }
 
-/** The last recovery, as long as its note is there. */
-export function lastRecovery(dataDir: string): StateRecovery | undefined {
-  return readNote(join(dataDir, NOTE)) as StateRecovery | undefined;
+/** The last recovery, as long as its note is there; one that cannot be read is told. */
+export function lastRecovery(dataDir: string, log: Log): StateRecovery | undefined {
+  const path = join(dataDir, NOTE);
+  return readNote(path, (error) =>
+    log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of a recovery cannot be read, so nobody is told of one', {
+      path,
+      error,
+    }),
+  ) as StateRecovery | undefined;
 }
 
 /** A file without content is what a cut of power may leave of a new one, and what a person may make by mistake. */

@@ -48,14 +48,15 @@ describe('proven time', () => {
 
 describe('the file of proven time', () => {
   function keep(folder: string, clock: TestClock) {
-    const failures: unknown[] = [];
+    const [unreadable, failures]: [unknown[], unknown[]] = [[], []];
     const file = keepProvenTime({
       clock,
       path: join(folder, 'proven-time.json'),
       witnessPath: join(folder, 'state.db'),
+      onUnreadable: (error) => void unreadable.push(error),
       onFailure: (error) => void failures.push(error),
     });
-    return { ...file, failures };
+    return { ...file, unreadable, failures };
   }
 
   test('lets the next run go on from there, although its clock starts years ahead', async (t) => {
@@ -96,7 +97,8 @@ describe('the file of proven time', () => {
     const path = join(folder, 'proven-time.json');
     writeFileSync(path, '{"proven_ms":');
     const clock = new TestClock();
-    assert.deepEqual(keep(folder, clock).failures, []);
+    const { unreadable, failures: none } = keep(folder, clock);
+    assert.deepEqual([unreadable.length, none], [1, []]);
     assert.equal(clock.proven.nowMs(), clock.wallMs());
     const { failures } = keep(join(folder, 'gone'), clock);
     assert.equal(failures.length, 1);
@@ -106,8 +108,9 @@ describe('the file of proven time', () => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'proven-time.json'));
     const clock = new TestClock();
-    const { failures } = keep(folder, clock);
-    assert.match(String(failures[0]), /EISDIR/);
+    const { unreadable, failures } = keep(folder, clock);
+    assert.match(String(unreadable[0]), /EISDIR.*read/);
+    assert.match(String(failures[0]), /proven-time\.json\.new' -> /);
     assert.equal(clock.proven.nowMs(), clock.wallMs());
   });
 });

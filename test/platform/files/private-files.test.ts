@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -44,20 +45,36 @@ describe('a private file', () => {
     removeFile(path);
     assert.equal(existsSync(path), false);
   });
+
+  test('stays as it was when the disk takes only a part of the new one', (t) => {
+    const path = join(temporaryFolder(t), 'code');
+    writePrivateFile(path, 'old');
+    const source = import.meta.resolve('../../../src/platform/files/private-files.ts');
+    const program = `import { writePrivateFile } from '${source}'; writePrivateFile('${path}', 'new'.repeat(5_000));`;
+    // The shell's bound on the size of a file, some blocks, ends a write in its middle as a disk without room does.
+    const words = ['ulimit -f 8; exec "$0" --input-type=module -e "$1"', process.execPath, program];
+    const { status, stderr } = spawnSync('sh', ['-c', ...words], { encoding: 'utf8' });
+    assert.notEqual(status, 0);
+    assert.match(stderr, /EFBIG/);
+    assert.equal(readPrivateFile(path), 'old');
+  });
 });
 
 describe('a note of the gateway for itself', () => {
   test('is what was written, and counts as none when a disk left zeros, nothing or a folder of it', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'note.json');
-    assert.equal(readNote(path), undefined);
+    const told: unknown[] = [];
+    const read = (from: string): unknown => readNote(from, (error) => void told.push(error));
+    assert.equal(read(path), undefined);
     writePrivateFile(path, '{"foundAtMs":5}');
-    assert.deepEqual(readNote(path), { foundAtMs: 5 });
-    for (const content of [Buffer.alloc(64), Buffer.alloc(0), Buffer.from('null')]) {
+    assert.deepEqual([read(path), told], [{ foundAtMs: 5 }, []]);
+    for (const content of [Buffer.alloc(64), Buffer.alloc(0)]) {
       writeFileSync(path, content);
-      assert.equal(readNote(path), undefined);
+      assert.equal(read(path), undefined);
     }
-    assert.equal(readNote(folder), undefined);
+    assert.equal(read(folder), undefined);
+    assert.match(told.join(), /^SyntaxError.*SyntaxError.*EISDIR/s);
   });
 });
 
