@@ -5,6 +5,7 @@ import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { foldedName } from '../lib/text.ts';
+import { yamlFault } from '../lib/yaml-fault.ts';
 import {
   faultsOfScript,
   judge,
@@ -139,18 +140,20 @@ function rawTargets(document: unknown): WantedTarget[] {
 }
 
 function parseDocument(path: string): unknown {
+  let text: string;
   try {
-    const document: unknown = parseYaml(readBounded(path, LIMITS.siteFile.fileBytes).toString('utf8'));
+    text = readBounded(path, LIMITS.siteFile.fileBytes).toString('utf8');
+  } catch (error) {
+    throw new SiteFileError([`${path}: ${messageOf(error)}`]);
+  }
+  try {
+    const document: unknown = parseYaml(text, { logLevel: 'error' });
     requireEnd(document);
     return document;
   } catch (error) {
-    // Below its first line it shows the text of the file, where by mistake a secret may stand.
-    const [head = ''] = messageOf(error).split('\n');
-    const message = head
-      .replace(/ at line \d+, column \d+:?$/, '')
-      .replace(/; please use YAML.*$/, '; give one');
     const position = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
-    throw new SiteFileError([`${path}${position ? `:${position.line}:${position.col}` : ''}: ${message}`]);
+    const place = position ? `:${position.line}:${position.col}` : '';
+    throw new SiteFileError([`${path}${place}: ${yamlFault(messageOf(error))}`]);
   }
 }
 

@@ -4,7 +4,12 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../platform/clock/index.ts';
-import { readPrivateFile, removeFile, writePrivateFile } from '../../platform/files/index.ts';
+import {
+  readPrivateFile,
+  removeFile,
+  requireUsableFile,
+  writePrivateFile,
+} from '../../platform/files/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { hashOf, newClaimCode, normalizeClaimCode } from './secrets.ts';
@@ -36,6 +41,7 @@ export class Claim {
 
   /** The code that is valid now, as long as its file is there; undefined when the box is claimed. */
   code(): string | undefined {
+    if (this.#options.store.claim.codeHash() === undefined) return undefined;
     const written = readPrivateFile(this.file)?.trim();
     return written !== undefined && this.fits(written) ? written : undefined;
   }
@@ -46,9 +52,10 @@ export class Claim {
     return expected !== undefined && timingSafeEqual(hashOf(normalizeClaimCode(typed)), expected);
   }
 
-  /** Keeps the code of an unclaimed box, or makes one. */
+  /** Keeps the code of an unclaimed box, or makes one. @throws UnrecoverableError when its file cannot be used */
   ensure(): void {
-    if (this.isClaimed()) return removeFile(this.file);
+    if (this.isClaimed()) return this.#forget();
+    requireUsableFile(this.file);
     if (this.code() === undefined) this.renew();
     this.#options.log.info('gateway waits to be claimed', { claim_code_file: this.file });
   }
@@ -67,6 +74,15 @@ export class Claim {
   settle(): void {
     if (!this.isClaimed()) return;
     this.#options.store.claim.remove();
-    this.#options.database.afterCommit(() => removeFile(this.file));
+    this.#options.database.afterCommit(() => this.#forget());
+  }
+
+  /** What stands there opens nothing any more, so it may stay. */
+  #forget(): void {
+    try {
+      removeFile(this.file);
+    } catch (error) {
+      this.#options.log.warn('the file of the claim code cannot be removed', { path: this.file, error });
+    }
   }
 }

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { type Option, OPTIONS, type OptionValue } from './options.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { yamlFault } from '../../lib/yaml-fault.ts';
 
 type Table = (typeof OPTIONS)[number];
 type Widen<T> = T extends { type: 'integer' }
@@ -85,12 +86,21 @@ function isUnknownVariable(name: string): boolean {
 }
 
 function readConfigFile(file: string, faults: string[]): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    faults.push(`${file}: ${messageOf(error)}`);
+    return {};
+  }
   let content: unknown;
   try {
-    content = parseYaml(readFileSync(file, 'utf8'));
+    // Its warnings go to the standard error as they are, with pieces of the text.
+    content = parseYaml(text, { logLevel: 'error' });
   } catch (error) {
     const position = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
-    faults.push(`${file}${position ? `:${position.line}:${position.col}` : ''}: ${messageOf(error)}`);
+    const place = position ? `:${position.line}:${position.col}` : '';
+    faults.push(`${file}${place}: ${yamlFault(messageOf(error))}`);
     return {};
   }
   if (content === null || content === undefined) return {};

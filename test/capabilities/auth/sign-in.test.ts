@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
@@ -285,6 +285,19 @@ describe('the claim code', () => {
     writeFileSync(fileOf(setup), 'left behind');
     setup.open().start();
     assert.equal(existsSync(fileOf(setup)), false);
+  });
+
+  test('has a remedy for what stands in the place of its file, and needs none once the box is claimed', async (t) => {
+    const setup = startAuth(t);
+    rmSync(fileOf(setup));
+    mkdirSync(fileOf(setup));
+    assert.throws(() => setup.open().start(), {
+      name: 'UnrecoverableError',
+      message: /claim-code cannot be used by user \d+ \(it is no file\)\. .*move it away\.$/,
+    });
+    await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
+    assert.deepEqual([setup.auth.isClaimed(), setup.auth.claimCode()], [true, undefined]);
+    setup.open().start();
   });
 
   test('makes an existing user the installer and keeps its id', async (t) => {

@@ -75,6 +75,19 @@ describe('a configuration is refused', () => {
     assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:\\d+:\\d+: \\S`));
   });
 
+  for (const [content, fault] of [
+    ['web_secret: "sentence of the owner', '1:36: Missing closing "quote'],
+    ['a: |sentence of the owner\n  x\n', '1:5: Block scalar header includes extra characters'],
+    ['a: "x \\q sentence of the owner"\n', '1:7: Invalid escape sequence'],
+    ['sentence of the owner\n---\n- x\n', 'Source contains multiple documents; give one'],
+    ['a: *sentence-of-the-owner\n', 'Unresolved alias (the anchor must be set before the alias)'],
+  ] as const)
+    test(`in words that show nothing of the file: ${fault}`, (t) => {
+      const [told = '', ...others] = faultsOf({}, fileOf(t, content));
+      assert.doesNotMatch(told, /sentence|owner/);
+      assert.deepEqual([told.endsWith(fault) ? fault : told, others], [fault, []]);
+    });
+
   test('when an option stands twice in the file', (t) => {
     const file = fileOf(t, 'http_port: 1\nhttp_port: 2\n');
     assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:2:1: .*unique`));
