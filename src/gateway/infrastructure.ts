@@ -78,8 +78,7 @@ export function openInfrastructure(
   const metrics = createMetrics();
   const space = new DiskSpace({ folder: dataDir, clock, limits: LIMITS.disk });
   started('disk space', () => space.stop());
-  if (space.isLow && releaseStartReserve(dataDir))
-    log.warn('the disk is full, room kept for a start is used');
+  if (space.isLow) releaseStartReserve(dataDir, log);
   // A backup that is put back on a new box comes without the history of the old one.
   const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
   applyRestore({ dataDir, log });

@@ -156,6 +156,8 @@ export const STORAGE_LIMITS = {
     copyIntervalMaxMs: 86_400_000,
     copiesHourly: 12,
     copiesDaily: 7,
+    /** G: copies from before newer versions changed it: some updates back, for who returns to one of them. */
+    copiesBeforeMigrations: 5,
     upkeepTimeoutMs: 600_000,
     upkeepHeapBytes: 64 * 1_048_576,
     upkeepIdleMs: 10_000,

@@ -1,11 +1,12 @@
 /** Forward-only migrations: numbered files, each one transaction, after a copy of what was there. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { UnrecoverableError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
-import { makePrivateFolder } from '../files/index.ts';
+import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 
 /** Somebody else works with the database, so that it cannot be brought to this version now. */
@@ -70,14 +71,31 @@ function backUpBeforeMigration(
 ): void {
   makePrivateFolder(backupDir);
   const stem = options.path.replace(/^.*\//, '').replace(/\.db$/, '');
-  const copy = join(
-    backupDir,
-    `${stem}-before-migration-from-${version}-${Math.floor(options.clock.wallMs() / 1_000)}.db`,
-  );
+  const head = `${stem}-before-migration-from-`;
+  for (const left of readdirSync(backupDir).filter((name) => name.startsWith(head) && name.includes(DRAFT)))
+    rmSync(join(backupDir, left), { force: true });
+  const name = `${head}${version}-${Math.floor(options.clock.wallMs() / 1_000)}.db`;
+  const copy = join(backupDir, name);
   if (existsSync(copy)) return;
-  handle.prepare('VACUUM INTO ?').run(copy);
+  // Its name stands for a whole copy, whenever the power is cut.
+  handle.prepare('VACUUM INTO ?').run(copy + DRAFT);
+  syncFile(copy + DRAFT);
+  renameSync(copy + DRAFT, copy);
+  syncFolder(backupDir);
   options.log.info('database copied before migration', { database: options.path, copy });
+  const earlier = readdirSync(backupDir).filter((other) => other.startsWith(head) && other !== name);
+  // The clock may have been wrong: the last one always stays.
+  for (const old of earlier
+    .toSorted((a, b) => secondsOf(b) - secondsOf(a))
+    .slice(LIMITS.state.copiesBeforeMigrations - 1)) {
+    rmSync(join(backupDir, old), { force: true });
+    options.log.info('an old copy from before a migration was removed', { copy: join(backupDir, old) });
+  }
 }
+
+const DRAFT = '.new';
+
+const secondsOf = (name: string): number => Number(/-(\d+)\.db$/.exec(name)?.[1] ?? 0);
 
 interface Migration {
   version: number;

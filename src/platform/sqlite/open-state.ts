@@ -30,9 +30,14 @@ interface StateRecovery {
 const NOTE = 'state-recovery.json';
 const TOLD_INTERVAL_MS = 3_600_000;
 
+type Rename = (from: string, to: string) => void;
+
 /** @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used */
-export function openState(given: OpenOptions & { backupDir: string }): Database {
-  const options = { ...given, isFirst: true };
+export function openState(
+  given: OpenOptions & { backupDir: string },
+  rename: Rename = renameSync,
+): Database {
+  const options = { ...given, rename, isFirst: true };
   const { path, log } = options;
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(path + suffix);
   if (isMissing(path)) {
@@ -83,8 +88,11 @@ function removeEmpty(path: string): void {
 }
 
 /** Puts the newest good copy in its place; false when there is none, and nothing has changed then. */
-function recover(options: OpenOptions & { backupDir: string }, reason: StateRecovery['reason']): boolean {
-  const { path, backupDir, migrationsDir, clock, log } = options;
+function recover(
+  options: OpenOptions & { backupDir: string; rename: Rename },
+  reason: StateRecovery['reason'],
+): boolean {
+  const { path, backupDir, migrationsDir, clock, log, rename } = options;
   const copy = localCopies(backupDir).find((candidate) => {
     const fault = judgeCopy(candidate.path, migrationsDir);
     if (fault !== undefined) log.warn('a local copy cannot be used', { copy: candidate.path, fault });
@@ -96,17 +104,11 @@ function recover(options: OpenOptions & { backupDir: string }, reason: StateReco
   syncFile(draft);
   const aside = reason === 'damaged' ? setAside(path, clock) : undefined;
   removeEmpty(path);
-  renameSync(draft, path);
+  // Before the copy has its name: a cut of power in between has the next start do both again.
+  writeNote({ reason, copy: copy.path, copiedAtMs: copy.madeAtMs, aside, recoveredAtMs: clock.wallMs() }, options);
+  rename(draft, path);
   syncFolder(dirname(path));
   setAsideOf(path).slice(0, -LIMITS.state.damagedKept).forEach(removeSetAside);
-  const recovery: StateRecovery = {
-    reason,
-    copy: copy.path,
-    copiedAtMs: copy.madeAtMs,
-    aside,
-    recoveredAtMs: clock.wallMs(),
-  };
-  writePrivateFile(join(dirname(path), NOTE), JSON.stringify(recovery));
   log.error('state.db was replaced by its newest good copy; changes after it are gone', {
     reason,
     copy: copy.path,
@@ -114,4 +116,13 @@ function recover(options: OpenOptions & { backupDir: string }, reason: StateReco
     aside,
   });
   return true;
+}
+
+function writeNote(recovery: StateRecovery, { path, log }: Pick<OpenOptions, 'path' | 'log'>): void {
+  const note = join(dirname(path), NOTE);
+  try {
+    writePrivateFile(note, JSON.stringify(recovery));
+  } catch (error) {
+    log.warn('the note of a recovery could not be written', { path: note, error });
+  }
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
 import type { Timer } from '../clock/index.ts';
 import type { DiskSpace } from '../host/index.ts';
+import type { Log } from '../log/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { TaskWorker } from '../workers/index.ts';
 import type { Database } from './database.ts';
@@ -233,10 +234,14 @@ async function keepStartReserve(
   }
 }
 
-/** Before anything is opened: gives the room that was kept for this. True when there was some. */
-export function releaseStartReserve(dataDir: string): boolean {
+/** Before anything is opened: gives the room that was kept for this. */
+export function releaseStartReserve(dataDir: string, log: Log): void {
   const path = join(dataDir, RESERVE_FILE);
-  if (!existsSync(path)) return false;
-  rmSync(path);
-  return true;
+  if (!existsSync(path)) return;
+  try {
+    rmSync(path);
+    log.warn('the disk is full, room kept for a start is used');
+  } catch (error) {
+    log.warn('the disk is full, and the room kept for a start cannot be used', { path, error });
+  }
 }

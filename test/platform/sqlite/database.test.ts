@@ -148,6 +148,23 @@ describe('opening a database', () => {
     assert.equal(readdirSync(backupDir).length, 1);
   });
 
+  test('keeps the copies of the last five migrations whatever the clock says, and none that a cut of power left', (t) => {
+    const { backupDir, open } = world(t);
+    insert(open(FIRST), 'lamp');
+    mkdirSync(backupDir);
+    const copyOf = (seconds: number): string => `state-before-migration-from-0-${seconds}.db`;
+    // Made when the clock was ahead.
+    for (const seconds of [5, 3, 9, 8, 7]) writeFileSync(join(backupDir, copyOf(4e9 + seconds)), '');
+    for (const draft of ['.new', '.new-journal']) writeFileSync(join(backupDir, copyOf(4e9) + draft), '');
+    writeFileSync(join(backupDir, 'state-hourly-000001-5.db'), '');
+    open(FIRST, SECOND).close();
+    const copies = readdirSync(backupDir).sort();
+    const [made = ''] = copies.filter((name) => name.includes('-from-1-'));
+    const kept = [9, 8, 7, 5].map((seconds) => copyOf(4e9 + seconds));
+    assert.deepEqual(copies, [made, ...kept, 'state-hourly-000001-5.db'].sort());
+    assert.deepEqual(columns(join(backupDir, made)), ['id', 'name']);
+  });
+
   test('makes its folder readable by its own user only', (t) => {
     const { path, open } = world(t);
     open(FIRST);

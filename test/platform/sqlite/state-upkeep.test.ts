@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { programEntry } from '../../../src/platform/processes/index.ts';
-import { localCopies, openDatabase, StateUpkeep } from '../../../src/platform/sqlite/index.ts';
+import { localCopies, openDatabase, releaseStartReserve, StateUpkeep } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -56,6 +56,18 @@ test('a reserve that can neither be written nor removed ends nothing, and copies
   mkdirSync(join(folder, 'start.reserve'));
   const { copies } = tended(t, MIB, folder);
   await until(() => copies() === 1);
+});
+
+test('a reserve that cannot be given back to a start on a full disk is told, and ends nothing', (t) => {
+  const folder = temporaryFolder(t);
+  const { log, lines } = recordingLog(new TestClock());
+  releaseStartReserve(folder, log);
+  mkdirSync(join(folder, 'start.reserve'));
+  releaseStartReserve(folder, log);
+  assert.deepEqual(
+    lines.map(({ message }) => message),
+    ['the disk is full, and the room kept for a start cannot be used'],
+  );
 });
 
 test('a small state.db is copied every hour in which it changed', async (t) => {
