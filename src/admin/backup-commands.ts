@@ -15,10 +15,10 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
       if (existsSync(path)) throw new UsageError(`${path} exists already`);
       const password = await passwordOf(values, terminal, { isNew: true });
       const file = await openFile(path, 'wx');
-      return ({ config, clock, withState }) =>
+      return ({ config, clock, log, withState }) =>
         withState(async ({ database, record }) => {
           const { dataDir } = config;
-          const options = { database, dataDir, clock, version: packageVersion() };
+          const options = { database, dataDir, clock, log, version: packageVersion() };
           await saveBackup(options, password, () => file);
           record('admin_backup', {});
           return [`The backup stands in ${path}. Nobody can open it without its password.`];

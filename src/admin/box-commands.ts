@@ -52,7 +52,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
         throw new UsageError(messageOf(cause), { cause });
       });
       if (stopService()) system('systemctl', ['disable', SERVICE]);
-      return ({ config: { dataDir }, clock, withState }) =>
+      return ({ config: { dataDir }, clock, log, withState }) =>
         withState(async ({ database, record }) => {
           const historyPath = join(dataDir, 'history.db');
           record('admin_move', {});
@@ -60,6 +60,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
             database,
             dataDir,
             clock,
+            log,
             version: packageVersion(),
             historyPath: existsSync(historyPath) ? historyPath : undefined,
           };

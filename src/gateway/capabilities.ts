@@ -156,6 +156,7 @@ function buildBackups(infrastructure: Infrastructure, { site, audit }: Records):
     site,
     dataDir: config.dataDir,
     history: { path: history.path, usedBytes: () => historyRoom.usedBytes() },
+    onHistoryDamage: (damage) => history.report(damage),
     lastTakenMs: () => audit.lastDoneMs('create_backup'),
     freeBytes: () => space.room.freeBytes,
     requestRestart: (reason) => options.requestRestart?.(reason),

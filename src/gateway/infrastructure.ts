@@ -2,7 +2,7 @@
 import { existsSync, fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { applyRestore } from '../platform/backup/index.ts';
+import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
 import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
@@ -82,6 +82,7 @@ export function openInfrastructure(
   // A backup that is put back on a new box comes without the history of the old one.
   const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
   applyRestore({ dataDir, log });
+  removeLeftovers({ dataDir, log });
   const provenTime = keepProvenTime({
     clock,
     path: join(dataDir, 'proven-time.json'),

@@ -23,6 +23,12 @@ export const STORAGE_LIMITS = {
     asideKept: 3,
     /** G: the answer of a restore is out before the gateway starts again. */
     restartPauseMs: 1_000,
+    /** G: a caller who reads nothing of a backup for so long keeps no other from being made. */
+    readerIdleMs: 600_000,
+    /** G: an upload that nobody took over by then is forgotten. */
+    uploadKeptMs: 86_400_000,
+    /** G: a stick that does not answer is not waited for when the gateway stops. */
+    stopMs: 2_000,
     /** G: opening the backup of a year of history on a slow card. */
     openTimeoutMs: 3 * 3_600_000,
     /** C as for users. */

@@ -1,6 +1,9 @@
 /** Backups by themselves: made by plan, opened and checked, rotated, found missing, and taken back over HTTP. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -90,6 +93,26 @@ test('a target that fails is the last error; what was good before stays known', 
   const after = await run(gateway);
   assert.match(after.last_error ?? '', /There is no folder/);
   assert.equal(after.last_good_at, good);
+});
+
+test('a gateway that stops gives up a backup that is under way, and nobody is told of a failure', async (t) => {
+  const gateway = await startTestGateway(t);
+  // Takes everything and says nothing.
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  t.after(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const target = `http://127.0.0.1:${port}/dav`;
+  await gateway.ok('INSTALLER', 'PATCH', PLAN, { target, password: PASSWORD });
+  const asked = once(silent, 'request');
+  await gateway.ok('INSTALLER', 'POST', `${PLAN}/run`);
+  await asked;
+  await gateway.restart();
+  const { is_running: isRunning, last_error: error } = await planOf(gateway);
+  assert.deepEqual([isRunning, error], [false, null]);
 });
 
 test('all who ask at once are told of the same key', async (t) => {

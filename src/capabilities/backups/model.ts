@@ -81,6 +81,8 @@ export function isDue(
 export function isOverdue(plan: BackupPlan, outcome: BackupOutcome | undefined, wallMs: number): boolean {
   if (plan.schedule === 'OFF') return false;
   const sinceMs = Math.max(outcome?.goodAtMs ?? 0, plan.changedAtMs);
+  // Of a clock that was ahead: how long ago it was is not known, how the last try ended is.
+  if (sinceMs > wallMs) return typeof outcome?.fault === 'string';
   return wallMs - sinceMs > plan.alertAfterDays * DAY_MS;
 }
 
@@ -95,16 +97,23 @@ export function backupName(slug: string, wallMs: number): string {
   return `${slug}-${new Date(wallMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.backup`;
 }
 
-/** Those of this gateway that are beyond the number to keep, the newest ones stay; `.part` of tries that were cut too. */
-export function namesToRemove(names: readonly string[], slug: string, keep: number): string[] {
-  const own = new RegExp(`^${slug}-\\d{8}T\\d{6}Z\\.backup(\\.part)?$`);
-  const mine = names.filter((name) => own.test(name)).toSorted();
-  const whole = mine.filter((name) => name.endsWith('.backup'));
-  return [
-    ...whole.slice(0, Math.max(0, whole.length - keep)),
-    ...mine.filter((name) => name.endsWith('.part')),
-  ];
+/**
+ * Those of this gateway that are beyond the number to keep: `made`, the last one, stays whatever the clock called it, and
+ * with it the newest of the others. `.part` of tries that were cut go too.
+ */
+export function namesToRemove(names: readonly string[], slug: string, keep: number, made: string): string[] {
+  const own = new RegExp(`^${slug}-${STAMP}\\.backup$`);
+  const others = names.filter((name) => own.test(name) && name !== made).toSorted();
+  return [...others.slice(0, Math.max(0, others.length - keep + 1)), ...partsOf(names, slug)];
 }
+
+/** What tries of this gateway that were cut left. */
+export function partsOf(names: readonly string[], slug: string): string[] {
+  const part = new RegExp(`^${slug}-${STAMP}\\.backup\\.part$`);
+  return names.filter((name) => part.test(name));
+}
+
+const STAMP = '\\d{8}T\\d{6}Z';
 
 /** Such as 03:15. */
 export function formatMinute(minute: number): string {

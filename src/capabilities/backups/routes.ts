@@ -87,7 +87,9 @@ function fileRoutes(backups: Backups): Route[] {
     }),
     route({
       operation: 'upload_backup',
-      about: 'Takes a backup, or a plain copy of state.db, for `restore_backup`. Changes nothing yet.',
+      about:
+        'Takes a backup, or a plain copy of state.db, for `restore_backup`. Changes nothing yet; forgotten after a day, ' +
+        'or when the gateway starts again.',
       bodyMedia: ['application/octet-stream'],
       answer: backupShapes.upload,
       errors: ['413 payload_too_large'],

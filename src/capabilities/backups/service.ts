@@ -2,22 +2,25 @@
 import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
+import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import {
   BackupError,
   type BackupInfo,
   type BackupOpener,
   type BackupOptions,
+  type BackupTarget,
   createBackupOpener,
   createTarget,
   deliverBackup,
+  discardUpload,
   keepUpload,
   openBackup,
   restoreUpload,
   sftpKey,
   targetProblem,
 } from '../../platform/backup/index.ts';
-import type { Timer } from '../../platform/clock/index.ts';
+import { type Timer, within } from '../../platform/clock/index.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -29,13 +32,13 @@ import {
   isDue,
   isOverdue,
   namesToRemove,
+  partsOf,
   PLAN_DEFAULT,
 } from './model.ts';
 import { type BackupStore, createBackupStore } from './store.ts';
 
-interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'limits'> {
+interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'signal' | 'limits'> {
   site: Pick<Site, 'get'>;
-  log: Log;
   metrics: Metrics;
   /** Telemetry and logs: where, and what they take on the disk now. */
   history: { path: string; usedBytes: () => number };
@@ -69,7 +72,11 @@ export class Backups {
   readonly #log: Log;
   readonly #runs: { inc: (labels: { result: string }) => void };
   readonly #opener: BackupOpener;
+  readonly #stopping = new AbortController();
   #keyAsked: Promise<string> | undefined;
+  /** On the monotonic clock. */
+  #uploadedAtMs: number | undefined;
+  #failedAtMs: number | undefined;
   #isBusy = false;
   #isRunning = false;
   #timer: Timer | undefined;
@@ -92,15 +99,16 @@ export class Backups {
 
   /** Looks from now on whether a backup is due. */
   start(): void {
-    this.#timer = this.#options.clock.setRepeating(this.#limits.checkIntervalMs, () => this.#runIfDue());
+    this.#timer = this.#options.clock.setRepeating(this.#limits.checkIntervalMs, () => this.#look());
   }
 
-  /** Resolves when nothing of a backup is under way any more. */
+  /** Gives up what is under way: the next start makes it. Resolves also when a place does not let go. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#stopping.abort(new Error('the gateway stops'));
     await this.#opener.stop();
-    await this.#running;
+    await within(this.#options.clock, this.#limits.stopMs, this.#running);
   }
 
   /** For who reads it at once. @throws GatewayError backup_in_progress (409), no_room (422) */
@@ -177,9 +185,11 @@ export class Backups {
     });
   }
 
-  /** Takes a file for `restore`. Resolves with its size. */
-  upload(stream: ReadableStream<Uint8Array>): Promise<number> {
-    return keepUpload(this.#options.dataDir, stream);
+  /** Takes a file for `restore`, for a day. Resolves with its size. */
+  async upload(stream: ReadableStream<Uint8Array>): Promise<number> {
+    const sizeBytes = await keepUpload(this.#options.dataDir, stream);
+    this.#uploadedAtMs = this.#options.clock.monotonicMs();
+    return sizeBytes;
   }
 
   /**
@@ -211,34 +221,46 @@ export class Backups {
     }
   }
 
-  #runIfDue(): void {
+  /** A disk that cannot be read now ends nothing: the next look asks again. */
+  #look(): void {
+    try {
+      this.#forgetUpload();
+      if (!this.#isBusy && this.#isDue()) this.run();
+    } catch (error) {
+      this.#log.warnLimited('look', 3_600_000, 'whether a backup is due is not known', { error });
+    }
+  }
+
+  #isDue(): boolean {
     const { clock, site } = this.#options;
-    if (this.#isBusy || !clock.isSet()) return;
-    const now = {
-      wallMs: clock.wallMs(),
-      timeZone: site.get().timezone,
-      retryMs: this.#limits.retryMs,
-    };
-    if (isDue(this.#plan(), this.#store.outcome(), now)) this.run();
+    const { retryMs } = this.#limits;
+    if (!clock.isSet()) return false;
+    // Of a failure that could not be stored.
+    if (this.#failedAtMs !== undefined && clock.monotonicMs() - this.#failedAtMs < retryMs) return false;
+    const timeZone = canonicalTimeZone(site.get().timezone) ?? 'UTC';
+    return isDue(this.#plan(), this.#store.outcome(), { wallMs: clock.wallMs(), timeZone, retryMs });
+  }
+
+  /** It may be as large as the whole history. */
+  #forgetUpload(): void {
+    const { clock, dataDir } = this.#options;
+    if (this.#uploadedAtMs === undefined) return;
+    if (clock.monotonicMs() - this.#uploadedAtMs < this.#limits.uploadKeptMs) return;
+    this.#uploadedAtMs = undefined;
+    discardUpload(dataDir);
   }
 
   /** Never fails: what went wrong is the outcome. */
   async #deliver(plan: BackupPlan): Promise<void> {
-    const { clock, dataDir } = this.#options;
+    const { clock } = this.#options;
     const startedMs = clock.wallMs();
-    const slug = this.#slug();
-    const name = backupName(slug, startedMs);
+    let target: BackupTarget | undefined;
     try {
-      const target = createTarget({
-        location: plan.target ?? '',
-        dataDir,
-        username: plan.targetUsername ?? undefined,
-        password: plan.targetPassword ?? undefined,
-        isMountExpected: plan.isMount,
-      });
-      const source = this.#source(plan.includeHistory);
+      target = this.#targetOf(plan);
+      const slug = this.#slug();
+      const name = backupName(slug, startedMs);
       const sizeBytes = await deliverBackup({
-        ...source,
+        ...this.#source(plan.includeHistory),
         password: plan.password ?? '',
         target,
         name,
@@ -251,15 +273,46 @@ export class Backups {
         triedAtMs: startedMs,
         fault: null,
       });
+      this.#failedAtMs = undefined;
       this.#runs.inc({ result: 'good' });
       this.#log.info('backup made', { name, size_bytes: sizeBytes });
-      for (const old of namesToRemove(await target.names(), slug, plan.keep)) await target.remove(old);
+      for (const old of namesToRemove(await target.names(), slug, plan.keep, name)) await target.remove(old);
     } catch (error) {
-      const fault = messageOf(error);
-      const { goodAtMs = null, goodName = null, goodBytes = null } = this.#store.outcome() ?? {};
-      this.#put({ goodAtMs, goodName, goodBytes, triedAtMs: startedMs, fault });
+      if (this.#stopping.signal.aborted) return;
       this.#runs.inc({ result: 'failed' });
-      this.#log.warn('backup failed', { name, error });
+      this.#log.warn('backup failed', { target: plan.target, error });
+      this.#putFailure(messageOf(error), startedMs);
+      if (target) await this.#removeParts(target);
+    }
+  }
+
+  #targetOf(plan: BackupPlan): BackupTarget {
+    return createTarget({
+      location: plan.target ?? '',
+      dataDir: this.#options.dataDir,
+      username: plan.targetUsername ?? undefined,
+      password: plan.targetPassword ?? undefined,
+      isMountExpected: plan.isMount,
+      signal: this.#stopping.signal,
+    });
+  }
+
+  /** What cuts of power left half written may be what the place has no room for. */
+  async #removeParts(target: BackupTarget): Promise<void> {
+    try {
+      for (const part of partsOf(await target.names(), this.#slug())) await target.remove(part);
+    } catch (error) {
+      this.#log.debug('parts of backups could not be removed', { error });
+    }
+  }
+
+  #putFailure(fault: string, triedAtMs: number): void {
+    this.#failedAtMs = this.#options.clock.monotonicMs();
+    try {
+      const { goodAtMs = null, goodName = null, goodBytes = null } = this.#store.outcome() ?? {};
+      this.#put({ goodAtMs, goodName, goodBytes, triedAtMs, fault });
+    } catch (error) {
+      this.#log.warn('the outcome of a backup could not be stored', { error });
     }
   }
 
@@ -274,8 +327,9 @@ export class Backups {
 
   /** @throws GatewayError no_room (422) */
   #source(includeHistory: boolean): BackupOptions {
-    const { history, freeBytes, limits: _, ...options } = this.#options;
-    if (!includeHistory) return { ...options, limits: this.#limits };
+    const { history, freeBytes } = this.#options;
+    const options = { ...this.#options, signal: this.#stopping.signal, limits: this.#limits };
+    if (!includeHistory) return options;
     const neededBytes = history.usedBytes() * 2;
     if (neededBytes > freeBytes())
       throw gatewayError(
@@ -284,7 +338,7 @@ export class Backups {
         `A backup with history needs ${neededBytes} bytes of free room meanwhile; there are ${freeBytes()}. Without history it needs little.`,
         { needed_bytes: neededBytes, free_bytes: freeBytes() },
       );
-    return { ...options, historyPath: history.path, limits: this.#limits };
+    return { ...options, historyPath: history.path };
   }
 
   #plan(): BackupPlan {

@@ -1,15 +1,16 @@
 /** Makes backups: everything that a new box needs to go on as this one, without the history. */
 import { rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import type { Clock } from '../clock/index.ts';
+import type { Clock, Timer } from '../clock/index.ts';
 import { makePrivateFolder } from '../files/index.ts';
+import type { Log } from '../log/index.ts';
 import { programEntry } from '../processes/index.ts';
-import type { Database } from '../sqlite/index.ts';
+import { type Database, isDamage } from '../sqlite/index.ts';
 import { startThread, type Thread } from '../threads/index.ts';
-import { BACKUPS_FOLDER, TLS_FOLDER } from './layout.ts';
+import { BACKUPS_FOLDER, BEING_MADE, TLS_FOLDER } from './layout.ts';
 import type { SealedChunk, SealThreadData } from './seal-thread.ts';
 
 export interface BackupOptions {
@@ -20,12 +21,13 @@ export interface BackupOptions {
   version: string;
   /** history.db, when telemetry and logs shall be in it too; they take their size on the disk once more meanwhile. */
   historyPath?: string | undefined;
+  /** It could not be read because it is damaged. */
+  onHistoryDamage?: (damage: Error) => void;
+  log: Log;
+  /** Ends what is under way. */
+  signal?: AbortSignal | undefined;
   limits?: Limits['backup'];
 }
-
-/** In the folder of the copies that are made before migrations; one that a crash left is removed by the next. */
-const COPY = 'being-made.db';
-const HISTORY_COPY = 'being-made-history';
 
 /** A backup that is being read. */
 export interface Backup {
@@ -40,23 +42,34 @@ export interface Backup {
  * then, so that nothing of it stays, however this ends. One at a time. Resolves with its first bytes ready.
  */
 export async function openBackup(
-  { database, dataDir, clock, version, historyPath, limits = LIMITS.backup }: BackupOptions,
+  options: BackupOptions,
   password: string,
 ): Promise<Backup> {
+  const { database, dataDir, clock, log, version, historyPath, limits = LIMITS.backup } = options;
   const folder = join(dataDir, BACKUPS_FOLDER);
   makePrivateFolder(folder);
-  const copy = join(folder, COPY);
-  const historyCopy = join(folder, HISTORY_COPY);
+  // Of this process: a local command may make one at the same time.
+  const copy = join(folder, `${BEING_MADE}-${process.pid}.db`);
+  const historyCopy = join(folder, `${BEING_MADE}-${process.pid}-history`);
   const removeCopy = (): void => rmSync(copy, { force: true });
   const removeHistory = (): void => rmSync(historyCopy, { recursive: true, force: true });
   removeHistory();
   removeCopy();
+  let file: FileHandle | undefined;
+  const letGo = async (): Promise<void> => {
+    try {
+      removeHistory();
+    } catch (error) {
+      log.warn('what a backup left cannot be removed', { path: historyCopy, error });
+    }
+    await file?.close().catch((error: unknown) => log.warn('a copy of state.db cannot be closed', { error }));
+  };
   try {
     await database.copyTo(copy);
-    const file = await open(copy);
+    file = await open(copy);
     removeCopy();
     const madeAtMs = clock.wallMs();
-    const sealing = new Sealing(limits.threadHeapMib, {
+    const sealing = new Sealing(options, {
       info: {
         version,
         made_at: formatTimestamp(madeAtMs),
@@ -69,12 +82,10 @@ export async function openBackup(
       password,
       workFactor: limits.workFactor,
     });
-    const ended = sealing.ended.then(() => {
-      removeHistory();
-      return file.close();
-    });
+    const ended = sealing.ended.then(letGo);
     return { stream: await sealing.stream(), ended };
   } catch (error) {
+    await letGo();
     removeCopy();
     throw error;
   }
@@ -85,24 +96,37 @@ class Sealing {
   /** Resolves when the thread is gone, however it ended. */
   readonly ended: Promise<void>;
   readonly #thread: Thread;
+  readonly #giveUpLater: () => Timer;
+  #idle: Timer | undefined;
   #asked: PromiseWithResolvers<SealedChunk> | undefined;
   #failure: Error | undefined;
 
-  constructor(heapMaxMib: number, data: SealThreadData) {
+  constructor(
+    { clock, signal, limits = LIMITS.backup, onHistoryDamage }: BackupOptions,
+    data: SealThreadData,
+  ) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
+    signal?.throwIfAborted();
+    const giveUp = (): void => void this.#thread.terminate();
+    this.#giveUpLater = () => clock.setTimer(limits.readerIdleMs, giveUp);
     this.#thread = startThread({
       entry: programEntry('platform/backup/seal-thread'),
       data,
-      heapMaxMib,
+      heapMaxMib: limits.threadHeapMib,
       youngHeapMaxMib: 6,
       onMessage: (message) => this.#asked?.resolve(message as SealedChunk),
       onExit: (error) => {
+        signal?.removeEventListener('abort', giveUp);
+        this.#idle?.cancel();
         this.#failure = error ?? new Error('the thread that seals the backup ended early');
         this.#asked?.reject(this.#failure);
         resolve();
+        // It opens no other database.
+        if (isDamage(error)) onHistoryDamage?.(this.#failure);
       },
     });
+    signal?.addEventListener('abort', giveUp);
   }
 
   /** Resolves with the first chunk ready; the stream's end or its cancelling ends the thread. */
@@ -115,12 +139,16 @@ class Sealing {
     });
   }
 
-  #next(): Promise<SealedChunk> {
+  async #next(): Promise<SealedChunk> {
+    this.#idle?.cancel();
     const asked = Promise.withResolvers<SealedChunk>();
     this.#asked = asked;
     if (this.#failure) asked.reject(this.#failure);
     else this.#thread.post('next');
-    return asked.promise;
+    const chunk = await asked.promise;
+    // Who does not read on keeps nobody else from a backup.
+    if (chunk !== 'end' && !this.#failure) this.#idle = this.#giveUpLater();
+    return chunk;
   }
 }
 

@@ -3,12 +3,10 @@ import { rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupOptions } from './backup.ts';
-import { BACKUPS_FOLDER } from './layout.ts';
+import { BACKUPS_FOLDER, OUTGOING } from './layout.ts';
 import type { BackupOpener } from './opening.ts';
 import { saveBackup } from './save.ts';
 import type { BackupTarget } from './target.ts';
-
-const OUTGOING = 'outgoing.backup';
 
 /**
  * Resolves once the backup lies whole at the target under the name, with its size. It is opened here as a restore does,

@@ -1,7 +1,7 @@
 /** A folder that the system has: another disk, a stick, a network drive. */
 import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FolderFailure, inFolder, syncFile, syncFolder } from '../files/index.ts';
+import { FolderFailure, inFolder, syncBeside } from '../files/index.ts';
 import { type BackupTarget, PART, requireSame, TargetError } from './target.ts';
 
 export function folderTarget(folder: string, dataDir: string, isMountExpected: boolean): BackupTarget {
@@ -21,14 +21,14 @@ export function folderTarget(folder: string, dataDir: string, isMountExpected: b
         const draft = join(folder, name + PART);
         try {
           await copyFile(path, draft);
-          syncFile(draft);
+          await syncBeside(draft);
           await requireSame(path, draft);
           await rename(draft, join(folder, name));
         } catch (error) {
           await rm(draft, { force: true });
           throw error;
         }
-        syncFolder(folder);
+        await syncBeside(folder);
       }),
     names: () => use(() => readdir(folder)),
     remove: (name) => use(() => rm(join(folder, name), { force: true })),

@@ -1,8 +1,10 @@
 export { type Backup, type BackupOptions, openBackup } from './backup.ts';
 export { deliverBackup } from './delivery.ts';
 export { BackupError, type BackupInfo } from './layout.ts';
+export { removeLeftovers } from './leftovers.ts';
 export { type BackupOpener, createBackupOpener } from './opening.ts';
 export { applyRestore, isPlainCopy, prepareCopyRestore, prepareRestore } from './restore.ts';
 export { saveBackup } from './save.ts';
+export type { BackupTarget } from './target.ts';
 export { createTarget, sftpKey, TargetError, targetProblem } from './targets.ts';
-export { keepUpload, restoreUpload } from './uploaded.ts';
+export { discardUpload, keepUpload, restoreUpload } from './uploaded.ts';

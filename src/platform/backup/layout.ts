@@ -21,9 +21,19 @@ export const INFO_FILE = 'backup.json';
 export const STATE_FILE = 'state.db';
 /** PEM files: the authority whose certificates the devices trust, and the keys of the servers. */
 export const TLS_FOLDER = 'tls';
+/** As the gateway names them: others are nobody's, and no restore takes them. */
+export const TLS_FILE = /^[a-z0-9-]+\.pem$/;
 /** Telemetry and logs, in backups that shall have them: the database, and what it has not taken over yet. */
 export const HISTORY_FILE = 'history.db';
 export const JOURNAL_FOLDER = 'telemetry-journal';
 export const JOURNAL_FILE = /^(?:\d{6,}\.journal(?:\.damaged)?|companion)$/;
 /** Of the data folder: local copies of state.db, and what is at work on backups. */
 export const BACKUPS_FOLDER = 'backups';
+/** In that folder: what has no whole content yet begins so, and what leaves the box or came over the network. */
+export const BEING_MADE = 'being-made';
+export const BEING_CHECKED = 'being-checked';
+export const OUTGOING = 'outgoing.backup';
+export const READ_BACK = 'read-back';
+export const UPLOADED = 'uploaded.backup';
+/** Of the data folder: a restore that is not ready yet. */
+export const RESTORE_DRAFT = 'restore.new';

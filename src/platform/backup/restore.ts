@@ -32,20 +32,21 @@ import {
   BackupError,
   type BackupInfo,
   BACKUPS_FOLDER,
+  BEING_CHECKED,
   HISTORY_FILE,
   INFO_FILE,
   JOURNAL_FILE,
   JOURNAL_FOLDER,
+  RESTORE_DRAFT,
   STATE_FILE,
+  TLS_FILE,
   TLS_FOLDER,
 } from './layout.ts';
 
 const STAGE = 'restore';
-const DRAFT = 'restore.new';
 /** Says that the stage is complete, and where the state before it goes. */
 const READY = 'ready';
 const ASIDE = /^before-restore-(\d+)$/;
-const TLS_FILE = new RegExp(`^${TLS_FOLDER}/[a-z0-9-]+\\.pem$`);
 
 /**
  * Opens the backup beside the state of the gateway, for its next start to take over. Nothing has changed when
@@ -67,8 +68,6 @@ export function prepareRestore(options: {
   });
 }
 
-const CHECKED = 'being-checked';
-
 /**
  * Opens a backup as a restore does and judges the state in it; of the history it reads what is there. Takes room for
  * its content, without the history, twice. @throws BackupError naming what is wrong
@@ -80,7 +79,7 @@ export async function checkBackup(options: {
   limits?: Limits['backup'];
 }): Promise<BackupInfo> {
   const { file, password, dataDir, limits = LIMITS.backup } = options;
-  const draft = join(dataDir, BACKUPS_FOLDER, CHECKED);
+  const draft = join(dataDir, BACKUPS_FOLDER, BEING_CHECKED);
   remove(draft);
   makePrivateFolder(draft);
   try {
@@ -138,14 +137,14 @@ async function stage<Result>(
   { dataDir, clock }: { dataDir: string; clock: Pick<Clock, 'wallMs'> },
   fill: (draft: string) => Promise<Result>,
 ): Promise<Result> {
-  const draft = join(dataDir, DRAFT);
+  const draft = join(dataDir, RESTORE_DRAFT);
   const ready = join(dataDir, STAGE);
   remove(draft);
   makePrivateFolder(draft);
   try {
     const result = await fill(draft);
     requireUsable(draft);
-    writePrivateFile(join(draft, READY), `before-restore-${Math.floor(clock.wallMs() / 1_000)}`);
+    writePrivateFile(join(draft, READY), asideName(dataDir, clock.wallMs()));
     remove(ready);
     renameSync(draft, ready);
     syncFolder(dataDir);
@@ -154,6 +153,13 @@ async function stage<Result>(
     remove(draft);
     throw error;
   }
+}
+
+/** One that nothing has: a clock that stands gives the same second twice. */
+function asideName(dataDir: string, wallMs: number): string {
+  let seconds = Math.floor(wallMs / 1_000);
+  while (existsSync(join(dataDir, `before-restore-${seconds}`))) seconds += 1;
+  return `before-restore-${seconds}`;
 }
 
 function requireUsable(folder: string): void {
@@ -191,20 +197,23 @@ async function unpack(
   } finally {
     zip.close();
   }
+  // Without a record of its own the history must not go on with those of the one that is here.
+  if (existsSync(join(stage, HISTORY_FILE))) makePrivateFolder(join(stage, JOURNAL_FOLDER));
   for (const folder of [TLS_FOLDER, JOURNAL_FOLDER])
     if (existsSync(join(stage, folder))) syncFolder(join(stage, folder));
   syncFolder(stage);
 }
 
 function isExpected(name: string): boolean {
-  return name === INFO_FILE || name === STATE_FILE || TLS_FILE.test(name) || isOfHistory(name);
+  return name === INFO_FILE || name === STATE_FILE || isIn(TLS_FOLDER, name, TLS_FILE) || isOfHistory(name);
 }
 
 function isOfHistory(name: string): boolean {
-  return (
-    name === HISTORY_FILE ||
-    (name.startsWith(`${JOURNAL_FOLDER}/`) && JOURNAL_FILE.test(name.slice(JOURNAL_FOLDER.length + 1)))
-  );
+  return name === HISTORY_FILE || isIn(JOURNAL_FOLDER, name, JOURNAL_FILE);
+}
+
+function isIn(folder: string, name: string, file: RegExp): boolean {
+  return name.startsWith(`${folder}/`) && file.test(name.slice(folder.length + 1));
 }
 
 /** Without a target it is read to its end, which finds what is missing. */
@@ -237,17 +246,31 @@ export function applyRestore(
   if (aside !== undefined) {
     takeOver({ dataDir, stage, aside: join(dataDir, aside) }, rename);
     log.warn('backup restored; the state before it was kept', { aside: join(dataDir, aside) });
-    removeOlderThan(aside, dataDir);
+    for (const name of olderThan(aside, dataDir)) {
+      const path = join(dataDir, name);
+      if (isRemoved(path, log)) log.warn('the state before an earlier restore was removed', { path });
+    }
   }
-  remove(stage);
+  isRemoved(stage, log);
+}
+
+/** What cannot be removed takes room, and ends no start. */
+function isRemoved(path: string, log: Log): boolean {
+  try {
+    remove(path);
+    return true;
+  } catch (error) {
+    log.warn('what a restore left cannot be removed', { path, error });
+    return false;
+  }
 }
 
 /** What earlier restores left may hold whole histories. The clock may have been wrong: the last one always stays. */
-function removeOlderThan(aside: string, dataDir: string): void {
-  const earlier = readdirSync(dataDir)
+function olderThan(aside: string, dataDir: string): string[] {
+  return readdirSync(dataDir)
     .filter((name) => ASIDE.test(name) && name !== aside)
-    .toSorted((a, b) => secondsOf(b) - secondsOf(a));
-  for (const name of earlier.slice(LIMITS.backup.asideKept - 1)) remove(join(dataDir, name));
+    .toSorted((a, b) => secondsOf(b) - secondsOf(a))
+    .slice(LIMITS.backup.asideKept - 1);
 }
 
 const secondsOf = (name: string): number => Number(ASIDE.exec(name)?.[1]);

@@ -17,6 +17,7 @@ import {
   JOURNAL_FILE,
   JOURNAL_FOLDER,
   STATE_FILE,
+  TLS_FILE,
   TLS_FOLDER,
 } from './layout.ts';
 
@@ -72,7 +73,7 @@ function zipOf({ info, madeAtMs, stateFd, tlsDir, history }: SealThreadData): Re
   for (const source of [zip, state]) source.on('error', (error: Error) => zip.outputStream.destroy(error));
   zip.addBuffer(Buffer.from(JSON.stringify(info, null, 2)), INFO_FILE, options);
   if (existsSync(tlsDir))
-    for (const name of readdirSync(tlsDir).filter((file) => file.endsWith('.pem')))
+    for (const name of readdirSync(tlsDir).filter((file) => TLS_FILE.test(file)))
       zip.addBuffer(readFileSync(join(tlsDir, name)), `${TLS_FOLDER}/${name}`, options);
   zip.addReadStreamLazy(STATE_FILE, options, (done) => done(null, state));
   if (history) {

@@ -2,35 +2,50 @@
  * Another machine over SFTP, by the program `sftp` of OpenSSH. The gateway has a key of its own (`sftpKey`); the key of
  * the other machine is kept when it is met first, and another one is refused from then on.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makePrivateFolder } from '../files/index.ts';
-import { BACKUPS_FOLDER } from './layout.ts';
+import { makePrivateFolder, readPrivateFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
+import { BACKUPS_FOLDER, READ_BACK } from './layout.ts';
 import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
 
 const SFTP = { name: 'sftp', debianPackage: 'openssh-client' };
 const KEYGEN = { name: 'ssh-keygen', debianPackage: 'openssh-client' };
 /** Without anybody's configuration, commands from the standard input. */
 const WORDS = ['-F', '/dev/null', '-b', '-'];
-const READ_BACK = 'read-back';
 const CONNECT_TIMEOUT_S = 20;
 
-/** The public key by which other machines know the gateway; made when it is asked for first. @throws TargetError */
+/**
+ * The public key by which other machines know the gateway; made when it is asked for first, or when a cut of power left
+ * nothing of the private one. @throws TargetError
+ */
 export async function sftpKey(dataDir: string): Promise<string> {
   const folder = join(dataDir, BACKUPS_FOLDER);
   const key = keyFile(folder);
-  if (!existsSync(`${key}.pub`)) {
-    makePrivateFolder(folder);
-    rmSync(key, { force: true });
-    const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'energy-gateway', '-f', key];
-    await runClient(KEYGEN, words, { input: '', home: folder });
+  if (textOf(key).startsWith('-----BEGIN ')) {
+    const known = textOf(`${key}.pub`);
+    if (known.startsWith('ssh-')) return known;
+    // Other machines know the key already, so it stays.
+    const told = (await runClient(KEYGEN, ['-y', '-f', key], { input: '', home: folder })).trim();
+    writePrivateFile(`${key}.pub`, `${told}\n`);
+    return told;
   }
-  return readFileSync(`${key}.pub`, 'utf8').trim();
+  makePrivateFolder(folder);
+  const draft = `${key}.new`;
+  for (const path of [draft, `${draft}.pub`]) rmSync(path, { recursive: true, force: true });
+  const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'energy-gateway', '-f', draft];
+  await runClient(KEYGEN, words, { input: '', home: folder });
+  for (const suffix of ['', '.pub']) syncFile(draft + suffix);
+  // The private one last: it says that the key is made.
+  for (const suffix of ['.pub', '']) renameSync(draft + suffix, key + suffix);
+  syncFolder(folder);
+  return textOf(`${key}.pub`);
 }
+
+const textOf = (path: string): string => readPrivateFile(path)?.trim() ?? '';
 
 const keyFile = (folder: string): string => join(folder, 'sftp-key');
 
-export function sftpTarget(location: string, dataDir: string): BackupTarget {
+export function sftpTarget(location: string, dataDir: string, signal?: AbortSignal): BackupTarget {
   const { username, hostname, port, pathname } = new URL(location);
   const folder = join(dataDir, BACKUPS_FOLDER);
   const remote = pathname.replace(/\/$/, '');
@@ -53,7 +68,7 @@ export function sftpTarget(location: string, dataDir: string): BackupTarget {
       ...Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
       `${username}@${hostname}`,
     ];
-    return runClient(SFTP, words, { input: `${batch.join('\n')}\n`, home: folder });
+    return runClient(SFTP, words, { input: `${batch.join('\n')}\n`, home: folder, signal });
   };
   return {
     store: async (path, name) => {

@@ -45,27 +45,20 @@ const OUTPUT_MAX = 1_048_576;
 
 /**
  * Runs a program of the system without a shell. @returns what it wrote
- * @throws TargetError with its last words, or with the package that brings it
+ * @throws TargetError with its last words, or with the package that brings it; the signal ends it
  */
 export async function runClient(
   program: { name: string; debianPackage: string },
   words: readonly string[],
-  { input, home }: { input: string; home: string },
+  { input, home, signal }: { input: string; home: string; signal?: AbortSignal | undefined },
 ): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = spawn(program.name, words, {
     env: { PATH: '/usr/bin:/bin', HOME: home, LC_ALL: 'C' },
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: PROGRAM_TIMEOUT_MS,
+    ...(signal && { signal }),
   });
-  let output = '';
-  let complaint = '';
-  child.stdout
-    .setEncoding('utf8')
-    .on('data', (text: string) => (output = (output + text).slice(0, OUTPUT_MAX)));
-  child.stderr
-    .setEncoding('utf8')
-    .on('data', (text: string) => (complaint = (complaint + text).slice(-1_000)));
   child.on('error', (cause) =>
     reject(
       'code' in cause && cause.code === 'ENOENT'
@@ -75,6 +68,16 @@ export async function runClient(
         : cause,
     ),
   );
+  // Not started; where the system has no more files it has no streams either, whatever its type says.
+  if (child.pid === undefined) return promise;
+  let output = '';
+  let complaint = '';
+  child.stdout
+    .setEncoding('utf8')
+    .on('data', (text: string) => (output = (output + text).slice(0, OUTPUT_MAX)));
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (text: string) => (complaint = (complaint + text).slice(-1_000)));
   // A program that ended early does not read on; its exit code says why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);

@@ -39,9 +39,11 @@ export function createTarget(options: {
   password: string | undefined;
   /** Of a folder: refuses it while nothing is mounted there. */
   isMountExpected: boolean;
+  /** Ends what is under way with another machine. */
+  signal?: AbortSignal;
 }): BackupTarget {
   const { location, dataDir } = options;
-  if (location.startsWith('sftp://')) return sftpTarget(location, dataDir);
+  if (location.startsWith('sftp://')) return sftpTarget(location, dataDir, options.signal);
   if (location.startsWith('/')) return folderTarget(location, dataDir, options.isMountExpected);
   return webDavTarget(location, dataDir, options);
 }

@@ -2,15 +2,19 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepStream } from '../files/index.ts';
-import { BackupError, type BackupInfo, BACKUPS_FOLDER } from './layout.ts';
+import { BackupError, type BackupInfo, BACKUPS_FOLDER, UPLOADED } from './layout.ts';
 import type { BackupOpener } from './opening.ts';
 
-const UPLOADED = 'uploaded.backup';
 const NOTHING = 'No backup was uploaded.';
 
 /** Keeps the bytes, in place of an upload before; nothing is kept when it throws. Resolves with their number. */
 export function keepUpload(dataDir: string, stream: ReadableStream<Uint8Array>): Promise<number> {
   return keepStream(join(dataDir, BACKUPS_FOLDER, UPLOADED), stream);
+}
+
+/** Forgets the upload, if there is one. */
+export function discardUpload(dataDir: string): void {
+  rmSync(join(dataDir, BACKUPS_FOLDER, UPLOADED), { recursive: true, force: true });
 }
 
 /**

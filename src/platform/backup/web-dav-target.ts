@@ -1,11 +1,10 @@
 /** Another machine over WebDAV (RFC 4918), by the program `curl`; its certificate has to be one that the system trusts. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { BACKUPS_FOLDER } from './layout.ts';
+import { BACKUPS_FOLDER, READ_BACK } from './layout.ts';
 import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
 
 const CURL = { name: 'curl', debianPackage: 'curl' };
-const READ_BACK = 'read-back';
 /** Only what we say; what is silent for a minute is given up. */
 const WORDS =
   '--disable --silent --show-error --fail --proto =https,http --config - --connect-timeout 20 --speed-limit 1 --speed-time 60'.split(
@@ -17,13 +16,17 @@ const HREF = /<(?:[\w-]+:)?href>\s*([^<]*?)\/?\s*<\/(?:[\w-]+:)?href>/gi;
 export function webDavTarget(
   location: string,
   dataDir: string,
-  { username, password }: { username: string | undefined; password: string | undefined },
+  {
+    username,
+    password,
+    signal,
+  }: { username: string | undefined; password: string | undefined; signal?: AbortSignal },
 ): BackupTarget {
   const base = location.replace(/\/$/, '');
   const home = join(dataDir, BACKUPS_FOLDER);
   // Through the standard input, as the words of a program are seen by every user of the box.
   const input = username === undefined ? '' : `user = ${quoted(`${username}:${password ?? ''}`)}\n`;
-  const run = (...words: string[]): Promise<string> => runClient(CURL, [...WORDS, ...words], { input, home });
+  const run = (...words: string[]): Promise<string> => runClient(CURL, [...WORDS, ...words], { input, home, signal });
   return {
     store: async (path, name) => {
       const target = `${base}/${name}`;

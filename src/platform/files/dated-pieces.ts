@@ -12,7 +12,7 @@ import { constants } from 'node:fs';
 import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inFolder, type MountedFolder } from './mounted-folder.ts';
-import { makePrivateFolder, syncFile, syncFolder } from './private-files.ts';
+import { makePrivateFolder, syncBeside } from './private-files.ts';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const PART = '.part';
@@ -80,12 +80,12 @@ export class DatedPieces {
   async keep(): Promise<void> {
     const { folder, label, extension } = this.#options;
     await inFolder(this.#options, async () => {
-      for (const path of this.#open.keys()) syncFile(path);
+      for (const path of this.#open.keys()) await syncBeside(path);
       for (const [path, { day, subject }] of this.#open)
         await rename(path, join(folder, day, `${subject}-${this.#place}-${label}${extension}`));
       for (const day of new Set([...this.#open.values()].map((piece) => piece.day)))
-        syncFolder(join(folder, day));
-      syncFolder(folder);
+        await syncBeside(join(folder, day));
+      await syncBeside(folder);
     });
     this.#open.clear();
   }
@@ -95,7 +95,7 @@ export class DatedPieces {
     const path = join(this.#options.folder, `test-${this.#options.label}${PART}`);
     await inFolder(this.#options, async () => {
       await writeFile(path, 'test');
-      syncFile(path);
+      await syncBeside(path);
       await rm(path);
     });
   }

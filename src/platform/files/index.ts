@@ -8,6 +8,7 @@ export {
   readPrivateFile,
   removeFile,
   requireUsableFile,
+  syncBeside,
   syncFile,
   syncFolder,
   writePrivateFile,

@@ -93,6 +93,16 @@ export function syncFile(path: string): void {
   }
 }
 
+/** The same of a file or folder beside the event loop: a stick may take minutes for what was copied onto it. */
+export async function syncBeside(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
 /** Undefined when there is no such file. */
 export function readPrivateFile(path: string): string | undefined {
   try {

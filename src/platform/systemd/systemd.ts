@@ -95,11 +95,13 @@ function run(command: string, assignments: readonly string[], notifySocket: stri
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: COMMAND_TIMEOUT_MS,
   });
+  child.on('error', reject);
+  // Not started; where the system has no more files it has no streams either, whatever its type says.
+  if (child.pid === undefined) return promise;
   let complaint = '';
   child.stderr
     .setEncoding('utf8')
     .on('data', (text: string) => (complaint = (complaint + text).slice(0, 500)));
-  child.on('error', reject);
   child.on('close', (code, signal) => {
     if (code === 0) resolve();
     else reject(new Error(`${command} ended with ${signal ?? code}: ${complaint.trim()}`));

@@ -79,6 +79,12 @@ describe('backups are overdue', () => {
     assert.equal(isOverdue(plan({}), last, at('10T02:15') + 3 * DAY + 1), true);
   });
 
+  test('when the last try failed and the last good one is of a clock that was ahead', () => {
+    const ahead = good(at('20T02:15'));
+    assert.equal(isOverdue(plan({}), ahead, at('10T02:15')), false);
+    assert.equal(isOverdue(plan({}), { ...ahead, fault: 'no stick' }, at('10T02:15')), true);
+  });
+
   test('not sooner after the plan was changed, so that a new plan has its time', () => {
     assert.equal(isOverdue(plan({ changedAtMs: at('10T00:00') }), undefined, at('12T00:00')), false);
   });
@@ -100,11 +106,18 @@ describe('of the backups at a target', () => {
       'other-20260301T021500Z.backup',
       'x',
     ];
-    assert.deepEqual(namesToRemove(there, 'depot', 2), [name('10')]);
-    assert.deepEqual(namesToRemove(there, 'depot', 3), []);
+    assert.deepEqual(namesToRemove(there, 'depot', 2, name('12')), [name('10')]);
+    assert.deepEqual(namesToRemove(there, 'depot', 3, name('12')), []);
+  });
+
+  test('the one just made stays, also when the clock that names it is behind', () => {
+    const there = [name('12'), name('10'), name('11')];
+    assert.deepEqual(namesToRemove(there, 'depot', 2, name('10')), [name('11')]);
+    assert.deepEqual(namesToRemove(there, 'depot', 1, name('10')), [name('11'), name('12')]);
   });
 
   test('what a cut of power left half written goes', () => {
-    assert.deepEqual(namesToRemove([`${name('10')}.part`], 'depot', 2), [`${name('10')}.part`]);
+    const there = [`${name('10')}.part`, name('11')];
+    assert.deepEqual(namesToRemove(there, 'depot', 2, name('11')), [`${name('10')}.part`]);
   });
 });

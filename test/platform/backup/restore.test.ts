@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -12,9 +13,11 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
-import { applyRestore, BackupError } from '../../../src/platform/backup/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { applyRestore, BackupError, removeLeftovers } from '../../../src/platform/backup/index.ts';
 import { readMigrations } from '../../../src/platform/sqlite/index.ts';
-import { MIGRATIONS_DIR } from '../../support/workspace.ts';
+import { until } from '../../support/until.ts';
+import { MIGRATIONS_DIR, recordingLog } from '../../support/workspace.ts';
 import { runs } from '../../support/runs.ts';
 import { makeHome, openState, PASSWORD, rename, sealed, sealedWith, siteName } from './support.ts';
 
@@ -39,6 +42,37 @@ test('a backup that nobody reads to its end leaves nothing, whenever it is given
     await reader.cancel();
     await ended;
   }
+});
+
+test('a backup whose reader stops reading is given up, so that another can be made', async (t) => {
+  const home = makeHome(t, 'Old');
+  rename(home.database, randomBytes(2_000_000).toString('hex'));
+  const { stream, ended } = await home.open();
+  const reader = stream.getReader();
+  await reader.read();
+  let hasEnded = false;
+  void ended.then(() => (hasEnded = true));
+  // The next chunks are ready before somebody asks for them.
+  await until(async () => {
+    await home.clock.advance(LIMITS.backup.readerIdleMs);
+    return hasEnded;
+  });
+  await assert.rejects(async () => {
+    while (!(await reader.read()).done);
+  }, /ended early/);
+});
+
+test('what a cut of power left of backups and restores goes with the next start, and nothing else', (t) => {
+  const { dataDir, log } = makeHome(t, 'Old');
+  const backups = join(dataDir, 'backups');
+  for (const folder of ['backups/being-made-7-history/telemetry-journal', 'backups/being-checked', 'restore.new'])
+    mkdirSync(join(dataDir, folder), { recursive: true });
+  const left = ['being-made-7.db', 'outgoing.backup', 'read-back', 'uploaded.backup'];
+  const kept = ['sftp-key', 'sftp-known-hosts', 'state-hourly-000001-5.db'];
+  for (const name of [...left, ...kept]) writeFileSync(join(backups, name), 'x');
+  removeLeftovers({ dataDir, log });
+  assert.deepEqual(readdirSync(backups).sort(), kept);
+  assert.equal(existsSync(join(dataDir, 'restore.new')), false);
 });
 
 describe('a file is refused as a backup, and nothing has changed, when', () => {
@@ -196,6 +230,26 @@ describe('a backup', () => {
     assert.equal(statSync(join(home.dataDir, 'tls', 'authority.pem')).mode & 0o777, 0o600);
   });
 
+  test('holds no file among the keys that a restore would not take', async (t) => {
+    const home = makeHome(t, 'Depot');
+    for (const name of ['Server_old.pem', 'notes.txt']) writeFileSync(join(home.dataDir, 'tls', name), 'x');
+    await home.restore(await home.backup());
+    assert.deepEqual(readdirSync(join(home.dataDir, 'restore', 'tls')), ['authority.pem']);
+  });
+
+  test('with a history that has no journal does not go on with the journal that is here', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const entries = ['backup.json', 'state.db', 'history.db'].map(
+      (name) => [name, name === 'backup.json' ? bytesOf('{}') : home.stateBytes()] as [string, Buffer],
+    );
+    mkdirSync(join(home.dataDir, 'telemetry-journal'));
+    writeFileSync(join(home.dataDir, 'telemetry-journal', '000001.journal'), 'of another site');
+    await home.restore(await sealed(entries));
+    home.database.close();
+    applyRestore(home);
+    assert.deepEqual(readdirSync(join(home.dataDir, 'telemetry-journal')), []);
+  });
+
   test('leaves nothing behind, also when its reader goes away', async (t) => {
     const home = makeHome(t, 'Depot');
     await home.backup();
@@ -249,6 +303,29 @@ describe('taking a backup over', () => {
         .sort(),
       [0, -50, -100].map(asideOf),
     );
+  });
+
+  test('tells what it removes, and keeps what two restores of one second left apart', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const bytes = await home.backup();
+    home.database.close();
+    const { log, lines } = recordingLog(home.clock);
+    for (let count = 0; count < 4; count++) {
+      await home.restore(bytes);
+      applyRestore({ dataDir: home.dataDir, log });
+    }
+    const nowS = Math.floor(home.clock.wallMs() / 1_000);
+    const asides = readdirSync(home.dataDir).filter((name) => name.startsWith('before-restore-'));
+    assert.deepEqual(
+      asides.sort(),
+      [1, 2, 3].map((aheadS) => `before-restore-${nowS + aheadS}`),
+    );
+    for (const aside of asides)
+      assert.deepEqual(readdirSync(join(home.dataDir, aside)).sort(), ['state.db', 'tls']);
+    const removed = lines
+      .filter(({ message }) => message === 'the state before an earlier restore was removed')
+      .map(({ path }) => path);
+    assert.deepEqual(removed, [join(home.dataDir, `before-restore-${nowS}`)]);
   });
 
   test('survives a cut of power before each of its steps, and keeps the state before it', async (t) => {

@@ -1,5 +1,5 @@
 /** A data folder as a gateway leaves it, and a sealed zip of anything. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -29,6 +29,8 @@ export interface Home {
   log: ReturnType<typeof recordingLog>['log'];
   open: (password?: string) => Promise<Backup>;
   backup: (password?: string) => Promise<Buffer>;
+  /** A sound state.db, closed. */
+  stateBytes: () => Buffer;
   restore: (bytes: Uint8Array, password?: string, unpackedBytes?: number) => Promise<BackupInfo>;
 }
 
@@ -42,7 +44,7 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
   rename(database, siteName);
   mkdirSync(join(dataDir, 'tls'));
   writeFileSync(join(dataDir, 'tls', 'authority.pem'), `key of ${siteName}`);
-  const options = { database, dataDir, clock, version: '9.9.9', limits: CHEAP };
+  const options = { database, dataDir, clock, log, version: '9.9.9', limits: CHEAP };
   let count = 0;
   return {
     dataDir,
@@ -55,6 +57,11 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
       const bytes = await buffer(stream);
       await ended;
       return bytes;
+    },
+    stateBytes: () => {
+      const path = join(dataDir, '..', `state-${++count}.db`);
+      database.prepare('VACUUM INTO ?').run(path);
+      return readFileSync(path);
     },
     restore: async (bytes, password = PASSWORD, unpackedBytes = LIMITS.backup.unpackedBytes) => {
       const path = join(dataDir, '..', `given-${++count}.backup`);

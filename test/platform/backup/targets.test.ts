@@ -1,7 +1,7 @@
 /** Places for backups: a folder, and other machines by the real programs `sftp` and `curl`. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
@@ -11,10 +11,12 @@ import { buffer } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTarget, sftpKey, TargetError, targetProblem } from '../../../src/platform/backup/index.ts';
+import { runClient } from '../../../src/platform/backup/target.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 const NAME = 'depot-20260310T021500Z.backup';
 const SSHD = '/usr/sbin/sshd';
+const KEYGEN = '/usr/bin/ssh-keygen';
 
 function place(t: TestContext) {
   const folder = temporaryFolder(t);
@@ -240,14 +242,66 @@ describe('a machine over SFTP', { skip: whyNoSsh }, () => {
   });
 });
 
-test('a program that is missing is named with its package', async (t) => {
-  const { folder, dataDir } = place(t);
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  chmodSync(bin, 0o755);
-  const { runClient } = await import('../../../src/platform/backup/target.ts');
-  await assert.rejects(
-    runClient({ name: 'no-such-program', debianPackage: 'some-package' }, [], { input: '', home: dataDir }),
-    /no-such-program is missing: apt install some-package/,
-  );
+describe('the key of the gateway for other machines', { skip: !existsSync(KEYGEN) && 'no ssh-keygen' }, () => {
+  const keyFiles = (dataDir: string) =>
+    ['sftp-key', 'sftp-key.pub'].map((name) => join(dataDir, 'backups', name)) as [string, string];
+
+  test('stays the same, also when a cut of power left nothing of its public half', async (t) => {
+    const { dataDir } = place(t);
+    const key = await sftpKey(dataDir);
+    assert.match(key, /^ssh-ed25519 \S+ energy-gateway$/);
+    const [, publicFile] = keyFiles(dataDir);
+    writeFileSync(publicFile, '');
+    const again = await sftpKey(dataDir);
+    assert.deepEqual(again.split(' ').slice(0, 2), key.split(' ').slice(0, 2));
+    assert.equal(await sftpKey(dataDir), again);
+    assert.deepEqual(readdirSync(join(dataDir, 'backups')).sort(), ['sftp-key', 'sftp-key.pub']);
+  });
+
+  test('is made anew when a cut of power left nothing of its private half', async (t) => {
+    const { dataDir } = place(t);
+    const [privateFile, publicFile] = keyFiles(dataDir);
+    for (const file of [privateFile, `${privateFile}.new`]) writeFileSync(file, '');
+    writeFileSync(publicFile, 'ssh-ed25519 AAAA of nobody');
+    assert.match(await sftpKey(dataDir), /^ssh-ed25519 \S+ energy-gateway$/);
+    assert.match(readFileSync(privateFile, 'utf8'), /^-----BEGIN OPENSSH PRIVATE KEY-----/);
+    assert.equal(statSync(privateFile).mode & 0o777, 0o600);
+  });
+});
+
+describe('a program of the system', () => {
+  const SLEEP = { name: 'sleep', debianPackage: 'coreutils' };
+
+  test('that is missing is named with its package', async (t) => {
+    const { dataDir } = place(t);
+    await assert.rejects(
+      runClient({ name: 'no-such-program', debianPackage: 'some-package' }, [], { input: '', home: dataDir }),
+      /no-such-program is missing: apt install some-package/,
+    );
+  });
+
+  test('that runs for long ends with the signal', async (t) => {
+    const { dataDir } = place(t);
+    const stopping = new AbortController();
+    const running = runClient(SLEEP, ['600'], { input: '', home: dataDir, signal: stopping.signal });
+    stopping.abort(new Error('the gateway stops'));
+    await assert.rejects(running, { name: 'AbortError' });
+  });
+
+  test('that cannot be started for want of open files is a failure, and not the end of the gateway', () => {
+    const source = import.meta.resolve('../../../src/platform/backup/target.ts');
+    const program = `
+      import { closeSync, openSync } from 'node:fs';
+      import { runClient } from '${source}';
+      const held = [];
+      try { for (;;) held.push(openSync('/dev/null')); } catch (error) { held.reverse(); }
+      const words = await runClient(${JSON.stringify(SLEEP)}, ['0'], { input: '', home: '/' }).catch((error) => error.message);
+      setImmediate(() => {
+        held.forEach((file) => closeSync(file));
+        console.log(words);
+      });`;
+    const words = ['ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, program];
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', ...words], { encoding: 'utf8' });
+    assert.deepEqual([status, stdout], [0, 'spawn sleep EMFILE\n'], stderr);
+  });
 });

@@ -1,0 +1,100 @@
+/** Backups by plan on a box where something else is wrong, too. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { Backups } from '../../../src/capabilities/backups/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createMetrics } from '../../../src/platform/metrics/index.ts';
+import { makeHome, PASSWORD } from '../../platform/backup/support.ts';
+import { until } from '../../support/until.ts';
+import { recordingLog } from '../../support/workspace.ts';
+
+/** Due every day from midnight on, into a folder that is there. */
+function planned(t: TestContext, timezone = 'UTC') {
+  const { dataDir, database, clock } = makeHome(t, 'Depot');
+  const { log, lines } = recordingLog(clock);
+  const folder = join(dataDir, '..', 'stick');
+  mkdirSync(folder);
+  const damages: Error[] = [];
+  const backups = new Backups({
+    database,
+    dataDir,
+    clock,
+    log,
+    version: '9.9.9',
+    metrics: createMetrics(),
+    site: { get: () => ({ id: 'x', name: 'Depot', timezone, archived: false, createdAtMs: 0 }) },
+    history: { path: join(dataDir, 'history.db'), usedBytes: () => 0 },
+    onHistoryDamage: (damage) => void damages.push(damage),
+    lastTakenMs: () => undefined,
+    freeBytes: () => 1e12,
+    requestRestart: () => undefined,
+    limits: { ...LIMITS.backup, workFactor: 2 },
+  });
+  t.after(() => backups.stop());
+  backups.update({ schedule: 'DAILY', atMinute: 0, target: folder, password: PASSWORD });
+  const saying = (message: string) => lines.filter((line) => line.message === message);
+  return { backups, clock, damages, database, dataDir, folder, saying };
+}
+
+test('a state.db that cannot be read when a backup may be due ends nothing', async (t) => {
+  const { backups, clock, database, saying } = planned(t);
+  backups.start();
+  database.close();
+  await clock.advance(LIMITS.backup.checkIntervalMs);
+  assert.equal(saying('whether a backup is due is not known').length, 1);
+});
+
+test('a failure that cannot be stored is told, ends nothing, and has its pause', async (t) => {
+  const { backups, clock, database, folder, saying } = planned(t);
+  rmSync(folder, { recursive: true });
+  database.prepare('ALTER TABLE backup_outcome RENAME TO elsewhere').run();
+  backups.run();
+  await until(() => saying('the outcome of a backup could not be stored').length === 1);
+  database.prepare('ALTER TABLE elsewhere RENAME TO backup_outcome').run();
+  backups.start();
+  await clock.advance(LIMITS.backup.retryMs - LIMITS.backup.checkIntervalMs);
+  assert.equal(saying('backup failed').length, 1);
+  await clock.advance(2 * LIMITS.backup.checkIntervalMs);
+  await until(() => saying('backup failed').length === 2);
+  await backups.stop();
+});
+
+test('a backup is made for a site in a time zone that this version does not know', async (t) => {
+  const { backups, clock, folder } = planned(t, 'Mars/Olympus');
+  backups.start();
+  await clock.advance(LIMITS.backup.checkIntervalMs);
+  await until(() => readdirSync(folder).some((name) => name.endsWith('.backup')));
+  await backups.stop();
+});
+
+test('a history that turns out to be damaged is told to who mends it', async (t) => {
+  const { backups, damages, dataDir, saying } = planned(t);
+  writeFileSync(join(dataDir, 'history.db'), 'no database. '.repeat(1_000));
+  backups.update({ includeHistory: true });
+  backups.run();
+  await until(() => saying('backup failed').length === 1);
+  assert.match(String(damages), /not a database/);
+});
+
+test('an upload that nobody takes over is forgotten after a day', async (t) => {
+  const { backups, clock, dataDir } = planned(t);
+  backups.update({ schedule: 'OFF' });
+  backups.start();
+  const uploaded = join(dataDir, 'backups', 'uploaded.backup');
+  await backups.upload(new Blob(['sealed']).stream());
+  await clock.advance(LIMITS.backup.uploadKeptMs - LIMITS.backup.checkIntervalMs);
+  assert.equal(existsSync(uploaded), true);
+  await clock.advance(LIMITS.backup.checkIntervalMs);
+  assert.equal(existsSync(uploaded), false);
+});
+
+test('what a cut of power left half written at the target goes although the next try fails', async (t) => {
+  const { backups, folder, database, saying } = planned(t);
+  writeFileSync(join(folder, 'depot-20260228T000000Z.backup.part'), 'half');
+  // Nobody can restore it, so it is not stored.
+  database.prepare('PRAGMA user_version = 9999').run();
+  backups.run();
+  await until(() => saying('backup failed').length === 1 && readdirSync(folder).length === 0);
+});
