@@ -1,5 +1,5 @@
 /** The local command that installs a newer version from a file: of a stick, of a download, or uploaded to the gateway. */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { accessSync, constants, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../lib/errors.ts';
@@ -43,11 +43,25 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
 };
 
 function copyOf(path: string, copy: string): void {
+  requireReadable(path);
   try {
     copyFileSync(path, copy);
-  } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error });
+  } catch (cause) {
+    // Only the beginning: where the copy lies is nothing to a person.
+    const [reason = ''] = messageOf(cause).split(',');
+    throw new UsageError(`${path} cannot be copied to ${tmpdir()}: ${reason}`, { cause });
   }
+}
+
+function requireReadable(path: string): void {
+  let isFile: boolean;
+  try {
+    isFile = statSync(path).isFile();
+    accessSync(path, constants.R_OK);
+  } catch (cause) {
+    throw new UsageError(messageOf(cause), { cause });
+  }
+  if (!isFile) throw new UsageError(`${path} is not a file`);
 }
 
 async function agree(

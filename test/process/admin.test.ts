@@ -270,6 +270,21 @@ describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that a
   });
 });
 
+describe('an update', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
+  test('from what is no file is refused in words that name nothing else', async () => {
+    const home = await createGatewayHome('bundle');
+    try {
+      const folder = admin(home, 'update', home.folder);
+      assert.deepEqual([folder.status, folder.stderr], [64, `${home.folder} is not a file\n`]);
+      const missing = admin(home, 'update', '/nowhere/at-all.deb');
+      assert.equal(missing.status, 64);
+      assert.match(missing.stderr, /^ENOENT: .* '\/nowhere\/at-all\.deb'\n$/);
+    } finally {
+      home.remove();
+    }
+  });
+});
+
 describe('a running gateway', () => {
   const clock = createSystemClock();
   let home: GatewayHome;

@@ -3,18 +3,18 @@
  * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
  * what can still be read is taken over. Statements outlive all of that.
  */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { gatewayError } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
-import { makePrivateFolder } from '../files/index.ts';
+import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { NewerDatabaseError } from './migrations.ts';
 import { LastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
-import { foreignPath, freeName, setAside, setAsideOf } from './set-aside.ts';
+import { foreignPath, freeName, isNameOfDamaged, setAside, setAsideOf } from './set-aside.ts';
 import { Salvage } from './salvage.ts';
 
 /** Somebody with a connection of its own to the same file, such as a thread. */
@@ -223,9 +223,11 @@ export class DegradableDatabase implements SqlDatabase {
     this.#letGo();
     if (this.#isClosed) return;
     if (existsSync(this.path)) {
-      const aside = setAside(this.path, this.#clock);
+      // The mark first: wherever the power is cut, the next opening knows what to take over.
+      const aside = setAside(this.path, this.#clock, (named) =>
+        writePrivateFile(this.path + SALVAGE_MARK, basename(named)),
+      );
       log.error('damaged database set aside, a new one was begun', { aside, error });
-      writeFileSync(this.path + SALVAGE_MARK, basename(aside));
     }
     this.#isReplacing = false;
     this.#tryToOpen();
@@ -250,7 +252,7 @@ export class DegradableDatabase implements SqlDatabase {
     if (isMissing && existsSync(foreignPath(this.path, owner.id))) {
       for (const path of paths) move(foreignPath(path, owner.id), path);
       log.info('history of this site was taken back', { site_id: owner.id });
-    }
+    } else if (isMissing) this.#moveStrays();
     const database = openDatabase({ ...this.#options, isFirst: true });
     let found: string | undefined;
     try {
@@ -271,10 +273,23 @@ export class DegradableDatabase implements SqlDatabase {
     return this.#openOwned();
   }
 
+  /** The power was cut while the file was set aside: its log must not be read into a new file. */
+  #moveStrays(): void {
+    const aside = this.#salvagePath();
+    for (const suffix of ['-wal', '-shm'])
+      if (aside === undefined) rmSync(this.path + suffix, { force: true });
+      else if (existsSync(this.path + suffix)) renameSync(this.path + suffix, aside + suffix);
+  }
+
   #salvagePath(): string | undefined {
     const mark = this.path + SALVAGE_MARK;
-    if (!existsSync(mark)) return undefined;
-    return join(dirname(this.path), basename(readFileSync(mark, 'utf8')));
+    const name = readPrivateFile(mark);
+    if (name === undefined) return undefined;
+    if (isNameOfDamaged(name, this.path)) return join(dirname(this.path), basename(name));
+    // A disk may have left nothing of the mark; then it was about the newest.
+    const newest = setAsideOf(this.path).findLast(({ kind }) => kind === 'damaged');
+    if (!newest) rmSync(mark);
+    return newest?.path;
   }
 
   #salvageFirst(database: Database): void {

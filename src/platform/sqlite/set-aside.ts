@@ -38,11 +38,16 @@ export function setAsideOf(path: string): SetAside[] {
   return names
     .filter((found) => !COMPANIONS.some((suffix) => found.endsWith(suffix)))
     .flatMap((found): SetAside[] => {
-      const isDamaged = found.startsWith(name + DAMAGED);
+      const isDamaged = isNameOfDamaged(found, path);
       if (!isDamaged && !found.startsWith(name + FOREIGN)) return [];
       return [{ kind: isDamaged ? 'damaged' : 'foreign', ...measured(join(folder, found)) }];
     })
     .toSorted((a, b) => a.writtenAtMs - b.writtenAtMs || a.path.localeCompare(b.path));
+}
+
+/** Whether a name is one that `setAside` gives a damaged database. */
+export function isNameOfDamaged(name: string, path: string): boolean {
+  return name.startsWith(basename(path) + DAMAGED);
 }
 
 /** With everything that belongs to it; returns the bytes. */
@@ -65,9 +70,10 @@ function measured(path: string): Pick<SetAside, 'path' | 'sizeBytes' | 'writtenA
   };
 }
 
-/** Renames a closed database with its companions; returns the new path. */
-export function setAside(path: string, clock: Clock): string {
+/** Renames a closed database with its companions; returns the new path, which `onNamed` is told before anything moves. */
+export function setAside(path: string, clock: Clock, onNamed?: (aside: string) => void): string {
   const aside = freeName(`${path}${DAMAGED}${Math.floor(clock.wallMs() / 1_000)}`);
+  onNamed?.(aside);
   for (const suffix of ['', ...COMPANIONS])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmdirSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -170,6 +171,43 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(texts(), ['kept', 'more']);
     assert.equal(database.setAsideNames().damaged.length, 1);
     assert.equal(readdirSync(first.folder).includes('history.db.salvaging'), false);
+  });
+
+  for (const [title, mark] of [
+    ['its log still in its old place', 'history.db.damaged-7'],
+    ['nothing left of the note about it', ''],
+  ] as const)
+    test(`that a cut of power left half set aside, with ${title}, is taken over`, async (t) => {
+      const first = bench(t);
+      first.open('a');
+      first.add('in the log alone');
+      const aside = join(first.folder, 'history.db.damaged-7');
+      // As the disk has it before the log was moved into the file, which closing would do.
+      const [file, log] = ['', '-wal'].map((suffix) => readFileSync(first.path + suffix)) as [Buffer, Buffer];
+      first.close();
+      for (const suffix of ['', '-shm']) rmSync(first.path + suffix, { force: true });
+      writeFileSync(aside, file);
+      writeFileSync(`${mark === '' ? aside : first.path}-wal`, log);
+      writeFileSync(join(first.folder, 'history.db.salvaging'), mark);
+      const { database, open, texts } = bench(t, first.folder);
+      open('a');
+      await until(() => !database.isSalvaging);
+      assert.equal(database.failure, undefined);
+      assert.deepEqual(texts(), ['in the log alone']);
+    });
+
+  test('that is gone has nothing of its log read into the new one', (t) => {
+    const first = bench(t);
+    first.open('a');
+    first.add('gone');
+    const log = readFileSync(`${first.path}-wal`);
+    first.close();
+    rmSync(first.path);
+    writeFileSync(`${first.path}-wal`, log);
+    writeFileSync(join(first.folder, 'history.db.salvaging'), '');
+    const { database, open, texts } = bench(t, first.folder);
+    open('a');
+    assert.deepEqual([texts(), database.failure, database.isSalvaging], [[], undefined, false]);
   });
 
   test('gives back every row that is not on a damaged page', async (t) => {
