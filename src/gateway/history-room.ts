@@ -2,7 +2,7 @@
  * The room that history may take: never more than configured, and less where the disk is almost full. Looks at the
  * files every few seconds and tells who writes them.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type HistoryBudget, historyBudget } from '../lib/history-budget.ts';
 import type { Limits } from '../lib/limits.ts';
@@ -44,8 +44,8 @@ export class HistoryRoom {
     this.#options = options;
     this.#budget = this.#judge(this.#sizes());
     const { clock, space, limits } = options;
-    this.#timer = clock.setRepeating(limits.history.checkIntervalMs, () => this.#check());
-    this.#unsubscribe = space.onChange(() => this.#check(true));
+    this.#timer = clock.setRepeating(limits.history.checkIntervalMs, () => this.#checkSafely(false));
+    this.#unsubscribe = space.onChange(() => this.#checkSafely(true));
   }
 
   get budget(): HistoryBudget {
@@ -87,7 +87,18 @@ export class HistoryRoom {
     this.#unsubscribe();
   }
 
-  #check(isAsked = false): void {
+  /** What cannot be read or removed now, as on a disk that fails, ends nothing. */
+  #checkSafely(isAsked: boolean): void {
+    try {
+      this.#check(isAsked);
+    } catch (error) {
+      this.#options.log.warnLimited('history room', 3_600_000, 'the room of history could not be tended', {
+        error,
+      });
+    }
+  }
+
+  #check(isAsked: boolean): void {
     const { history } = this.#options.limits;
     const before = this.#budget.fileMaxBytes;
     const sizes = this.#sizes();
@@ -155,4 +166,12 @@ function surplusOf(aside: readonly SetAside[], path: string): SetAside[] {
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
+/** None of a folder that is none, or is not ours to read: whoever writes there says so. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return [];
+    throw error;
+  }
+}

@@ -178,6 +178,18 @@ describe('the gateway starts', () => {
     assert.equal(readFileSync(path, 'utf8'), authority);
   });
 
+  test('with files in the place of folders, and control works', async (t) => {
+    const home = await temporaryHome(t);
+    mkdirSync(dataDirOf(home));
+    for (const name of ['telemetry-journal', 'backups']) writeFileSync(join(dataDirOf(home), name), '');
+    for (const name of ['proven-time.json', 'state-recovery.json', 'update/uploaded.deb'])
+      mkdirSync(join(dataDirOf(home), name), { recursive: true });
+    const { call, gateway } = await startHealthy(t, home);
+    const made = await call('POST', '/v3/provisioning/standalone', { name: 'After' });
+    assert.equal(made.status, 200);
+    assert.equal((await gateway.end('SIGTERM')).code, 0);
+  });
+
   test('in a folder that holds what it does not know', async (t) => {
     const home = await temporaryHome(t);
     mkdirSync(join(dataDirOf(home), 'telemetry-journal', 'strange'), { recursive: true });

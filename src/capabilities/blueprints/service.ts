@@ -218,11 +218,18 @@ export class Blueprints {
 
   /** Removes unused blueprints once a day from now on. */
   start(): void {
-    this.#cleaning ??= this.#options.clock.setRepeating(LIMITS.blueprints.cleaningIntervalMs, () => {
+    this.#cleaning ??= this.#options.clock.setRepeating(LIMITS.blueprints.cleaningIntervalMs, () => this.#clean());
+  }
+
+  #clean(): void {
+    const { database, log } = this.#options;
+    try {
       // Days of running are counted instead of comparing dates, which a wrong clock would make old.
-      this.#options.database.transaction(() => this.#store.countUnusedDay());
+      database.transaction(() => this.#store.countUnusedDay());
       this.removeUnused();
-    });
+    } catch (error) {
+      log.warn('unused blueprints could not be removed, will be tried again in a day', { error });
+    }
   }
 
   /** Ends the compiling thread too. */

@@ -54,8 +54,12 @@ export class Updates {
   constructor(options: UpdatesOptions) {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.update;
-    // What is in memory went with the process before.
-    options.folder.discard();
+    try {
+      // What is in memory went with the process before.
+      options.folder.discard();
+    } catch (error) {
+      options.log.warn('what was uploaded before cannot be removed', { error });
+    }
   }
 
   status(): UpdateStatus {

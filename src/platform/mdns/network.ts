@@ -2,7 +2,7 @@
 import type { Buffer } from 'node:buffer';
 import { createSocket, type Socket } from 'node:dgram';
 import { BlockList } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 
 export const GROUP = { address: '224.0.0.251', port: 5_353 };
 
@@ -31,10 +31,18 @@ export interface Network {
 
 /** The machine's networks; those of the loopback only when `isLoopback`, which is for tests. */
 export function systemNetwork(isLoopback = false): Network {
-  const interfaces = () =>
-    Object.values(networkInterfaces())
-      .flatMap((addresses) => addresses ?? [])
-      .filter(({ family, internal }) => family === 'IPv4' && internal === isLoopback);
+  let known: NetworkInterfaceInfo[] = [];
+  const interfaces = () => {
+    try {
+      known = Object.values(networkInterfaces())
+        .flatMap((addresses) => addresses ?? [])
+        .filter(({ family, internal }) => family === 'IPv4' && internal === isLoopback);
+    } catch (error) {
+      // Without another open file the system does not tell; what it told before stands.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+    }
+    return known;
+  };
   return {
     addresses: () => interfaces().map(({ address }) => address),
     open: async (address, onLost) => {

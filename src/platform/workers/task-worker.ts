@@ -4,7 +4,7 @@
  * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
  */
 import { Worker } from 'node:worker_threads';
-import { GatewayError } from '../../lib/errors.ts';
+import { GatewayError, messageOf } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
@@ -127,8 +127,13 @@ export class TaskWorker<Input, Output> {
       this.#end(new TaskFailure('timeout', `took longer than ${timeoutMs / 1_000} s`)),
     );
     this.#current = { ...task, number, timer, startedMs: clock.monotonicMs() };
-    this.#worker ??= this.#start();
-    this.#worker.postMessage({ number, input: task.input } satisfies Question<Input>);
+    try {
+      this.#worker ??= this.#start();
+      this.#worker.postMessage({ number, input: task.input } satisfies Question<Input>);
+    } catch (error) {
+      // No room for a thread, or an input that cannot be copied: the next task need not wait for the end of its time.
+      this.#end(new TaskFailure('crashed', messageOf(error)));
+    }
   }
 
   /** Ends an idle thread after a while. */

@@ -270,6 +270,15 @@ describe('unused blueprints', () => {
     await setup.blueprints.stop();
   });
 
+  test('stay for another day when state.db takes nothing, and nothing ends of it', async (t) => {
+    const { blueprints, clock, database, lines } = startBlueprints(t);
+    blueprints.start();
+    database.close();
+    await clock.advance(DAY_MS);
+    assert.equal(lines.at(-1)?.message, 'unused blueprints could not be removed, will be tried again in a day');
+    await blueprints.stop();
+  });
+
   test('beyond the newest hundred go at the next upload', async (t) => {
     const setup = startBlueprints(t);
     const ids: string[] = [];

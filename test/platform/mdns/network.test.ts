@@ -1,5 +1,6 @@
 /** The whole over real sockets, on the loopback only. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { addressOf, Mdns } from '../../../src/platform/mdns/index.ts';
@@ -27,4 +28,24 @@ test('a machine that announces itself is found by its name, and not found after 
   assert.equal(await addressOf(mdns.hostName, options), '127.0.0.1');
   mdns.stop();
   await assert.rejects(addressOf(mdns.hostName, { ...options, limits: { localNameMs: 300 } }), /not known/);
+});
+
+test('a machine keeps its addresses when the system has no open file left to tell them', () => {
+  const source = import.meta.resolve('../../../src/platform/mdns/network.ts');
+  const program = `
+    import { closeSync, openSync } from 'node:fs';
+    import { systemNetwork } from '${source}';
+    const network = systemNetwork(true);
+    const before = network.addresses();
+    const held = [];
+    try { for (;;) held.push(openSync('/dev/null')); } catch (error) { held.reverse(); }
+    const after = network.addresses();
+    held.forEach((file) => closeSync(file));
+    console.log(JSON.stringify([before, after]));`;
+  const words = ['ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, program];
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', ...words], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const [before, after] = JSON.parse(stdout) as [string[], string[]];
+  assert.ok(before.includes('127.0.0.1'));
+  assert.deepEqual(after, before);
 });

@@ -39,6 +39,14 @@ test('a task beyond the waiting ones is refused', async (t) => {
   assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
 });
 
+test('a task that cannot be handed to the thread fails at once, and the next one is done', async (t) => {
+  const { worker } = start(t);
+  const refused = worker.run({ kind: 'echo', value: () => 1 });
+  const next = worker.run({ kind: 'echo', value: 2 });
+  await assert.rejects(refused, failsWith('crashed', /could not be cloned/));
+  assert.equal(await next, 2);
+});
+
 test('tasks that give way wait behind all others, in a queue of their own', async (t) => {
   const { worker } = start(t);
   const order: string[] = [];
