@@ -3,6 +3,7 @@
  * system; before each one that changes something it can be killed, with everything it has started.
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createRandom } from '../../scripts/support/random.ts';
 import { runs } from '../support/runs.ts';
@@ -72,6 +73,24 @@ describe('a version that is installed', () => {
     assert.equal(box.read('state.db'), 'state of A');
     assert.equal(box.has('before-upgrade.new'), false);
     assert.equal(box.failure, 'B no_copy -');
+  });
+
+  test('takes no copy of what was set aside, and leaves it where it lies', (t) => {
+    const box = announced(t, 2);
+    const asides = [
+      'before-restore-5/history.db',
+      'state.db.damaged-5',
+      'history.db.of-another',
+      'telemetry-journal.of-another/000001.journal',
+    ];
+    for (const path of asides) box.write(path, 'set aside');
+    box.guard(['start']);
+    assert.equal(box.read('before-upgrade/history.db'), 'history of A');
+    for (const path of asides) assert.equal(box.has(join('before-upgrade', path)), false, path);
+    box.store('B');
+    box.setTrial(`trying B A ${STARTS_MAX}`);
+    box.guard(['start']);
+    for (const path of asides) assert.equal(box.read(path), 'set aside');
   });
 
   test('is announced again after another one on trial, which keeps the copy of the last good state', (t) => {
