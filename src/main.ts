@@ -161,7 +161,7 @@ async function startOrEnd(
 }
 
 // A log that goes to a full disk, or to a reader that left, must not stop control.
-process.stdout.on('error', () => undefined);
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 // Databases, keys and codes are for the user of the gateway alone.
 process.umask(0o077);
 await run();

@@ -33,7 +33,7 @@ export async function returnSpareMemory({ clock, log }: { clock: Clock; log: Log
       await clock.sleep(delayMs);
       const residentBefore = process.memoryUsage.rss();
       functions.malloc_trim(0n);
-      for (const { start, length } of unchangedRanges(await readFile(MAPPINGS, 'utf8'), process.execPath))
+      for (const { start, length } of unchangedRanges(await mappings(log), process.execPath))
         functions.madvise(start, length, DONT_NEED);
       const residentAfter = process.memoryUsage.rss();
       log.debug('spare memory given back', {
@@ -43,6 +43,16 @@ export async function returnSpareMemory({ clock, log }: { clock: Clock; log: Log
     }
   } catch (error) {
     log.debug('spare memory is not given back', { error });
+  }
+}
+
+/** Nothing where they cannot be read now, as without another open file: the next time is near. */
+async function mappings(log: Log): Promise<string> {
+  try {
+    return await readFile(MAPPINGS, 'utf8');
+  } catch (error) {
+    log.debug('mappings of the memory cannot be read', { error });
+    return '';
   }
 }
 

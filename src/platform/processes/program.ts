@@ -8,6 +8,7 @@
  */
 import type { Limits } from '../../lib/limits.ts';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
+import { messageOf } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { NO_RIGHTS, type ProgramRights } from './launch.ts';
@@ -141,17 +142,39 @@ export class Program {
         await this.#waits(pauseMs);
         continue;
       }
-      this.#run = this.#begin();
-      const exit = await this.#run.ended;
+      const exit = await this.#runOnce();
       this.#run = undefined;
       this.#lastExit = exit;
       this.#state = this.#isWanted ? 'waiting' : 'stopped';
       if (exit.wasAsked) log.info('program stopped', { reason: exit.reason });
       else this.#endedUnasked(exit);
-      this.#options.onEnded?.(exit);
+      this.#tell(() => this.#options.onEnded?.(exit));
     }
     this.#state = 'stopped';
     this.#supervision = undefined;
+  }
+
+  /** What its owner cannot say now, as while the disk fails, it may be able to say after a pause. */
+  async #runOnce(): Promise<Exit> {
+    try {
+      this.#run = this.#begin();
+    } catch (error) {
+      return {
+        reason: `cannot be started: ${messageOf(error)}`,
+        wasAsked: false,
+        ranMs: 0,
+        errorOutput: '',
+      };
+    }
+    return this.#run.ended;
+  }
+
+  #tell(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#surroundings.log.error('the owner of the program failed', { error });
+    }
   }
 
   #begin(): ProgramRun {
@@ -170,7 +193,7 @@ export class Program {
         if (this.#state !== 'starting') return;
         this.#state = 'running';
         log.info('program runs', { process_id: this.processId });
-        this.#options.onRunning?.();
+        this.#tell(() => this.#options.onRunning?.());
       },
       onPayload: (payload) => {
         try {

@@ -156,6 +156,24 @@ describe('a child program', () => {
     await clock.advance(limits.restartFirstMs);
     await until(() => lines.filter(({ level }) => level === 'warn').length === 2);
   });
+
+  test('whose owner cannot say its settings, or fails when it runs or ends, is tried again', async (t) => {
+    let [asked, told] = [0, 0];
+    const fail = (): never => {
+      told++;
+      throw new Error('the disk fails now');
+    };
+    const settings = (): object => (asked++ === 0 ? fail() : {});
+    const { program, clock, runs, ends } = world(t, { settings, onRunning: fail, onEnded: fail });
+    program.start();
+    await until(() => program.state === 'waiting' && clock.waiting > 0);
+    assert.equal(program.lastExit?.reason, 'cannot be started: the disk fails now');
+    await clock.advance(limits.restartFirstMs);
+    await runs();
+    program.send('exit 3');
+    await ends();
+    assert.equal(told, 4);
+  });
 });
 
 describe('the channel to a child program', () => {
