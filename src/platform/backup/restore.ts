@@ -26,7 +26,7 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { isStateOfGateway, judgeCopy } from '../sqlite/index.ts';
+import { isStateOfGateway, judgeCopy, judgeSchema, SALVAGE_MARK } from '../sqlite/index.ts';
 import { unseal } from './container.ts';
 import {
   BackupError,
@@ -165,6 +165,9 @@ function asideName(dataDir: string, wallMs: number): string {
 function requireUsable(folder: string): void {
   const fault = judgeCopy(join(folder, STATE_FILE), packagePath('migrations', 'state'));
   if (fault !== undefined) throw new BackupError(`The backup cannot be used here: ${fault}.`);
+  const history = join(folder, HISTORY_FILE);
+  const newer = existsSync(history) && judgeSchema(history, packagePath('migrations', 'history'));
+  if (newer) throw new BackupError(`The history in the backup cannot be used here: ${newer}.`);
 }
 
 function remove(path: string): void {
@@ -285,7 +288,7 @@ function takeOver(
   for (const name of [STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE]) {
     if (!existsSync(join(stage, name))) continue;
     // The write-ahead log first: it must never be found beside another database.
-    for (const part of [`${name}-shm`, `${name}-wal`, name])
+    for (const part of [`${name}-shm`, `${name}-wal`, name + SALVAGE_MARK, name])
       if (existsSync(join(dataDir, part))) rename(join(dataDir, part), join(aside, part));
     syncFolder(dataDir);
     rename(join(stage, name), join(dataDir, name));

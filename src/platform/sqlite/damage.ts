@@ -58,9 +58,24 @@ export function faultOfCopy(path: string, migrationsDir: string): string | undef
   return readClosed(path, (handle) => faultIn(handle, migrationsDir) ?? brokenReferenceIn(handle));
 }
 
+/** As `judgeCopy`, of the schema alone: for a database whose damage is mended where it is opened. */
+export function judgeSchema(path: string, migrationsDir: string): string | undefined {
+  return readClosed(path, (handle) => {
+    try {
+      return newerIn(handle, migrationsDir);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return undefined;
+    }
+  });
+}
+
 function faultIn(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
   const damage = damageOfOpen(handle);
-  if (damage !== undefined) return `its database is damaged (${damage})`;
+  return damage === undefined ? newerIn(handle, migrationsDir) : `its database is damaged (${damage})`;
+}
+
+function newerIn(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
   const schema = handle.pragma('user_version', { simple: true }) as number;
   const known = readMigrations(migrationsDir).length;
   return schema > known ? `it is of a newer version (schema ${schema}, this one knows ${known})` : undefined;

@@ -43,7 +43,8 @@ interface DegradableOptions extends OpenOptions {
 
 /** G: an owner of the box who made room or mended permissions is noticed soon. */
 const RETRY_MS = 5_000;
-const SALVAGE_MARK = '.salvaging';
+/** Ends the name of the note, beside the database, that a damaged file is still to be taken over. */
+export const SALVAGE_MARK = '.salvaging';
 
 /** What stores of plain SQL and their group commit use of a database. */
 export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;
@@ -265,6 +266,8 @@ export class DegradableDatabase implements SqlDatabase {
       throw error;
     }
     database.close();
+    // What is still to be taken over is of that site, too, and stays where it was set aside.
+    rmSync(this.path + SALVAGE_MARK, { force: true });
     for (const path of paths) move(path, freeName(foreignPath(path, found)));
     log.error('history of another site was set aside, it comes back with that site', {
       site_id: found,

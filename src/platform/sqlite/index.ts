@@ -1,5 +1,5 @@
 export { Database, openDatabase } from './database.ts';
-export { isDamage, isStateOfGateway, judgeCopy } from './damage.ts';
+export { isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts';
 export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from './set-aside.ts';
 export { isFull } from './disk-fault.ts';
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
@@ -27,7 +27,13 @@ export {
   upsert,
 } from './orm.ts';
 export { type KeyValueStore, createKeyValueStore } from './key-values.ts';
-export { DegradableDatabase, isSalvaging, type Owner, type SqlDatabase } from './degradable-database.ts';
+export {
+  DegradableDatabase,
+  isSalvaging,
+  type Owner,
+  SALVAGE_MARK,
+  type SqlDatabase,
+} from './degradable-database.ts';
 export { quarantineRows } from './quarantine.ts';
 export { quarantinedRows, quarantinedSince, removeQuarantined } from './quarantine-store.ts';
 export { rowRules, type RowRules } from './row-rules.ts';

@@ -156,6 +156,19 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     await assert.rejects(home.restore(await home.backup()), /newer version/);
   });
 
+  test('its history is of a newer version, which would keep the gateway from starting', async (t) => {
+    const home = makeHome(t, 'Old');
+    const state = home.stateBytes();
+    home.database.prepare('PRAGMA user_version = 9999').run();
+    const entries: [string, Buffer][] = [
+      ['backup.json', info],
+      ['state.db', state],
+      ['history.db', home.stateBytes()],
+    ];
+    await assert.rejects(home.restore(await sealed(entries)), /history in the backup.*newer version/);
+    assert.equal(existsSync(join(home.dataDir, 'restore')), false);
+  });
+
   test('it is something else', async (t) => {
     const home = makeHome(t, 'Old');
     const rows: [bytes: Buffer, message: RegExp][] = [
@@ -237,17 +250,19 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'restore', 'tls')), ['authority.pem']);
   });
 
-  test('with a history that has no journal does not go on with the journal that is here', async (t) => {
+  test('with a history that has no journal does not go on with what is here', async (t) => {
     const home = makeHome(t, 'Depot');
     const entries = ['backup.json', 'state.db', 'history.db'].map(
       (name) => [name, name === 'backup.json' ? bytesOf('{}') : home.stateBytes()] as [string, Buffer],
     );
     mkdirSync(join(home.dataDir, 'telemetry-journal'));
     writeFileSync(join(home.dataDir, 'telemetry-journal', '000001.journal'), 'of another site');
+    writeFileSync(join(home.dataDir, 'history.db.salvaging'), 'history.db.damaged-5');
     await home.restore(await sealed(entries));
     home.database.close();
     applyRestore(home);
     assert.deepEqual(readdirSync(join(home.dataDir, 'telemetry-journal')), []);
+    assert.equal(existsSync(join(home.dataDir, 'history.db.salvaging')), false);
   });
 
   test('leaves nothing behind, also when its reader goes away', async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -146,6 +147,22 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(again.texts(), ['of a']);
     assert.equal(existsSync(join(journal, 'of-a')), true);
     assert.deepEqual(again.database.setAsideNames().foreign, ['history.db.of-b']);
+  });
+
+  test('of another site brings nothing over of what is still to be taken over of that', (t) => {
+    const first = bench(t);
+    first.open('a');
+    first.add('of a');
+    first.close();
+    copyFileSync(first.path, `${first.path}.damaged-7`);
+    writeFileSync(`${first.path}.salvaging`, 'history.db.damaged-7');
+    const { database, open, texts } = bench(t, first.folder);
+    open('b');
+    assert.deepEqual([texts(), database.failure, database.isSalvaging], [[], undefined, false]);
+    assert.deepEqual(database.setAsideNames(), {
+      damaged: ['history.db.damaged-7'],
+      foreign: ['history.db.of-a'],
+    });
   });
 
   test('that turns out to be damaged is set aside; everybody lets go of it first', async (t) => {
