@@ -186,9 +186,10 @@ export class SegmentWriter {
       ({ sizeBytes }, index) =>
         index >= this.#limits.spareSegments || sizeBytes !== this.#limits.segmentBytes,
     );
-    const setAside = used.filter(
-      ({ isDamaged, firstSequence }) => isDamaged && (firstSequence ?? 0) <= throughSequence,
-    );
+    // Of those that tell nothing any more nobody knows better: they go first.
+    const setAside = this.#segments
+      .filter(({ isDamaged, firstSequence }) => isDamaged && (firstSequence ?? 0) <= throughSequence)
+      .sort((a, b) => (a.firstSequence ?? 0) - (b.firstSequence ?? 0));
     surplus.push(...setAside.slice(0, -this.#limits.damagedSegments));
     for (const segment of surplus) {
       this.#segments.splice(this.#segments.indexOf(segment), 1);

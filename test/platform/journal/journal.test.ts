@@ -216,6 +216,18 @@ describe('a journal', () => {
     assert.deepEqual(read(folder).damages, []);
   });
 
+  test('of which nothing can be read are bounded in number, too', async (t) => {
+    const folder = temporaryFolder(t);
+    for (let number = 1; number <= 5; number++)
+      writeFileSync(join(folder, `00000${number}.journal`), 'no journal. '.repeat(100));
+    const { journal, write } = await open(folder);
+    await write('one');
+    assert.equal(journal.damagedSegments().length, 5);
+    await journal.release(1);
+    assert.deepEqual(journal.damagedSegments(), ['000004.journal.damaged', '000005.journal.damaged']);
+    await journal.stop();
+  });
+
   test('no byte of damage, wherever it is, costs more than the records it touches', async (t) => {
     const folder = await filled(t, 8);
     const path = join(folder, '000001.journal');
