@@ -37,14 +37,17 @@ export function startProgram(
     { stdio: ['ignore', 'pipe', 'pipe'], env: {} },
   );
   let complaint = '';
-  createInterface(child.stdout).on('line', onLine);
-  createInterface(child.stderr).on('line', (line) => {
-    complaint = line;
-  });
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', () => resolve(reasonOf(name, complaint)));
   });
+  // Where the system has no more open files there are no streams, whatever their type says.
+  if (child.pid !== undefined) {
+    createInterface(child.stdout).on('line', onLine);
+    createInterface(child.stderr).on('line', (line) => {
+      complaint = line;
+    });
+  }
   return { ended, stop: () => void child.kill('SIGKILL') };
 }
 
