@@ -80,7 +80,8 @@ export class StateUpkeep {
       [],
       (gauge) => gauge.set(this.#freeBytes()),
     );
-    database.onCommitted(() => this.#afterCommit());
+    // What was committed is: whoever did it is not told of what fails here.
+    database.onCommitted(() => this.#attempt('checkpoint', () => this.#afterCommit()));
   }
 
   /** At once after opening: on a full disk somebody else may want what the start had kept free. */
@@ -120,35 +121,29 @@ export class StateUpkeep {
 
   #takeLogRoom(): void {
     const { database, limits } = this.#options;
-    try {
-      database.transaction(() => storeAndDelete(database, Math.min(limits.walBytes, this.#freeBytes())));
-    } catch (error) {
-      this.#failed('room', error);
-    }
+    this.#attempt('room', () =>
+      database.transaction(() => storeAndDelete(database, Math.min(limits.walBytes, this.#freeBytes()))),
+    );
   }
 
   #afterCommit(): void {
     const { database, limits } = this.#options;
     if (!database.hasLogOver(limits.checkpointBytes)) return;
     // The thread does not keep up, or is kept from it: a log without bounds would end on a full disk.
-    if (database.hasLogOver(limits.checkpointAtOnceBytes)) this.#checkpointAtOnce();
+    if (database.hasLogOver(limits.checkpointAtOnceBytes)) database.checkpoint();
     else
       this.#checkpointing ??= this.#run({ kind: 'checkpoint', path: database.path }).then(() => {
         this.#checkpointing = undefined;
       });
   }
 
-  #checkpointAtOnce(): void {
-    try {
-      this.#options.database.checkpoint();
-    } catch (error) {
-      this.#failed('checkpoint', error);
-    }
-  }
-
   #work(): void {
-    if (this.isScarce) for (const listener of this.#scarceListeners) listener();
-    this.#working ??= this.#tend().finally(() => (this.#working = undefined));
+    this.#attempt('room', () => {
+      if (this.isScarce) for (const listener of this.#scarceListeners) listener();
+    });
+    this.#working ??= this.#tend()
+      .catch((error: unknown) => this.#failed('upkeep', error))
+      .finally(() => (this.#working = undefined));
   }
 
   async #tend(): Promise<void> {
@@ -170,15 +165,20 @@ export class StateUpkeep {
 
   /** When something has changed since the last one, and at the start when there is none. */
   async #copy(): Promise<void> {
-    const { database, clock, limits, dataDir, migrationsDir, space } = this.#options;
+    const { database, clock, log, limits, dataDir, migrationsDir, space } = this.#options;
     const folder = join(dataDir, 'backups');
     const nowMs = clock.monotonicMs();
     const isDue = this.#copiedAtMs === undefined || nowMs - this.#copiedAtMs >= this.#copyIntervalMs();
     if (!isDue || this.#changes() === this.#copiedChanges) return;
-    if (space.room.freeBytes < 4 * database.sizeBytes()) return;
+    if (space.room.freeBytes < 4 * database.sizeBytes()) {
+      log.warnLimited('copy room', 86_400_000, 'there is no room for a copy of state.db', {
+        free_bytes: space.room.freeBytes,
+      });
+      return;
+    }
     this.#copiedAtMs = nowMs;
     this.#copiedChanges = this.#changes();
-    await this.#run({
+    const isMade = await this.#run({
       kind: 'copy',
       path: database.path,
       folder,
@@ -186,6 +186,8 @@ export class StateUpkeep {
       migrationsDir,
       keep: { hourly: limits.copiesHourly, daily: limits.copiesDaily },
     });
+    // Whether or not something changes until then.
+    if (!isMade) this.#copiedChanges = -1;
   }
 
   /** A large database is copied less often, for the sake of a flash card. */
@@ -195,12 +197,23 @@ export class StateUpkeep {
     return Math.min(copyIntervalMaxMs, Math.max(copyIntervalMs, affordedMs));
   }
 
-  async #run(task: UpkeepTask): Promise<void> {
+  /** False: it failed, which is told. */
+  async #run(task: UpkeepTask): Promise<boolean> {
     try {
       const { damage } = await this.#worker.run(task);
       if (damage !== undefined) this.#options.onDamage(damage);
+      return damage === undefined;
     } catch (error) {
       if (this.#timer !== undefined) this.#failed(task.kind, error);
+      return false;
+    }
+  }
+
+  #attempt(task: string, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failed(task, error);
     }
   }
 

@@ -1,6 +1,6 @@
 /** How often state.db is copied on its own disk. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -20,7 +20,7 @@ function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) 
   mkdirSync(migrationsDir);
   writeFileSync(join(migrationsDir, '0001_first.sql'), 'CREATE TABLE entry (value BLOB NOT NULL) STRICT;');
   const clock = new TestClock();
-  const { log } = recordingLog(clock);
+  const { log, lines } = recordingLog(clock);
   const database = openDatabase({ path: join(folder, 'state.db'), migrationsDir, clock, log });
   t.after(() => database.close());
   const insert = database.prepare<[number]>('INSERT INTO entry VALUES (zeroblob(?))');
@@ -40,9 +40,13 @@ function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) 
   t.after(() => upkeep.stop());
   upkeep.holdRoom();
   upkeep.start();
-  const copies = (): number => localCopies(join(folder, 'backups')).length;
+  const copies = (): number =>
+    existsSync(join(folder, 'backups', '.')) ? localCopies(join(folder, 'backups')).length : 0;
   return {
     copies,
+    database,
+    lines,
+    wait: (durationMs: number) => clock.advance(durationMs),
     /** Something changes, and so much time passes. */
     change: async (durationMs: number): Promise<void> => {
       insert.run(1);
@@ -75,6 +79,24 @@ test('a small state.db is copied every hour in which it changed', async (t) => {
   await until(() => copies() === 1);
   await change(HOUR_MS);
   await until(() => copies() === 2);
+});
+
+test('a state.db that cannot be looked at ends nothing', async (t) => {
+  const { copies, database, lines, wait } = tended(t, MIB);
+  await until(() => copies() === 1);
+  database.close();
+  await wait(HOUR_MS);
+  assert.ok(lines.some(({ message }) => message === 'state.db could not be tended'));
+});
+
+test('a copy that failed is tried again after the hour, although nothing changed', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'backups'), '');
+  const { copies, lines, wait } = tended(t, MIB, folder);
+  await until(() => lines.some(({ message }) => message === 'state.db could not be tended'));
+  rmSync(join(folder, 'backups'));
+  await wait(HOUR_MS);
+  await until(() => copies() === 1);
 });
 
 test('a large one is copied as often as its bytes allow, so that copies do not wear the card out', async (t) => {
