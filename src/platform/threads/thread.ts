@@ -5,7 +5,12 @@
 import { Worker } from 'node:worker_threads';
 
 /** One that was started. */
-export type Thread = ReturnType<typeof startThread>;
+export interface Thread {
+  /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
+  post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
+  /** Ends the thread where it stands; resolves when it is gone. */
+  terminate(): Promise<void>;
+}
 
 interface ThreadOptions {
   /** Absolute path of the module. */
@@ -20,7 +25,17 @@ interface ThreadOptions {
   onExit: (error: Error | undefined) => void;
 }
 
-export function startThread(options: ThreadOptions) {
+/** Never throws: where the system has no room for another thread, it has ended before anybody can use it. */
+export function startThread(options: ThreadOptions): Thread {
+  try {
+    return begin(options);
+  } catch (error) {
+    queueMicrotask(() => options.onExit(error as Error));
+    return { post: () => undefined, terminate: () => Promise.resolve() };
+  }
+}
+
+function begin(options: ThreadOptions): Thread {
   const worker = new Worker(options.entry, {
     workerData: options.data,
     resourceLimits: {
@@ -38,9 +53,7 @@ export function startThread(options: ThreadOptions) {
   });
   worker.on('exit', () => options.onExit(failure));
   return {
-    /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
-    post: (message: unknown, transfer?: readonly ArrayBuffer[]) => worker.postMessage(message, transfer),
-    /** Ends the thread where it stands; resolves when it is gone. */
-    terminate: async (): Promise<void> => void (await worker.terminate()),
+    post: (message, transfer) => worker.postMessage(message, transfer),
+    terminate: async () => void (await worker.terminate()),
   };
 }
