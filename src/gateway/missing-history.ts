@@ -42,7 +42,10 @@ export function missingHistory({ options: { config, clock, log } }: Infrastructu
   return () => {
     const path = join(config.dataDir, MISSING_HISTORY_NOTE);
     const note = readNote(path, (error) =>
-      log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of a missing history cannot be read', { path, error }),
+      log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of a missing history cannot be read', {
+        path,
+        error,
+      }),
     ) as Note | undefined;
     return note && note.foundAtMs >= fromMs ? note.missing : [];
   };

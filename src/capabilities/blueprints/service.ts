@@ -218,7 +218,9 @@ export class Blueprints {
 
   /** Removes unused blueprints once a day from now on. */
   start(): void {
-    this.#cleaning ??= this.#options.clock.setRepeating(LIMITS.blueprints.cleaningIntervalMs, () => this.#clean());
+    this.#cleaning ??= this.#options.clock.setRepeating(LIMITS.blueprints.cleaningIntervalMs, () =>
+      this.#clean(),
+    );
   }
 
   #clean(): void {

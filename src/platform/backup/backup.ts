@@ -41,10 +41,7 @@ export interface Backup {
  * of a few pages, so that it takes its size on the disk once more until the stream has ended; its name is gone by
  * then, so that nothing of it stays, however this ends. One at a time. Resolves with its first bytes ready.
  */
-export async function openBackup(
-  options: BackupOptions,
-  password: string,
-): Promise<Backup> {
+export async function openBackup(options: BackupOptions, password: string): Promise<Backup> {
   const { database, dataDir, clock, log, version, historyPath, limits = LIMITS.backup } = options;
   const folder = join(dataDir, BACKUPS_FOLDER);
   makePrivateFolder(folder);

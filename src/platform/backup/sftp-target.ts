@@ -4,7 +4,13 @@
  */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makePrivateFolder, readPrivateFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
+import {
+  makePrivateFolder,
+  readPrivateFile,
+  syncFile,
+  syncFolder,
+  writePrivateFile,
+} from '../files/index.ts';
 import { BACKUPS_FOLDER, READ_BACK } from './layout.ts';
 import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
 

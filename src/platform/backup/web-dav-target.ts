@@ -26,7 +26,8 @@ export function webDavTarget(
   const home = join(dataDir, BACKUPS_FOLDER);
   // Through the standard input, as the words of a program are seen by every user of the box.
   const input = username === undefined ? '' : `user = ${quoted(`${username}:${password ?? ''}`)}\n`;
-  const run = (...words: string[]): Promise<string> => runClient(CURL, [...WORDS, ...words], { input, home, signal });
+  const run = (...words: string[]): Promise<string> =>
+    runClient(CURL, [...WORDS, ...words], { input, home, signal });
   return {
     store: async (path, name) => {
       const target = `${base}/${name}`;

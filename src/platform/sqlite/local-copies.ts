@@ -3,7 +3,7 @@
  * seconds>.db` and `state-daily-…`. The number grows with every copy, whatever the wall clock says. A copy counts only
  * once it was opened and checked; the file of one that is being made ends in `.new`.
  */
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
@@ -98,6 +98,7 @@ export function copyCompact(path: string, draft: string): void {
   }
 }
 
+/** None where something else stands in its place. A folder that is not ours to read may hold some: that is an error. */
 function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
 }

@@ -33,10 +33,7 @@ const TOLD_INTERVAL_MS = 3_600_000;
 type Rename = (from: string, to: string) => void;
 
 /** @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used */
-export function openState(
-  given: OpenOptions & { backupDir: string },
-  rename: Rename = renameSync,
-): Database {
+export function openState(given: OpenOptions & { backupDir: string }, rename: Rename = renameSync): Database {
   const options = { ...given, rename, isFirst: true };
   const { path, log } = options;
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(path + suffix);
@@ -66,10 +63,15 @@ export function openState(
 export function lastRecovery(dataDir: string, log: Log): StateRecovery | undefined {
   const path = join(dataDir, NOTE);
   return readNote(path, (error) =>
-    log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of a recovery cannot be read, so nobody is told of one', {
+    log.warnLimited(
       path,
-      error,
-    }),
+      TOLD_INTERVAL_MS,
+      'the note of a recovery cannot be read, so nobody is told of one',
+      {
+        path,
+        error,
+      },
+    ),
   ) as StateRecovery | undefined;
 }
 
@@ -105,7 +107,10 @@ function recover(
   const aside = reason === 'damaged' ? setAside(path, clock) : undefined;
   removeEmpty(path);
   // Before the copy has its name: a cut of power in between has the next start do both again.
-  writeNote({ reason, copy: copy.path, copiedAtMs: copy.madeAtMs, aside, recoveredAtMs: clock.wallMs() }, options);
+  writeNote(
+    { reason, copy: copy.path, copiedAtMs: copy.madeAtMs, aside, recoveredAtMs: clock.wallMs() },
+    options,
+  );
   rename(draft, path);
   syncFolder(dirname(path));
   setAsideOf(path).slice(0, -LIMITS.state.damagedKept).forEach(removeSetAside);

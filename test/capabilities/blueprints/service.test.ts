@@ -275,7 +275,10 @@ describe('unused blueprints', () => {
     blueprints.start();
     database.close();
     await clock.advance(DAY_MS);
-    assert.equal(lines.at(-1)?.message, 'unused blueprints could not be removed, will be tried again in a day');
+    assert.equal(
+      lines.at(-1)?.message,
+      'unused blueprints could not be removed, will be tried again in a day',
+    );
     await blueprints.stop();
   });
 

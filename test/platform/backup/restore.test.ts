@@ -65,7 +65,11 @@ test('a backup whose reader stops reading is given up, so that another can be ma
 test('what a cut of power left of backups and restores goes with the next start, and nothing else', (t) => {
   const { dataDir, log } = makeHome(t, 'Old');
   const backups = join(dataDir, 'backups');
-  for (const folder of ['backups/being-made-7-history/telemetry-journal', 'backups/being-checked', 'restore.new'])
+  for (const folder of [
+    'backups/being-made-7-history/telemetry-journal',
+    'backups/being-checked',
+    'restore.new',
+  ])
     mkdirSync(join(dataDir, folder), { recursive: true });
   const left = ['being-made-7.db', 'outgoing.backup', 'read-back', 'uploaded.backup'];
   const kept = ['sftp-key', 'sftp-known-hosts', 'state-hourly-000001-5.db'];
@@ -252,9 +256,12 @@ describe('a backup', () => {
 
   test('with a history that has no journal does not go on with what is here', async (t) => {
     const home = makeHome(t, 'Depot');
-    const entries = ['backup.json', 'state.db', 'history.db'].map(
-      (name) => [name, name === 'backup.json' ? bytesOf('{}') : home.stateBytes()] as [string, Buffer],
-    );
+    const entries: [string, Buffer][] = [
+      ['backup.json', bytesOf('{}')],
+      ['state.db', home.stateBytes()],
+      // What is damaged of a history is mended where it is opened.
+      ['history.db', bytesOf('no database')],
+    ];
     mkdirSync(join(home.dataDir, 'telemetry-journal'));
     writeFileSync(join(home.dataDir, 'telemetry-journal', '000001.journal'), 'of another site');
     writeFileSync(join(home.dataDir, 'history.db.salvaging'), 'history.db.damaged-5');

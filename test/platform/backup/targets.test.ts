@@ -242,32 +242,36 @@ describe('a machine over SFTP', { skip: whyNoSsh }, () => {
   });
 });
 
-describe('the key of the gateway for other machines', { skip: !existsSync(KEYGEN) && 'no ssh-keygen' }, () => {
-  const keyFiles = (dataDir: string) =>
-    ['sftp-key', 'sftp-key.pub'].map((name) => join(dataDir, 'backups', name)) as [string, string];
+describe(
+  'the key of the gateway for other machines',
+  { skip: !existsSync(KEYGEN) && 'no ssh-keygen' },
+  () => {
+    const keyFiles = (dataDir: string) =>
+      ['sftp-key', 'sftp-key.pub'].map((name) => join(dataDir, 'backups', name)) as [string, string];
 
-  test('stays the same, also when a cut of power left nothing of its public half', async (t) => {
-    const { dataDir } = place(t);
-    const key = await sftpKey(dataDir);
-    assert.match(key, /^ssh-ed25519 \S+ energy-gateway$/);
-    const [, publicFile] = keyFiles(dataDir);
-    writeFileSync(publicFile, '');
-    const again = await sftpKey(dataDir);
-    assert.deepEqual(again.split(' ').slice(0, 2), key.split(' ').slice(0, 2));
-    assert.equal(await sftpKey(dataDir), again);
-    assert.deepEqual(readdirSync(join(dataDir, 'backups')).sort(), ['sftp-key', 'sftp-key.pub']);
-  });
+    test('stays the same, also when a cut of power left nothing of its public half', async (t) => {
+      const { dataDir } = place(t);
+      const key = await sftpKey(dataDir);
+      assert.match(key, /^ssh-ed25519 \S+ energy-gateway$/);
+      const [, publicFile] = keyFiles(dataDir);
+      writeFileSync(publicFile, '');
+      const again = await sftpKey(dataDir);
+      assert.deepEqual(again.split(' ').slice(0, 2), key.split(' ').slice(0, 2));
+      assert.equal(await sftpKey(dataDir), again);
+      assert.deepEqual(readdirSync(join(dataDir, 'backups')).sort(), ['sftp-key', 'sftp-key.pub']);
+    });
 
-  test('is made anew when a cut of power left nothing of its private half', async (t) => {
-    const { dataDir } = place(t);
-    const [privateFile, publicFile] = keyFiles(dataDir);
-    for (const file of [privateFile, `${privateFile}.new`]) writeFileSync(file, '');
-    writeFileSync(publicFile, 'ssh-ed25519 AAAA of nobody');
-    assert.match(await sftpKey(dataDir), /^ssh-ed25519 \S+ energy-gateway$/);
-    assert.match(readFileSync(privateFile, 'utf8'), /^-----BEGIN OPENSSH PRIVATE KEY-----/);
-    assert.equal(statSync(privateFile).mode & 0o777, 0o600);
-  });
-});
+    test('is made anew when a cut of power left nothing of its private half', async (t) => {
+      const { dataDir } = place(t);
+      const [privateFile, publicFile] = keyFiles(dataDir);
+      for (const file of [privateFile, `${privateFile}.new`]) writeFileSync(file, '');
+      writeFileSync(publicFile, 'ssh-ed25519 AAAA of nobody');
+      assert.match(await sftpKey(dataDir), /^ssh-ed25519 \S+ energy-gateway$/);
+      assert.match(readFileSync(privateFile, 'utf8'), /^-----BEGIN OPENSSH PRIVATE KEY-----/);
+      assert.equal(statSync(privateFile).mode & 0o777, 0o600);
+    });
+  },
+);
 
 describe('a program of the system', () => {
   const SLEEP = { name: 'sleep', debianPackage: 'coreutils' };

@@ -76,7 +76,7 @@ describe('a configuration is refused', () => {
   });
 
   for (const [content, fault] of [
-    ['web_secret: "sentence of the owner', '1:36: Missing closing "quote'],
+    ['web_secret: "sentence of the owner', '1:35: Missing closing "quote'],
     ['a: |sentence of the owner\n  x\n', '1:5: Block scalar header includes extra characters'],
     ['a: "x \\q sentence of the owner"\n', '1:7: Invalid escape sequence'],
     ['sentence of the owner\n---\n- x\n', 'Source contains multiple documents; give one'],

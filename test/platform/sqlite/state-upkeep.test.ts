@@ -1,12 +1,17 @@
 /** How often state.db is copied on its own disk. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { programEntry } from '../../../src/platform/processes/index.ts';
-import { localCopies, openDatabase, releaseStartReserve, StateUpkeep } from '../../../src/platform/sqlite/index.ts';
+import {
+  localCopies,
+  openDatabase,
+  releaseStartReserve,
+  StateUpkeep,
+} from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -40,8 +45,7 @@ function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) 
   t.after(() => upkeep.stop());
   upkeep.holdRoom();
   upkeep.start();
-  const copies = (): number =>
-    existsSync(join(folder, 'backups', '.')) ? localCopies(join(folder, 'backups')).length : 0;
+  const copies = (): number => localCopies(join(folder, 'backups')).length;
   return {
     copies,
     database,
