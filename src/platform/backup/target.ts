@@ -25,7 +25,7 @@ export interface BackupTarget {
 /** Ends in the name of what is not whole yet. */
 export const PART = '.part';
 
-export async function digestOfFile(path: string): Promise<string> {
+async function digestOfFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
