@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { settle } from '../support/test-clock.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 
 const sync = promisify(fdatasync);
 
@@ -60,5 +61,30 @@ describe('while the disk does not finish a sync', () => {
     device.obey();
     disk.resume();
     assert.equal((await execution).status, 200);
+  });
+
+  test('a command is not sent any more that is over by the time it could be', async (t) => {
+    const disk = slowDisk();
+    t.after(() => disk.resume());
+    const environment = { GATEWAY_COMMAND_TIMEOUT_S: '1' };
+    const gateway = await startTestGateway(t, { syncFile: disk.syncFile, environment });
+    const device = await gateway.provision();
+    await device.connect();
+    disk.hold();
+    const path = `/v3/devices/${device.id}/commands`;
+    const execution = gateway.ok('OWNER', 'POST', `${path}/execute`, { name: 'start' });
+    const states = async (): Promise<unknown[]> => {
+      const { executions } = await gateway.ok('OWNER', 'GET', `${path}/executions`);
+      return (executions as { state: string }[]).map(({ state }) => state);
+    };
+    await until(async () => (await states()).includes('TIMEOUT'));
+    device.obey();
+    disk.resume();
+    assert.equal(((await execution)['execution'] as { state: string }).state, 'TIMEOUT');
+    await gateway.ok('OWNER', 'POST', `${path}/execute`, { name: 'stop' });
+    assert.deepEqual(
+      device.requests.map(({ name }) => name),
+      ['stop'],
+    );
   });
 });

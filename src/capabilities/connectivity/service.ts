@@ -209,8 +209,8 @@ export class Connectivity {
   }
 
   /**
-   * Publishes a command request; resolves with the number of sessions it was written to. One that was lost on its way
-   * to a kept session goes out again only while `isWanted`: later it would be carried out unseen.
+   * Publishes a command request; resolves with the number of sessions it was written to. One that waited for the disk,
+   * or was lost on its way to a kept session, goes out only while `isWanted`: later it would be carried out unseen.
    */
   async sendCommandRequest(
     device: Device,
@@ -223,6 +223,8 @@ export class Connectivity {
     const topic = requestTopicOf(device);
     if (!this.#broker || topic === undefined) return 0;
     await this.#options.durable?.();
+    // The disk may take longer than the caller waits.
+    if (isWanted?.() === false) return 0;
     return this.#broker.publish(topic, JSON.stringify(request), isWanted);
   }
 
