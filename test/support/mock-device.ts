@@ -44,6 +44,8 @@ export class MockDevice {
   readonly requests: CommandRequest[] = [];
   /** Called with each request, to answer at once. */
   onRequest: ((request: CommandRequest) => void) | undefined;
+  /** Called with everything that comes on another topic. */
+  onMessage: ((topic: string, text: string) => void) | undefined;
   readonly #surroundings: Surroundings;
   readonly #sessions: Session[] = [];
 
@@ -88,7 +90,7 @@ export class MockDevice {
     client.on('error', () => undefined);
     // Before it is connected: to a kept session deliveries come right behind CONNACK.
     client.on('message', (topic, payload) => {
-      if (topic !== this.requestTopic) return;
+      if (topic !== this.requestTopic) return this.onMessage?.(topic, payload.toString('utf8'));
       const request = JSON.parse(payload.toString('utf8')) as CommandRequest;
       this.requests.push(request);
       this.onRequest?.(request);

@@ -228,15 +228,19 @@ export class Connectivity {
     return this.#broker.publish(topic, JSON.stringify(request), isWanted);
   }
 
-  /** Publishes a message of any other subject to the device; resolves with the number of sessions reached. */
+  /**
+   * Publishes a message of any other subject to the device; resolves with the number of sessions reached. It goes out
+   * again to a kept session only while `isWanted`.
+   */
   async send(
     { communication: { hardwareId, channelId } }: Device,
     subject: string,
     payload: string,
+    isWanted?: () => boolean,
   ): Promise<number> {
     if (!this.#broker || hardwareId === undefined || channelId === undefined) return 0;
     await this.#options.durable?.();
-    return this.#broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload);
+    return this.#broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload, isWanted);
   }
 
   /**

@@ -19,12 +19,16 @@ export function connectConfiguration(options: {
 }): () => void {
   const { configuration, connectivity, devices, log } = options;
 
+  /** What each device was told last: an older message that a kept session did not acknowledge must not follow it. */
+  const newest = new Map<string, object>();
+
   function tell(device: Device): void {
     // A script gets its configuration from the module that runs it.
     if (device.type === 'LUA') return;
-    const payload = JSON.stringify(configuration.valuesForDevice(device));
+    const values = configuration.valuesForDevice(device);
+    newest.set(device.id, values);
     connectivity
-      .send(device, CONFIGURATION_SUBJECT, payload)
+      .send(device, CONFIGURATION_SUBJECT, JSON.stringify(values), () => newest.get(device.id) === values)
       .catch((error: unknown) =>
         log.warn('configuration not sent', { device_id: device.id, reason: messageOf(error) }),
       );
@@ -35,6 +39,7 @@ export function connectConfiguration(options: {
   const ends = [
     configuration.events.on('configuration_changed', owner, ({ device }) => tell(device)),
     devices.events.on('blueprint_assigned', owner, ({ device }) => tell(device)),
+    devices.events.on('device_deleted', owner, ({ device }) => void newest.delete(device.id)),
   ];
   return () => {
     for (const end of ends) end();

@@ -76,4 +76,32 @@ describe('a device that speaks MQTT', () => {
       { main: { limit: 5, pin: '1' }, other: {} },
     ]);
   });
+
+  test('gets what its kept session did not acknowledge again, unless there is something newer', async (t) => {
+    const gateway = await startTestGateway(t);
+    const device = await gateway.provision('Heater', await upload(gateway, SECTIONS));
+    const { hardwareId, channelId } = device.config;
+    const kept = { clientId: 'kept', clean: false };
+    const told: string[] = [];
+    device.onMessage = (_topic, text) => told.push(text);
+    const topic = `v1/to/${hardwareId}/${channelId}/v1/configuration`;
+    const { client, closed } = await device.open(kept);
+    await device.subscribe(topic);
+    // It takes no further message before it has acknowledged the first; another session sees when both are sent.
+    client.handleMessage = () => undefined;
+    await device.open();
+    await device.subscribe(topic);
+    const path = `/v3/devices/${device.id}/configuration/main`;
+    await gateway.ok('USER', 'PATCH', path, { set: { limit: 6 } });
+    await gateway.ok('USER', 'PATCH', path, { set: { limit: 7 } });
+    await until(() => told.length === 3);
+    client.stream.destroy();
+    await closed;
+    told.length = 0;
+    await device.open(kept);
+    await device.publish(device.from('v1/configuration/read'), '');
+    await until(() => told.length > 2);
+    const newest = '{"main":{"limit":7},"other":{}}';
+    assert.deepEqual(told, [newest, newest, newest]);
+  });
 });
