@@ -2,6 +2,7 @@
  * One output line of a GPIO chip of the system. The system keeps a level for as long as somebody holds the line, so a
  * `gpioset` of gpiod holds it, another one for each new level.
  */
+import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
@@ -21,22 +22,34 @@ interface DigitalOutputOptions {
   onWorking: () => void;
 }
 
+/** One that is going on. */
+interface Impulse {
+  /** The level that it goes back to. */
+  before: boolean;
+  end: Timer;
+}
+
 export class DigitalOutput {
   readonly #options: DigitalOutputOptions;
+  readonly #pause: DoublingPause;
   #holder: { program: RunningProgram; isOn: boolean } | undefined;
-  #restore: Timer | undefined;
+  #impulse: Impulse | undefined;
   /** One change after another. */
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: DigitalOutputOptions) {
     this.#options = options;
+    const { reconnectFirstMs, reconnectMaxMs } = options.limits;
+    this.#pause = new DoublingPause({ firstMs: reconnectFirstMs, maxMs: reconnectMaxMs });
   }
 
   /** Ends an impulse that is going on. @throws PortFault connection_failed */
   set(isOn: boolean): Promise<void> {
-    this.#endImpulse();
-    return this.#inTurn(() => this.#hold(isOn));
+    return this.#inTurn(async () => {
+      await this.#hold(isOn);
+      this.#forgetImpulse();
+    });
   }
 
   /** Whether it is on; before it was set for the first time, as the line is. @throws PortFault connection_failed */
@@ -44,23 +57,23 @@ export class DigitalOutput {
     return this.#inTurn(() => this.#read());
   }
 
-  /** The other level for so long, then the one before; resolves as soon as it has begun. @throws PortFault as above */
+  /**
+   * The other level for so long, then the one before; resolves as soon as it has begun. During another one it is that
+   * one which lasts so long from now. @throws PortFault as above
+   */
   impulse(durationMs: number): Promise<void> {
-    this.#endImpulse();
     return this.#inTurn(async () => {
-      const before = await this.#read();
+      const before = this.#impulse?.before ?? (await this.#read());
       await this.#hold(!before);
-      this.#restore = this.#options.clock.setTimer(durationMs, () => {
-        this.#restore = undefined;
-        // What went wrong is told by `onFailed`.
-        this.#inTurn(() => this.#hold(before)).catch(() => undefined);
-      });
+      this.#forgetImpulse();
+      this.#pause.reset();
+      this.#endAfter(durationMs, before);
     });
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#endImpulse();
+    this.#forgetImpulse();
     this.#holder?.program.stop();
     this.#holder = undefined;
   }
@@ -72,9 +85,28 @@ export class DigitalOutput {
     return turn;
   }
 
-  #endImpulse(): void {
-    this.#restore?.cancel();
-    this.#restore = undefined;
+  #forgetImpulse(): void {
+    this.#impulse?.end.cancel();
+    this.#impulse = undefined;
+  }
+
+  #endAfter(durationMs: number, before: boolean): void {
+    const end = this.#options.clock.setTimer(durationMs, () => void this.#inTurn(() => this.#goBack(impulse)));
+    const impulse = { before, end };
+    this.#impulse = impulse;
+  }
+
+  /** What goes wrong is told by `onFailed`; a line that stays switched is worse than one more try. */
+  async #goBack(impulse: Impulse): Promise<void> {
+    // Somebody has set the line since.
+    if (this.#impulse !== impulse) return;
+    try {
+      await this.#hold(impulse.before);
+      this.#forgetImpulse();
+    } catch (error) {
+      if (!(error instanceof PortFault)) throw error;
+      if (this.#impulse === impulse) this.#endAfter(this.#pause.next(), impulse.before);
+    }
   }
 
   async #read(): Promise<boolean> {

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
-import { createSystemClock } from '../../../../src/platform/clock/index.ts';
+import { type Clock, createSystemClock } from '../../../../src/platform/clock/index.ts';
 import { FieldBus, type IoPortMapping } from '../../../../src/programs/communication-module/field/index.ts';
 import { IoStandIn } from '../../../support/io-stand-in.ts';
+import { TestClock } from '../../../support/test-clock.ts';
 import { until } from '../../../support/until.ts';
 
 const clock = createSystemClock();
@@ -21,11 +22,11 @@ const PORTS = {
   'rl-1': { kind: 'digital_output', path: CHIP, line: 4, isActiveLow: true },
 } as const satisfies Record<string, IoPortMapping>;
 
-function setUp(t: TestContext, ioPorts: Record<string, IoPortMapping> = PORTS) {
+function setUp(t: TestContext, ioPorts: Record<string, IoPortMapping> = PORTS, time: Clock = clock) {
   const standIn = new IoStandIn(t);
   const failures: string[] = [];
   const bus = new FieldBus({
-    clock,
+    clock: time,
     ports: {},
     ioPorts,
     programs: standIn,
@@ -184,6 +185,47 @@ describe('contacts', () => {
     await relay.set(true);
     await clock.sleep(120);
     assert.equal(standIn.level(4), '0');
+  });
+
+  test('make one impulse of two that overlap, and go back to the level before the first', async (t) => {
+    const time = new TestClock();
+    const { relay } = setUp(t, PORTS, time);
+    assert.ok(relay);
+    await relay.set(false);
+    await relay.impulse(1_000);
+    await time.advance(500);
+    await relay.impulse(1_000);
+    await time.advance(999);
+    assert.equal(await relay.isOn(), true);
+    await time.advance(1);
+    assert.equal(await relay.isOn(), false);
+  });
+
+  test('stay as they are set right behind an impulse', async (t) => {
+    const time = new TestClock();
+    const { relay } = setUp(t, PORTS, time);
+    assert.ok(relay);
+    await relay.set(false);
+    await Promise.all([relay.impulse(1_000), relay.set(true)]);
+    await time.advance(1_000);
+    assert.equal(await relay.isOn(), true);
+  });
+
+  test('go back from an impulse as soon as their chip can be had again', async (t) => {
+    const time = new TestClock();
+    const { standIn, relay, failures } = setUp(t, PORTS, time);
+    assert.ok(relay);
+    await relay.set(false);
+    await relay.impulse(1_000);
+    standIn.fail('no-chip');
+    await time.advance(1_000);
+    await until(() => failures.length > 0);
+    assert.equal(standIn.level(4), '0', 'still on');
+    standIn.mend('no-chip');
+    await until(async () => {
+      await time.advance(LIMITS.field.reconnectMaxMs);
+      return standIn.level(4) === '1';
+    });
   });
 });
 
