@@ -17,7 +17,7 @@ export interface ScriptClock {
 
 interface MachineOptions {
   state: LuaState;
-  clock: Pick<ScriptClock, 'setTimer'>;
+  clock: Pick<ScriptClock, 'monotonicMs' | 'setTimer'>;
   /** False: a task that waits keeps all others waiting. */
   overlaps: boolean;
   /** There is work for `slice` again. */
@@ -125,8 +125,9 @@ export class LuaMachine {
   }
 
   #timerOf(call: Call): Call['timer'] {
-    const { timeoutMs, reject } = call;
+    const { timeoutMs, reject, task } = call;
     if (timeoutMs === undefined) return undefined;
+    task.deadlineMs = this.#options.clock.monotonicMs() + timeoutMs;
     const text = `${TIME_MESSAGE}: not finished within ${timeoutMs / 1_000} s, waiting included`;
     return this.#options.clock.setTimer(timeoutMs, () =>
       this.#end(call, () => reject(new LuaFailure('time', text))),

@@ -142,7 +142,7 @@ export class LuaState {
     const thread = exports.lua_newthread(this.#main);
     const reference = exports.luaL_ref(this.#main, REGISTRY);
     exports.lua_rawgeti(thread, REGISTRY, BigInt(this.#references.entry));
-    return { thread, reference, inbox: values, turnMs: 0 };
+    return { thread, reference, inbox: values, turnMs: 0, deadlineMs: undefined };
   }
 
   /** Lets go of a task that ended or is given up. */
@@ -254,7 +254,7 @@ export class LuaState {
     try {
       if (target.waits === true) {
         if (!this.#canYield(state)) throw new LuaError('attempt to yield across a C-call boundary');
-        this.#pending = target.call(readValues(this.#stack, state, 1));
+        this.#pending = target.call(readValues(this.#stack, state, 1), this.#task?.deadlineMs);
         exports.lua_settop(state, 0);
         exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.tag));
         return exports.lua_yieldk(state, 1, 0, 0);

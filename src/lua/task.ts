@@ -8,8 +8,11 @@ export type HostResult = readonly LuaResult[];
 /** A function of the host that prelude code calls as `host.<name>(…)`. @throws LuaError */
 export type HostFunction =
   | { waits?: false; call: (values: LuaValue[]) => HostResult | void }
-  /** The script's task waits for the promise; a LuaError it rejects with is raised in the script. */
-  | { waits: true; call: (values: LuaValue[]) => Promise<HostResult | void> };
+  /**
+   * The script's task waits for the promise; a LuaError it rejects with is raised in the script. `deadlineMs`: when the
+   * task is given up, by the script's clock; undefined: never.
+   */
+  | { waits: true; call: (values: LuaValue[], deadlineMs?: number) => Promise<HostResult | void> };
 
 export type FailureReason = 'error' | 'syntax' | 'time' | 'memory' | 'stopped';
 
@@ -40,4 +43,6 @@ export interface Task {
   inbox: HostResult | LuaError;
   /** Time of the processor since the start or the last wait. */
   turnMs: number;
+  /** When it is given up, by the script's clock; undefined: never, or not begun. */
+  deadlineMs: number | undefined;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { settle, TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { system, testScheduler, testScript } from '../support/lua.ts';
@@ -172,6 +173,25 @@ describe('a Lua machine', () => {
     }
     assert.equal(await done, undefined);
     assert.deepEqual(printed, ['true\ta\tb', '1', '2', 'true\tnil\tz']);
+  });
+
+  test('tells what waits when its call is given up', async () => {
+    const clock = new TestClock();
+    const deadlines: (number | undefined)[] = [];
+    const { run } = testScript({
+      ...WAITING,
+      clock,
+      functions: {
+        wait: {
+          waits: true,
+          call: async (_values, deadlineMs) => void deadlines.push(deadlineMs),
+        },
+      },
+    });
+    await run('wait(1) scheduler.add(1000, function() wait(2) end)');
+    await clock.advance(1_000);
+    await until(() => deadlines.length === 2);
+    assert.deepEqual(deadlines, [undefined, clock.monotonicMs() + LIMITS.lua.callMs]);
   });
 
   test('refuses to wait where Lua cannot, before the host has begun', async () => {

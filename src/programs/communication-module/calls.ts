@@ -1,5 +1,6 @@
 /** Carries out what scripts ask of the wires, and forgets it when their run is over. */
 import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { ControlChannel } from './control-channel.ts';
 import {
   characterMs,
@@ -20,6 +21,15 @@ interface Holding {
   release: () => void;
 }
 
+/** Who asks, and until when: what comes to its turn later would happen unseen. */
+interface Asker {
+  run: number;
+  /** Its script is not over, nor the call given up that asked. */
+  isWaiting: () => boolean;
+  /** Monotonic; infinite: as long as the script runs. */
+  untilMs: number;
+}
+
 /** An adapter hands over what it collected at most so late, and a device thinks between two parts of its answer. */
 const PAUSE_MS = 100;
 /** Characters that a device may be late with. */
@@ -35,6 +45,7 @@ function silenceMs({ settings }: SerialTurn): number {
 interface CallsOptions {
   bus: FieldBus;
   channel: Pick<ControlChannel, 'request'>;
+  clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
   limits: Limits['field'];
 }
 
@@ -43,7 +54,7 @@ export class Calls {
   readonly #bus: FieldBus;
   /** By run and port. */
   readonly #holdings = new Map<string, Holding>();
-  readonly #waitingRuns = new Set<number>();
+  readonly #lives = new Map<number, { isOver: boolean }>();
   readonly #io: IoCalls;
   /** Ports whose line a script set up: it ends as it was with that script. */
   readonly #lent = new Map<string, { run: number; before: SerialSettings }>();
@@ -58,9 +69,9 @@ export class Calls {
   async carryOut(run: number, call: ThreadCall): Promise<CallResult> {
     switch (call.kind) {
       case 'modbus':
-        return this.#modbus(call);
+        return this.#modbus(this.#askerOf(run, call), call);
       case 'serial':
-        return this.#serial(run, call.port, call.operation);
+        return this.#serial(this.#askerOf(run, call), call.port, call.operation);
       case 'can':
         return this.#io.can(run, call.port, call.operation);
       case 'io':
@@ -78,19 +89,30 @@ export class Calls {
       this.#lent.delete(name);
       this.#bus.serialPort(name)?.configure(loan.before);
     }
-    this.#waitingRuns.delete(run);
+    const life = this.#lives.get(run);
+    if (life) life.isOver = true;
+    this.#lives.delete(run);
     for (const [key, holding] of this.#holdings) if (key.startsWith(`${run} `)) holding.release();
   }
 
-  async #modbus(call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
+  #askerOf(run: number, { remainingMs = Number.POSITIVE_INFINITY }: ThreadCall): Asker {
+    const { clock } = this.#options;
+    const life = this.#lives.get(run) ?? { isOver: false };
+    this.#lives.set(run, life);
+    const untilMs = clock.monotonicMs() + remainingMs;
+    return { run, untilMs, isWaiting: () => !life.isOver && clock.monotonicMs() < untilMs };
+  }
+
+  async #modbus({ isWaiting }: Asker, call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
     const client = this.#bus.modbus(call.uri);
     if (typeof client === 'string') return fault(client, 3);
-    const answer = await client.request(call.unitId, call.request, call.timeoutMs);
+    const answer = await client.request(call.unitId, call.request, call.timeoutMs, isWaiting);
     if (answer.ok) return { kind: 'values', values: answer.values };
     return fault(faultText(answer.fault), faultNumber(answer.fault));
   }
 
-  async #serial(run: number, name: string, operation: SerialOperation): Promise<CallResult> {
+  async #serial(asker: Asker, name: string, operation: SerialOperation): Promise<CallResult> {
+    const { run, isWaiting } = asker;
     const port = this.#bus.serialPort(name);
     if (port === undefined) return fault(`hardware port "${name}" is not available on this module`, 5);
     const key = `${run} ${name}`;
@@ -102,13 +124,13 @@ export class Calls {
           port.configure(operation.settings);
           return { kind: 'done' };
         case 'acquire':
-          return await this.#acquire(run, key, port);
+          return await this.#acquire(asker, key, port);
         case 'release':
           holding?.release();
           return { kind: 'done' };
         default:
           if (holding) return await operate(holding.turn, operation, this.#options.limits);
-          return await port.inTurn((turn) => operate(turn, operation, this.#options.limits));
+          return await port.inTurn((turn) => operate(turn, operation, this.#options.limits), isWaiting);
       }
     } catch (error) {
       if (!(error instanceof SerialFault)) throw error;
@@ -119,26 +141,24 @@ export class Calls {
     }
   }
 
-  #acquire(run: number, key: string, port: SerialPort): Promise<CallResult> {
+  /** A call that is given up lets go of nothing itself: its port is given back then. */
+  #acquire({ isWaiting, untilMs }: Asker, key: string, port: SerialPort): Promise<CallResult> {
     if (this.#holdings.has(key)) return Promise.resolve(fault('the port is held already', 3));
-    this.#waitingRuns.add(run);
+    const { clock } = this.#options;
     return new Promise((resolve, reject) => {
-      const held = port.inTurn(
-        (turn) =>
-          new Promise<void>((release) => {
-            // The script may be over by now.
-            if (!this.#waitingRuns.has(run)) return release();
-            this.#holdings.set(key, {
-              turn,
-              release: () => {
-                this.#holdings.delete(key);
-                release();
-              },
-            });
-            resolve({ kind: 'done' });
-          }),
-      );
-      held.then(() => resolve(fault('stopped', 2)), reject);
+      const hold = (turn: SerialTurn): Promise<void> =>
+        new Promise<void>((done) => {
+          const release = (): void => {
+            end?.cancel();
+            this.#holdings.delete(key);
+            done();
+          };
+          const restMs = untilMs - clock.monotonicMs();
+          const end = Number.isFinite(restMs) ? clock.setTimer(restMs, release) : undefined;
+          this.#holdings.set(key, { turn, release });
+          resolve({ kind: 'done' });
+        });
+      port.inTurn(hold, isWaiting).catch(reject);
     });
   }
 }

@@ -73,7 +73,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     }),
   });
   const scans = scansOf({ bus, clock, limits, log, send: (message) => void channel.send(message) });
-  const calls = new Calls({ bus, channel, limits: limits.field });
+  const calls = new Calls({ bus, channel, clock, limits: limits.field });
   const scripts = scriptsOf(options, { limits, log, calls });
   const link = openLink(options, limits, {
     onConnected: () => {

@@ -65,7 +65,12 @@ export type ScriptEvent =
   | { kind: 'values'; id: string; values?: Record<string, unknown> };
 
 /** What only the main thread can do. */
-export type ThreadCall =
+export type ThreadCall = AskedOfMain & {
+  /** So long whoever asks waits for it, from now on; absent: until it is done or the script is over. */
+  remainingMs?: number;
+};
+
+type AskedOfMain =
   | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: number | undefined }
   | { kind: 'serial'; port: string; operation: SerialOperation }
   | { kind: 'can'; port: string; operation: CanOperation }

@@ -38,14 +38,18 @@ export function createGatewayRequests(options: {
   }
 
   return {
-    /** Resolves with the answer, never when the run ends before. */
-    send: async (request: RuleRequest): Promise<RuleAnswer> => {
+    /**
+     * Resolves with the answer, never when the run ends before. What still waits for its turn when the script does not
+     * wait for it any more is not asked.
+     */
+    send: async (request: RuleRequest, deadlineMs = Number.POSITIVE_INFINITY): Promise<RuleAnswer> => {
       const isCommand = request.method === 'execute';
       if (isCommand && commands >= limits.commandsAtOnce)
         return { ok: false, error: `too many commands at once, at most ${limits.commandsAtOnce}` };
       if (isCommand) commands++;
       try {
         await admitted(WRITES.includes(request.method) ? writes : all);
+        if (clock.monotonicMs() >= deadlineMs) return { ok: false, error: 'timeout' };
         return await new Promise<RuleAnswer>((resolve) => {
           if (!isStopped) send(request, resolve);
         });

@@ -27,6 +27,7 @@ function setUp(): {
   const calls = new Calls({
     bus,
     channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
+    clock,
     limits: LIMITS.field,
   });
   const serial = (run: number, operation: SerialOperation, port = 'rs485'): Promise<CallResult> =>
@@ -153,7 +154,41 @@ describe('a call of a script', () => {
     const waiting = calls.carryOut(2, { kind: 'serial', port: 'rs485', operation: { do: 'acquire' } });
     calls.release(2);
     calls.release(1);
-    assert.equal(textOf(await played(clock, waiting)), '2 stopped');
+    assert.equal(textOf(await played(clock, waiting)), '1 timeout');
     assert.equal(textOf(await serial(3, { do: 'acquire' })), 'done');
+  });
+
+  test('gives a port back when the call that took it is given up', async () => {
+    const { serial, calls, clock } = setUp();
+    const untilMs = clock.monotonicMs() + 5_000;
+    const acquire = { kind: 'serial', port: 'rs485', operation: { do: 'acquire' }, remainingMs: 5_000 } as const;
+    assert.equal(textOf(await played(clock, calls.carryOut(1, acquire))), 'done');
+    assert.equal(textOf(await serial(2, write('other'))), 'done');
+    assert.ok(clock.monotonicMs() >= untilMs);
+    assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
+  });
+
+  test('sends nothing when its turn comes after the call was given up, or its script is over', async () => {
+    const { serial, device, calls, clock } = setUp();
+    await serial(1, { do: 'acquire' });
+    const request = { kind: 'write_holding', start: 0, values: [1] } as const;
+    const late = [
+      calls.carryOut(2, { kind: 'serial', port: 'rs485', operation: write('late'), remainingMs: 100 }),
+      calls.carryOut(2, {
+        kind: 'modbus',
+        uri: 'port://rs485',
+        unitId: 1,
+        request,
+        timeoutMs: 50,
+        remainingMs: 100,
+      }),
+      calls.carryOut(3, { kind: 'serial', port: 'rs485', operation: write('over') }),
+    ];
+    await clock.advance(100);
+    calls.release(3);
+    await serial(1, { do: 'release' });
+    const said = await played(clock, Promise.all(late));
+    assert.deepEqual(said.map(textOf), ['1 timeout', '1 timeout', '1 timeout']);
+    assert.deepEqual(device.written, []);
   });
 });

@@ -248,6 +248,28 @@ describe('commands of a rule', () => {
     assert.ok(commands >= writeBurst, String(commands));
     rule.run.stop();
   });
+
+  test('a command that waits for its turn is not sent after its function was given up', async () => {
+    const clock = new TestClock();
+    const rule = startRule(
+      `${line}local id\nscheduler.add(60000, function() end)\n` +
+        'id = scheduler.add(1000, function() scheduler.remove(id) d.execute("a") d.execute("b") end)',
+      {
+        clock,
+        answers: answers({ execute: () => ok({}) }),
+        limits: { rules: { writesPerSecond: 0.05, writeBurst: 1 } },
+      },
+    );
+    await rule.idle();
+    for (let second = 0; second < 30; second++) {
+      await clock.advance(1_000);
+      await rule.idle();
+    }
+    rule.run.stop();
+    const commands = rule.asked.filter(({ method }) => method === 'execute');
+    assert.equal(commands.length, 1);
+    assert.match(rule.said().join('\n'), /execution time exceeded/);
+  });
 });
 
 describe('questions of a rule', () => {

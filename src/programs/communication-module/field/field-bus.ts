@@ -193,8 +193,8 @@ export class FieldBus {
 
   #tcpFacade(address: TcpAddress): ModbusClient {
     return {
-      request: async (unitId, request, timeoutMs) =>
-        (await this.#linkTo(address)?.request(unitId, request, timeoutMs)) ?? failed({ kind: 'overloaded' }),
+      request: async (...asked) =>
+        (await this.#linkTo(address)?.request(...asked)) ?? failed({ kind: 'overloaded' }),
       // Others may use the same connection; it is closed when nobody does.
       close: () => undefined,
     };

@@ -57,6 +57,7 @@ export class ModbusRtu implements ModbusClient {
     unitId: number,
     request: ModbusRequest,
     timeoutMs = this.#limits.requestMs,
+    isWanted?: () => boolean,
   ): Promise<ModbusAnswer> {
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
@@ -69,7 +70,7 @@ export class ModbusRtu implements ModbusClient {
         const answer = await this.#exchange(unitId, request, waitMs, turn);
         this.#note(unitId, request, answer, beginMs);
         return answer;
-      }),
+      }, isWanted),
     );
   }
 
@@ -143,10 +144,9 @@ async function answered(turn: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
     return await turn;
   } catch (error) {
     if (!(error instanceof SerialFault)) throw error;
+    const { kind, message } = error;
     return failed(
-      error.kind === 'overloaded'
-        ? { kind: 'overloaded' }
-        : { kind: 'connection_failed', reason: error.message },
+      kind === 'overloaded' || kind === 'timeout' ? { kind } : { kind: 'connection_failed', reason: message },
     );
   }
 }

@@ -58,9 +58,14 @@ export class ModbusTcp implements ModbusClient {
     this.#pause = new RetryPause(this.#limits);
   }
 
-  request(unitId: number, request: ModbusRequest, timeoutMs = this.#limits.requestMs): Promise<ModbusAnswer> {
+  request(
+    unitId: number,
+    request: ModbusRequest,
+    timeoutMs = this.#limits.requestMs,
+    isWanted?: () => boolean,
+  ): Promise<ModbusAnswer> {
     this.#usedAtMs = this.#clock.monotonicMs();
-    return this.#ask({ unitId, request, timeoutMs, isVisitors: false });
+    return this.#ask({ unitId, request, timeoutMs, isVisitors: false, isWanted });
   }
 
   /** The same for a visitor: units that are silent for him do not make the connection suspicious. */
@@ -89,8 +94,9 @@ export class ModbusTcp implements ModbusClient {
     request: ModbusRequest;
     timeoutMs: number;
     isVisitors: boolean;
+    isWanted?: (() => boolean) | undefined;
   }): Promise<ModbusAnswer> {
-    const { unitId, request, timeoutMs, isVisitors } = asked;
+    const { unitId, request, timeoutMs, isVisitors, isWanted } = asked;
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return Promise.resolve(failed({ kind: 'invalid_argument', reason: problem }));
     if (this.#connection === undefined && this.#pause.isResting(this.#clock.monotonicMs()))
@@ -100,6 +106,7 @@ export class ModbusTcp implements ModbusClient {
         unitId,
         request,
         isVisitors,
+        isWanted,
         finish: (answer) => {
           timer.cancel();
           resolve(answer);

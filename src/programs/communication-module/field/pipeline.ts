@@ -7,6 +7,8 @@ import type { Limits } from '../../../lib/limits.ts';
 
 export interface Waiting {
   readonly unitId: number;
+  /** False when its turn comes: it is not sent. Whoever added it ends it. */
+  readonly isWanted?: (() => boolean) | undefined;
   /** Given when it is sent. */
   transactionId?: number;
 }
@@ -154,6 +156,7 @@ export class Pipeline<Entry extends Waiting> {
       const entry = unit.queued.shift();
       if (entry === undefined) break;
       this.#queuedCount -= 1;
+      if (entry.isWanted?.() === false) continue;
       entry.transactionId = this.#freeId();
       unit.inFlight.add(entry);
       this.#inFlight.set(entry.transactionId, { entry, answersBefore: unit.answers });

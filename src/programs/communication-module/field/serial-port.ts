@@ -102,10 +102,17 @@ export class SerialPort {
     this.#settings = this.#wanted;
   }
 
-  /** Runs `use` when it is this one's turn, with the line open. @throws SerialFault, or what `use` throws */
-  inTurn<T>(use: (turn: SerialTurn) => Promise<T>): Promise<T> {
+  /**
+   * Runs `use` when it is this one's turn, with the line open. @throws SerialFault, timeout too when it is not wanted
+   * any more by then, or what `use` throws
+   */
+  inTurn<T>(use: (turn: SerialTurn) => Promise<T>, isWanted: () => boolean = () => true): Promise<T> {
     this.#users += 1;
-    return this.#queue(() => this.#take(use, this.#wanted)).finally(() => {
+    const useIfWanted = (turn: SerialTurn): Promise<T> => {
+      if (!isWanted()) throw new SerialFault('timeout', 'timeout');
+      return use(turn);
+    };
+    return this.#queue(() => this.#take(useIfWanted, this.#wanted)).finally(() => {
       this.#users -= 1;
       this.#usedUntilMs = this.#clock.monotonicMs();
     });

@@ -225,7 +225,10 @@ function createScript(
     ioPorts: new Map(Object.entries(start.ioPorts)),
     messageBytes: limits.module.messageBytes,
     epochS: () => Math.floor(clock.wallMs() / 1_000),
-    call: options.call,
+    call: (request, deadlineMs) =>
+      options.call(
+        deadlineMs === undefined ? request : { ...request, remainingMs: deadlineMs - clock.monotonicMs() },
+      ),
     publish: (subject, text) => {
       if (!messages.take(clock.monotonicMs())) return false;
       post({ kind: 'publish', subject, text });

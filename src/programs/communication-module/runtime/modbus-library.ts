@@ -136,6 +136,13 @@ const BATCH_WRITES: ReadonlyMap<unknown, WriteKind> = new Map([
 ]);
 const BATCH_MAX = 100;
 
+/** `deadlineMs`: when the call of the script is given up. */
+interface Batch {
+  uri: LuaValue;
+  list: LuaValue;
+  deadlineMs: number | undefined;
+}
+
 interface Query {
   unitId: number;
   request: ModbusRequest;
@@ -143,12 +150,14 @@ interface Query {
 }
 
 export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> {
-  const run = (uri: string, { unitId, request, timeoutMs }: Query): Promise<CallResult> =>
-    host.call({ kind: 'modbus', uri, unitId, request, timeoutMs });
+  const run = (
+    uri: string,
+    { unitId, request, timeoutMs }: Query,
+    deadlineMs: number | undefined,
+  ): Promise<CallResult> => host.call({ kind: 'modbus', uri, unitId, request, timeoutMs }, deadlineMs);
 
   async function batch(
-    uri: LuaValue,
-    list: LuaValue,
+    { uri, list, deadlineMs }: Batch,
     name: string,
     read: (query: Record<string, unknown>) => Query | string,
     together: boolean,
@@ -166,8 +175,9 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
     const address = textArgument(uri, 1, name);
     const results: unknown[] = [];
     // Reads may overtake each other; writes happen in their order.
-    if (together) results.push(...(await Promise.all(all.map((query) => run(address, query)))).map(entryOf));
-    else for (const query of all) results.push(entryOf(await run(address, query)));
+    const ask = async (query: Query): Promise<unknown> => entryOf(await run(address, query, deadlineMs));
+    if (together) results.push(...(await Promise.all(all.map(ask))));
+    else for (const query of all) results.push(await ask(query));
     return [new LuaJson(JSON.stringify(results))];
   }
 
@@ -175,37 +185,41 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
     modbus_check: { call: ([uri]) => [uriProblem(textArgument(uri, 1, 'new'), host)] },
     modbus_read: {
       waits: true,
-      call: async ([uri, kind, unit, start, count, timeout]) => {
+      call: async ([uri, kind, unit, start, count, timeout], deadlineMs) => {
         const name = textArgument(kind, 1, 'read') as ReadKind;
-        return resultOf(
-          await run(textArgument(uri, 1, name), {
-            unitId: numberArgument(unit, 1, name),
-            request: {
-              kind: name,
-              start: numberArgument(start, 2, name),
-              count: numberArgument(count, 3, name),
-            },
-            timeoutMs: numberOf(timeout),
-          }),
-        );
+        const query = {
+          unitId: numberArgument(unit, 1, name),
+          request: {
+            kind: name,
+            start: numberArgument(start, 2, name),
+            count: numberArgument(count, 3, name),
+          },
+          timeoutMs: numberOf(timeout),
+        };
+        return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
       },
     },
     modbus_write: {
       waits: true,
-      call: async ([uri, kind, unit, start, values, timeout]) => {
+      call: async ([uri, kind, unit, start, values, timeout], deadlineMs) => {
         const name = textArgument(kind, 1, 'write') as WriteKind;
         const list = values instanceof LuaJson ? tableArgument(values, 3, name) : [plainOf(values)];
-        return resultOf(
-          await run(textArgument(uri, 1, name), {
-            unitId: numberArgument(unit, 1, name),
-            request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
-            timeoutMs: numberOf(timeout),
-          }),
-        );
+        const query = {
+          unitId: numberArgument(unit, 1, name),
+          request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
+          timeoutMs: numberOf(timeout),
+        };
+        return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
       },
     },
-    modbus_read_batch: { waits: true, call: ([uri, list]) => batch(uri, list, 'read', readOf, true) },
-    modbus_write_batch: { waits: true, call: ([uri, list]) => batch(uri, list, 'write', writeOf, false) },
+    modbus_read_batch: {
+      waits: true,
+      call: ([uri, list], deadlineMs) => batch({ uri, list, deadlineMs }, 'read', readOf, true),
+    },
+    modbus_write_batch: {
+      waits: true,
+      call: ([uri, list], deadlineMs) => batch({ uri, list, deadlineMs }, 'write', writeOf, false),
+    },
     modbus_port: { waits: true, call: ([port, options]) => openPort(host, port, options) },
     modbus_only_port: {
       call: ([chosen]) => {

@@ -22,8 +22,8 @@ export interface ScriptHost {
   /** Of one message. */
   readonly messageBytes: number;
   epochS(): number;
-  /** Carried out on the main thread. Never rejects. */
-  call(request: ThreadCall): Promise<CallResult>;
+  /** Carried out on the main thread, unless its turn comes after the deadline. Never rejects. */
+  call(request: ThreadCall, deadlineMs?: number): Promise<CallResult>;
   /** False: more than the device may send. */
   publish(subject: 'telemetry' | 'properties', text: string): boolean;
   log(entry: DeviceLogEntry): void;

@@ -108,8 +108,8 @@ export function serialLibrary(isOld: boolean): Library {
 }
 
 export function serialFunctions(host: ScriptHost): Record<string, HostFunction> {
-  const run = async (name: unknown, operation: SerialOperation): Promise<HostResult> =>
-    resultOf(await host.call({ kind: 'serial', port: String(name), operation }));
+  const run = async (name: unknown, operation: SerialOperation, deadlineMs?: number): Promise<HostResult> =>
+    resultOf(await host.call({ kind: 'serial', port: String(name), operation }, deadlineMs));
 
   return {
     serial_port: {
@@ -117,23 +117,32 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
     },
     serial_read: {
       waits: true,
-      call: async ([name, count, timeout]) => {
+      call: async ([name, count, timeout], deadlineMs) => {
         const countMax = numberArgument(count, 1, 'read');
         if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");
-        return run(textOf(name), { do: 'read', countMax, timeoutMs: numberOf(timeout) ?? 1_000 });
+        return run(textOf(name), { do: 'read', countMax, timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs);
       },
     },
     serial_receive: {
       waits: true,
-      call: ([name, timeout]) => run(textOf(name), { do: 'receive', timeoutMs: numberOf(timeout) ?? 1_000 }),
+      call: ([name, timeout], deadlineMs) =>
+        run(textOf(name), { do: 'receive', timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs),
     },
     serial_write: {
       waits: true,
-      call: async ([name, bytes]) =>
-        run(textOf(name), { do: 'write', bytes: Uint8Array.from(bytesArgument(bytes, 1, 'write')) }),
+      call: async ([name, bytes], deadlineMs) => {
+        const exact = Uint8Array.from(bytesArgument(bytes, 1, 'write'));
+        return run(textOf(name), { do: 'write', bytes: exact }, deadlineMs);
+      },
     },
-    serial_flush: { waits: true, call: ([name]) => run(textOf(name), { do: 'flush' }) },
-    serial_acquire: { waits: true, call: ([name]) => run(textOf(name), { do: 'acquire' }) },
+    serial_flush: {
+      waits: true,
+      call: ([name], deadlineMs) => run(textOf(name), { do: 'flush' }, deadlineMs),
+    },
+    serial_acquire: {
+      waits: true,
+      call: ([name], deadlineMs) => run(textOf(name), { do: 'acquire' }, deadlineMs),
+    },
     serial_release: { waits: true, call: ([name]) => run(textOf(name), { do: 'release' }) },
     serial_configure: {
       waits: true,

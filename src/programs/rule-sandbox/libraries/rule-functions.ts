@@ -34,10 +34,10 @@ interface RuleFunctionsOptions {
 export function createRuleFunctions(options: RuleFunctionsOptions): Record<string, HostFunction> {
   const { clock, site, limits, log, requests, jobs } = options;
 
-  async function ask(method: LuaValue, parameters: LuaValue): Promise<HostResult> {
+  async function ask(method: LuaValue, parameters: LuaValue, deadlineMs?: number): Promise<HostResult> {
     const given = parameters instanceof LuaJson ? (parseExactJson(parameters.text) as object) : {};
     const request = completed(textOf(method) as RuleMethod, given as Record<string, unknown>, limits);
-    const answer = await requests.send(request);
+    const answer = await requests.send(request, deadlineMs);
     return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
   }
 
@@ -60,7 +60,7 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
   }
 
   return {
-    ask: { waits: true, call: ([method, parameters]) => ask(method, parameters) },
+    ask: { waits: true, call: ([method, parameters], deadlineMs) => ask(method, parameters, deadlineMs) },
     watch: { waits: true, call: watch },
     log: {
       call: ([text, severity]) => {

@@ -66,6 +66,32 @@ describe('Modbus TCP refuses or fails', () => {
     assert.equal(clock.waiting, 0);
   });
 
+  test('unsent when nobody waits for it any more in its turn', async () => {
+    const clock = new TestClock();
+    const device = fakeDevice(clock, { requestsAtOncePerUnit: 1 });
+    const first = device.client.request(1, READ);
+    const second = device.client.request(
+      1,
+      { kind: 'write_holding', start: 0, values: [1] },
+      500,
+      () => false,
+    );
+    const third = device.client.request(1, READ);
+    await arrived(device, 1);
+    device.seen[0]?.answer(ONE);
+    assert.equal((await first).ok, true);
+    await arrived(device, 2);
+    device.seen[1]?.answer(ONE);
+    assert.equal((await third).ok, true);
+    await clock.advance(500);
+    assert.deepEqual(faultOf(await second), { kind: 'timeout' });
+    assert.deepEqual(
+      device.seen.map(({ pdu }) => pdu[0]),
+      [3, 3],
+    );
+    device.client.close();
+  });
+
   test('never later than the longest time limit', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);

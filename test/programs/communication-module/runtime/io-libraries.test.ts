@@ -35,6 +35,7 @@ function setUp(t: TestContext, api: 'v1' | 'v3') {
   const calls = new Calls({
     bus,
     channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
+    clock,
     limits: LIMITS.field,
   });
   const kinds = Object.fromEntries(Object.entries(PORTS).map(([name, { kind }]) => [name, kind]));

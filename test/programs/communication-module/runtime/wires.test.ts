@@ -1,11 +1,12 @@
 /** Libraries that reach the wires: serial ports, storage, peers, and those that a module of software lacks. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { LIMITS } from '../../../../src/lib/limits.ts';
 import type {
   CallResult,
   ThreadCall,
 } from '../../../../src/programs/communication-module/thread-messages.ts';
-import { closeBenches, saidBy } from './script-bench.ts';
+import { closeBenches, saidBy, scriptBench } from './script-bench.ts';
 
 after(closeBenches);
 
@@ -55,6 +56,20 @@ describe('serial ports', () => {
     );
     assert.deepEqual(said, ['nil', '3 0 255', '7 8', 'inside']);
     assert.deepEqual(done, ['write', 'read', 'acquire', 'write', 'release', 'acquire', 'release']);
+  });
+
+  test('are told how long a command still waits for what it asks, and nothing of an entry, which may wait', async () => {
+    const bench = scriptBench(
+      `local port = serial.new('port://rs485')
+      port:write('entry')
+      enapter.register_command_handler('say', function() port:write('command') end)`,
+      { ...PORTS, answer: () => ({ kind: 'done' }) },
+    );
+    await bench.started();
+    await bench.command('say');
+    const [entry, command] = bench.calls.map(({ remainingMs }) => remainingMs);
+    assert.equal(entry, undefined);
+    assert.ok(command !== undefined && command > 0 && command <= LIMITS.lua.callMs, String(command));
   });
 
   test('of the older generation send, receive and give codes', async () => {
