@@ -42,6 +42,8 @@ export class ScriptLifecycle {
   /** Groups that this run of the script reads from the device. */
   #reads: readonly string[] = [];
   #run: Run | undefined;
+  /** Commands that the run was given and has not answered to their end. */
+  readonly #commands = new Set<string>();
   #retry: Timer | undefined;
   readonly #pause: DoublingPause;
   #startedAtMs = 0;
@@ -115,9 +117,9 @@ export class ScriptLifecycle {
 
   /** Executions that nobody can carry out are answered at once. */
   command(id: string, name: string, argumentsText: string): void {
-    if (this.#run !== undefined) return this.#run.tell({ kind: 'command', id, name, argumentsText });
-    const payload = { message: 'script is not running' };
-    this.#options.onResponse(JSON.stringify({ id, state: 'error', payload }));
+    if (this.#run === undefined) return this.#refuse(id, 'script is not running');
+    this.#commands.add(id);
+    this.#run.tell({ kind: 'command', id, name, argumentsText });
   }
 
   check(id: string, group: string, values: Record<string, unknown>): void {
@@ -160,12 +162,23 @@ export class ScriptLifecycle {
     this.#retry?.cancel();
     this.#retry = undefined;
     this.#run?.stop();
+    this.#giveUpRun();
+  }
+
+  /** Nothing more is heard of it: what it owes is answered here. */
+  #giveUpRun(): void {
     this.#run = undefined;
+    for (const id of this.#commands) this.#refuse(id, 'the script ended before the command did');
+    this.#commands.clear();
+  }
+
+  #refuse(id: string, message: string): void {
+    this.#options.onResponse(JSON.stringify({ id, state: 'error', payload: { message } }));
   }
 
   #fail(kind: FailureReason | 'neighbour', message: string): void {
     const { clock, limits, onLog } = this.#options;
-    this.#run = undefined;
+    this.#giveUpRun();
     if (kind === 'neighbour') {
       onLog({ message: `restarted: ${message}`, severity: 'warning', persist: false });
       this.#state = 'waiting';
@@ -196,6 +209,7 @@ export class ScriptLifecycle {
       case 'log':
         return onLog(event);
       case 'response':
+        if (event.isLast) this.#commands.delete(event.id);
         return onResponse(event.text);
       case 'verdict':
         return onVerdict(event.id, event.refusal);

@@ -51,6 +51,14 @@ export interface DeviceLogEntry {
   persist: boolean;
 }
 
+/** What a script says to a command, as the gateway gets it. */
+export interface CommandResponse {
+  id: string;
+  /** The command has ended with it. */
+  isLast: boolean;
+  text: string;
+}
+
 export type ScriptEvent =
   /** The entry of the script has ended well; jobs and handlers live. */
   | { kind: 'running' }
@@ -58,7 +66,7 @@ export type ScriptEvent =
   | { kind: 'failed'; reason: FailureReason; message: string }
   | { kind: 'publish'; subject: 'telemetry' | 'properties'; text: string }
   | ({ kind: 'log' } & DeviceLogEntry)
-  | { kind: 'response'; text: string }
+  | ({ kind: 'response' } & CommandResponse)
   | { kind: 'verdict'; id: string; refusal?: string }
   /** Groups whose values the script reads from the device. */
   | { kind: 'reads'; groups: readonly string[] }

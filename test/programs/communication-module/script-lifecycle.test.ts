@@ -119,6 +119,26 @@ describe('a device on a module', () => {
     assert.deepEqual(starts[0]?.posted, []);
   });
 
+  test('answers the commands that its script leaves behind, however it ends', () => {
+    const { lifecycle, starts, responses, fails } = setUp();
+    const left = (id: string): string =>
+      `{"id":"${id}","state":"error","payload":{"message":"the script ended before the command did"}}`;
+    lifecycle.configure({}, []);
+    const say = starts[0]?.events.onEvent ?? assert.fail();
+    for (const id of ['a', 'b', 'c']) lifecycle.command(id, 'start', '{}');
+    say({ kind: 'response', id: 'a', isLast: true, text: 'a is done' });
+    say({ kind: 'response', id: 'b', isLast: false, text: 'b goes on' });
+    lifecycle.restart();
+    assert.deepEqual(responses.splice(0), ['a is done', 'b goes on', left('b'), left('c')]);
+    lifecycle.command('d', 'start', '{}');
+    starts[1]?.events.onThreadLost(false, 'a script beside it was stuck');
+    lifecycle.command('e', 'start', '{}');
+    fails();
+    assert.deepEqual(responses.splice(0), [left('d'), left('e')]);
+    lifecycle.stop();
+    assert.deepEqual(responses, []);
+  });
+
   test('tells which groups its script reads itself, as long as that script runs', () => {
     const { lifecycle, starts, statuses, runs, read } = setUp();
     lifecycle.configure({}, []);

@@ -1,5 +1,6 @@
 /** The commands of one script, run one after another; each is answered exactly once. */
 import { jsonOf, LuaError, LuaFailure, LuaJson, type LuaValue, type Script } from '../../../lua/index.ts';
+import type { CommandResponse } from '../thread-messages.ts';
 
 export type CommandQueue = ReturnType<typeof createCommandQueue>;
 
@@ -12,39 +13,40 @@ export function createCommandQueue(options: {
   /** Of one response. */
   messageBytes: number;
   /** Sends a response. */
-  post: (text: string) => void;
+  post: (response: CommandResponse) => void;
   /** The handler raised. */
   onFailure: (failure: LuaFailure) => void;
 }) {
   const waiting: { id: string; name: string; argumentsText: string }[] = [];
-  /** Commands whose final answer has been given while they still ran. */
-  const answered = new Set<string>();
-  let runningId: string | undefined;
+  /** `isAnswered`: to its end, while it still runs. */
+  let running: { id: string; isAnswered: boolean } | undefined;
   let life: 'begins' | 'open' | 'closed' = 'begins';
 
   function send(id: string, state: string, payload: string): void {
     const sizeBytes = Buffer.byteLength(payload);
     const message = `The payload of ${sizeBytes} bytes was too large and was left out.`;
     const sent = sizeBytes <= options.messageBytes ? payload : JSON.stringify({ message });
-    options.post(`{"id":${JSON.stringify(id)},"state":"${state}","payload":${sent}}`);
+    const text = `{"id":${JSON.stringify(id)},"state":"${state}","payload":${sent}}`;
+    options.post({ id, isLast: state !== 'log', text });
   }
 
   async function next(): Promise<void> {
-    const command = life === 'open' && runningId === undefined ? waiting.shift() : undefined;
+    const command = life === 'open' && running === undefined ? waiting.shift() : undefined;
     if (command === undefined) return;
     const { id, name, argumentsText } = command;
-    runningId = id;
+    const present = { id, isAnswered: false };
+    running = present;
     try {
       const [value] = await options.call('command', [id, name, new LuaJson(argumentsText)], options.callMs);
-      if (!answered.delete(id)) send(id, 'completed', payloadOf(value));
+      if (!present.isAnswered) send(id, 'completed', payloadOf(value));
     } catch (error) {
       if (!(error instanceof LuaFailure)) throw error;
-      if (!answered.delete(id)) {
+      if (!present.isAnswered) {
         send(id, 'error', JSON.stringify({ message: withoutPosition(error.message) }));
         options.onFailure(error);
       }
     }
-    runningId = undefined;
+    running = undefined;
     void next();
   }
 
@@ -62,10 +64,10 @@ export function createCommandQueue(options: {
       waiting.push({ id, name, argumentsText });
       void next();
     },
-    /** An answer that the script gives while the command runs; after `error` no further one is sent. */
+    /** An answer that the script gives while the command runs; after `error`, or its end, no further one is sent. */
     respond: (id: string, state: 'log' | 'error', payloadText: string) => {
-      if (answered.has(id)) return;
-      if (state === 'error') answered.add(id);
+      if (running?.id !== id || running.isAnswered) return;
+      running.isAnswered = state === 'error';
       send(id, state, payloadText);
     },
     /** Nothing runs any more: what waits, and what comes, is refused. */

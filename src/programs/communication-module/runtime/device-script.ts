@@ -87,7 +87,7 @@ export class DeviceScript {
       callMs: this.#callMs,
       waitingMax: this.#limits.module.commandsWaiting,
       messageBytes: this.#limits.module.messageBytes,
-      post: (text) => this.#post({ kind: 'response', text }),
+      post: (response) => this.#post({ kind: 'response', ...response }),
       onFailure: (failure) => this.#failed(failure),
     });
     this.#script = createScript(this.#options, {

@@ -48,6 +48,17 @@ describe('a command of a device script', () => {
       assert.equal(bench.logs().length, name === 'raise' ? 1 : 0);
     });
 
+  test('is not answered again by a context that was kept', async () => {
+    const bench = scriptBench(`
+      enapter.register_command_handler('keep', function(ctx) kept = ctx end)
+      enapter.register_command_handler('use', function() kept.log('late') pcall(kept.error, 'late') end)`);
+    await bench.started();
+    const completed = [{ state: 'completed', payload: {} }];
+    assert.deepEqual(await bench.command('keep'), completed);
+    assert.deepEqual(await bench.command('use'), completed);
+    assert.equal(bench.posted.filter(({ kind }) => kind === 'response').length, 2);
+  });
+
   test('waits for the one before it', async () => {
     const bench = scriptBench(`
       enapter.register_command_handler('slow', function(ctx, args)
