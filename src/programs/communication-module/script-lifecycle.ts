@@ -65,13 +65,15 @@ export class ScriptLifecycle {
     return this.#state;
   }
 
-  /** Another assignment for the same channel. */
+  /** Another assignment for the same channel. Its configuration follows when it is of another script. */
   assign(next: Assignment): void {
     const { script, facts } = this.#assignment;
     const isSame = next.script.hash === script.hash && next.facts.hash === facts.hash;
     this.#assignment = next;
     if (isSame) return;
     this.#isAlone = false;
+    // That of another blueprint may lack what this one declares, or mean something else by it.
+    this.#groups = undefined;
     this.restart();
   }
 

@@ -187,8 +187,20 @@ describe('a device on a module', () => {
     lifecycle.assign(assignment('a'));
     assert.equal(starts.length, 1);
     lifecycle.assign(assignment('b'));
+    lifecycle.configure({}, []);
     assert.equal(starts.length, 2);
     assert.deepEqual(statuses, ['starting', 'failed: main.lua:1: unexpected symbol', 'starting']);
+  });
+
+  test('starts another script with the configuration that came after it, never with the one before', () => {
+    const { lifecycle, starts, assignment } = setUp();
+    lifecycle.configure({ former: { x: 1 } }, []);
+    lifecycle.assign(assignment('b'));
+    lifecycle.tryStart();
+    assert.equal(starts[0]?.isStopped, true);
+    assert.equal(starts.length, 1);
+    lifecycle.configure({ own: { y: 2 } }, []);
+    assert.deepEqual(starts[1]?.groups, { own: { y: 2 } });
   });
 
   test('cuts a reason that is longer than a status may carry', () => {
@@ -205,6 +217,7 @@ describe('a device on a module', () => {
     assert.deepEqual(logs, ['error!: execution time exceeded']);
     await clock.advance(MODULE.retryFirstMs);
     lifecycle.assign(assignment('b'));
+    lifecycle.configure({}, []);
     assert.deepEqual(
       starts.map(({ isAlone }) => isAlone),
       [false, true, false],
