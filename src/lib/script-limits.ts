@@ -93,6 +93,8 @@ export const SCRIPT_LIMITS = {
     releaseMs: 2_000,
     /** G: a wall clock corrected by less than this does not make a job of the calendar run twice. */
     clockStepMs: 86_400_000,
+    /** G: what the wall clock skips when it is put forward by no more than this comes at once; by more, it is left out. */
+    clockCatchUpMs: 600_000,
     /** G: a job of the calendar looks at the clock this often, so that a jump of it is noticed. */
     calendarCheckMs: 60_000,
     dryRun: {

@@ -95,6 +95,20 @@ describe('jobs of the calendar', () => {
     rule.run.stop();
   });
 
+  test('a moment that a correction of the clock skips comes at once, what a larger jump skips is left out', async () => {
+    const clock = new TestClock(Date.UTC(2026, 4, 1, 10, 59));
+    const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%T")) end)', { clock });
+    await rule.idle();
+    clock.step(120_000);
+    await rule.idle();
+    assert.deepEqual(rule.said(), ['11:01:00']);
+    await clock.advance(54 * 60_000);
+    clock.step(11 * 60_000);
+    await clock.advance(3_600_000);
+    rule.run.stop();
+    assert.deepEqual(rule.said(), ['11:01:00', '13:00:00']);
+  });
+
   test('goes on after a clock that had been years ahead', async () => {
     const clock = new TestClock(Date.UTC(2036, 4, 1, 10, 59, 30));
     const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%F %T")) end)', {

@@ -47,7 +47,7 @@ interface CalendarOptions {
   clock: ScriptClock & { isSet(): boolean; onStepped(listener: (jumpMs: number) => void): () => void };
   site: () => SandboxSite;
   jobs: () => Jobs;
-  limits: Pick<Limits['rules'], 'clockStepMs' | 'calendarCheckMs'>;
+  limits: Pick<Limits['rules'], 'clockStepMs' | 'clockCatchUpMs' | 'calendarCheckMs'>;
 }
 
 /** The moment after `afterMs` at which the job is due; undefined: never again. */
@@ -124,8 +124,8 @@ const NO_LOCATION = 'the location of the site is not set';
 
 /**
  * Fires at civil moments although the wall clock may be wrong: nothing before it is set; after a jump the next
- * moment is computed anew, and a moment that was already served is not served twice, unless the jump was so
- * large that the clock had been nonsense before.
+ * moment is computed anew, what a small one skips comes late, and a moment that was already served is not served twice,
+ * unless the jump was so large that the clock had been nonsense before.
  */
 class Alarm {
   readonly #options: CalendarOptions;
@@ -162,10 +162,19 @@ class Alarm {
 
   stepped(jumpMs: number): void {
     const { clock, limits } = this.#options;
-    // Forwards: moments in between are not made up for.
-    if (jumpMs > 0) this.#servedMs = Math.max(this.#servedMs, clock.wallMs() - 1);
+    if (jumpMs > 0) this.#putForward(jumpMs);
     else if (jumpMs < -limits.clockStepMs) this.#servedMs = clock.wallMs();
     this.arm();
+  }
+
+  /** A correction loses no moment; those that a larger jump skips are not made up for. */
+  #putForward(jumpMs: number): void {
+    const { clock, limits } = this.#options;
+    const nowMs = clock.wallMs();
+    const isCorrection = jumpMs <= limits.clockCatchUpMs && clock.isSet();
+    const skippedMs = isCorrection ? this.#nextMs(Math.max(this.#servedMs, nowMs - jumpMs - 1)) : undefined;
+    this.#servedMs = Math.max(this.#servedMs, nowMs - 1);
+    if (skippedMs !== undefined && skippedMs < nowMs) this.#fire();
   }
 
   cancel(): void {
