@@ -25,7 +25,7 @@ import { DryRuns } from './dry-runs.ts';
 import { createSandboxChannel, type SandboxChannel } from './channel.ts';
 import type { RuleRunner, RunnableRule } from './model.ts';
 import type { CallRecordedMethod } from './recorded-methods.ts';
-import { type CallMethod, readableAttribute } from './methods.ts';
+import type { CallMethod } from './methods.ts';
 import type { Rules } from './service.ts';
 import { Watches } from './watches.ts';
 
@@ -311,25 +311,19 @@ export class RuleSandbox {
     const wanted = this.#wanted.get(request.ruleId);
     // What a script asked before it was stopped or replaced is not done any more.
     if (!wanted?.isHeard) return { ok: false, error: 'the rule was stopped' };
-    if (request.method === 'watch') return this.#watch(request.run, request.parameters);
+    if (request.method === 'watch') return this.#watch(request, request.parameters);
     if (request.method !== 'unwatch') return this.#options.callMethod(wanted.rule, request);
     this.#watches.remove({ run: request.run, watchId: request.parameters.watchId });
     return { ok: true, result: null };
   }
 
-  #watch(run: number, parameters: RuleMethods['watch']): WatchAnswer {
-    const { devices } = this.#options;
+  #watch({ run, ruleId }: Request, parameters: RuleMethods['watch']): WatchAnswer {
     const { deviceId, watchId } = parameters;
-    const device = devices.get(deviceId);
+    const device = this.#options.devices.get(deviceId);
     if (!device) return { ok: false, error: 'device not found' };
-    if (parameters.kind === 'connectivity') {
-      this.#watches.addConnectivity({ run, watchId }, deviceId);
-      return { ok: true, result: null };
-    }
-    const attribute = readableAttribute(devices.manifest(device), parameters.name);
-    if (attribute === undefined)
-      return { ok: false, error: `unknown telemetry attribute "${parameters.name}"` };
-    this.#watches.addTelemetry({ run, watchId }, deviceId, attribute);
+    const name = parameters.kind === 'telemetry' ? parameters.name : undefined;
+    if (!this.#watches.add({ run, watchId, ruleId, deviceId, name }, device))
+      return { ok: false, error: `unknown telemetry attribute "${name}"` };
     return { ok: true, result: null };
   }
 }

@@ -1,6 +1,8 @@
 /** Watches: samples and changes of connectivity that scripts wait for. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
+import type { RuleMethods } from '../../../src/protocol/rule-sandbox.ts';
 import { settle } from '../../support/test-clock.ts';
 import { startSandbox, started } from './sandbox-support.ts';
 import { batteryManifest, newRule } from './support.ts';
@@ -100,6 +102,46 @@ describe('a watch', () => {
       [5, 1, 1],
       [5, 1, 3],
     ]);
+  });
+
+  test('follows the attribute under another blueprint, and says when there is none, or no device', async (t) => {
+    const site = await startSandbox(t);
+    const manifest = batteryManifest();
+    const device = site.addDevice({ slug: 'battery', manifest });
+    site.program.hello();
+    const rule = site.rules.create(newRule('a'));
+    started(site, rule);
+    const watch = async (parameters: RuleMethods['watch']): Promise<void> => {
+      site.program.say({ type: 'request', id: 1, ruleId: rule.id, run: 1, method: 'watch', parameters });
+      await settle();
+    };
+    await watch({ deviceId: device.id, watchId: 1, kind: 'telemetry', name: 'battery_soc' });
+    await watch({ deviceId: device.id, watchId: 2, kind: 'connectivity' });
+    const { soc, ...others } = manifest.telemetry;
+    assert.ok(soc);
+    const withCharge = (charge: object): CompiledManifest => ({
+      ...manifest,
+      telemetry: { ...others, ...charge },
+    });
+    const values = () => site.program.of('changed').map(({ watchId, value }) => [watchId, value]);
+    site.assignManifest(device, withCharge({ charge: soc }));
+    await site.measure(device, { charge: 1 });
+    site.assignManifest(device, withCharge({ charge: { ...soc, aliases: [] } }));
+    await site.measure(device, { charge: 2 });
+    site.assignManifest(device, manifest);
+    await site.measure(device, { soc: 3 });
+    assert.deepEqual(values(), [
+      [1, 1],
+      [1, 3],
+    ]);
+    site.deleteDevice(device);
+    assert.deepEqual(site.messages(rule), [
+      'on_update of "battery_soc" of device "battery" waits in vain: its blueprint has no such attribute now',
+      'on_update of "battery_soc" of device "battery" goes on: its blueprint has the attribute',
+      'on_update of "battery_soc" of device "battery" waits in vain: the device was deleted',
+      'on_online_changed of device "battery" waits in vain: the device was deleted',
+    ]);
+    assert.equal(site.telemetry.events.has('telemetry_received'), false);
   });
 
   test('ends with the sandbox', async (t) => {
