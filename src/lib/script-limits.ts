@@ -77,6 +77,7 @@ export const SCRIPT_LIMITS = {
     stableMs: 600_000,
     /** G: the same error of a scheduled function is logged so often. */
     repeatedErrorMs: 60_000,
+    errorsRemembered: 200,
     /** G: questions to the gateway per second and rule; more of them wait. */
     requestsPerSecond: 500,
     requestBurst: 1_000,

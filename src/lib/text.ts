@@ -9,8 +9,9 @@ function encode(text: string): Buffer {
 export function cutToBytes(text: string, bytesMax: number): string {
   // A UTF-16 unit has at most three bytes in UTF-8, so most texts need no encoding.
   if (text.length * 3 <= bytesMax) return text;
-  const bytes = encode(text);
-  if (bytes.length <= bytesMax) return text;
+  // Each unit has one byte at least: of a text of megabytes no more is looked at.
+  const bytes = encode(text.slice(0, bytesMax));
+  if (bytes.length <= bytesMax && text.length <= bytesMax) return text;
   let end = bytesMax;
   // Continuation bytes are 10xxxxxx (RFC 3629): step back to the first byte of the character that is cut.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;

@@ -4,6 +4,7 @@ import { cutToBytes } from '../../lib/text.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
 import type { RuleLogEntry, RuleSeverity } from '../../protocol/rule-sandbox.ts';
+import { ToldTexts } from '../script-host/index.ts';
 
 const SEVERITIES: readonly string[] = ['debug', 'info', 'warning', 'error'];
 const SECOND_MS = 1_000;
@@ -22,14 +23,17 @@ export interface RuleLog {
 
 export function createRuleLog(options: {
   clock: ScriptClock;
-  limits: Pick<Limits['rules'], 'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs'>;
+  limits: Pick<
+    Limits['rules'],
+    'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs' | 'errorsRemembered'
+  >;
   send: (entries: RuleLogEntry[]) => void;
   /** Sends each entry at once, instead of those of a short while together. */
   isImmediate?: boolean;
 }): RuleLog {
   const { clock, limits } = options;
   const bucket = new TokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
-  const repeated = new Map<string, number>();
+  const repeated = new ToldTexts({ intervalMs: limits.repeatedErrorMs, most: limits.errorsRemembered });
   let waiting: RuleLogEntry[] = [];
   let timer: { cancel(): void } | undefined;
   let dropped = 0;
@@ -77,11 +81,8 @@ export function createRuleLog(options: {
     write,
     failure: writeFailure,
     repeatedFailure: (failure) => {
-      const nowMs = clock.monotonicMs();
-      for (const [message, untilMs] of repeated) if (untilMs <= nowMs) repeated.delete(message);
-      if (repeated.has(failure.message)) return;
-      repeated.set(failure.message, nowMs + limits.repeatedErrorMs);
-      writeFailure(failure);
+      const text = cutToBytes(failure.message, limits.logMessageBytes);
+      if (repeated.isNews(text, clock.monotonicMs())) writeFailure(failure);
     },
     flush: () => {
       tellDropped();

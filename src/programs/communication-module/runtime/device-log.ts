@@ -2,10 +2,13 @@
 import type { Limits } from '../../../lib/limits.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
-import type { Clock } from '../../../platform/clock/index.ts';
+import type { Clock, Timer } from '../../../platform/clock/index.ts';
+import { ToldTexts } from '../../script-host/index.ts';
 import type { DeviceLogEntry } from '../thread-messages.ts';
 
 export type DeviceLog = ReturnType<typeof createDeviceLog>;
+
+const SUMMARY_AFTER_MS = 1_000;
 
 export function createDeviceLog(options: {
   clock: Clock;
@@ -16,20 +19,27 @@ export function createDeviceLog(options: {
 }) {
   const { clock, limits, post } = options;
   const bucket = new TokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
-  const loggedAtMs = new Map<string, number>();
+  const errors = new ToldTexts({ intervalMs: limits.sameErrorMs, most: limits.errorsRemembered });
   let dropped = 0;
+  let summary: Timer | undefined;
 
-  /** What is dropped is counted in the next entry that passes. */
+  function tellDropped(): void {
+    summary?.cancel();
+    summary = undefined;
+    if (dropped === 0) return;
+    const message = `${dropped} log entries were dropped, because there were too many`;
+    dropped = 0;
+    post({ message, severity: 'warning', persist: false });
+  }
+
+  /** What is dropped is counted in front of the next entry that passes, or a while later. */
   function write(entry: DeviceLogEntry): void {
     if (!bucket.take(clock.monotonicMs())) {
       dropped += 1;
+      summary ??= clock.setTimer(SUMMARY_AFTER_MS, tellDropped);
       return;
     }
-    if (dropped > 0) {
-      const message = `${dropped} log entries were dropped, because there were too many`;
-      post({ message, severity: 'warning', persist: false });
-      dropped = 0;
-    }
+    tellDropped();
     post({ ...entry, message: cutToBytes(entry.message, options.messageBytes) });
   }
 
@@ -37,12 +47,9 @@ export function createDeviceLog(options: {
     write,
     /** An error of the script; the same text at most once a minute. */
     error: (message: string) => {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - (loggedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < limits.sameErrorMs) return;
-      // Texts with numbers in them are all different; old ones make room.
-      if (loggedAtMs.size >= limits.errorsRemembered) loggedAtMs.clear();
-      loggedAtMs.set(message, nowMs);
-      write({ message, severity: 'error', persist: false });
+      const text = cutToBytes(message, options.messageBytes);
+      if (errors.isNews(text, clock.monotonicMs()))
+        write({ message: text, severity: 'error', persist: false });
     },
   };
 }
