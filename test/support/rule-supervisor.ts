@@ -29,6 +29,8 @@ export function superviseRules(
   options: {
     limits?: { lua?: Partial<Limits['lua']>; rules?: Partial<Limits['rules']> };
     answer?: (message: FromSandbox & { type: 'request' }) => RuleAnswer | undefined;
+    /** In place of real threads. */
+    startThread?: ConstructorParameters<typeof Supervisor>[0]['startThread'];
   } = {},
 ): SupervisedRules {
   const clock = createSystemClock();
@@ -43,6 +45,7 @@ export function superviseRules(
       rules: { ...LIMITS.rules, ...options.limits?.rules },
     },
     site: { timeZone: 'UTC' },
+    ...(options.startThread && { startThread: options.startThread }),
     send: (message) => {
       messages.push(message);
       if (message.type === 'log')

@@ -19,6 +19,7 @@ import type {
   ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
 import { programEntry } from '../../platform/processes/index.ts';
+import type { startThread } from '../../platform/threads/index.ts';
 import { type ScriptRun, ScriptThreads, type ThreadLoss } from '../script-host/index.ts';
 import type { RuleTypes, RunEnd } from './thread-messages.ts';
 
@@ -29,6 +30,8 @@ interface SupervisorOptions {
   site: SandboxSite;
   /** False: the message was dropped, because the gateway does not read fast enough. */
   send: (message: FromSandbox) => boolean;
+  /** Default: real threads. */
+  startThread?: typeof startThread;
 }
 
 interface Rule {
@@ -66,6 +69,7 @@ export class Supervisor {
       entry: programEntry('programs/rule-sandbox/rule-thread'),
       shared: options.site,
       onThreadEnded: (loss, rules) => this.#threadEnded(loss, rules),
+      ...(options.startThread && { start: options.startThread }),
     });
     this.#statusTimer = options.clock.setRepeating(STATUS_MS, () => this.#tellStatus());
   }
@@ -215,11 +219,14 @@ export class Supervisor {
 
   #restartLater(rule: Rule): void {
     const { clock, limits } = this.#options;
-    const ranMs = clock.monotonicMs() - rule.startedMs;
-    const pauseMs = rule.restartPause.nextAfter(ranMs, limits.rules.stableMs);
+    const pauseMs = rule.restartPause.nextAfter(this.#ranMs(rule), limits.rules.stableMs);
     this.#say(rule, 'info', `rule restarts in ${pauseMs / 1_000} s`);
     this.#tellState(rule, 'STOPPED', pauseMs);
     rule.restart = clock.setTimer(pauseMs, () => this.#launch(rule));
+  }
+
+  #ranMs({ startedMs }: Rule): number {
+    return this.#options.clock.monotonicMs() - startedMs;
   }
 
   #threadEnded(loss: ThreadLoss, rules: number): void {
@@ -239,6 +246,10 @@ export class Supervisor {
     if (rule === this.#culprit) {
       rule.isSolitary = true;
       this.#say(rule, 'error', `execution time exceeded: ${reason}, the rule was ended`);
+      this.#restartLater(rule);
+    } else if (this.#culprit === undefined && this.#ranMs(rule) < this.#options.limits.rules.restartFirstMs) {
+      // Nobody knows whose fault it is, and to start again at once was of no use.
+      this.#say(rule, 'error', `its thread was ended soon after its start: ${reason}`);
       this.#restartLater(rule);
     } else {
       const because = this.#culprit ? `rule ${this.#culprit.script.slug} was ${reason}` : reason;

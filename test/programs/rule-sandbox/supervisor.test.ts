@@ -43,6 +43,22 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
+  test('threads that the system has no room for are tried again after pauses', async () => {
+    let attempts = 0;
+    const rules = superviseRules({
+      startThread: () => {
+        attempts++;
+        throw new Error('no room');
+      },
+    });
+    rules.start('a', ALIVE);
+    const { severity } = await rules.heard('a', /^its thread was ended soon after its start: no room$/);
+    assert.equal(severity, 'error');
+    await rules.heard('a', /^rule restarts in 10 s$/);
+    assert.equal(attempts, 1);
+    await rules.stop();
+  });
+
   test('stop and start anew: nothing of the old life is heard again', async () => {
     const rules = superviseRules();
     rules.start('a', 'while true do enapter.log("old") system.delay(5) end');
