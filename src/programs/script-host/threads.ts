@@ -63,12 +63,16 @@ interface ScriptThreadsOptions<Types extends ScriptTypes> {
   start?: typeof startThread;
 }
 
+/** A look that is later than so many intervals counts no more. */
+const LATE_LOOKS = 4;
+
 export class ScriptThreads<Types extends ScriptTypes> {
   readonly #options: ScriptThreadsOptions<Types>;
   readonly #threads = new Set<HostThread<Types>>();
   #shared: Types['shared'];
   #lastRun = 0;
   #timer: { cancel(): void } | undefined;
+  #lookedAtMs = 0;
   #isStopped = false;
 
   constructor(options: ScriptThreadsOptions<Types>) {
@@ -189,7 +193,11 @@ export class ScriptThreads<Types extends ScriptTypes> {
 
   #look(): void {
     const { clock, limits } = this.#options;
-    for (const host of this.#threads) host.look(clock.monotonicMs(), limits.lua.stuckMs);
+    const nowMs = clock.monotonicMs();
+    // Looks that come late say that this process had no processor, or stood still: a script need not be stuck.
+    const passedMs = Math.min(nowMs - this.#lookedAtMs, LATE_LOOKS * limits.lua.watchIntervalMs);
+    this.#lookedAtMs = nowMs;
+    for (const host of this.#threads) host.look(passedMs, limits.lua.stuckMs);
   }
 }
 
@@ -226,7 +234,8 @@ class HostThread<Types extends ScriptTypes> {
   readonly #words = new Int32Array(this.watch);
   #thread: Thread | undefined;
   #seenSlices = 0;
-  #sinceMs = 0;
+  /** How long the slice that was seen last has been seen. */
+  #lastedMs = 0;
   isEnding = false;
   isStuck = false;
 
@@ -261,14 +270,13 @@ class HostThread<Types extends ScriptTypes> {
   }
 
   /** A slice that lasts and lasts is stuck where no hook is called. */
-  look(nowMs: number, stuckMs: number): void {
+  look(passedMs: number, stuckMs: number): void {
     const slices = Atomics.load(this.#words, WATCH_WORDS.slices);
-    if (this.runOfSlice === undefined || slices !== this.#seenSlices || this.#sinceMs === 0) {
-      this.#seenSlices = slices;
-      this.#sinceMs = nowMs;
-    } else if (!this.isEnding && nowMs - this.#sinceMs >= stuckMs) {
-      this.isStuck = true;
-      void this.terminate();
-    }
+    const isSame = this.runOfSlice !== undefined && slices === this.#seenSlices;
+    this.#seenSlices = slices;
+    this.#lastedMs = isSame ? this.#lastedMs + passedMs : 0;
+    if (this.isEnding || this.#lastedMs < stuckMs) return;
+    this.isStuck = true;
+    void this.terminate();
   }
 }

@@ -142,6 +142,18 @@ describe('the threads of a module', () => {
     assert.deepEqual(released, [1, 2]);
   });
 
+  test('are left alone when this process stood still in the middle of a slice', async () => {
+    const { scripts, clock, threads } = setUp();
+    scripts.start(SCRIPT, recorder(), false);
+    threads[0]?.slice(1);
+    await clock.advance(LIMITS.lua.watchIntervalMs);
+    clock.spend(60_000);
+    await clock.advance(LIMITS.lua.stuckMs / 2);
+    threads[0]?.slice(0);
+    await clock.advance(LIMITS.lua.stuckMs);
+    assert.equal(threads[0]?.isTerminated, false);
+  });
+
   test('are left alone while slices begin and end, however busy they are', async () => {
     const { scripts, clock, threads } = setUp();
     scripts.start(SCRIPT, recorder(), false);
