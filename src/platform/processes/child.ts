@@ -8,7 +8,7 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
 
 /** A program's end of the channel to the gateway. */
-export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedBytes'> {
+export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedBytes' | 'isClosed'> {
   /** What the parent gave at start. */
   readonly settings: unknown;
   /** Resolves when the program shall end, also when that was said before anybody asked. */
@@ -65,6 +65,9 @@ export function connectToParent(options: {
         drained: outbox.drained,
         get queuedBytes() {
           return outbox.queuedBytes;
+        },
+        get isClosed() {
+          return outbox.isClosed;
         },
         get droppedMessages() {
           return droppedMessages;

@@ -48,6 +48,10 @@ export function createOutbox(options: {
     get queuedBytes() {
       return queuedBytes;
     },
+    /** Nothing is taken any more. */
+    get isClosed() {
+      return closed;
+    },
     /** The channel is gone: nothing is queued any more, nobody waits. */
     close: () => {
       closed = true;

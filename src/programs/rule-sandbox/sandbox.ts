@@ -6,48 +6,22 @@ import type { ParentLink, Payload } from '../../platform/processes/index.ts';
 import {
   decodeToSandbox,
   encodeSandboxMessage,
-  type FromSandbox,
   type SandboxSettings,
   type ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
 import { DryRunHost } from './dry-run-host.ts';
 import { Supervisor } from './supervisor.ts';
+import { createTeller } from './teller.ts';
 
 export function createSandbox(options: {
-  link: Pick<ParentLink, 'send' | 'drained'>;
+  link: Pick<ParentLink, 'send' | 'drained' | 'isClosed'>;
   settings: SandboxSettings;
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
 }) {
-  const { link, log } = options;
-  /** States that could not be told yet: the newest of each rule counts. */
-  const untold = new Map<string, FromSandbox>();
-
-  async function tellStates(): Promise<void> {
-    while (untold.size > 0) {
-      await link.drained();
-      for (const [ruleId, message] of untold)
-        if (link.send(encodeSandboxMessage(message))) untold.delete(ruleId);
-        else break;
-    }
-  }
-
-  const supervisor = new Supervisor({
-    ...options,
-    site: options.settings.site,
-    send: (message) => {
-      const isUntold = message.type === 'state' && untold.has(message.ruleId);
-      if (!isUntold && link.send(encodeSandboxMessage(message))) return true;
-      log.warnLimited(message.type, WARN_MS, 'a message to the gateway was dropped', { type: message.type });
-      if (message.type === 'state') {
-        const isTelling = untold.size > 0;
-        untold.set(message.ruleId, message);
-        if (!isTelling) void tellStates();
-      }
-      return false;
-    },
-  });
+  const { link } = options;
+  const supervisor = new Supervisor({ ...options, site: options.settings.site, send: createTeller(options) });
   let { site } = options.settings;
   const dryRuns = new DryRunHost({
     ...options,
@@ -76,5 +50,3 @@ export function createSandbox(options: {
     },
   };
 }
-
-const WARN_MS = 60_000;

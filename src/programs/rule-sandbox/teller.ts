@@ -1,0 +1,64 @@
+/**
+ * What the supervisor tells the gateway. What finds no room is dropped, except what must arrive: the newest state of
+ * each rule, the ends of runs, and how many entries are missing in the log of a rule.
+ */
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { ParentLink } from '../../platform/processes/index.ts';
+import { encodeSandboxMessage, type FromSandbox } from '../../protocol/rule-sandbox.ts';
+
+const WARN_MS = 60_000;
+
+/** False: the message was dropped, or waits. */
+export function createTeller(options: {
+  link: Pick<ParentLink, 'send' | 'drained' | 'isClosed'>;
+  clock: Pick<Clock, 'wallMs'>;
+  log: Log;
+}): (message: FromSandbox) => boolean {
+  const { link, clock, log } = options;
+  /** By what they are about: the newest counts. */
+  const waiting = new Map<string, FromSandbox>();
+  /** Entries that are missing, by rule. */
+  const missing = new Map<string, number>();
+  let isTelling = false;
+
+  async function tellWaiting(): Promise<void> {
+    isTelling = true;
+    while (waiting.size > 0 && !link.isClosed) {
+      await link.drained();
+      for (const [key, message] of waiting) {
+        if (!link.send(encodeSandboxMessage(message))) break;
+        waiting.delete(key);
+        if (message.type === 'log') missing.delete(message.ruleId);
+      }
+    }
+    isTelling = false;
+  }
+
+  function summaryOf({ ruleId, generation, entries }: FromSandbox & { type: 'log' }): FromSandbox {
+    const count = (missing.get(ruleId) ?? 0) + entries.length;
+    missing.set(ruleId, count);
+    const message = `${count} log entries were dropped: the gateway did not read fast enough`;
+    return {
+      type: 'log',
+      ruleId,
+      generation,
+      entries: [{ timestampMs: clock.wallMs(), severity: 'warning', message }],
+    };
+  }
+
+  function keep(key: string, message: FromSandbox): void {
+    waiting.set(key, message);
+    if (!isTelling) void tellWaiting();
+  }
+
+  return (message) => {
+    const isBehind = message.type === 'state' && waiting.has(`state ${message.ruleId}`);
+    if (!isBehind && link.send(encodeSandboxMessage(message))) return true;
+    log.warnLimited(message.type, WARN_MS, 'a message to the gateway was dropped', { type: message.type });
+    if (message.type === 'state') keep(`state ${message.ruleId}`, message);
+    else if (message.type === 'run_ended') keep(`run ${message.run}`, message);
+    else if (message.type === 'log') keep(`log ${message.ruleId}`, summaryOf(message));
+    return false;
+  };
+}
