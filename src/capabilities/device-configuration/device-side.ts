@@ -44,17 +44,18 @@ export function createDeviceSideConfiguration(service: DeviceConfiguration) {
       const read = await service.side?.read(device, group);
       return read === undefined ? stored : service.withRead(device, group, stored, read, names);
     },
-    /** As the service's. @throws configuration_refused, too */
+    /** As the service's. @throws configuration_refused and device_not_found, too */
     update: (device: Device, group: string, role: Role, change: ConfigurationChange) =>
       inTurn(device, group, async () => {
-        await judge(device, group, role, change);
-        return service.update(device, group, role, change);
+        await judge(service.current(device), group, role, change);
+        // While the device thought about it, it may have got another blueprint, or was deleted.
+        return service.update(service.current(device), group, role, change);
       }),
-    /** As the service's. @throws configuration_refused, too */
+    /** As the service's. @throws configuration_refused and device_not_found, too */
     resetAll: (device: Device, group: string, role: Role) =>
       inTurn(device, group, async () => {
-        await judge(device, group, role, 'reset all');
-        return service.resetAll(device, group, role);
+        await judge(service.current(device), group, role, 'reset all');
+        return service.resetAll(service.current(device), group, role);
       }),
   };
 }

@@ -71,6 +71,11 @@ export class DeviceConfiguration {
     return this.#side;
   }
 
+  /** The device as it is now. @throws GatewayError device_not_found (404) */
+  current({ id }: Device): Device {
+    return this.#options.devices.require(id);
+  }
+
   /** Whoever reaches the devices gives them a say. */
   attach(side: DeviceSide): void {
     this.#side = side;
