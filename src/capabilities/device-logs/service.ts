@@ -64,6 +64,9 @@ export class DeviceLogs {
   readonly #newestMs = new Map<string, number>();
   #pending: LogEntry[] = [];
   #writtenCount = 0;
+  /** No number is given twice, though its entry may be gone: whoever follows them goes on behind it. */
+  #newestNumber = 0;
+  #writtenNumber = 0;
 
   constructor(options: DeviceLogsOptions) {
     const { history, commits, clock, metrics, devices, connectivity, limits = LIMITS } = options;
@@ -132,7 +135,7 @@ export class DeviceLogs {
 
   /** Of the entry that was stored last. */
   newestNumber(): number {
-    return this.#store.newestNumber();
+    return Math.max(this.#newestNumber, this.#store.newestNumber());
   }
 
   list(device: Device, query: LogQuery): { entries: LogEntry[]; totalCount: number } {
@@ -161,12 +164,15 @@ export class DeviceLogs {
 
   #write(): void {
     this.#writtenCount = this.#pending.length;
-    this.#store.insert(this.#pending);
+    const newestNumber = this.newestNumber();
+    this.#writtenNumber = newestNumber + this.#pending.length;
+    this.#store.insert(this.#pending, newestNumber);
   }
 
   #committed(): void {
     const stored = this.#pending.splice(0, this.#writtenCount);
     this.#writtenCount = 0;
+    this.#newestNumber = this.#writtenNumber;
     this.#storedCount.inc(stored.length);
     this.#retention.added(stored);
     for (const entry of stored) this.events.emit('entry_stored', { entry });

@@ -157,7 +157,7 @@ function createWriter(orm: Orm) {
   const insert = orm
     .insert(deviceLog)
     .values({
-      ...placeholders(deviceLog, ['deviceNumber', 'receivedAtMs', 'severity', 'persist', 'message']),
+      ...placeholders(deviceLog, ['id', 'deviceNumber', 'receivedAtMs', 'severity', 'persist', 'message']),
       deviceTimeS: sql.placeholder('deviceTimeS'),
     })
     .prepare();
@@ -168,13 +168,14 @@ function createWriter(orm: Orm) {
   }
 
   return {
-    /** Within a transaction. */
-    insert(entries: readonly LogEntry[]): void {
+    /** Within a transaction; the first entry gets the number after `newestNumber`. */
+    insert(entries: readonly LogEntry[], newestNumber: number): void {
       const numbers = new Map<string, number | undefined>();
-      for (const entry of entries) {
+      for (const [index, entry] of entries.entries()) {
         if (!numbers.has(entry.deviceId)) numbers.set(entry.deviceId, numberFor(entry.deviceId));
         insert.run({
           ...entry,
+          id: newestNumber + index + 1,
           deviceNumber: numbers.get(entry.deviceId),
           receivedAtMs: Math.floor(entry.receivedAtMs),
           deviceTimeS: entry.deviceTimeS ?? null,

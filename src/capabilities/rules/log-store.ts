@@ -13,7 +13,7 @@ export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
   const isAsked = and(isOfRule, sql`(${sql.placeholder('severities')} >> ${severity}) & 1`);
   const insert = orm
     .insert(ruleLog)
-    .values(placeholders(ruleLog, ['ruleId', 'receivedAtMs', 'severity', 'message']))
+    .values(placeholders(ruleLog, ['number', 'ruleId', 'receivedAtMs', 'severity', 'message']))
     .prepare();
   const newest = orm
     .select({ ruleId, receivedAtMs, severity, message })
@@ -38,8 +38,12 @@ export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
   const ruleIds = orm.selectDistinct({ ruleId }).from(ruleLog).prepare();
 
   return {
-    insert: (entry: RuleLogEntry): void =>
-      void insert.run({ ...entry, severity: LOG_SEVERITIES.indexOf(entry.severity) }),
+    insert: (entry: RuleLogEntry, entryNumber: number): void =>
+      void insert.run({
+        ...entry,
+        number: entryNumber,
+        severity: LOG_SEVERITIES.indexOf(entry.severity),
+      }),
     /** Newest first. */
     newest: (
       rule: string,

@@ -43,6 +43,9 @@ export class RuleLogs {
   readonly #stored = new Map<string, number>();
   #pending: RuleLogEntry[] = [];
   #writtenCount = 0;
+  /** No number is given twice, though its entry may be gone: whoever follows them goes on behind it. */
+  #newestNumber = 0;
+  #writtenNumber = 0;
   readonly #dropped;
 
   constructor(options: RuleLogsOptions) {
@@ -58,7 +61,8 @@ export class RuleLogs {
     this.#commits.join({
       write: () => {
         this.#writtenCount = this.#pending.length;
-        for (const entry of this.#pending) this.#store.insert(entry);
+        this.#writtenNumber = this.newestNumber();
+        for (const entry of this.#pending) this.#store.insert(entry, ++this.#writtenNumber);
         for (const ruleId of new Set(this.#pending.map((entry) => entry.ruleId)))
           if ((this.#stored.get(ruleId) ?? TRIM_EVERY) >= TRIM_EVERY)
             this.#store.trim(ruleId, this.#limits.logEntries);
@@ -67,6 +71,7 @@ export class RuleLogs {
       committed: () => {
         const written = this.#pending.slice(0, this.#writtenCount);
         this.#pending = this.#pending.slice(this.#writtenCount);
+        this.#newestNumber = this.#writtenNumber;
         for (const entry of written) {
           const count = this.#stored.get(entry.ruleId) ?? TRIM_EVERY;
           this.#stored.set(entry.ruleId, count >= TRIM_EVERY ? 1 : count + 1);
@@ -82,6 +87,7 @@ export class RuleLogs {
     this.#stored.delete(ruleId);
     this.#pending = this.#pending.filter((entry) => entry.ruleId !== ruleId);
     try {
+      this.#newestNumber = this.newestNumber();
       this.#options.history.transaction(() => this.#store.removeRule(ruleId));
     } catch (error) {
       this.#log.warn('logs of a deleted rule stay until the next start', { rule_id: ruleId, error });
@@ -130,7 +136,7 @@ export class RuleLogs {
 
   /** Of the entry that was stored last. */
   newestNumber(): number {
-    return this.#store.newestNumber();
+    return Math.max(this.#newestNumber, this.#store.newestNumber());
   }
 
   /** Forgets rules that are gone. */

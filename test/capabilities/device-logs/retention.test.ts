@@ -124,13 +124,19 @@ describe('entries are deleted', () => {
     assert.deepEqual(bench.messages(other), ['p0']);
   });
 
-  test('soon after their device was', async (t) => {
+  test('soon after their device was, and their numbers are not given again', async (t) => {
     const bench = await startBench(t);
-    const device = bench.addDevice();
+    const [device, other] = [bench.addDevice(), bench.addDevice()];
     await sayMany(bench, device, 3, true);
+    const number = bench.deviceLogs.newestNumber();
     bench.deleteDevice(device);
     await bench.clock.advance(1_000);
     assert.equal(rowCount(bench, 'log_device'), 0);
+    await sayMany(bench, other, 1, true);
+    assert.deepEqual(
+      bench.deviceLogs.after(number, 10).map((entry) => [entry.number, entry.deviceId]),
+      [[number + 1, other.id]],
+    );
   });
 
   test('later, when the disk refuses: the next round tries again', async (t) => {

@@ -37,6 +37,23 @@ test('entries are read at once, also those that wait for the disk, in pages that
   }
 });
 
+test('whoever follows all logs misses nothing when the rule that wrote last is deleted', async (t) => {
+  const records = await startRecords(t);
+  const { rules } = records;
+  const [rule, last] = [rules.create(newRule('a')), rules.create(newRule('b'))];
+  await write(records, rule.id, 2);
+  await write(records, last.id, 3);
+  const number = rules.logs.newestNumber();
+  rules.remove([last.id]);
+  assert.equal(rules.logs.newestNumber(), number);
+  rules.logs.append(rule.id, 'info', 'next');
+  await records.clock.advance(1_000);
+  assert.deepEqual(
+    rules.logs.after(number, 10).map((entry) => [entry.number, entry.message]),
+    [[number + 1, 'next']],
+  );
+});
+
 describe('a log entry that is dropped', () => {
   test('is beyond the rate: one warning says how many; another rule is not affected', async (t) => {
     const records = await startRecords(t);
