@@ -56,8 +56,8 @@ export class Calls {
   readonly #holdings = new Map<string, Holding>();
   readonly #lives = new Map<number, { isOver: boolean }>();
   readonly #io: IoCalls;
-  /** Ports whose line a script set up: it ends as it was with that script. */
-  readonly #lent = new Map<string, { run: number; before: SerialSettings }>();
+  /** Lines that scripts set up: they are as the last of those that run wants it, then as they were. */
+  readonly #lent = new Map<SerialPort, { before: SerialSettings; wishes: Map<number, SerialSettings> }>();
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -84,10 +84,10 @@ export class Calls {
   /** The script is over: what it holds is given back. */
   release(run: number): void {
     this.#io.release(run);
-    for (const [name, loan] of this.#lent) {
-      if (loan.run !== run) continue;
-      this.#lent.delete(name);
-      this.#bus.serialPort(name)?.configure(loan.before);
+    for (const [port, { before, wishes }] of this.#lent) {
+      if (!wishes.delete(run)) continue;
+      port.configure([...wishes.values()].at(-1) ?? before);
+      if (wishes.size === 0) this.#lent.delete(port);
     }
     const life = this.#lives.get(run);
     if (life) life.isOver = true;
@@ -120,8 +120,7 @@ export class Calls {
     try {
       switch (operation.do) {
         case 'configure':
-          this.#lent.set(name, { run, before: this.#lent.get(name)?.before ?? port.settings });
-          port.configure(operation.settings);
+          this.#lend(run, port, operation.settings);
           return { kind: 'done' };
         case 'acquire':
           return await this.#acquire(asker, key, port);
@@ -139,6 +138,14 @@ export class Calls {
         error.kind === 'timeout' ? 1 : 2,
       );
     }
+  }
+
+  #lend(run: number, port: SerialPort, settings: SerialSettings): void {
+    const loan = this.#lent.get(port) ?? { before: port.settings, wishes: new Map<number, SerialSettings>() };
+    this.#lent.set(port, loan);
+    loan.wishes.delete(run);
+    loan.wishes.set(run, settings);
+    port.configure(settings);
   }
 
   /** A call that is given up lets go of nothing itself: its port is given back then. */

@@ -131,6 +131,23 @@ describe('a call of a script', () => {
     assert.deepEqual(speeds(), [2_400, SETTINGS.baudRate]);
   });
 
+  test('has the line as it set it up again when another script that set it up later is over', async () => {
+    const { serial, device, calls } = setUp();
+    for (const [run, baudRate] of [
+      [1, 1_200],
+      [2, 2_400],
+    ] as const)
+      await serial(run, { do: 'configure', settings: { ...SETTINGS, baudRate } });
+    calls.release(2);
+    await serial(1, write('?'));
+    calls.release(1);
+    await serial(3, write('?'));
+    assert.deepEqual(
+      device.openings.map(({ baudRate }) => baudRate),
+      [1_200, SETTINGS.baudRate],
+    );
+  });
+
   test('has a port to itself until it lets go of it', async () => {
     const { serial, device, calls, clock } = setUp();
     assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
@@ -161,7 +178,12 @@ describe('a call of a script', () => {
   test('gives a port back when the call that took it is given up', async () => {
     const { serial, calls, clock } = setUp();
     const untilMs = clock.monotonicMs() + 5_000;
-    const acquire = { kind: 'serial', port: 'rs485', operation: { do: 'acquire' }, remainingMs: 5_000 } as const;
+    const acquire = {
+      kind: 'serial',
+      port: 'rs485',
+      operation: { do: 'acquire' },
+      remainingMs: 5_000,
+    } as const;
     assert.equal(textOf(await played(clock, calls.carryOut(1, acquire))), 'done');
     assert.equal(textOf(await serial(2, write('other'))), 'done');
     assert.ok(clock.monotonicMs() >= untilMs);
