@@ -9,6 +9,7 @@ import { ToldTexts } from '../script-host/index.ts';
 const SEVERITIES: readonly string[] = ['debug', 'info', 'warning', 'error'];
 const SECOND_MS = 1_000;
 const FLUSH_MS = 20;
+const PAUSES = 'takes too much processor time and pauses again and again';
 
 export interface RuleLog {
   /** An unknown severity counts as `info`. */
@@ -17,16 +18,15 @@ export interface RuleLog {
   failure(failure: LuaFailure): void;
   /** The same, but the same message only once in a while: for what runs again and again. */
   repeatedFailure(failure: LuaFailure): void;
+  /** It takes more than its share of the processor; told once in a while. */
+  pause(durationMs: number): void;
   /** Hands over what waits; nothing is lost at the end of a script. */
   flush(): void;
 }
 
 export function createRuleLog(options: {
   clock: ScriptClock;
-  limits: Pick<
-    Limits['rules'],
-    'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs' | 'errorsRemembered'
-  >;
+  limits: Pick<Limits['rules'], 'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs' | 'errorsRemembered'>;
   send: (entries: RuleLogEntry[]) => void;
   /** Sends each entry at once, instead of those of a short while together. */
   isImmediate?: boolean;
@@ -83,6 +83,10 @@ export function createRuleLog(options: {
     repeatedFailure: (failure) => {
       const text = cutToBytes(failure.message, limits.logMessageBytes);
       if (repeated.isNews(text, clock.monotonicMs())) writeFailure(failure);
+    },
+    pause: (durationMs) => {
+      if (repeated.isNews(PAUSES, clock.monotonicMs()))
+        write('warning', `${PAUSES}, now for ${Math.round(durationMs)} ms`);
     },
     flush: () => {
       tellDropped();

@@ -70,8 +70,7 @@ function createLife(
     overlaps: true,
     timeZone: () => site().timeZone,
     ...told,
-    onPaused: (durationMs) =>
-      log.write('warning', `takes too much processor time, pauses for ${Math.round(durationMs)} ms`),
+    onPaused: (durationMs) => log.pause(durationMs),
     onFault: (name, error) =>
       options.onFault(`${name}: ${error instanceof Error ? error.stack : String(error)}`),
   });

@@ -254,8 +254,7 @@ function createScript(
     timeZone: () => options.surroundings().timeZone,
     onJobFailure: parts.onJobFailure,
     onSettled: () => undefined,
-    onPaused: (durationMs) =>
-      log.error(`the script takes too much of the processor and pauses for ${Math.round(durationMs)} ms`),
+    onPaused: () => log.error('the script takes too much of the processor and pauses again and again'),
     onFault: (name, error) => log.error(`internal fault of ${name}: ${String(error)}`),
   });
 }

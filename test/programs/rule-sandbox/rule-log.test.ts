@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { createRuleLog } from '../../../src/programs/rule-sandbox/rule-log.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+describe('the log of a rule', () => {
+  test('says once a minute that the rule pauses, however often it does', async () => {
+    const clock = new TestClock();
+    const said: string[] = [];
+    const log = createRuleLog({
+      clock,
+      limits: LIMITS.rules,
+      send: (entries) => said.push(...entries.map(({ message }) => message)),
+    });
+    for (let count = 0; count < 40; count++) log.pause(15.2 + count);
+    await clock.advance(LIMITS.rules.repeatedErrorMs);
+    assert.deepEqual(said, ['takes too much processor time and pauses again and again, now for 15 ms']);
+    log.pause(20);
+    log.flush();
+    assert.equal(said.length, 2);
+  });
+});
