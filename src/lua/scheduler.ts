@@ -26,7 +26,7 @@ interface SchedulerOptions {
   clock: Pick<ScriptClock, 'monotonicMs' | 'setTimer'>;
   /** Lets the event loop have its turn. */
   nextTurn: () => Promise<void>;
-  limits: Pick<Limits['lua'], 'sliceMs' | 'processorPermille' | 'processorBurstMs'>;
+  limits: Pick<Limits['lua'], 'sliceMs' | 'turnMs' | 'processorPermille' | 'processorBurstMs'>;
   /** Told before and after each slice, for whoever watches from outside. */
   onSlice?: (runnable: Runnable, isRunning: boolean) => void;
 }
@@ -104,12 +104,14 @@ export class Scheduler {
       onSlice?.(entry.runnable, false);
     }
     const endedMs = clock.monotonicMs();
-    entry.processorMs += endedMs - startedMs;
-    const pauseMs = this.#account(entry, endedMs - startedMs, endedMs);
+    // No script goes on for longer: the rest of the time the machine stood still.
+    const usedMs = Math.min(endedMs - startedMs, limits.turnMs);
+    entry.processorMs += usedMs;
+    const pauseMs = this.#account(entry, usedMs, endedMs);
     entry.isQueued = !entry.hasLeft && entry.runnable.isReady;
     if (!entry.isQueued) return;
     if (pauseMs === 0) {
-      const isLong = endedMs - startedMs >= limits.sliceMs;
+      const isLong = usedMs >= limits.sliceMs;
       (isLong ? this.#long : this.#queue).push(entry);
       return;
     }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { Scheduler } from '../../src/lua/index.ts';
+import { nextTurn } from '../../src/platform/clock/index.ts';
 import { settle, TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { system, testScheduler, testScript } from '../support/lua.ts';
@@ -266,6 +268,25 @@ describe('a Lua machine', () => {
     const { run, paused } = testScript({ clock, limits: { processorBurstMs: 5, processorPermille: 500 } });
     await run('for i = 1, 4e6 do end');
     assert.ok(paused.length > 0 && (paused[0] ?? 0) >= 1);
+  });
+
+  test('makes no script pause for the time in which the machine stood still', async () => {
+    const clock = new TestClock();
+    const scheduler = new Scheduler({ clock, nextTurn, limits: LIMITS.lua });
+    const paused: number[] = [];
+    let slices = 0;
+    const runnable = {
+      get isReady() {
+        return slices < 2;
+      },
+      slice: () => {
+        slices++;
+        clock.spend(60_000);
+      },
+    };
+    scheduler.add(runnable, (durationMs) => paused.push(durationMs)).wake();
+    await until(() => slices === 2);
+    assert.deepEqual(paused, []);
   });
 
   test('gives a call up after its time, waiting included', async () => {
