@@ -1,23 +1,36 @@
 /** The commands of one script, run one after another; each is answered exactly once. */
-import { jsonOf, LuaError, LuaFailure, LuaJson, type LuaValue, type Script } from '../../../lua/index.ts';
+import {
+  jsonOf,
+  LuaError,
+  LuaFailure,
+  LuaJson,
+  type LuaValue,
+  type Script,
+  type ScriptClock,
+} from '../../../lua/index.ts';
 import type { CommandResponse } from '../thread-messages.ts';
 
 export type CommandQueue = ReturnType<typeof createCommandQueue>;
 
 const NOT_RUNNING = JSON.stringify({ message: 'script is not running' });
 
-export function createCommandQueue(options: {
+interface CommandQueueOptions {
   call: (...values: Parameters<Script['machine']['call']>) => Promise<LuaValue[]>;
+  clock: Pick<ScriptClock, 'monotonicMs'>;
   callMs: number;
   waitingMax: number;
+  /** Who has waited longer is not begun: its caller was told that it timed out, or would be before its end. */
+  waitMs: number;
   /** Of one response. */
   messageBytes: number;
   /** Sends a response. */
   post: (response: CommandResponse) => void;
   /** The handler raised. */
   onFailure: (failure: LuaFailure) => void;
-}) {
-  const waiting: { id: string; name: string; argumentsText: string }[] = [];
+}
+
+export function createCommandQueue(options: CommandQueueOptions) {
+  const waiting: { id: string; name: string; argumentsText: string; sinceMs: number }[] = [];
   /** `isAnswered`: to its end, while it still runs. */
   let running: { id: string; isAnswered: boolean } | undefined;
   let life: 'begins' | 'open' | 'closed' = 'begins';
@@ -33,7 +46,11 @@ export function createCommandQueue(options: {
   async function next(): Promise<void> {
     const command = life === 'open' && running === undefined ? waiting.shift() : undefined;
     if (command === undefined) return;
-    const { id, name, argumentsText } = command;
+    const { id, name, argumentsText, sinceMs } = command;
+    if (options.clock.monotonicMs() - sinceMs > options.waitMs) {
+      send(id, 'error', JSON.stringify({ message: 'the command has waited too long for those before it' }));
+      return next();
+    }
     const present = { id, isAnswered: false };
     running = present;
     try {
@@ -61,7 +78,7 @@ export function createCommandQueue(options: {
       if (life === 'closed') return send(id, 'error', NOT_RUNNING);
       if (waiting.length >= options.waitingMax)
         return send(id, 'error', JSON.stringify({ message: 'too many commands are waiting' }));
-      waiting.push({ id, name, argumentsText });
+      waiting.push({ id, name, argumentsText, sinceMs: options.clock.monotonicMs() });
       void next();
     },
     /** An answer that the script gives while the command runs; after `error`, or its end, no further one is sent. */

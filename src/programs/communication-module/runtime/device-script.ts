@@ -84,8 +84,10 @@ export class DeviceScript {
     });
     this.#commands = createCommandQueue({
       call: (...values) => this.#script.machine.call(...values),
+      clock: options.clock,
       callMs: this.#callMs,
       waitingMax: this.#limits.module.commandsWaiting,
+      waitMs: this.#limits.commands.timeoutMs - this.#callMs,
       messageBytes: this.#limits.module.messageBytes,
       post: (response) => this.#post({ kind: 'response', ...response }),
       onFailure: (failure) => this.#failed(failure),

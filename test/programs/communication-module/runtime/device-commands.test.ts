@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { settle, TestClock } from '../../../support/test-clock.ts';
+import { until } from '../../../support/until.ts';
 import { closeBenches, scriptBench } from './script-bench.ts';
 
 after(closeBenches);
@@ -99,6 +100,26 @@ describe('a command of a device script', () => {
       bench.posted.filter(({ kind }) => kind !== 'response'),
       [{ kind: 'running' }],
     );
+  });
+
+  test('is not begun when it has waited so long that its caller would not hear of its end', async () => {
+    const time = new TestClock();
+    const bench = scriptBench(
+      `enapter.register_command_handler('slow', function() enapter.log('begun') system.delay(5000) end)`,
+      { clock: time },
+    );
+    await bench.started();
+    let isOver = false;
+    const all = Promise.all(Array.from({ length: 12 }, () => bench.command('slow')));
+    void all.then(() => (isOver = true));
+    await until(async () => {
+      await time.advance(1_000);
+      return isOver;
+    });
+    const states = (await all).map(([response]) => response?.['state']);
+    assert.equal(states[0], 'completed');
+    assert.equal(states.at(-1), 'error');
+    assert.equal(bench.logs().length, states.filter((state) => state === 'completed').length);
   });
 
   test('is refused when too many wait, and when the script ends', async () => {
