@@ -196,11 +196,12 @@ export function exactArguments(given: Record<string, unknown>): Record<string, u
   return read;
 }
 
-function storage(
+/** What is stored is on the disk when it is answered. */
+async function storage(
   { store, database, limits }: MethodsOptions,
   rule: CallingRule,
   request: RuleRequest,
-): JsonValue {
+): Promise<JsonValue> {
   if (request.method === 'storage_read')
     return store.read(scopeOf(rule, request.parameters.store), request.parameters.key) ?? null;
   if (request.method !== 'storage_write' && request.method !== 'storage_remove') return null;
@@ -209,6 +210,7 @@ function storage(
   try {
     if (request.method === 'storage_remove') store.remove(scope, key);
     else writeValue(scope, request.parameters.value);
+    await database.durable();
   } catch (error) {
     if (error instanceof RpcError) throw error;
     throw new RpcError(`the gateway cannot store anything now: ${messageOf(error)}`);

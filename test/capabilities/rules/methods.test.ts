@@ -179,6 +179,21 @@ describe('a rule is refused', () => {
 });
 
 describe('a rule is told', () => {
+  test('that something is stored when it is on the disk', async (t) => {
+    let disk = Promise.resolve();
+    const { site } = await siteWithBattery(t, { syncState: () => disk });
+    const synced = Promise.withResolvers<void>();
+    t.after(() => synced.resolve());
+    disk = synced.promise;
+    let isAnswered = false;
+    const answer = site.request('storage_write', { store: 'rule', key: 'a', value: '1' });
+    void answer.then(() => (isAnswered = true));
+    for (let turn = 0; turn < 20; turn++) await settle();
+    assert.equal(isAnswered, false);
+    synced.resolve();
+    assert.deepEqual(await answer, yes(null));
+  });
+
   test('devices by id and slug, and all of them by id', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const other = site.addDevice({ slug: 'other' });

@@ -24,6 +24,7 @@ import {
   type Database,
   type GroupCommit,
   openDatabase,
+  type SyncFile,
 } from '../../../src/platform/sqlite/index.ts';
 import type { RuleAnswer, RuleMethod, RuleRequest, RuleMethods } from '../../../src/protocol/rule-sandbox.ts';
 import { createDeviceFaces, type DeviceFaces, type NewDevice } from '../../support/device-faces.ts';
@@ -51,14 +52,25 @@ export const ALL = { severities: undefined, limit: 10_000, offset: 0 };
 /** The records of rules; nothing else is there. */
 export async function startRecords(
   test: Pick<TestContext, 'after'>,
-  options: { limits?: Partial<Limits['rules']>; commits?: Partial<Limits['commits']> } = {},
+  options: {
+    limits?: Partial<Limits['rules']>;
+    commits?: Partial<Limits['commits']>;
+    /** How state.db is synced, beside the event loop; absent: with each commit. */
+    syncState?: SyncFile;
+  } = {},
 ): Promise<Records> {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const folder = temporaryFolder(test);
-  const open = (name: string): Database =>
-    openDatabase({ path: join(folder, `${name}.db`), migrationsDir: join(MIGRATIONS_DIR, name), clock, log });
-  const [state, history] = [open('state'), open('history')];
+  const open = (name: string, sync?: SyncFile): Database =>
+    openDatabase({
+      path: join(folder, `${name}.db`),
+      migrationsDir: join(MIGRATIONS_DIR, name),
+      clock,
+      log,
+      ...(sync && { sync }),
+    });
+  const [state, history] = [open('state', options.syncState), open('history')];
   let number = 0;
 
   const build = () => {
@@ -158,7 +170,7 @@ export interface Site extends Records, Omit<DeviceFaces, 'publish'> {
 /** Rules with devices, their telemetry and commands below. */
 export async function startSite(
   test: Pick<TestContext, 'after'>,
-  options: { limits?: Partial<Limits['rules']> } = {},
+  options: Parameters<typeof startRecords>[1] = {},
 ): Promise<Site> {
   // Stopped last: hooks of a test run in the order of their registration, so the rest is stopped by hand.
   const ends: (() => unknown)[] = [];
