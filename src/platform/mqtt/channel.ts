@@ -51,11 +51,15 @@ export class Channel {
     stream.destroy();
   }
 
-  /** Sends PUBACK, PUBREC or PUBCOMP at the end of this turn; those of one group commit leave together. */
-  acknowledge(packetType: number, packetId: number): void {
-    if (this.#isEnded) return;
+  /**
+   * Sends PUBACK, PUBREC or PUBCOMP at the end of this turn; those of one group commit leave together. False: the
+   * connection has ended.
+   */
+  acknowledge(packetType: number, packetId: number): boolean {
+    if (this.#isEnded || this.#isClosed) return false;
     if (this.#acks.length === 0) process.nextTick(() => this.#flush());
     this.#acks.push((packetType << 16) | packetId);
+    return true;
   }
 
   /** Sends the end after what is queued; what still arrives is discarded, so that the end is no reset. */

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
+import type { Answering, AwaitedMessage } from './awaited-messages.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import type { RareSenders } from './rare-senders.ts';
 import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.ts';
@@ -27,8 +28,8 @@ const WARNING_INTERVAL_MS = 60_000;
 
 /** What the messages of one connection need from it. */
 export interface PublicationsPort {
-  /** Sends PUBACK, PUBREC or PUBCOMP, unless the connection has ended. */
-  acknowledge(packetType: number, packetId: number): void;
+  /** Sends PUBACK, PUBREC or PUBCOMP. False: the connection has ended. */
+  acknowledge(packetType: number, packetId: number): boolean;
   violate(problem: Violation): void;
   close(reason: string): void;
   holdWindow(): void;
@@ -54,6 +55,7 @@ export class Publications {
   readonly #session: MqttSession;
   readonly #state: SessionState;
   readonly #identity: IdentityRecord;
+  readonly #answering: Answering;
   /** Bytes and text of the last topic; devices repeat themselves. */
   #topicBytes: Buffer = Buffer.alloc(0);
   #topic = '';
@@ -78,6 +80,10 @@ export class Publications {
     this.#session = session;
     this.#state = state;
     this.#identity = identity;
+    this.#answering = {
+      answer: (packetId) => port.acknowledge(PACKET.puback, packetId),
+      refuse: () => port.close('not_taken'),
+    };
   }
 
   /** Messages handed over whose promise is pending. */
@@ -116,6 +122,8 @@ export class Publications {
     const duplicate = (firstByte & 0x08) !== 0;
     const digest = qos === 2 ? digestOf(buffer.subarray(start, topicEnd), payload) : '';
     if (qos === 2 && this.#isRepeated(packetId, digest, duplicate)) return;
+    if (qos === 1 && duplicate && this.#state.awaited.isRepeated(packetId, topic, payload, this.#answering))
+      return;
     if (!this.#keepRate(qos, nowMs)) return;
     this.#taken++;
     this.#handOver(
@@ -267,6 +275,7 @@ export class Publications {
   ): void {
     const { limits } = this.#context;
     const sizeBytes = message.payload.length;
+    const awaited = message.qos === 1 ? this.#noteAwaited(message, packetId) : undefined;
     this.#pendingMessages++;
     this.#pendingBytes += sizeBytes;
     if (
@@ -279,14 +288,23 @@ export class Publications {
     this.#noteWaiting();
     taken.then(
       () => {
-        this.#stored(message, packetId, entry);
+        if (awaited) this.#state.awaited.stored(packetId, awaited);
+        else this.#stored(message, packetId, entry);
         this.#settle(sizeBytes);
       },
       (error: unknown) => {
         this.#refused(message, packetId, entry, error);
+        if (awaited) this.#state.awaited.refused(packetId, awaited);
         this.#settle(sizeBytes);
       },
     );
+  }
+
+  #noteAwaited({ topic, payload }: MqttMessage, packetId: number): AwaitedMessage {
+    const { inFlightMessages: messages, inFlightBytes: bytes } = this.#context.limits;
+    const awaited = { topic, payload, isStored: false, answering: this.#answering };
+    this.#state.awaited.add(packetId, awaited, { messages, bytes });
+    return awaited;
   }
 
   /** A client that sends on only when it may forget the last message is slowed down by every acknowledgement. */
@@ -317,7 +335,7 @@ export class Publications {
 
   #stored(message: MqttMessage, packetId: number, entry: ReceivedMessage | undefined): void {
     if (message.qos === 0) return;
-    if (message.qos === 1) return this.#port.acknowledge(PACKET.puback, packetId);
+    if (message.qos === 1) return void this.#port.acknowledge(PACKET.puback, packetId);
     if (!entry || this.#state.received.get(packetId) !== entry) return;
     entry.isStored = true;
     entry.acknowledge();

@@ -7,6 +7,7 @@ import type { AedesPublishPacket } from 'aedes';
 import type { Clock } from '../clock/index.ts';
 import type { MqttIdentity, MqttLimits } from './types.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
+import { AwaitedMessages } from './awaited-messages.ts';
 import type { Share } from './turn-scheduler.ts';
 
 /** Session state in the sense of MQTT 3.1.1 section 3.1.2.4; outlives the connection when kept. */
@@ -17,6 +18,8 @@ export interface SessionState {
   readonly outgoing: OutgoingDelivery[];
   /** Payloads of these. */
   outgoingBytes: number;
+  /** QoS 1 messages without their PUBACK. */
+  readonly awaited: AwaitedMessages;
   /** QoS 2 messages by packet identifier, from PUBLISH to PUBREL ([MQTT-4.3.3-2]). */
   readonly received: Map<number, ReceivedMessage>;
 }
@@ -172,5 +175,11 @@ function longestSilent<Owner extends SessionOwner>(owners: Iterable<Owner>): Own
 }
 
 function newState(): SessionState {
-  return { subscriptions: new Map(), outgoing: [], outgoingBytes: 0, received: new Map() };
+  return {
+    subscriptions: new Map(),
+    outgoing: [],
+    outgoingBytes: 0,
+    awaited: new AwaitedMessages(),
+    received: new Map(),
+  };
 }
