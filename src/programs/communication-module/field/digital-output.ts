@@ -34,6 +34,8 @@ export class DigitalOutput {
   readonly #pause: DoublingPause;
   #holder: { program: RunningProgram; isOn: boolean } | undefined;
   #impulse: Impulse | undefined;
+  /** Runs when the program that held the line has ended. */
+  #again: Timer | undefined;
   /** One change after another. */
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
@@ -66,7 +68,6 @@ export class DigitalOutput {
       const before = this.#impulse?.before ?? (await this.#read());
       await this.#hold(!before);
       this.#forgetImpulse();
-      this.#pause.reset();
       this.#endAfter(durationMs, before);
     });
   }
@@ -74,6 +75,7 @@ export class DigitalOutput {
   close(): void {
     this.#isClosed = true;
     this.#forgetImpulse();
+    this.#again?.cancel();
     this.#holder?.program.stop();
     this.#holder = undefined;
   }
@@ -91,7 +93,10 @@ export class DigitalOutput {
   }
 
   #endAfter(durationMs: number, before: boolean): void {
-    const end = this.#options.clock.setTimer(durationMs, () => void this.#inTurn(() => this.#goBack(impulse)));
+    const end = this.#options.clock.setTimer(
+      durationMs,
+      () => void this.#inTurn(() => this.#goBack(impulse)),
+    );
     const impulse = { before, end };
     this.#impulse = impulse;
   }
@@ -122,15 +127,34 @@ export class DigitalOutput {
     }
   }
 
+  /** Nobody has changed the line since, and its level is nobody's. */
+  #holdAgain(isOn: boolean): void {
+    const hold = async (): Promise<void> => {
+      if (this.#holder || this.#isClosed) return;
+      try {
+        await this.#hold(isOn);
+      } catch (error) {
+        if (!(error instanceof PortFault)) throw error;
+        if (!this.#isClosed) this.#holdAgain(isOn);
+      }
+    };
+    this.#again = this.#options.clock.setTimer(this.#pause.next(), () => void this.#inTurn(hold));
+  }
+
   async #hold(isOn: boolean): Promise<void> {
     if (this.#holder?.isOn === isOn) return;
+    this.#again?.cancel();
     await this.#release();
     if (this.#isClosed) throw new PortFault('connection_failed', 'closed');
     const { programs, line } = this.#options;
     const args = ['--banner', ...this.#place(), `${line}=${isOn ? 1 : 0}`];
     try {
       await new Promise<void>((resolve, reject) => {
-        const program = startProgram(programs, 'gpioset', args, () => resolve());
+        let isHeld = false;
+        const program = startProgram(programs, 'gpioset', args, () => {
+          isHeld = true;
+          resolve();
+        });
         const holder = { program, isOn };
         this.#holder = holder;
         void program.ended.then((reason) => {
@@ -138,8 +162,10 @@ export class DigitalOutput {
           if (this.#holder !== holder) return;
           this.#holder = undefined;
           this.#options.onFailed(reason);
+          if (isHeld) this.#holdAgain(isOn);
         });
       });
+      this.#pause.reset();
       this.#options.onWorking();
     } catch (error) {
       throw new PortFault('connection_failed', messageOf(error), error);

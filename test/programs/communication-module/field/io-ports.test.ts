@@ -211,6 +211,22 @@ describe('contacts', () => {
     assert.equal(await relay.isOn(), true);
   });
 
+  test('are held again when the program that held them has ended', async (t) => {
+    const time = new TestClock();
+    const { standIn, relay, failures } = setUp(t, PORTS, time);
+    assert.ok(relay);
+    await relay.set(true);
+    const former = standIn.holder(4);
+    process.kill(former, 'SIGKILL');
+    await until(() => failures.length > 0);
+    await until(async () => {
+      await time.advance(LIMITS.field.reconnectMaxMs);
+      return standIn.holder(4) !== former;
+    });
+    assert.equal(await relay.isOn(), true);
+    assert.deepEqual(failures, ['rl-1: gpioset ended']);
+  });
+
   test('go back from an impulse as soon as their chip can be had again', async (t) => {
     const time = new TestClock();
     const { standIn, relay, failures } = setUp(t, PORTS, time);
