@@ -169,7 +169,7 @@ export class DeviceScript {
   /** A call ended badly: the script goes on, unless its machine is gone. */
   #failed(failure: LuaFailure): void {
     if (this.#isOver || failure.reason === 'stopped') return;
-    if (failure.reason === 'memory') return this.#end(failure);
+    if (failure.reason === 'memory' || this.#script.machine.failure) return this.#end(failure);
     this.#log.error(describe(failure));
   }
 

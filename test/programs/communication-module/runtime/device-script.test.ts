@@ -29,6 +29,18 @@ describe('a device script fails', () => {
       const [answer] = await bench.command('anything');
       assert.deepEqual(answer, { state: 'error', payload: { message: 'script is not running' } });
     });
+
+  test('for good when its machine broke in a scheduled function, so that it is started again', async () => {
+    const bench = scriptBench('scheduler.add(50, function() end)');
+    await bench.started();
+    bench.machine().close('error', 'the script broke its machine: unreachable');
+    await until(() => bench.posted.length > 1);
+    assert.deepEqual(bench.posted.at(-1), {
+      kind: 'failed',
+      reason: 'error',
+      message: 'the script broke its machine: unreachable',
+    });
+  });
 });
 
 describe('a device script', () => {

@@ -1,7 +1,7 @@
 /** A device script in this thread, with what it says recorded and what it asks answered by the test. */
 import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
-import { Scheduler, Scripts } from '../../../../src/lua/index.ts';
+import { Scheduler, type Script, Scripts } from '../../../../src/lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
 import { DeviceScript } from '../../../../src/programs/communication-module/runtime/device-script.ts';
 import type {
@@ -18,6 +18,8 @@ export type Posted = ScriptEvent;
 
 export interface ScriptBench {
   device: DeviceScript;
+  /** What runs the script. */
+  machine(): Script['machine'];
   posted: Posted[];
   calls: ThreadCall[];
   /** What the main thread says to a call; default: a fault. */
@@ -74,6 +76,7 @@ export function scriptBench(
     limits: LIMITS.lua,
     seed: () => [1n, 2n],
   });
+  const made: Script[] = [];
   const bodies = (subject: 'telemetry' | 'properties'): Record<string, unknown>[] =>
     posted.flatMap((message) => {
       if (message.kind !== 'publish' || message.subject !== subject) return [];
@@ -89,6 +92,7 @@ export function scriptBench(
     });
   const bench: ScriptBench = {
     posted,
+    machine: () => made[0]?.machine ?? assert.fail('there is no script'),
     calls,
     answer: options.answer ?? (() => ({ kind: 'fault', fault: { text: 'not expected', number: 7 } })),
     surroundings: { isConnected: options.isConnected ?? true, hasRoom: true, timeZone: 'Europe/Berlin' },
@@ -109,7 +113,13 @@ export function scriptBench(
     started: () => until(() => posted.some(({ kind }) => kind === 'running' || kind === 'failed')),
     device: new DeviceScript({
       start,
-      scripts,
+      scripts: {
+        create: (given) => {
+          const script = scripts.create(given);
+          made.push(script);
+          return script;
+        },
+      },
       clock: options.clock ?? clock,
       limits: { ...LIMITS, module: { ...LIMITS.module, ...options.limits } },
       surroundings: () => bench.surroundings,
