@@ -126,6 +126,30 @@ test('a raised alert reaches mail, webhook and ntfy, and so does its end', async
   assert.equal(sent(hook)[1]?.title, 'Battery: made_up is over');
 });
 
+test('a receiver that the mail server refuses costs the others nothing: they get it once', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const mail = await startMailServer(t);
+  mail.refusal = '550 nobody of that name';
+  mail.refusedReceiver = 'gone@example.org';
+  const to = ['gone@example.org', 'anna@example.org'];
+  const email = { host: '127.0.0.1', port: mail.port, encryption: 'NONE', from: 'gw@example.org', to };
+  const id = await addChannel(t, { name: 'Mail', type: 'EMAIL', email, device_ids: [device.id] });
+  await device.telemetry({ alerts: ['made_up'] });
+  await pass(gatherMs);
+  await eventually(async () => !['SENDING', undefined].includes((await deliveriesOf(id))[0]?.status));
+  const [delivery] = await deliveriesOf(id);
+  assert.deepEqual(
+    [delivery?.status, delivery?.error],
+    ['DELIVERED', `127.0.0.1:${mail.port} does not take mail for gone@example.org.`],
+  );
+  await pass(2 * retryFirstMs);
+  assert.deepEqual(
+    mail.mails.map((letter) => letter.to),
+    [['anna@example.org']],
+  );
+});
+
 test('a storm is one message with a count', async (t) => {
   const gateway = gatewayOf();
   const devices = [await addDevice(gateway), await addDevice(gateway)];

@@ -15,6 +15,8 @@ export interface MailServer {
   mails: ReceivedMail[];
   /** What it answers to RCPT instead of 250. */
   refusal: string | undefined;
+  /** The only one that it refuses so; undefined: everybody. */
+  refusedReceiver: string | undefined;
 }
 
 export interface ReceivedPost {
@@ -40,7 +42,7 @@ type Ends = Pick<TestContext, 'after'>;
 
 /** RFC 5321 as far as a client needs it: one connection after the other, without encryption. */
 export async function startMailServer(t: Ends): Promise<MailServer> {
-  const received: MailServer = { port: 0, mails: [], refusal: undefined };
+  const received: MailServer = { port: 0, mails: [], refusal: undefined, refusedReceiver: undefined };
   const server = createServer((socket) => talk(socket, received));
   received.port = await listen(server, t);
   return received;
@@ -68,8 +70,10 @@ function talk(socket: Socket, received: MailServer): void {
       mail = { from: place, to: [], content: '' };
       say('250 so be it');
     } else if (command === 'RCPT') {
-      if (received.refusal === undefined) mail.to.push(place);
-      say(received.refusal ?? '250 known');
+      const { refusal, refusedReceiver = place } = received;
+      const isRefused = refusal !== undefined && place === refusedReceiver;
+      if (!isRefused) mail.to.push(place);
+      say(isRefused ? refusal : '250 known');
     } else if (command === 'DATA') {
       isContent = true;
       say('354 go on');

@@ -22,9 +22,14 @@ interface SenderOptions {
   log: Log;
   limits: Limits['notifications'];
   newId: () => string;
-  /** Undefined: there is nothing left to tell. @throws DeliveryError; the signal's reason */
-  send: (delivery: Delivery, signal: AbortSignal) => Promise<'sent' | undefined>;
+  /**
+   * `remark`: who of several did not get it; undefined: there is nothing left to tell.
+   * @throws DeliveryError; the signal's reason
+   */
+  send: (delivery: Delivery, signal: AbortSignal) => Promise<{ remark: string | undefined } | undefined>;
 }
+
+const NOTHING_LEFT = 'What it was about is gone, or the channel was switched off meanwhile.';
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -101,8 +106,8 @@ export class Sender {
       const sent = await send(delivery, signal);
       this.#bucket.borrow(clock.monotonicMs());
       this.#pause.reset();
-      if (sent) this.#finish({ ...delivery, status: 'DELIVERED', error: undefined });
-      else this.#finish({ ...delivery, status: 'FAILED', error: 'The devices that it was about are gone.' });
+      if (sent) this.#finish({ ...delivery, status: 'DELIVERED', error: sent.remark });
+      else this.#finish({ ...delivery, status: 'FAILED', error: NOTHING_LEFT });
       return true;
     } catch (error) {
       signal.throwIfAborted();

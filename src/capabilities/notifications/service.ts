@@ -146,11 +146,13 @@ export class Notifications {
       );
     const nowMs = Math.floor(clock.wallMs());
     const message = composeTest({ id: this.#newId() }, channel.name, { site: site.get(), nowMs });
+    let status: Delivery['status'] = 'DELIVERED';
     let error: string | undefined;
     try {
-      await send(channel, message, { clock, limits: this.#limits, signal: this.#stopping.signal });
+      error = await send(channel, message, { clock, limits: this.#limits, signal: this.#stopping.signal });
     } catch (failure) {
       if (!(failure instanceof DeliveryError)) throw failure;
+      status = 'FAILED';
       error = failure.message;
     }
     // It may have been deleted meanwhile.
@@ -159,7 +161,7 @@ export class Notifications {
       id: message.id,
       channelId: id,
       kind: 'TEST',
-      status: error === undefined ? 'DELIVERED' : 'FAILED',
+      status,
       raisedCount: 0,
       clearedCount: 0,
       omittedCount: 0,
@@ -221,14 +223,14 @@ export class Notifications {
     return sender;
   }
 
-  async #send(delivery: Delivery, signal: AbortSignal): Promise<'sent' | undefined> {
+  async #send(delivery: Delivery, signal: AbortSignal): Promise<{ remark: string | undefined } | undefined> {
     const { clock, site } = this.#options;
     const channel = this.require(delivery.channelId);
     const told = this.#toldBy(delivery);
     if (told.length === 0) return undefined;
     const around = { site: site.get(), nowMs: clock.wallMs(), namedMax: this.#limits.namedAlerts };
-    await send(channel, composeAlerts(delivery, told, around), { clock, limits: this.#limits, signal });
-    return 'sent';
+    const message = composeAlerts(delivery, told, around);
+    return { remark: await send(channel, message, { clock, limits: this.#limits, signal }) };
   }
 
   #toldBy(delivery: Delivery): ToldAlert[] {

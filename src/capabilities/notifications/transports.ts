@@ -15,12 +15,15 @@ const TAG: Record<AlertSeverity, string> = {
   error: 'rotating_light',
 };
 
-/** Resolves when the receiver took it. @throws DeliveryError with a sentence; the signal's reason */
+/**
+ * Resolves when the receiver took it, with a sentence about those of several that did not.
+ * @throws DeliveryError with a sentence; the signal's reason
+ */
 export async function send(
   channel: Channel,
   message: Message,
   parts: { clock: Clock; limits: Limits['notifications']; signal: AbortSignal },
-): Promise<void> {
+): Promise<string | undefined> {
   const { clock, signal, limits } = parts;
   const common = { timeoutMs: limits.timeoutMs, signal };
   const { secrets } = channel;
@@ -46,7 +49,7 @@ export async function send(
     }
     case 'WEBHOOK': {
       const body = JSON.stringify(message.json);
-      return post(
+      await post(
         {
           ...common,
           url: secrets.url ?? channel.settings.origin,
@@ -62,9 +65,11 @@ export async function send(
         },
         clock,
       );
+      return undefined;
     }
     default:
-      return post({ ...common, ...ntfyRequest(channel.settings, secrets.token, message, limits) }, clock);
+      await post({ ...common, ...ntfyRequest(channel.settings, secrets.token, message, limits) }, clock);
+      return undefined;
   }
 }
 

@@ -20,8 +20,11 @@ interface Mail {
   signal: AbortSignal;
 }
 
-/** Resolves when the server took it for every receiver. @throws DeliveryError */
-export async function sendMail(mail: Mail, clock: Clock): Promise<void> {
+/**
+ * Resolves when the server took it for somebody, with a sentence about receivers that it refused.
+ * @throws DeliveryError
+ */
+export async function sendMail(mail: Mail, clock: Clock): Promise<string | undefined> {
   const { host, port, encryption, login, timeoutMs, signal } = mail;
   const place = `${host}:${port}`;
   const { createTransport } = await import('nodemailer');
@@ -49,10 +52,9 @@ export async function sendMail(mail: Mail, clock: Clock): Promise<void> {
       messageId: mail.messageId,
       signal: AbortSignal.any([signal, late.signal]),
     });
-    const [refused] = rejected;
-    if (refused !== undefined) throw new DeliveryError(`${place} does not take mail for ${refused}.`);
+    // Another attempt would reach the others once more.
+    return rejected.length > 0 ? `${place} does not take mail for ${rejected.join(', ')}.` : undefined;
   } catch (error) {
-    if (error instanceof DeliveryError) throw error;
     signal.throwIfAborted();
     if (late.signal.aborted)
       throw new DeliveryError(`${place} did not answer within ${timeoutMs / 1_000} s.`, { cause: error });
