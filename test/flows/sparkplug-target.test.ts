@@ -119,6 +119,20 @@ describe('Sparkplug B', () => {
     assertInOrder(told());
   });
 
+  test('is there, and comes back after an outage, while nothing is measured', async (t) => {
+    const all = await site(t);
+    if (!all) return;
+    const { broker, told, stateOf } = all;
+    const births = (): string[] => kindsOf(told()).filter((kind) => kind.endsWith('BIRTH'));
+    await until(() => births().length === 2);
+    await broker.kill();
+    await until(async () => (await stateOf()).state === 'FAILING');
+    await broker.start();
+    await until(() => births().length === 4);
+    assert.deepEqual(births(), ['NBIRTH', 'DBIRTH', 'NBIRTH', 'DBIRTH']);
+    await until(async () => (await stateOf()).state === 'CURRENT');
+  });
+
   test('is born again when the host asks, and only then', async (t) => {
     const all = await site(t);
     if (!all) return;

@@ -3,7 +3,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
 import { HttpClient } from '../../platform/http-client/index.ts';
-import type { Devices } from '../devices/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
 import { FolderSink } from './folder/folder-sink.ts';
 import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
 import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
@@ -62,6 +62,7 @@ function influxdbSink(
     timeoutMs: limits.timeoutMs,
     answerMaxBytes: limits.answerBytes,
     caPem: settings.caPem ?? undefined,
+    forgetsMs: limits.resendMs,
   });
   return new InfluxdbSink({
     settings,
@@ -76,6 +77,8 @@ function influxdbSink(
 function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts): Sink {
   const { limits, devices, site } = parts;
   const chosen = new Thinning(record.selection);
+  const includes = (device: Device, attribute?: string): boolean =>
+    attribute === undefined ? chosen.includesDevice(device) : chosen.includes(device, attribute);
   const { clientId } = settings;
   if (settings.form === 'SPARKPLUG_B')
     return new SparkplugSink({
@@ -83,8 +86,7 @@ function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts
       ...limits.sparkplug,
       settings,
       open: (more) => mqttClientOf(record, settings, parts, { clientId, ...more }),
-      includes: (device, attribute) =>
-        attribute === undefined ? chosen.includesDevice(device) : chosen.includes(device, attribute),
+      includes,
     });
   const client = mqttClientOf(record, settings, parts, {
     clientId,
@@ -95,7 +97,7 @@ function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts
     client,
     site,
     devices,
-    includes: (device) => chosen.includesDevice(device),
+    includes,
     inFlightMax: limits.messagesInFlight,
   });
 }

@@ -57,13 +57,13 @@ export function availabilityMessage(
   };
 }
 
-/** Everything that Home Assistant needs to know of one device. */
+/** Everything that Home Assistant needs to know of each attribute of one device that stands in the manifest. */
 export function discoveryMessages(
   settings: MqttSettings,
   site: string,
   device: Pick<Device, 'id' | 'slug' | 'name'>,
   manifest: Pick<CompiledManifest, 'display_name' | 'telemetry'>,
-): MqttMessage[] {
+): { message: MqttMessage; stateTopic: string }[] {
   const base = baseTopic(settings, site, device.slug);
   const common = {
     availability: [{ topic: gatewayAvailabilityTopic(settings, site) }, { topic: `${base}/availability` }],
@@ -74,18 +74,16 @@ export function discoveryMessages(
   return Object.entries(manifest.telemetry).map(([attribute, declared]) => {
     const isBinary = declared.type === 'boolean' || declared.type === 'alerts';
     const objectId = `${device.id}_${attribute}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
+    const stateTopic = `${base}/${topicLevel(attribute)}`;
     const config = {
       name: declared.display_name,
       unique_id: objectId,
-      state_topic: `${base}/${topicLevel(attribute)}`,
+      state_topic: stateTopic,
       ...(isBinary ? binaryConfig(declared) : sensorConfig(declared)),
       ...common,
     };
-    return {
-      topic: `${settings.discoveryPrefix}/${isBinary ? 'binary_sensor' : 'sensor'}/${objectId}/config`,
-      payload: JSON.stringify(config),
-      isRetained: true,
-    };
+    const topic = `${settings.discoveryPrefix}/${isBinary ? 'binary_sensor' : 'sensor'}/${objectId}/config`;
+    return { message: { topic, payload: JSON.stringify(config), isRetained: true }, stateTopic };
   });
 }
 
@@ -98,7 +96,9 @@ function binaryConfig({ type }: CompiledAttribute): object {
 }
 
 function sensorConfig({ type, unit }: CompiledAttribute): object {
-  if (!NUMBERS.has(type)) return type === 'string' ? { value_template: '{{ value_json }}' } : {};
+  // A state of more than 255 characters is none.
+  if (!NUMBERS.has(type))
+    return { value_template: `{{ ${type === 'string' ? 'value_json' : 'value'}[:255] }}` };
   const known = unit === undefined ? undefined : CLASSES[unit];
   return {
     ...(unit !== undefined && { unit_of_measurement: known?.unit ?? unit }),
@@ -108,10 +108,14 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
   };
 }
 
-/** The newest value of each attribute: a state has no history there. */
+/**
+ * The newest value of each attribute: a state has no history there.
+ * @param newestS of what was told before, by device and attribute: what is older comes too late
+ */
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
+  newestS: Map<string, number>,
 ): Generator<SampleMessage> {
   const newest = new Map<string, LabelledSamples>();
   const counts = new Map<string, number>();
@@ -123,6 +127,9 @@ export function* stateMessages(
   }
   for (const [key, samples] of newest) {
     const { labels, attribute, times } = samples;
+    const timestampS = times.at(-1) ?? 0;
+    if (timestampS < (newestS.get(key) ?? 0)) continue;
+    newestS.set(key, timestampS);
     yield {
       topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
       payload: jsonValue(samples, times.length - 1),

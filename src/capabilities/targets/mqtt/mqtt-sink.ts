@@ -17,9 +17,9 @@ interface MqttSinkOptions {
   settings: MqttSettings;
   client: MqttClient;
   site: () => { name: string };
-  devices: Pick<Devices, 'all' | 'manifest' | 'connectivity' | 'events'>;
-  /** True when a device goes to the target. */
-  includes: (device: Device) => boolean;
+  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
+  /** True when a device, or an attribute of it, goes to the target. */
+  includes: (device: Device, attribute?: string) => boolean;
   /** Messages that wait for their acknowledgement. */
   inFlightMax: number;
 }
@@ -34,6 +34,12 @@ export class MqttSink implements Sink {
   readonly #told = new Map<string, string>();
   /** Devices that it should be told of again. */
   readonly #changed = new Set<string>();
+  /** Topics that the broker keeps something of, by device id: they end with the device, or with the attribute. */
+  readonly #retained = new Map<string, string[]>();
+  /** Of the states that it was told, by device and attribute. */
+  readonly #newestS = new Map<string, number>();
+  /** Name of the site with which it connected. */
+  #site: string | undefined;
 
   constructor(options: MqttSinkOptions) {
     this.#options = options;
@@ -47,10 +53,20 @@ export class MqttSink implements Sink {
   async send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
     const { settings } = this.#options;
     const isHomeAssistant = settings.form === 'HOME_ASSISTANT';
-    const messages = isHomeAssistant ? stateMessages(settings, samples) : plainMessages(settings, samples);
+    const messages = isHomeAssistant
+      ? stateMessages(settings, samples, this.#newestS)
+      : plainMessages(settings, samples);
     await this.#connected();
     if (isHomeAssistant) await this.#tellDevices();
-    return this.#deliver(messages, pace);
+    const sent = await this.#deliver(messages, pace);
+    return isHomeAssistant ? { ...sent, samples: countOf(samples) } : sent;
+  }
+
+  /** A device may go, and the broker forget, while nothing is measured. */
+  async tend(): Promise<void> {
+    if (this.#options.settings.form !== 'HOME_ASSISTANT') return;
+    await this.#connected();
+    await this.#tellDevices();
   }
 
   async sendRecords(records: readonly LabelledRecord[], pace: Pace): Promise<Sent> {
@@ -81,8 +97,12 @@ export class MqttSink implements Sink {
 
   async #connected(): Promise<void> {
     const { client, settings, site } = this.#options;
+    const isHomeAssistant = settings.form === 'HOME_ASSISTANT';
+    // Its name is in all topics, that of the will too.
+    if (isHomeAssistant && this.#site !== undefined && this.#site !== site().name) client.close();
     const isNew = await asFailure(client.connect());
-    if (!isNew || settings.form !== 'HOME_ASSISTANT') return;
+    if (!isNew || !isHomeAssistant) return;
+    this.#site = site().name;
     this.#told.clear();
     const topic = gatewayAvailabilityTopic(settings, site().name);
     await asFailure(client.publish({ topic, payload: 'online', isRetained: true }));
@@ -96,7 +116,10 @@ export class MqttSink implements Sink {
     let onTheirWay: Promise<void>[] = [];
     for (const message of messages) {
       await before(message);
-      onTheirWay.push(client.publish(message));
+      const published = client.publish(message);
+      // It may fail while the next one waits for its turn; who waits for all of them hears of it.
+      published.catch(() => undefined);
+      onTheirWay.push(published);
       if (onTheirWay.length < inFlightMax) continue;
       await asFailure(Promise.all(onTheirWay));
       onTheirWay = [];
@@ -113,29 +136,62 @@ export class MqttSink implements Sink {
       events.on('device_updated', owner, note),
       events.on('blueprint_assigned', owner, note),
       events.on('connectivity_changed', owner, note),
+      events.on('device_deleted', owner, note),
     );
   }
 
-  /** Configurations and availability of devices that are new or changed. */
+  /** Configurations and availability of devices that are new or changed, and the end of what is no more. */
   async #tellDevices(): Promise<void> {
-    const { settings, devices, site, includes } = this.#options;
-    const messages: SampleMessage[] = [];
-    const told = new Map<string, string>();
+    const { devices, includes } = this.#options;
+    const messages: MqttMessage[] = [];
+    const told = new Map<string, { digest: string; topics: string[] }>();
     for (const device of devices.all()) {
-      if (!includes(device) || (this.#told.has(device.id) && !this.#changed.has(device.id))) continue;
-      const manifest = devices.manifest(device);
-      const isOnline = devices.connectivity(device.id) === 'ONLINE';
-      const all: MqttMessage[] = [
-        ...discoveryMessages(settings, site().name, device, manifest),
-        availabilityMessage(settings, site().name, device, isOnline),
-      ];
+      if ((this.#told.has(device.id) && !this.#changed.has(device.id)) || !includes(device)) continue;
+      const { all, topics } = this.#messagesOf(device);
       const digest = createHash('sha256').update(JSON.stringify(all)).digest('base64');
-      told.set(device.id, digest);
-      if (this.#told.get(device.id) !== digest)
-        messages.push(...all.map((message) => ({ ...message, samples: 0 })));
+      told.set(device.id, { digest, topics });
+      if (this.#told.get(device.id) !== digest) messages.push(...all);
     }
+    const gone = [...this.#retained.keys()].filter((id) => !devices.get(id));
+    // They come first: another device may have the slug by now.
+    const ends = [
+      ...gone.flatMap((id) => this.#endOfOthers(id, [])),
+      ...[...told].flatMap(([id, { topics }]) => this.#endOfOthers(id, topics)),
+    ];
     this.#changed.clear();
-    await this.#publish(messages, async () => undefined);
-    for (const [id, digest] of told) this.#told.set(id, digest);
+    await this.#publish(
+      [...ends, ...messages].map((message) => ({ ...message, samples: 0 })),
+      async () => undefined,
+    );
+    for (const id of gone) this.#retained.delete(id);
+    for (const [id, { digest, topics }] of told) {
+      this.#told.set(id, digest);
+      this.#retained.set(id, topics);
+    }
+  }
+
+  #messagesOf(device: Device): { all: MqttMessage[]; topics: string[] } {
+    const { settings, devices, site, includes } = this.#options;
+    const { display_name, telemetry } = devices.manifest(device);
+    const chosen = Object.entries(telemetry).filter(([attribute]) => includes(device, attribute));
+    const manifest = { display_name, telemetry: Object.fromEntries(chosen) };
+    const found = discoveryMessages(settings, site().name, device, manifest);
+    const isOnline = devices.connectivity(device.id) === 'ONLINE';
+    const availability = availabilityMessage(settings, site().name, device, isOnline);
+    return {
+      all: [...found.map(({ message }) => message), availability],
+      topics: [...found.flatMap(({ message, stateTopic }) => [message.topic, stateTopic]), availability.topic],
+    };
+  }
+
+  /** A retained message without content takes away the one before. */
+  #endOfOthers(deviceId: string, topics: readonly string[]): MqttMessage[] {
+    const others = (this.#retained.get(deviceId) ?? []).filter((topic) => !topics.includes(topic));
+    // Until the broker has it.
+    this.#retained.set(deviceId, [...topics, ...others]);
+    return others.map((topic) => ({ topic, payload: '', isRetained: true }));
   }
 }
+
+const countOf = (samples: readonly LabelledSamples[]): number =>
+  samples.reduce((sum, { times }) => sum + times.length, 0);

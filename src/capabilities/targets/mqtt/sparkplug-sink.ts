@@ -109,6 +109,14 @@ export class SparkplugSink implements Sink {
     });
   }
 
+  /** Births and deaths do not wait for values, and a connection that ended does not either. */
+  tend(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#connected();
+      await this.#settle();
+    });
+  }
+
   /** Records have no form there. */
   async sendRecords(): Promise<Sent> {
     return { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };

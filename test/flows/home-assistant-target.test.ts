@@ -1,0 +1,115 @@
+/** What Home Assistant is told on a real broker when devices, attributes, the site or the line change. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { MockDevice } from '../support/mock-device.ts';
+import { BROKER_USER, type MosquittoBroker, type Seen, startMosquitto } from '../support/mosquitto-broker.ts';
+import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
+
+const NOW_S = Math.floor(Date.now() / 1_000);
+
+interface Site {
+  gateway: TestGateway;
+  broker: MosquittoBroker;
+  device: MockDevice;
+  seen: Seen[];
+  /** The newest of a topic. */
+  last: (topic: string) => string | undefined;
+}
+
+/** The device is the only one that goes there, so that nothing but itself has anything sent. */
+async function site(t: TestContext, attributes: string[] | null = ['battery_power']): Promise<Site | undefined> {
+  const broker = await startMosquitto(t);
+  if (!broker) return undefined;
+  const gateway = await startTestGateway(t);
+  const seen = await broker.watch('#');
+  const device = await gateway.provision('Battery');
+  await device.connect();
+  const { username, password: secret } = BROKER_USER;
+  await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'home',
+    kind: 'MQTT',
+    mqtt: { url: broker.url, username, secret, form: 'HOME_ASSISTANT' },
+    selection: { devices: [device.id], attributes },
+  });
+  const last = (topic: string): string | undefined => seen.findLast((message) => message.topic === topic)?.payload;
+  return { gateway, broker, device, seen, last };
+}
+
+const configOf = ({ id }: MockDevice): string => `homeassistant/sensor/${id}_battery_power/config`;
+const availabilityOf = ({ slug }: MockDevice, site = 'Depot'): string =>
+  `energy-gateway/${site}/${slug}/availability`;
+
+test('a device that goes away is unavailable, and so is one that is there again after the broker was away', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { broker, device, seen, last } = all;
+  const availability = availabilityOf(device);
+  await until(() => last(availability) === 'online');
+  await device.leave();
+  await until(() => last(availability) === 'offline');
+  await device.connect();
+  await until(() => last(availability) === 'online');
+  await broker.kill();
+  seen.length = 0;
+  await broker.start();
+  await until(() => last('energy-gateway/Depot/availability') === 'online' && last(availability) === 'online');
+});
+
+test('only the attributes that are sent are told', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { device, seen, last } = all;
+  await until(() => last(availabilityOf(device)) === 'online');
+  const configurations = seen.filter(({ topic }) => topic.startsWith('homeassistant/'));
+  assert.deepEqual(
+    configurations.map(({ topic }) => topic),
+    [configOf(device)],
+  );
+});
+
+test('a device that is deleted goes from there with all that was kept of it', async (t) => {
+  const all = await site(t, null);
+  if (!all) return;
+  const { gateway, device, seen, last } = all;
+  await until(() => last(availabilityOf(device)) === 'online');
+  await device.telemetry({ timestamp: NOW_S, battery_power: 7 });
+  const state = `energy-gateway/Depot/${device.slug}/battery_power`;
+  await until(() => last(state) === '7');
+  await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+  await until(() => last(configOf(device)) === '' && last(state) === '' && last(availabilityOf(device)) === '');
+  const kept = new Map(seen.map(({ topic, payload }) => [topic, payload]));
+  const left = [...kept].filter(([topic, payload]) => topic.includes(device.id) && payload !== '');
+  assert.deepEqual(left, []);
+});
+
+test('another name of the site is another place for all of it', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { gateway, device, last } = all;
+  await until(() => last(availabilityOf(device)) === 'online');
+  await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Plant' });
+  await until(() => last(availabilityOf(device, 'Plant')) === 'online');
+  assert.match(last(configOf(device)) ?? '', new RegExp(`"state_topic":"energy-gateway/Plant/${device.slug}/`));
+  await until(() => last('energy-gateway/Depot/availability') === 'offline');
+  await until(() => last('energy-gateway/Plant/availability') === 'online');
+});
+
+test('a sample that comes late is no state', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { gateway, device, seen } = all;
+  const states = (): string[] =>
+    seen.filter(({ topic }) => topic.endsWith('/battery_power')).map(({ payload }) => payload);
+  await device.telemetry({ timestamp: NOW_S, battery_power: 7 });
+  await until(() => states().length === 1);
+  await device.telemetry({ timestamp: NOW_S - 600, battery_power: 3 });
+  const sent = async (): Promise<number> => {
+    const { targets } = await gateway.ok('OWNER', 'GET', '/v3/targets');
+    return (targets as { status: { sent_samples: number } }[])[0]?.status.sent_samples ?? 0;
+  };
+  await until(async () => (await sent()) === 2);
+  await device.telemetry({ timestamp: NOW_S + 1, battery_power: 8 });
+  await until(() => states().length === 2);
+  assert.deepEqual(states(), ['7', '8']);
+});
