@@ -40,11 +40,20 @@ export async function targetSteps(
   });
 }
 
+/** Commands are changed as a whole: what the file does not name of them stays. */
+function withAll(given: Members, present: Members): Members {
+  const [commands, before] = [membersOf(given['commands']), membersOf(present['commands'])];
+  const named = Object.entries(commands).filter(([, value]) => (value ?? undefined) !== undefined);
+  if (named.length === 0 || Object.keys(before).length === 0) return given;
+  return { ...given, commands: { ...before, ...Object.fromEntries(named) } };
+}
+
 function difference(target: WantedTarget, present: PresentTarget): { body: Members; names: string[] } {
   const kind = target.kind.toLowerCase();
   const own = changed({ enabled: target['enabled'] }, present);
   const selection = changed(membersOf(target['selection']), membersOf(present['selection']), 'selection.');
-  const settings = changedWithSecrets(membersOf(target[kind]), membersOf(present[kind]), `${kind}.`, SECRETS);
+  const before = membersOf(present[kind]);
+  const settings = changedWithSecrets(withAll(membersOf(target[kind]), before), before, `${kind}.`, SECRETS);
   return {
     body: {
       ...own.values,

@@ -188,6 +188,20 @@ describe('a site file', () => {
     assert.ok(names.includes('ben'));
   });
 
+  test('names of the commands of a broker what it wants, and leaves the rest', async (t) => {
+    const { gateway, run } = await start(t);
+    const broker = (commands: string): string =>
+      `targets:\n  - {name: above, kind: MQTT, enabled: false, mqtt: {url: "mqtt://127.0.0.1:9", commands: ${commands}}}\n`;
+    await run(broker('{devices: [battery], topic: plant/commands}'));
+    assert.deepEqual(await run(broker('{devices: [battery]}')), made([]));
+    assert.equal((await run(broker('{devices: [battery], level: OWNER}'))).done.length, 1);
+    const [target] = await listOf(gateway, '/v3/targets', 'targets');
+    assert.partialDeepStrictEqual(target?.['mqtt'], {
+      commands: { devices: ['battery'], level: 'OWNER', topic: 'plant/commands' },
+    });
+    assert.deepEqual(await run(broker('null')), made([]));
+  });
+
   test('is refused as a whole when the box cannot become what it says', async (t) => {
     const { gateway, run } = await start(t);
     await run('devices: [{slug: meter-1, name: Meter, type: STANDALONE}]');
