@@ -183,6 +183,43 @@ test('more requests than were agreed are refused', async (t) => {
   assert.equal(device.requests.length, count - refused.length);
 });
 
+test('a request that is known is never called refused, however many there are', async (t) => {
+  const all = await site(t, { per_minute: 1 });
+  if (!all) return;
+  const { device, answers, ask, endOf } = all;
+  await ask({ id: 'known' });
+  const { execution } = await endOf('known');
+  const refused = (): Answer[] => answers().filter((answer) => codesOf(answer).includes('too_many_requests'));
+  for (let index = 0; refused().length === 0; index++) {
+    await ask({ id: `r${index}`, name: 'read_settings', arguments: {} });
+    await endOf(`r${index}`);
+  }
+  await ask({ id: 'known' });
+  const ends = (): Answer[] => answers().filter((answer) => answer.id === 'known' && isEnd(answer));
+  await until(() => ends().length === 2);
+  assert.equal(ends().at(-1)?.execution?.id, execution?.id);
+  assert.equal(device.requests.filter(({ name }) => name === 'set_mode').length, 1);
+});
+
+test('the end of a request is told also when the target was changed while it was under way', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { gateway, device, answers, ask, endOf } = all;
+  device.onRequest = undefined;
+  await ask({ id: 'long' });
+  await until(() => answers().some(({ id }) => id === 'long'));
+  const { targets } = await gateway.ok('OWNER', 'GET', '/v3/targets');
+  const path = `/v3/targets/${(targets as { id: string }[])[0]?.id}`;
+  await gateway.ok('OWNER', 'PATCH', path, { selection: { interval_s: 5 } });
+  // Told once more as it is then.
+  await until(() => answers().filter(({ id }) => id === 'long').length >= 2);
+  const [request] = device.requests;
+  assert.ok(request);
+  await device.answer(request, 'completed', { result: {} });
+  assert.equal((await endOf('long')).execution?.state, 'SUCCESS');
+  assert.equal(answers().filter((answer) => answer.id === 'long' && isEnd(answer)).length, 1);
+});
+
 test('requests of an outage are carried out once when it is over, and none after its deadline', async (t) => {
   const all = await site(t);
   if (!all) return;

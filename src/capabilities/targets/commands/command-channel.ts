@@ -132,6 +132,7 @@ export class CommandChannel {
       this.#subscribed = topic;
     }
     if (isNew) await this.#requests.tellWaiting();
+    else await this.#requests.tellEnds();
   }
 
   /** Returns how long to wait before it is tried again. */

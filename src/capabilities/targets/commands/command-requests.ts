@@ -15,7 +15,7 @@ import { statusOf } from '../../../platform/http/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { Database } from '../../../platform/sqlite/index.ts';
 import type { Audit } from '../../audit/index.ts';
-import { type Commands, executionToWire } from '../../commands/index.ts';
+import { type Commands, type Execution, executionToWire } from '../../commands/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import type { CommandSettings, RequestOutcome, TargetRecord } from '../model.ts';
 import { createRequestStore, type RememberedRequest, type RequestStore } from './request-store.ts';
@@ -42,6 +42,10 @@ interface CommandRequestsOptions extends CommandRequestParts {
 /** As far as it could be read. */
 type RefusedRequest = Partial<Pick<TargetRequest, 'device' | 'name'>> & { id: string | undefined };
 
+/** One that was deleted meanwhile has ended, too. */
+const hasEnded = (execution: Execution | undefined): boolean =>
+  !execution || !['NEW', 'IN_PROGRESS'].includes(execution.state);
+
 const MINUTE_S = 60;
 const DAY_H = 24;
 
@@ -52,6 +56,8 @@ export class CommandRequests {
   readonly #refusals: TokenBucket;
   /** Requests whose outcome is not known yet. */
   readonly #open = new Set<string>();
+  /** Requests that were under way when the settings of the target changed. */
+  readonly #begunBefore = new Set<string>();
   readonly #allowed: ReadonlySet<string>;
   #isStopped = false;
   executed = 0;
@@ -71,11 +77,19 @@ export class CommandRequests {
   /** Resolves once the broker may forget the message: it is remembered on the disk, or refused. */
   async take({ payload, isRetained }: { payload: Buffer; isRetained: boolean }): Promise<void> {
     if (this.#isStopped) throw new Error('the target is closed: the broker sends it again');
+    const nowMs = this.#options.clock.monotonicMs();
+    const isInRate = this.#rate.take(nowMs);
+    const again = isInRate ? undefined : this.#known(idIn(payload));
+    if (again) {
+      // Of one that is carried out nobody may read that nothing was done.
+      if (this.#refusals.take(nowMs)) void this.#tell(again);
+      return;
+    }
     let request: TargetRequest | undefined;
     try {
-      this.#requireRate();
+      if (!isInRate) throw this.#tooMany();
       request = parseRequest(payload);
-      const known = this.#store.find(this.#options.record.id, request.id);
+      const known = this.#known(request.id);
       if (known) {
         void this.#tell(known);
         return;
@@ -103,17 +117,27 @@ export class CommandRequests {
     }
   }
 
+  /** Ends of what was under way when the settings of the target changed. @throws MqttFailure */
+  async tellEnds(): Promise<void> {
+    for (const id of this.#begunBefore) {
+      const row = this.#known(id);
+      if (!row) this.#begunBefore.delete(id);
+      else if (hasEnded(this.#executionOf(row))) await this.#answerWith(row);
+    }
+  }
+
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** @throws GatewayError too_many_requests (429) */
-  #requireRate(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    if (this.#rate.take(nowMs)) return;
+  #known(id: string | undefined): RememberedRequest | undefined {
+    return id === undefined ? undefined : this.#store.find(this.#options.record.id, id);
+  }
+
+  #tooMany(): GatewayError {
     const { perMinute } = this.#options.settings;
     const message = `At most ${perMinute} requests are taken in a minute; nothing was done.`;
-    throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }]);
+    return new GatewayError('rate_limited', [{ code: 'too_many_requests', message }]);
   }
 
   /** @throws GatewayError request_retained (422), request_expired (422), invalid_body (400), unavailable (503) */
@@ -228,17 +252,27 @@ export class CommandRequests {
   }
 
   async #answerWith(row: RememberedRequest): Promise<void> {
-    const { answer, database, commands, record } = this.#options;
+    const { answer, database, record } = this.#options;
     const { requestId: id, outcome } = row;
-    const execution = outcome.executionId === undefined ? undefined : commands.find(outcome.executionId);
+    const execution = this.#executionOf(row);
     if (this.#open.has(id)) {
       if (execution) await answer({ id, execution: executionToWire(execution) });
+      return;
+    }
+    if (execution && !hasEnded(execution)) {
+      this.#begunBefore.add(id);
+      await answer({ id, execution: executionToWire(execution) });
       return;
     }
     await answer(
       execution ? { id, execution: executionToWire(execution) } : { id, errors: outcome.errors ?? UNKNOWN },
     );
+    this.#begunBefore.delete(id);
     if (!row.isTold && !this.#isStopped) database.transaction(() => this.#store.told(record.id, id));
+  }
+
+  #executionOf({ outcome }: RememberedRequest): Execution | undefined {
+    return outcome.executionId === undefined ? undefined : this.#options.commands.find(outcome.executionId);
   }
 
   #refuse({ id, device, name }: RefusedRequest, error: unknown): void {
