@@ -42,7 +42,10 @@ const word = (about: string) =>
   v.pipe(v.string(), v.minLength(1), v.maxLength(nameLength), v.description(about));
 const influxdbFields = {
   measurement: v.nullish(
-    word('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
+    v.pipe(
+      word('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
+      v.check((text) => !text.startsWith('#'), 'must not begin with #: engines pass over such lines'),
+    ),
   ),
   username: v.pipe(
     v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),

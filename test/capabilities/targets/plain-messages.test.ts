@@ -76,4 +76,17 @@ describe('lines', () => {
       ],
     );
   });
+
+  test('have no backslash that one engine reads as another one does not, and no break within a text', () => {
+    const named = (site: string): LabelledSamples => ({ ...POWER, labels: { ...POWER.labels, site } });
+    const tagsOf = (site: string): string | undefined =>
+      [...linesOf('a\\', [named(site)])][0]?.text.split(' power=')[0];
+    const before = 'a,blueprint=Meter,device=meter/1';
+    assert.equal(tagsOf('x\\\\'), `${before},site=x`);
+    assert.equal(tagsOf('a\\ b\\,c\\=d'), String.raw`${before},site=a\ b\,c\=d`);
+    assert.equal(tagsOf(String.raw`C:\plant`), String.raw`${before},site=C:\plant`);
+    assert.equal(tagsOf('\\'), before);
+    const broken = { ...MODE, texts: ['', 'a\r\nb\nc'] };
+    assert.match([...linesOf('telemetry', [broken])][0]?.text ?? '', /mode="a\\\\nb\\\\nc" 10\n$/);
+  });
 });

@@ -22,7 +22,11 @@ import { recordLines } from './record-lines.ts';
 const compress = promisify(gzip);
 /** The fastest: the line is short of nothing so much as of processor. */
 const GZIP_LEVEL = 1;
+/** As InfluxDB 3 calls them in its own write call. */
+const WORDS = { s: 'second', ns: 'nanosecond' };
 const TOO_LARGE = 413;
+/** What a proxy says while nothing answers behind it. */
+const FROM_BETWEEN = new Set([502, 503, 504]);
 /** What a server says of lines that it cannot take. */
 const CONTENT_REFUSED = new Set([400, 422]);
 /** G: enough to see what the server says, short enough for a status. */
@@ -60,7 +64,8 @@ export class InfluxdbSink implements Sink {
     const { settings, secret, bodyMaxBytes } = options;
     this.#bodyMaxBytes = bodyMaxBytes;
     this.#url = new URL(settings.url);
-    if (!this.#url.searchParams.has('precision')) this.#url.searchParams.set('precision', 's');
+    // Times are seconds, whatever stood in an address that was copied.
+    if (this.#url.searchParams.get('precision') !== WORDS.s) this.#url.searchParams.set('precision', 's');
     this.#headers = {
       'content-type': 'text/plain; charset=utf-8',
       'user-agent': 'energy-gateway',
@@ -80,7 +85,7 @@ export class InfluxdbSink implements Sink {
 
   sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent> {
     const url = new URL(this.#url);
-    url.searchParams.set('precision', 'ns');
+    url.searchParams.set('precision', url.searchParams.get('precision') === WORDS.s ? WORDS.ns : 'ns');
     return this.#sendAll(recordLines(records), { url, pace, signal });
   }
 
@@ -163,7 +168,10 @@ export class InfluxdbSink implements Sink {
 
   #failure(answer: HttpAnswer): TargetFailure {
     const { status, retryAfterS } = answer;
-    return new TargetFailure(`${this.#url.host} ${meaningOf(status)}: ${saidBy(answer)}`, { retryAfterS });
+    // The engine behind it may have started again.
+    const isConnectionLost = FROM_BETWEEN.has(status);
+    const message = `${this.#url.host} ${meaningOf(status)}: ${saidBy(answer)}`;
+    return new TargetFailure(message, { retryAfterS, isConnectionLost });
   }
 }
 
