@@ -32,6 +32,9 @@ const UNTRUSTED = new Set([
 export function connectionFailure(error: unknown, server: ServerAddress): string | undefined {
   const { code } = error as { code?: unknown };
   if (typeof code !== 'string') return undefined;
+  // Of what was given here: nothing was sent yet.
+  if (code.startsWith('ERR_OSSL'))
+    return `The certificate or the private key given for ${server.host} cannot be used; they must be whole, in PEM, of each other, and the key without a password.`;
   if (UNTRUSTED.has(code))
     return `The certificate of ${server.host} is of an authority that is not trusted here: give its certificate.`;
   return SENTENCES[code]?.(server);

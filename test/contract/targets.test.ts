@@ -1,6 +1,8 @@
 /** Targets that the telemetry is carried to. Denials first. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
 const TARGETS = '/v3/targets';
@@ -35,6 +37,7 @@ describe('a target is not made', () => {
     ['with an address that is none', withUrl('metrics:8428')],
     ['with an address of a file', withUrl('file:///etc/passwd')],
     ['with a login in the address, which everybody could read', withUrl('http://user:secret@host/write')],
+    ['with lines that are comments', { ...BODY, influxdb: { url: URL_OF_NOBODY, measurement: '#power' } }],
     ['with an authority that is no certificate', { ...BODY, influxdb: { url: URL_OF_NOBODY, ca_pem: 'x' } }],
     ['of contents that nobody knows', { ...BODY, selection: { contents: ['WEATHER'] } }],
     ['of no content', { ...BODY, selection: { contents: [] } }],
@@ -164,6 +167,64 @@ test('a target is made, changed, tested and deleted, and its secret is never see
   assert.ok(everything.includes('create_target'));
   await ok('OWNER', 'DELETE', path);
   assert.deepEqual(await ok('OWNER', 'GET', TARGETS), { targets: [], total_count: 0 });
+});
+
+test('a secret goes to no other server than the one that it was entered for', async () => {
+  const { ok, call } = gateway();
+  const rows = [
+    [{ ...BODY, enabled: false }, 'influxdb', ['http://127.0.0.1:10/write', 'https://127.0.0.1:9/write?db=site']],
+    [
+      { name: 'broker', kind: 'MQTT', enabled: false, mqtt: { url: 'mqtt://a:1', secret: 'shibboleth' } },
+      'mqtt',
+      ['mqtt://b:1', 'mqtts://a:1'],
+    ],
+  ] as const;
+  for (const [body, kind, others] of rows) {
+    const path = `${TARGETS}/${(await created(body)).id}`;
+    for (const url of others) {
+      const refused = await call('OWNER', 'PATCH', path, { [kind]: { url } });
+      assert.equal(refusal(refused), '400 invalid_body');
+      await ok('OWNER', 'PATCH', path, { [kind]: { url, secret: 'another one' } });
+    }
+    await ok('OWNER', 'DELETE', path);
+  }
+  const { id } = await created({ ...BODY, enabled: false });
+  await ok('OWNER', 'PATCH', `${TARGETS}/${id}`, { influxdb: { url: 'http://127.0.0.1:9/write?db=other' } });
+  await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);
+});
+
+test('certificates that nobody can read are told in words', async () => {
+  const { ok } = gateway();
+  const pem = '-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n';
+  const bodies = [
+    { kind: 'INFLUXDB', influxdb: { url: 'https://127.0.0.1:9/write', ca_pem: pem } },
+    { kind: 'MQTT', mqtt: { url: 'mqtts://127.0.0.1:9', certificate_pem: pem, private_key_pem: 'a key' } },
+  ];
+  for (const body of bodies) {
+    const path = `${TARGETS}/${(await created({ name: 'unreadable', enabled: false, ...body })).id}`;
+    const { test: tested } = await ok('OWNER', 'POST', `${path}/test`);
+    const { accepted, reason } = tested as { accepted: boolean; reason: string };
+    assert.equal(accepted, false);
+    assert.match(reason, /^The certificate or the private key given for 127\.0\.0\.1:9 cannot be used/);
+    await ok('OWNER', 'DELETE', path);
+  }
+});
+
+test('a change that cannot be stored leaves the target at work', async () => {
+  const { ok, call, dataDir } = gateway();
+  const { id } = await created({ ...BODY, name: 'at work' });
+  const path = `${TARGETS}/${id}`;
+  const handle = new BetterSqlite3(join(dataDir, 'state.db'));
+  for (const change of ['UPDATE', 'DELETE'])
+    handle.exec(`CREATE TRIGGER no_${change} BEFORE ${change} ON target BEGIN SELECT RAISE(ABORT, 'no'); END`);
+  assert.equal((await call('OWNER', 'PATCH', path, { name: 'other' })).status, 500);
+  assert.equal((await call('OWNER', 'DELETE', path)).status, 500);
+  handle.exec('DROP TRIGGER no_UPDATE; DROP TRIGGER no_DELETE');
+  handle.close();
+  const { target } = (await ok('OWNER', 'GET', path)) as { target: OnWire & { name: string } };
+  assert.equal(target.name, 'at work');
+  assert.notEqual(target.status.state, 'DISABLED');
+  await ok('OWNER', 'DELETE', path);
 });
 
 test('there are as many targets as the limit says', async () => {

@@ -49,6 +49,22 @@ export function changedSettings(before: TargetSettings, change: SettingsChange):
   return isSaid ? changed : { ...changed, topic: DEFAULT_TOPICS[changed.form] };
 }
 
+/** A secret goes to nobody but the server that it was entered for. @throws GatewayError invalid_body (400) */
+export function requireSameServer(before: TargetRecord, next: TargetRecord, given: TargetChange['secrets']): void {
+  if (before.secrets.secret === undefined || given?.secret !== undefined) return;
+  if (serverOf(before.settings) === serverOf(next.settings)) return;
+  throw invalidBody(
+    `${before.kind.toLowerCase()}.secret`,
+    'The server is another one now: enter the secret again, or null for none.',
+  );
+}
+
+function serverOf(settings: TargetSettings): string {
+  if (settings.kind === 'FOLDER') return settings.path;
+  const { protocol, host } = new URL(settings.url);
+  return `${protocol}//${host}`;
+}
+
 /** What is absent stays, null takes away. */
 export function changedSecrets(before: TargetSecrets, change: TargetChange['secrets']): TargetSecrets {
   const all = { ...before, ...definedOf(change) };

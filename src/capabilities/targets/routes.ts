@@ -59,7 +59,8 @@ function oneTargetRoutes(targets: Targets): Route[] {
     }),
     route({
       operation: 'update_target',
-      about: 'Changes what is given; it goes on where it was. A secret that is not given stays.',
+      about:
+        'Changes what is given; it goes on where it was. A secret that is not given stays, but another server asks for it anew.',
       answer: targetShapes.one,
       method: 'PATCH',
       paths: [TARGET],

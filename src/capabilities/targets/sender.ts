@@ -4,7 +4,6 @@
  *
  *   telemetry.changes(cursor) ─▶ chosen, thinned ─▶ sink (acknowledged) ─▶ cursor
  */
-import { isDeepStrictEqual } from 'node:util';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
@@ -16,13 +15,13 @@ import {
   type DeviceLabels,
   type LabelledRecord,
   type LabelledSamples,
-  type Place,
   type Sink,
   TargetFailure,
   type TargetRecord,
   type TargetStatus,
   carriesTelemetry,
 } from './model.ts';
+import { isSamePlace, PassedPlaces } from './passed-places.ts';
 import { Rates } from './rates.ts';
 import type { ReadRecords, Records } from './records/records.ts';
 import type { Cursor } from './store.ts';
@@ -37,6 +36,8 @@ interface SenderOptions {
   /** Undefined: the device is gone, and its samples are nobody's. */
   labelsOf: (deviceId: string) => { slug: string; labels: DeviceLabels } | undefined;
   site: () => { name: string };
+  /** Resolves once another run goes on there, whatever becomes of this one. */
+  saveCursor: (cursor: Cursor) => Promise<void>;
   clock: Clock;
   log: Log;
   limits: Limits['targets'];
@@ -57,9 +58,6 @@ const NO_CHANGES: Omit<Changes, 'position'> = {
   lostSamples: 0,
   hasSkipped: false,
 };
-
-/** So many positions are remembered of the time that is sent again. */
-const REMEMBERED = 8;
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -83,8 +81,7 @@ export class Sender {
   #lastError: TargetStatus['lastError'];
   #lastSentAtMs: number | undefined;
   #ended: Promise<void> = Promise.resolve();
-  /** Where it stood, the oldest first; see `resendMs`. */
-  #passed: (Place & { atMs: number })[] = [];
+  readonly #passed: PassedPlaces;
   /** Of the sink, when it was looked at last. */
   #reconnects = 0;
 
@@ -98,6 +95,7 @@ export class Sender {
     this.#bucket = new TokenBucket(bytesPerSecondMax, bytesPerSecondMax, clock.monotonicMs());
     this.#pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
     this.#rates = new Rates(clock);
+    this.#passed = new PassedPlaces(limits.resendMs);
   }
 
   get cursor(): Cursor {
@@ -109,7 +107,7 @@ export class Sender {
    * gateway, and nobody is there to see it.
    */
   get resumption(): Cursor {
-    const { position, records } = (!this.#options.sink.keep && this.#passed[0]) || this.#kept;
+    const { position, records } = (!this.#options.sink.keep && this.#passed.oldest) || this.#kept;
     return { position, records, totals: this.#kept.totals };
   }
 
@@ -124,8 +122,9 @@ export class Sender {
     const timer = clock.setTimer(limits.stopMs, () => sink.close());
     await this.#ended;
     timer.cancel();
-    // What is not kept now is read again.
-    await this.#keep(true).catch((error: unknown) => this.#noteFailure(error));
+    // What is not kept now is read again, and so is all of what was cut short: the half of it would stand there twice.
+    if (this.#gathered && !this.#prepared)
+      await this.#keep(true).catch((error: unknown) => this.#noteFailure(error));
     sink.close();
   }
 
@@ -167,12 +166,14 @@ export class Sender {
 
   /** Sends what can be read at once; returns how long to rest then, undefined when nothing more waits. */
   async #step(): Promise<number | undefined> {
-    const { clock, limits, record } = this.#options;
+    const { clock, limits, record, sink, log } = this.#options;
     const startedMs = clock.monotonicMs();
     const prepared = (this.#prepared ??= await this.#prepare());
     const { changes, samples, read, records } = prepared;
     const workMs = clock.monotonicMs() - startedMs;
     if (samples.length > 0 || records.length > 0) await this.#send(samples, records);
+    else await sink.tend?.();
+    if (this.#state === 'FAILING') log.info('target takes telemetry again', { target: record.name });
     if (this.#hasReconnected() && this.#goBack()) {
       this.#state = 'CATCHING_UP';
       return 0;
@@ -236,7 +237,7 @@ export class Sender {
 
   async #send(samples: readonly LabelledSamples[], records: readonly LabelledRecord[]): Promise<void> {
     const { signal } = this.#stop;
-    const { clock, sink, log, record } = this.#options;
+    const { clock, sink } = this.#options;
     const pace = async (bytes: number): Promise<void> => {
       const waitMs = this.#bucket.borrow(clock.monotonicMs(), bytes);
       if (waitMs > 0) await clock.sleep(waitMs, signal);
@@ -260,9 +261,7 @@ export class Sender {
       refusal ??= sent.refusal;
     }
     this.#lastSentAtMs = clock.wallMs();
-    if (this.#state === 'FAILING') log.info('target takes telemetry again', { target: record.name });
-    if (refusal === undefined) return;
-    this.#noteRefusal(refusal);
+    if (refusal !== undefined) this.#noteRefusal(refusal);
   }
 
   #noteRefusal(refusal: string): void {
@@ -276,9 +275,11 @@ export class Sender {
 
   /** Notes what a sink that gathers has not acknowledged yet. */
   async #gather(samples: readonly LabelledSamples[], recordCount: number): Promise<void> {
-    const { sink } = this.#options;
+    const { sink, saveCursor } = this.#options;
     if (!sink.begin) return;
     if (!this.#gathered) {
+      // What was kept before would come again after a fall of the gateway.
+      await saveCursor(this.#kept);
       await sink.begin(this.#kept);
       this.#gathered = { samples: 0, records: 0, sinceS: this.#lag.sinceS };
     }
@@ -299,33 +300,30 @@ export class Sender {
     totals.lostSamples += lostSamples;
     totals.lostRecords += read.lost;
     const place = { position, records: read.cursor };
-    if (!isSamePlace(place, this.#cursor)) this.#remember(this.#cursor);
+    if (!isSamePlace(place, this.#cursor)) this.#passed.add(this.#cursor, this.#options.clock.monotonicMs());
     this.#cursor = { ...place, totals };
     const recordsSinceS = read.pending > 0 ? this.#lag.sinceS : undefined;
     this.#lag = { samples: pendingSamples, records: read.pending, sinceS: pendingSinceS ?? recordsSinceS };
   }
 
-  #remember({ position, records }: Place): void {
-    const { clock, limits } = this.#options;
-    const atMs = clock.monotonicMs();
-    const last = this.#passed.at(-1);
-    if (last && atMs - last.atMs < limits.resendMs / REMEMBERED) return;
-    this.#passed = [
-      ...this.#passed.filter((passed) => atMs - passed.atMs <= limits.resendMs),
-      { atMs, position, records },
-    ];
-  }
-
   /** An engine that ended may have forgotten what it acknowledged last: that is sent again. False: there is nothing. */
   #goBack(): boolean {
-    const [oldest] = this.#passed;
-    if (!oldest) return false;
-    const { position, records } = oldest;
-    this.#cursor = { position, records, totals: this.#cursor.totals };
+    const place = this.#passed.takeReturn();
+    if (!place) {
+      if (this.#passed.isInVain) this.#noteRestlessness();
+      return false;
+    }
+    this.#cursor = { ...place, totals: this.#cursor.totals };
     this.#kept = structuredClone(this.#cursor);
-    this.#passed = [];
     this.#readAgain();
     return true;
+  }
+
+  #noteRestlessness(): void {
+    const { clock, record } = this.#options;
+    if (record.kind !== 'MQTT') return;
+    const message = 'The connection ends again and again: does another client have the same client id?';
+    this.#lastError = { message, atMs: clock.wallMs() };
   }
 
   /** Since this was asked last, without a failure. */
@@ -369,9 +367,6 @@ export class Sender {
     return Math.min(Math.max(this.#pause.next(), askedMs), this.#options.limits.retryMaxMs);
   }
 }
-
-const isSamePlace = (a: Place, b: Place): boolean =>
-  isDeepStrictEqual([a.position, a.records], [b.position, b.records]);
 
 function oldestS({ records }: ReadRecords): number | undefined {
   if (records.length === 0) return undefined;

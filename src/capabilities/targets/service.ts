@@ -9,7 +9,6 @@ import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { neededAfter, type Telemetry } from '../telemetry/index.ts';
 import {
   carriesTelemetry,
-  type DeviceLabels,
   type ListedTarget,
   NO_TOTALS,
   NOTHING_DONE,
@@ -20,6 +19,7 @@ import {
   type TargetSettings,
 } from './model.ts';
 import { type ChannelParts, type CommandChannel, openCommandChannel } from './commands/command-channel.ts';
+import { labelsOf } from './device-labels.ts';
 import { registerTargetMetrics } from './target-metrics.ts';
 import { Sender } from './sender.ts';
 import {
@@ -28,6 +28,7 @@ import {
   definedOf,
   type NewTarget,
   requireFitting,
+  requireSameServer,
   type SettingsChange,
   type TargetChange,
 } from './changes.ts';
@@ -147,11 +148,8 @@ export class Targets {
         updatedAtMs: nowMs,
       };
       requireFitting(record);
-      const cursor = {
-        position: await this.#firstPosition(given.withHistory),
-        records: {},
-        totals: NO_TOTALS,
-      };
+      const position = await this.#firstPosition(given.withHistory);
+      const cursor = { position, records: {}, totals: NO_TOTALS };
       database.transaction(() => {
         this.#store.insert(record);
         this.#store.putCursor(record.id, cursor);
@@ -179,12 +177,14 @@ export class Targets {
         updatedAtMs: this.#options.clock.wallMs(),
       };
       requireFitting(record);
-      await this.#close(id, record);
-      const cursor = this.#cursors.get(id);
-      // What came while nobody wanted it is not caught up.
-      if (cursor && carriesTelemetry(record) && !carriesTelemetry(before))
-        cursor.position = await this.#firstPosition(false);
-      this.#store.update(record);
+      requireSameServer(before, record, change.secrets);
+      await this.#whileClosed(before, record, async () => {
+        const cursor = this.#cursors.get(id);
+        // What came while nobody wanted it is not caught up.
+        if (cursor && carriesTelemetry(record) && !carriesTelemetry(before))
+          cursor.position = await this.#firstPosition(false);
+        this.#store.update(record);
+      });
       this.#records.set(id, record);
       this.#follow();
       this.#open(record);
@@ -195,9 +195,7 @@ export class Targets {
   /** @throws GatewayError target_not_found (404) */
   remove(id: string): Promise<void> {
     return this.#inTurn(async () => {
-      this.#require(id);
-      await this.#close(id);
-      this.#store.remove(id);
+      await this.#whileClosed(this.#require(id), undefined, async () => this.#store.remove(id));
       this.#records.delete(id);
       this.#cursors.delete(id);
       this.#follow();
@@ -262,7 +260,8 @@ export class Targets {
       telemetry,
       records: this.#carried,
       site,
-      labelsOf: (deviceId) => this.#labelsOf(deviceId),
+      labelsOf: (deviceId) => labelsOf(deviceId, this.#options),
+      saveCursor: (cursor) => this.#saveCursor(record.id, cursor),
       clock,
       log,
       limits,
@@ -280,6 +279,21 @@ export class Targets {
     if (isDeepStrictEqual(opened, cursor.records)) return;
     cursor.records = opened;
     this.#options.database.transaction(() => this.#store.putCursor(record.id, cursor));
+  }
+
+  /** What cannot be stored leaves the target at work as it was. @param next what it becomes; undefined: nothing */
+  async #whileClosed(
+    before: TargetRecord,
+    next: TargetRecord | undefined,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    await this.#close(before.id, next);
+    try {
+      await work();
+    } catch (error) {
+      this.#open(before);
+      throw error;
+    }
   }
 
   /** @param next what it becomes; absent: nothing */
@@ -308,15 +322,15 @@ export class Targets {
     return { ...settings, isMount };
   }
 
-  #labelsOf(deviceId: string): { slug: string; labels: DeviceLabels } | undefined {
-    const { devices, site } = this.#options;
-    const device = devices.get(deviceId);
-    if (!device) return undefined;
-    const { display_name: blueprint, implements: profiles } = devices.manifest(device);
-    return {
-      slug: device.slug,
-      labels: { site: site().name, device: device.slug, blueprint, profile: profiles[0] },
-    };
+  /** Resolves once it is on the disk. */
+  async #saveCursor(id: string, cursor: Cursor): Promise<void> {
+    const { database } = this.#options;
+    const isMoved = !isDeepStrictEqual(cursor, this.#cursors.get(id));
+    if (isMoved) database.transaction(() => this.#store.putCursor(id, cursor));
+    await database.durable();
+    if (!isMoved) return;
+    this.#cursors.set(id, structuredClone(cursor));
+    this.#keepChanges();
   }
 
   /** The cursors that moved, in one transaction: few writes spare the flash. */

@@ -9,13 +9,15 @@ import { connectionFailure } from '../../lib/connection-failure.ts';
 import type { Clock } from '../clock/index.ts';
 
 export interface HttpClientOptions {
-  clock: Pick<Clock, 'setTimer'>;
+  clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
   /** For request and answer together. */
   timeoutMs: number;
   /** More of an answer is not read: it is refused. */
   answerMaxBytes: number;
   /** Authorities that are trusted instead of those of the system, as PEM. */
   caPem?: string | undefined;
+  /** A server that starts again has not forgotten what it answered longer ago than this; absent: it may forget all. */
+  forgetsMs?: number;
 }
 
 interface HttpCall {
@@ -41,13 +43,22 @@ export class HttpFailure extends Error {
 /** More in a row are the way of this server, and no starts of it. */
 const ENDED_AFTER_ONE_MAX = 3;
 
+interface Connection {
+  socket: Socket;
+  answers: number;
+  /** Monotonic. */
+  answeredMs: number;
+  /** Absent: it is open. */
+  endedMs?: number;
+}
+
 export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #agents: { http: http.Agent; https: https.Agent };
-  #connection: { socket: Socket; answers: number } | undefined;
+  #connection: Connection | undefined;
   /**
-   * How often a connection over which the server had answered was gone, and it had not said so before. A server that ends
-   * every connection after one answer is known by the third.
+   * How often a connection over which the server had answered was gone soon after, and it had not said so before. A server
+   * that ends every connection after one answer is known by the third.
    */
   reconnects = 0;
   /** In a row. */
@@ -110,7 +121,11 @@ export class HttpClient {
       request.on('error', reject);
       request.on('socket', (socket) => this.#noteSocket(socket));
       request.on('response', (response) => {
-        if (this.#connection) this.#connection.answers++;
+        const connection = this.#connection;
+        if (connection) {
+          connection.answers++;
+          connection.answeredMs = this.#options.clock.monotonicMs();
+        }
         if (!request.shouldKeepAlive) this.#connection = undefined;
         this.#answerOf(response).then(resolve, (error: Error) => {
           request.destroy();
@@ -122,11 +137,24 @@ export class HttpClient {
   }
 
   #noteSocket(socket: Socket): void {
-    if (this.#connection?.socket === socket) return;
-    const answers = this.#connection?.answers ?? 0;
-    if (answers > 0) this.#endedAfterOne = answers === 1 ? this.#endedAfterOne + 1 : 0;
-    if (answers > 0 && this.#endedAfterOne <= ENDED_AFTER_ONE_MAX) this.reconnects++;
-    this.#connection = { socket, answers: 0 };
+    const { clock } = this.#options;
+    const before = this.#connection;
+    if (before?.socket === socket) return;
+    if (before && before.answers > 0 && this.#mayForget(before)) {
+      this.#endedAfterOne = before.answers === 1 ? this.#endedAfterOne + 1 : 0;
+      if (this.#endedAfterOne <= ENDED_AFTER_ONE_MAX) this.reconnects++;
+    }
+    const connection: Connection = { socket, answers: 0, answeredMs: 0 };
+    this.#connection = connection;
+    socket.once('close', () => {
+      connection.endedMs = clock.monotonicMs();
+    });
+  }
+
+  /** Servers end connections that nobody uses. */
+  #mayForget({ answeredMs, endedMs }: Connection): boolean {
+    const { clock, forgetsMs = Infinity } = this.#options;
+    return (endedMs ?? clock.monotonicMs()) - answeredMs < forgetsMs;
   }
 
   async #answerOf(response: http.IncomingMessage): Promise<HttpAnswer> {

@@ -151,7 +151,7 @@ export class MqttClient {
   async #open(): Promise<Library> {
     this.#library?.end(true);
     const { url, timeoutMs, clock } = this.#options;
-    const library = mqtt.connect(clientOptions(this.#options));
+    const library = connecting(this.#options);
     // `close` ends an attempt, too.
     this.#library = library;
     // Brokers may acknowledge many messages at once.
@@ -190,6 +190,15 @@ export class MqttClient {
     };
     library.handleMessage = ({ topic, payload, retain }, done) =>
       void hand({ topic, payload: Buffer.from(payload), isRetained: retain }, done);
+  }
+}
+
+/** @throws MqttFailure for certificates that cannot be read */
+function connecting(options: MqttClientOptions): Library {
+  try {
+    return mqtt.connect(clientOptions(options));
+  } catch (error) {
+    throw new MqttFailure(sentenceOf(error, options.url), { cause: error });
   }
 }
 

@@ -47,8 +47,9 @@ class FakeEngine {
 
   /** Resolves once the client has seen it. */
   async endConnection(): Promise<void> {
+    if (!this.#socket || this.#socket.closed) return;
     const closed = new Promise((resolve) => this.#socket?.once('close', resolve));
-    this.#socket?.end();
+    this.#socket.end();
     await closed;
   }
 
@@ -142,6 +143,7 @@ async function started(
     telemetry: store,
     records: { read: (cursor) => ({ records: [], cursor, lost: 0, pending: 0 }) },
     site: () => ({ name: 'My site' }),
+    saveCursor: async () => undefined,
     labelsOf: () => ({
       slug: 'meter',
       labels: { site: 'My site', device: 'meter', blueprint: 'M=1', profile: undefined },
@@ -259,6 +261,14 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
+  test('that was gone behind a proxy gets it again, too', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = () => ({ status: engine.requests === 3 ? 502 : 204 });
+    const { sender } = await started(t, engine);
+    await until(() => sender.cursor.position.sequence === 25);
+    assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
+  });
+
   test('that answers over another connection gets again what it acknowledged last', async (t) => {
     const engine = new FakeEngine();
     const { changes } = storeOf(25);
@@ -273,6 +283,26 @@ describe('a target', () => {
     await until(() => sender.cursor.position.sequence === 25);
     assert.deepEqual(arrived(engine), [...EVERYTHING, ...EVERYTHING]);
     assert.equal(sender.status().lastError, undefined);
+  });
+
+  test('that ends each connection soon after it answered is not sent the same for ever', async (t) => {
+    const engine = new FakeEngine();
+    let count = 10;
+    const store: ReturnType<typeof storeOf> = { changes: async (asked) => storeOf(count).changes(asked) };
+    const { sender } = await started(t, engine, { store });
+    await until(() => sender.cursor.position.sequence === 10);
+    const sentAgain: number[] = [];
+    for (let round = 0; round < 12; round++) {
+      await engine.endConnection();
+      const before = engine.lines.length;
+      count += 10;
+      await until(() => sender.cursor.position.sequence === count && sender.status().state === 'CURRENT');
+      sentAgain.push(engine.lines.length - before - 10);
+    }
+    assert.equal(new Set(arrived(engine)).size, count);
+    // The first of them comes no more.
+    assert.ok(Math.max(...sentAgain) <= 60, `${sentAgain.join()} lines again`);
+    assert.ok(sentAgain.slice(0, 2).every((lines) => lines > 0));
   });
 
   test('is told again by another run what it acknowledged last before the gateway ended', async (t) => {

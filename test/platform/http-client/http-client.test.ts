@@ -1,7 +1,10 @@
 /** Servers that answer slowly, half, wrongly or not at all: each is a sentence. */
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { HttpClient, HttpFailure, type HttpClientOptions } from '../../../src/platform/http-client/index.ts';
@@ -28,6 +31,51 @@ async function serving(t: TestContext, listener: RequestListener): Promise<URL> 
   t.after(() => server.close());
   return new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
 }
+
+/** Ends each connection when it is told, as a server that starts again or has enough of an idle one. */
+async function ending(t: TestContext) {
+  const server = createServer((_request, response) => void response.end());
+  const [ours, theirs] = [new Set<Socket>(), new Set<Socket>()];
+  const note = (message: unknown): void => void ours.add((message as { socket: Socket }).socket);
+  subscribe('net.client.socket', note);
+  t.after(() => unsubscribe('net.client.socket', note));
+  server.on('connection', (socket) => void theirs.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const url = new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
+  const end = async (): Promise<void> => {
+    const closed = [...ours].filter((socket) => !socket.closed).map((socket) => once(socket, 'close'));
+    for (const socket of theirs) socket.end();
+    await Promise.all(closed);
+  };
+  return { url, end };
+}
+
+test('another connection counts where the one before ended soon after it was used', async (t) => {
+  const { url, end } = await ending(t);
+  let nowMs = 0;
+  const system = createSystemClock();
+  t.after(() => system.close());
+  const clock = {
+    setTimer: (durationMs: number, fire: () => void) => system.setTimer(durationMs, fire),
+    monotonicMs: () => nowMs,
+  };
+  const client = clientOf(t, { clock, forgetsMs: 20_000 });
+  const send = () => client.send({ method: 'POST', url, headers: {} }, NEVER);
+  await send();
+  await send();
+  nowMs += 30_000;
+  await end();
+  await send();
+  assert.equal(client.reconnects, 0, 'an idle one');
+  await send();
+  nowMs += 5_000;
+  await end();
+  nowMs += 60_000;
+  await send();
+  assert.equal(client.reconnects, 1, 'one that was in use');
+});
 
 async function failureOf(client: HttpClient, url: URL): Promise<string> {
   const error: unknown = await client.send({ method: 'POST', url, headers: {} }, NEVER).then(

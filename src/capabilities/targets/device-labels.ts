@@ -1,0 +1,17 @@
+/** What stands beside the samples of a device. */
+import type { Devices } from '../devices/index.ts';
+import type { DeviceLabels } from './model.ts';
+
+/** Undefined: the device is gone. */
+export function labelsOf(
+  deviceId: string,
+  { devices, site }: { devices: Pick<Devices, 'get' | 'manifest'>; site: () => { name: string } },
+): { slug: string; labels: DeviceLabels } | undefined {
+  const device = devices.get(deviceId);
+  if (!device) return undefined;
+  const { display_name: blueprint, implements: profiles } = devices.manifest(device);
+  return {
+    slug: device.slug,
+    labels: { site: site().name, device: device.slug, blueprint, profile: profiles[0] },
+  };
+}
