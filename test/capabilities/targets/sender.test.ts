@@ -197,7 +197,7 @@ describe('a target', () => {
     test(`that ${title} is tried again, says so, and misses nothing`, async (t) => {
       const engine = new FakeEngine();
       // As many as it takes to see that not even one line is taken.
-      let stumblesLeft = 9;
+      let stumblesLeft = 6;
       engine.judge = () => (stumblesLeft-- > 0 ? answer : { status: 204 });
       const { sender, lines } = await started(t, engine);
       await until(() => engine.lines.length >= 25);
@@ -223,13 +223,38 @@ describe('a target', () => {
     engine.judge = (lines) =>
       lines.some((line) => line.includes('power=7 ')) ? { status: 400, text: 'conflict' } : { status: 204 };
     const { sender } = await started(t, engine);
-    await until(() => engine.lines.length === 24);
+    await until(() => new Set(arrived(engine)).size === 24);
     assert.deepEqual(
-      arrived(engine),
+      [...new Set(arrived(engine))],
       EVERYTHING.filter((line) => !line.startsWith('power=7 ')),
     );
     assert.equal(sender.status().refusedSamples, 1);
     assert.equal(sender.status().lastError?.message, 'The target does not take a line: HTTP 400, "conflict"');
+  });
+
+  test('loses of a device only the attribute that it refuses, and is not asked for each sample', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = (lines) => ({ status: lines.some((line) => line.includes('state=')) ? 400 : 204 });
+    const { changes } = storeOf(25);
+    const store: ReturnType<typeof storeOf> = {
+      changes: async (asked) => {
+        const found = await changes(asked);
+        const states = found.series.map((series) => ({
+          ...series,
+          attribute: 'state',
+          type: 'string' as const,
+          numbers: series.numbers.map(() => 0),
+          texts: ['on'],
+        }));
+        return { ...found, series: [...found.series, ...states] };
+      },
+    };
+    const { sender } = await started(t, engine, { store });
+    await until(() => sender.cursor.position.sequence === 25);
+    assert.deepEqual(arrived(engine), EVERYTHING);
+    const { samples, refusedSamples } = sender.status();
+    assert.deepEqual([samples, refusedSamples], [25, 25]);
+    assert.ok(engine.requests < 25, `${engine.requests} requests`);
   });
 
   test('gets shorter requests when it says that they are too long', async (t) => {

@@ -16,7 +16,7 @@ import {
   TargetFailure,
 } from '../model.ts';
 import { type Line, LineBody } from './line-body.ts';
-import { linesOf } from './line-protocol.ts';
+import { linesOf, singleLines } from './line-protocol.ts';
 import { recordLines } from './record-lines.ts';
 
 const compress = promisify(gzip);
@@ -50,7 +50,14 @@ interface Work {
   sent: Sent;
   pace: Pace;
   signal: AbortSignal;
+  /** Attributes of a device stand in one line. */
+  isShared?: boolean;
+  /** The target takes a sample of a test. */
+  isTested?: boolean;
 }
+
+/** A line is refused as a whole, also for one of its attributes. */
+class SharedLinesRefused extends Error {}
 
 export class InfluxdbSink implements Sink {
   readonly #options: InfluxdbSinkOptions;
@@ -58,6 +65,8 @@ export class InfluxdbSink implements Sink {
   readonly #headers: Record<string, string>;
   readonly #body = new LineBody();
   #bodyMaxBytes: number;
+  /** Series that were refused and share no line with others, by device and attribute. */
+  readonly #apart = new Set<string>();
 
   constructor(options: InfluxdbSinkOptions) {
     this.#options = options;
@@ -78,15 +87,34 @@ export class InfluxdbSink implements Sink {
     return this.#options.http.reconnects;
   }
 
-  send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent> {
-    const lines = linesOf(this.#options.settings.measurement, samples);
-    return this.#sendAll(lines, { url: this.#url, pace, signal });
+  async send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent> {
+    const work: Work = { url: this.#url, sent: nothing(), pace, signal };
+    const { measurement } = this.#options.settings;
+    const isApart = (series: LabelledSamples): boolean => this.#apart.has(nameOf(series));
+    const apart = samples.filter(isApart);
+    await this.#sendShared(apart.length > 0 ? samples.filter((series) => !isApart(series)) : samples, work);
+    for (const series of apart) await this.#sendAll(singleLines(measurement, [series]), work);
+    return work.sent;
   }
 
-  sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent> {
+  async #sendShared(samples: readonly LabelledSamples[], work: Work): Promise<void> {
+    const { measurement } = this.#options.settings;
+    try {
+      await this.#sendAll(linesOf(measurement, samples), { ...work, isShared: true });
+    } catch (error) {
+      if (!(error instanceof SharedLinesRefused)) throw error;
+      // What was taken of it is taken again.
+      work.sent.samples = 0;
+      await this.#sendAll(singleLines(measurement, samples), work);
+    }
+  }
+
+  async sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent> {
     const url = new URL(this.#url);
     url.searchParams.set('precision', url.searchParams.get('precision') === WORDS.s ? WORDS.ns : 'ns');
-    return this.#sendAll(recordLines(records), { url, pace, signal });
+    const work: Work = { url, sent: nothing(), pace, signal };
+    await this.#sendAll(recordLines(records), work);
+    return work.sent;
   }
 
   async test(signal: AbortSignal): Promise<void> {
@@ -102,15 +130,13 @@ export class InfluxdbSink implements Sink {
     this.#options.http.close();
   }
 
-  async #sendAll(lines: Iterable<Line>, work: Omit<Work, 'sent'>): Promise<Sent> {
-    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+  async #sendAll(lines: Iterable<Line>, work: Work): Promise<void> {
     this.#body.clear();
     for (const line of lines) {
       this.#body.add(line);
-      if (this.#body.bytes >= this.#bodyMaxBytes) await this.#sendBody({ ...work, sent });
+      if (this.#body.bytes >= this.#bodyMaxBytes) await this.#sendBody(work);
     }
-    if (this.#body.lines > 0) await this.#sendBody({ ...work, sent });
-    return sent;
+    if (this.#body.lines > 0) await this.#sendBody(work);
   }
 
   async #sendBody(work: Work): Promise<void> {
@@ -128,24 +154,40 @@ export class InfluxdbSink implements Sink {
   async #sendLines(from: number, to: number, work: Work): Promise<boolean> {
     const { sent, signal } = work;
     const answer = await this.#post(this.#body.piece(from, to), work, signal);
+    const series = this.#body.seriesOf(from, to);
     if (isGood(answer)) {
       sent.samples += this.#body.samplesOf(from, to);
+      if (series) this.#apart.delete(nameOf(series));
       return true;
     }
     const isTooLarge = answer.status === TOO_LARGE;
     if (!isTooLarge && !CONTENT_REFUSED.has(answer.status)) throw this.#failure(answer);
     if (isTooLarge) this.#bodyMaxBytes = Math.max(BODY_LEAST_BYTES, Math.floor(this.#bodyMaxBytes / 2));
-    if (to - from > 1) {
+    else if (work.isShared) throw new SharedLinesRefused();
+    if (to - from > 1 && (isTooLarge || !(await this.#isRefusedThroughout(from, to, work)))) {
       const middle = Math.ceil((from + to) / 2);
       await this.#sendLines(from, middle, work);
       await this.#sendLines(middle, to, work);
       return false;
     }
-    // One line is not taken. Only a target that takes others may lose it.
-    await this.test(signal);
+    // One line is not taken, or one series. Only a target that takes others may lose it.
+    if (!work.isTested) await this.test(signal);
+    work.isTested = true;
+    if (series) this.#apart.add(nameOf(series));
     sent.refusedSamples += this.#body.samplesOf(from, to);
     sent.refusal = `The target does not take a line: ${saidBy(answer)}`;
     return false;
+  }
+
+  /** The type of a series is refused, or a time: then its first, its middle and its last line are. */
+  async #isRefusedThroughout(from: number, to: number, work: Work): Promise<boolean> {
+    if (to - from < PROBED_LINES || !this.#body.seriesOf(from, to)) return false;
+    for (const line of [from, Math.floor((from + to) / 2), to - 1]) {
+      const answer = await this.#post(this.#body.piece(line, line + 1), work, work.signal);
+      if (isGood(answer)) return false;
+      if (!CONTENT_REFUSED.has(answer.status)) throw this.#failure(answer);
+    }
+    return true;
   }
 
   async #post(text: Buffer, work: Work | undefined, signal: AbortSignal): Promise<HttpAnswer> {
@@ -176,6 +218,11 @@ export class InfluxdbSink implements Sink {
 }
 
 const BODY_LEAST_BYTES = 4_096;
+/** Fewer are sent one by one. */
+const PROBED_LINES = 5;
+
+const nothing = (): Sent => ({ samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined });
+const nameOf = ({ deviceId, attribute }: LabelledSamples): string => `${deviceId} ${attribute}`;
 const REDIRECTED_FROM = 300;
 const REDIRECTED_TO = 399;
 

@@ -2,11 +2,14 @@
  * Lines of one request, in memory that serves one request after the other: catching up writes ten megabytes a second, and
  * what each request left behind would wait for the collection of garbage.
  */
+import type { LabelledSamples } from '../model.ts';
 
 /** One line with its end, and how many samples stand in it. */
 export interface Line {
   text: string;
   samples: number;
+  /** Absent: it has samples of several. */
+  series?: LabelledSamples;
 }
 
 const FIRST_BYTES = 16_384;
@@ -16,7 +19,7 @@ const BYTES_PER_CHARACTER = 3;
 export class LineBody {
   #memory = Buffer.alloc(0);
   /** Behind each line: its end, and all samples up to there. */
-  #ends: { at: number; samples: number }[] = [];
+  #ends: { at: number; samples: number; series?: LabelledSamples | undefined }[] = [];
 
   get lines(): number {
     return this.#ends.length;
@@ -26,17 +29,24 @@ export class LineBody {
     return this.#endOf(this.lines).at;
   }
 
-  add({ text, samples }: Line): void {
+  add({ text, samples, series }: Line): void {
     const before = this.#endOf(this.lines);
     const neededBytes = before.at + text.length * BYTES_PER_CHARACTER;
     if (neededBytes > this.#memory.length) this.#grow(neededBytes, before.at);
     const at = before.at + this.#memory.write(text, before.at);
-    this.#ends.push({ at, samples: before.samples + samples });
+    this.#ends.push({ at, samples: before.samples + samples, series });
   }
 
   /** Samples of the lines from `from` on, before `to`. */
   samplesOf(from: number, to: number): number {
     return this.#endOf(to).samples - this.#endOf(from).samples;
+  }
+
+  /** Of the lines from `from` on, before `to`; undefined: they are of several. */
+  seriesOf(from: number, to: number): LabelledSamples | undefined {
+    const series = this.#ends[from]?.series;
+    // Those of one follow each other.
+    return series === this.#ends[to - 1]?.series ? series : undefined;
   }
 
   /** Those lines; good until lines are added to the next request. */

@@ -42,6 +42,11 @@ export function* linesOf(measurement: string, series: readonly LabelledSamples[]
   }
 }
 
+/** The same with each sample in a line of its own, series by series. */
+export function* singleLines(measurement: string, all: readonly LabelledSamples[]): Generator<Line> {
+  for (const series of all) for (const line of linesOf(measurement, [series])) yield { ...line, series };
+}
+
 /** Fields of one line at most: more cost the reader memory and save nothing. */
 const FIELDS_MAX = 64;
 
