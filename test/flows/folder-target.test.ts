@@ -1,6 +1,6 @@
 /** Telemetry as CSV files by day: nothing lost and nothing doubled, whatever happens to box and stick. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { refusal, startTestGateway } from '../support/test-gateway.ts';
@@ -27,6 +27,10 @@ test('telemetry is carried by hand: late samples, a stick that is away, restarts
   const body = { name: 'stick', kind: 'FOLDER', folder: { path: stick, piece_minutes: 1_440 } };
   const missing = { ...body, folder: { path: '/media/nobody' } };
   assert.equal(refusal(await gateway.call('OWNER', 'POST', '/v3/targets', missing)), '400 invalid_body');
+  const loop = `${stick}-loop`;
+  symlinkSync(loop, loop);
+  const unusable = { ...body, folder: { path: loop } };
+  assert.equal(refusal(await gateway.call('OWNER', 'POST', '/v3/targets', unusable)), '400 invalid_body');
   const { target } = await gateway.ok('OWNER', 'POST', '/v3/targets', {
     ...body,
     selection: { attributes: ['battery_power'] },

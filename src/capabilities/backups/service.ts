@@ -355,7 +355,7 @@ export class Backups {
     if (problem !== undefined) throw invalidBody('target', `target ${problem}.`);
     if (!target.startsWith('/')) return false;
     const isElsewhere = isOnOtherDisk(target, this.#options.dataDir);
-    if (isElsewhere === undefined) throw invalidBody('target', `There is no folder ${target} now.`);
+    if (typeof isElsewhere === 'string') throw invalidBody('target', isElsewhere);
     return isElsewhere;
   }
 }

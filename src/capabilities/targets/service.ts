@@ -314,11 +314,11 @@ export class Targets {
     return 'path' in change && change.path !== undefined ? this.#placed(changed) : changed;
   }
 
-  /** @throws GatewayError invalid_body (400) for a folder that is not there */
+  /** @throws GatewayError invalid_body (400) for a folder that is not there, or that nobody may look at */
   #placed(settings: TargetSettings): TargetSettings {
     if (settings.kind !== 'FOLDER') return settings;
     const isMount = isOnOtherDisk(settings.path, this.#options.dataDir);
-    if (isMount === undefined) throw invalidBody('folder.path', `There is no folder ${settings.path} now.`);
+    if (typeof isMount === 'string') throw invalidBody('folder.path', isMount);
     return { ...settings, isMount };
   }
 

@@ -15,11 +15,17 @@ export class FolderFailure extends Error {
   override name = 'FolderFailure';
 }
 
-/** Whether the folder lies on another file system than the data; undefined: there is no such folder. */
-export function isOnOtherDisk(folder: string, dataDir: string): boolean | undefined {
-  const found = statSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() ? found.dev !== statSync(dataDir).dev : undefined;
+/** Whether the folder lies on another file system than the data; a sentence: it cannot be used. */
+export function isOnOtherDisk(folder: string, dataDir: string): boolean | string {
+  try {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    return found?.isDirectory() ? found.dev !== statSync(dataDir).dev : `There is no folder ${folder}.`;
+  } catch (error) {
+    return unusable(folder, error);
+  }
 }
+
+const unusable = (folder: string, error: unknown): string => `${folder} cannot be used: ${messageOf(error)}`;
 
 /** What is wrong with the path of a folder as text; undefined: nothing. */
 export function folderPathProblem(path: string): string | undefined {
@@ -34,12 +40,12 @@ export async function inFolder<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const isElsewhere = isOnOtherDisk(folder, dataDir);
-  if (isElsewhere === undefined) throw new FolderFailure(`There is no folder ${folder}.`);
+  if (typeof isElsewhere === 'string') throw new FolderFailure(isElsewhere);
   if (isMountExpected && !isElsewhere)
     throw new FolderFailure(`Nothing is mounted at ${folder}: the stick or drive that was there is missing.`);
   try {
     return await work();
   } catch (error) {
-    throw new FolderFailure(`${folder} cannot be used: ${messageOf(error)}`, { cause: error });
+    throw new FolderFailure(unusable(folder, error), { cause: error });
   }
 }

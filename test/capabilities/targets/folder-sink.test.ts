@@ -1,6 +1,14 @@
 /** CSV files by day: whole from the moment they have their names, each sample in one of them. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -81,6 +89,13 @@ describe('a folder of CSV files', () => {
     );
     rmSync(folder, { recursive: true });
     await assert.rejects(sink().test(), new TargetFailure(`There is no folder ${folder}.`));
+    // As one that only its own user may look at.
+    symlinkSync(folder, folder);
+    await assert.rejects(sink().test(), (error) => {
+      assert.ok(error instanceof TargetFailure);
+      assert.match(error.message, /stick cannot be used: ELOOP/);
+      return true;
+    });
   });
 
   test('has files of each day once their time is over, late samples in files of their own day', async (t) => {
