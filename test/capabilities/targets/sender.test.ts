@@ -207,6 +207,15 @@ describe('a target', () => {
       assert.deepEqual(told, ['target takes no telemetry', 'target takes telemetry again']);
     });
 
+  test('that repeats the token does not make it known', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = () => ({ status: 401, text: 'unknown: ["Token shibboleth"]' });
+    const { sender, lines } = await started(t, engine);
+    await until(() => sender.status().state === 'FAILING');
+    assert.match(sender.status().lastError?.message ?? '', /HTTP 401, "unknown: \["Token …"\]"$/);
+    assert.ok(!JSON.stringify(lines).includes('shibboleth'));
+  });
+
   test('that takes nothing is behind by what was read for it, too', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: 401 });

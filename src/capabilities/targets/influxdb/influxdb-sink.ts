@@ -31,6 +31,8 @@ const FROM_BETWEEN = new Set([502, 503, 504]);
 const CONTENT_REFUSED = new Set([400, 422]);
 /** G: enough to see what the server says, short enough for a status. */
 const SAID_LENGTH = 300;
+/** G: what is shorter stands in any text by chance, and protects nothing. */
+const HIDDEN_LENGTH_MIN = 4;
 
 interface InfluxdbSinkOptions {
   settings: InfluxdbSettings;
@@ -175,7 +177,7 @@ export class InfluxdbSink implements Sink {
     work.isTested = true;
     if (series) this.#apart.add(nameOf(series));
     sent.refusedSamples += this.#body.samplesOf(from, to);
-    sent.refusal = `The target does not take a line: ${saidBy(answer)}`;
+    sent.refusal = `The target does not take a line: ${this.#saidBy(answer)}`;
     return false;
   }
 
@@ -212,8 +214,20 @@ export class InfluxdbSink implements Sink {
     const { status, retryAfterS } = answer;
     // The engine behind it may have started again.
     const isConnectionLost = FROM_BETWEEN.has(status);
-    const message = `${this.#url.host} ${meaningOf(status)}: ${saidBy(answer)}`;
+    const message = `${this.#url.host} ${meaningOf(status)}: ${this.#saidBy(answer)}`;
     return new TargetFailure(message, { retryAfterS, isConnectionLost });
+  }
+
+  /** Status and the first words of the answer, on one line. Some servers repeat the token that they do not know. */
+  #saidBy({ status, text }: HttpAnswer): string {
+    const credentials = this.#headers['authorization']?.split(' ').at(-1);
+    const hidden = [this.#options.secret, credentials].filter((one = '') => one.length >= HIDDEN_LENGTH_MIN);
+    const words = hidden
+      .reduce<string>((known, one = '') => known.replaceAll(one, '…'), text)
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim()
+      .slice(0, SAID_LENGTH);
+    return words === '' ? `HTTP ${status}.` : `HTTP ${status}, "${words}"`;
   }
 }
 
@@ -234,15 +248,6 @@ function meaningOf(status: number): string {
   if (status === 429) return 'asks for a pause';
   if (status >= REDIRECTED_FROM && status <= REDIRECTED_TO) return 'points to another address, give that one';
   return status >= 500 ? 'has a failure of its own' : 'does not take the request';
-}
-
-/** Status and the first words of the answer, on one line. */
-function saidBy({ status, text }: HttpAnswer): string {
-  const words = text
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, SAID_LENGTH);
-  return words === '' ? `HTTP ${status}.` : `HTTP ${status}, "${words}"`;
 }
 
 function authorization(
