@@ -38,13 +38,14 @@ function isHttpUrl(text: string): boolean {
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }
 
-const word = (about: string) =>
-  v.pipe(v.string(), v.minLength(1), v.maxLength(nameLength), v.description(about));
 const influxdbFields = {
   measurement: v.nullish(
     v.pipe(
-      word('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
+      v.string(),
+      v.minLength(1),
+      v.maxLength(nameLength),
       v.check((text) => !text.startsWith('#'), 'must not begin with #: engines pass over such lines'),
+      v.description('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
     ),
   ),
   username: v.pipe(
