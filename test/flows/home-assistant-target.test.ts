@@ -18,7 +18,10 @@ interface Site {
 }
 
 /** The device is the only one that goes there, so that nothing but itself has anything sent. */
-async function site(t: TestContext, attributes: string[] | null = ['battery_power']): Promise<Site | undefined> {
+async function site(
+  t: TestContext,
+  attributes: string[] | null = ['battery_power'],
+): Promise<Site | undefined> {
   const broker = await startMosquitto(t);
   if (!broker) return undefined;
   const gateway = await startTestGateway(t);
@@ -32,7 +35,8 @@ async function site(t: TestContext, attributes: string[] | null = ['battery_powe
     mqtt: { url: broker.url, username, secret, form: 'HOME_ASSISTANT' },
     selection: { devices: [device.id], attributes },
   });
-  const last = (topic: string): string | undefined => seen.findLast((message) => message.topic === topic)?.payload;
+  const last = (topic: string): string | undefined =>
+    seen.findLast((message) => message.topic === topic)?.payload;
   return { gateway, broker, device, seen, last };
 }
 
@@ -53,7 +57,9 @@ test('a device that goes away is unavailable, and so is one that is there again 
   await broker.kill();
   seen.length = 0;
   await broker.start();
-  await until(() => last('energy-gateway/Depot/availability') === 'online' && last(availability) === 'online');
+  await until(
+    () => last('energy-gateway/Depot/availability') === 'online' && last(availability) === 'online',
+  );
 });
 
 test('only the attributes that are sent are told', async (t) => {
@@ -77,7 +83,9 @@ test('a device that is deleted goes from there with all that was kept of it', as
   const state = `energy-gateway/Depot/${device.slug}/battery_power`;
   await until(() => last(state) === '7');
   await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
-  await until(() => last(configOf(device)) === '' && last(state) === '' && last(availabilityOf(device)) === '');
+  await until(
+    () => last(configOf(device)) === '' && last(state) === '' && last(availabilityOf(device)) === '',
+  );
   const kept = new Map(seen.map(({ topic, payload }) => [topic, payload]));
   const left = [...kept].filter(([topic, payload]) => topic.includes(device.id) && payload !== '');
   assert.deepEqual(left, []);
@@ -90,7 +98,10 @@ test('another name of the site is another place for all of it', async (t) => {
   await until(() => last(availabilityOf(device)) === 'online');
   await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Plant' });
   await until(() => last(availabilityOf(device, 'Plant')) === 'online');
-  assert.match(last(configOf(device)) ?? '', new RegExp(`"state_topic":"energy-gateway/Plant/${device.slug}/`));
+  assert.match(
+    last(configOf(device)) ?? '',
+    new RegExp(`"state_topic":"energy-gateway/Plant/${device.slug}/`),
+  );
   await until(() => last('energy-gateway/Depot/availability') === 'offline');
   await until(() => last('energy-gateway/Plant/availability') === 'online');
 });

@@ -190,7 +190,16 @@ async function backupOf({ request }: TestGateway): Promise<string> {
 function filesOf(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => readFileSync(path, 'latin1'))
+    .map(textOf)
     .join('\n');
+}
+
+/** Of a folder, and of what got another name meanwhile, nothing. */
+function textOf(path: string): string {
+  try {
+    return statSync(path).isFile() ? readFileSync(path, 'latin1') : '';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return '';
+  }
 }

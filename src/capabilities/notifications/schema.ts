@@ -252,7 +252,10 @@ const deliveryShape = shape.named(
     attempts: shape.count(),
     created_at: shape.instant(),
     attempted_at: v.nullable(shape.instant()),
-    error: v.pipe(v.nullable(v.string()), v.description('Why the last attempt failed, or who of several did not get it.')),
+    error: v.pipe(
+      v.nullable(v.string()),
+      v.description('Why the last attempt failed, or who of several did not get it.'),
+    ),
   }),
   {
     id: '9a1f6a52-6a0e-4d0e-9b52-0c6f3f0f7a22',

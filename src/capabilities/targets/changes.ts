@@ -50,7 +50,11 @@ export function changedSettings(before: TargetSettings, change: SettingsChange):
 }
 
 /** A secret goes to nobody but the server that it was entered for. @throws GatewayError invalid_body (400) */
-export function requireSameServer(before: TargetRecord, next: TargetRecord, given: TargetChange['secrets']): void {
+export function requireSameServer(
+  before: TargetRecord,
+  next: TargetRecord,
+  given: TargetChange['secrets'],
+): void {
   if (before.secrets.secret === undefined || given?.secret !== undefined) return;
   if (serverOf(before.settings) === serverOf(next.settings)) return;
   throw invalidBody(

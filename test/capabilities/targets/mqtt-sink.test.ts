@@ -83,7 +83,6 @@ test('a broker that ends while a message waits for its turn is a failure, and no
       waits.resolve();
       await second.promise;
     },
-    new AbortController().signal,
   );
   sent.catch(() => undefined);
   await waits.promise;

@@ -180,7 +180,10 @@ export class MqttSink implements Sink {
     const availability = availabilityMessage(settings, site().name, device, isOnline);
     return {
       all: [...found.map(({ message }) => message), availability],
-      topics: [...found.flatMap(({ message, stateTopic }) => [message.topic, stateTopic]), availability.topic],
+      topics: [
+        ...found.flatMap(({ message, stateTopic }) => [message.topic, stateTopic]),
+        availability.topic,
+      ],
     };
   }
 
