@@ -84,6 +84,7 @@ test('a broker that ends while a message waits for its turn is a failure, and no
       await second.promise;
     },
   );
+  // It is looked at below.
   sent.catch(() => undefined);
   await waits.promise;
   const beside = client.publish({ topic: 'beside', payload: '', isRetained: false });
