@@ -24,6 +24,7 @@ import { type Timer, within } from '../../platform/clock/index.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import { asDiskFault } from '../../platform/sqlite/index.ts';
 import type { Site } from '../site/index.ts';
 import {
   type BackupOutcome,
@@ -111,7 +112,7 @@ export class Backups {
     await within(this.#options.clock, this.#limits.stopMs, this.#running);
   }
 
-  /** For who reads it at once. @throws GatewayError backup_in_progress (409), no_room (422) */
+  /** For who reads it at once. @throws GatewayError backup_in_progress (409), no_room (422), unavailable (503) */
   async open(
     password: string,
     { includeHistory }: { includeHistory: boolean },
@@ -124,7 +125,7 @@ export class Backups {
       return { fileName: `${this.#slug()}-${day}.backup`, stream };
     } catch (error) {
       this.#isBusy = false;
-      throw error;
+      throw asDiskFault(error);
     }
   }
 
@@ -185,11 +186,15 @@ export class Backups {
     });
   }
 
-  /** Takes a file for `restore`, for a day. Resolves with its size. */
+  /** Takes a file for `restore`, for a day. Resolves with its size. @throws GatewayError unavailable (503) */
   async upload(stream: ReadableStream<Uint8Array>): Promise<number> {
-    const sizeBytes = await keepUpload(this.#options.dataDir, stream);
-    this.#uploadedAtMs = this.#options.clock.monotonicMs();
-    return sizeBytes;
+    try {
+      const sizeBytes = await keepUpload(this.#options.dataDir, stream);
+      this.#uploadedAtMs = this.#options.clock.monotonicMs();
+      return sizeBytes;
+    } catch (error) {
+      throw asDiskFault(error);
+    }
   }
 
   /**

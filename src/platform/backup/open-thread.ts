@@ -1,5 +1,7 @@
 /** The thread that opens backups beside the event loop: a password alone costs it a second. */
 import { open } from 'node:fs/promises';
+import { GatewayError } from '../../lib/errors.ts';
+import { asDiskFault } from '../sqlite/index.ts';
 import { serveTasks } from '../workers/index.ts';
 import { BackupError } from './layout.ts';
 import type { OpenTask, Opened } from './opening.ts';
@@ -14,8 +16,9 @@ serveTasks(async (task: OpenTask): Promise<Opened> => {
     await prepareCopyRestore(options);
     return { info: undefined };
   } catch (error) {
-    if (!(error instanceof BackupError)) throw error;
-    return { info: undefined, refusal: error.message };
+    const told = asDiskFault(error);
+    if (!(told instanceof BackupError || told instanceof GatewayError)) throw error;
+    return { info: undefined, refusal: told.message };
   } finally {
     await file.close();
   }

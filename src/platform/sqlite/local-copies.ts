@@ -19,7 +19,8 @@ export interface CopyTask {
   keep: { hourly: number; daily: number };
 }
 
-interface LocalCopy {
+/** One that lies on this disk. */
+export interface LocalCopy {
   path: string;
   /** Of the wall clock when it was made, right or wrong. */
   madeAtMs: number;
@@ -71,7 +72,8 @@ export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask)
     for (const old of numbered(folder)
       .filter((copy) => copy.kind === kind)
       .slice(keep[kind]))
-      rmSync(old.path, { force: true });
+      // Who was killed while it was judged left files beside it.
+      for (const suffix of ['-wal', '-shm', '']) rmSync(old.path + suffix, { force: true });
   return { path: target, madeAtMs: nowMs };
 }
 

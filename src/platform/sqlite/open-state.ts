@@ -12,7 +12,7 @@ import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } f
 import type { Log } from '../log/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
-import { localCopies } from './local-copies.ts';
+import { localCopies, type LocalCopy } from './local-copies.ts';
 import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';
 
 /** What happened to state.db, for a person to know for some days. */
@@ -94,12 +94,8 @@ function recover(
   options: OpenOptions & { backupDir: string; rename: Rename },
   reason: StateRecovery['reason'],
 ): boolean {
-  const { path, backupDir, migrationsDir, clock, log, rename } = options;
-  const copy = localCopies(backupDir).find((candidate) => {
-    const fault = judgeCopy(candidate.path, migrationsDir);
-    if (fault !== undefined) log.warn('a local copy cannot be used', { copy: candidate.path, fault });
-    return fault === undefined;
-  });
+  const { path, clock, log, rename } = options;
+  const copy = newestGood(options);
   if (!copy) return false;
   const draft = `${path}.new`;
   copyFileSync(copy.path, draft);
@@ -121,6 +117,27 @@ function recover(
     aside,
   });
   return true;
+}
+
+/** @throws Error when none is good and one could not be read: it may be good, so that nothing is begun beside it */
+function newestGood({
+  backupDir,
+  migrationsDir,
+  log,
+}: Pick<OpenOptions, 'migrationsDir' | 'log'> & { backupDir: string }): LocalCopy | undefined {
+  let failure: { error: unknown } | undefined;
+  for (const copy of localCopies(backupDir)) {
+    try {
+      const fault = judgeCopy(copy.path, migrationsDir);
+      if (fault === undefined) return copy;
+      log.warn('a local copy cannot be used', { copy: copy.path, fault });
+    } catch (error) {
+      failure ??= { error };
+      log.warn('a local copy cannot be read', { copy: copy.path, error });
+    }
+  }
+  if (failure) throw failure.error;
+  return undefined;
 }
 
 function writeNote(recovery: StateRecovery, { path, log }: Pick<OpenOptions, 'path' | 'log'>): void {

@@ -98,3 +98,11 @@ test('what a cut of power left half written at the target goes although the next
   backups.run();
   await until(() => saying('backup failed').length === 1 && readdirSync(folder).length === 0);
 });
+
+test('an upload for which the disk has no room is answered in words', async (t) => {
+  const { backups, dataDir } = planned(t);
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  const stream = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(full) });
+  await assert.rejects(backups.upload(stream), { code: 'unavailable', message: /^The disk is full/ });
+  assert.equal(existsSync(join(dataDir, 'backups', 'uploaded.backup')), false);
+});

@@ -54,3 +54,21 @@ describe('the note of a recovery of state.db', () => {
     assert.equal(recovery(), undefined);
   });
 });
+
+describe('a local copy of state.db that cannot be read', () => {
+  test('is passed over for an older one', (t) => {
+    const { folder, open, recovery } = damaged(t);
+    mkdirSync(join(folder, 'backups', 'state-hourly-000002-6.db'));
+    open().close();
+    assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
+  });
+
+  test('may be good: no new site is begun beside it, and a later start tries again', (t) => {
+    const { folder, open, recovery } = damaged(t);
+    rmSync(join(folder, 'backups', 'state-hourly-000001-5.db'));
+    mkdirSync(join(folder, 'backups', 'state-hourly-000002-6.db'));
+    rmSync(join(folder, 'state.db'));
+    assert.throws(() => open(), { code: 'SQLITE_CANTOPEN' });
+    assert.equal(recovery(), undefined);
+  });
+});
