@@ -187,20 +187,38 @@ function requireListener({ options }: Parts, protocol: MqttProtocol): number {
   throw gatewayError('unprocessable', 'not_available_on_gateway', message, { protocol });
 }
 
+interface NewConnected {
+  name: string;
+  slug?: string | undefined;
+  type: DeviceType;
+  hardwareId: string;
+}
+
+interface NewModule extends NewConnected {
+  type: 'VIRTUAL_UCM' | 'HARDWARE_UCM';
+}
+
 /** A new device with an address of its own, and its configuration. */
 async function createConnected(
   parts: Parts,
-  fields: { name: string; slug?: string | undefined; type: DeviceType; hardwareId?: string },
+  fields: Omit<NewConnected, 'hardwareId'>,
   protocol: MqttProtocol,
   host: string,
 ): Promise<Required<Provisioned>> {
-  const hardwareId = fields.hardwareId ?? newHardwareId(parts.random);
+  const hardwareId = newHardwareId(parts.random);
   const made = await makeCredentials(parts, hardwareId, protocol);
+  return createWith(parts, { ...fields, hardwareId }, { protocol, made }, host);
+}
+
+function createWith(
+  parts: Parts,
+  { hardwareId, ...fields }: NewConnected,
+  { protocol, made }: { protocol: MqttProtocol; made: MadeCredentials },
+  host: string,
+): Required<Provisioned> {
   const device = parts.options.devices.create(
     {
-      name: fields.name,
-      slug: fields.slug,
-      type: fields.type,
+      ...fields,
       blueprintId: fields.type === 'VIRTUAL_UCM' ? BUILT_IN_IDS.communicationModule : BUILT_IN_IDS.empty,
       communication: { type: communicationOf(protocol), hardwareId, channelId: OWN_CHANNEL },
     },
@@ -209,15 +227,20 @@ async function createConnected(
   return { device, configuration: configurationOf(parts, device, protocol, made.credentials, host) };
 }
 
-async function provisionModule(
-  parts: Parts,
-  fields: { name: string; hardwareId: string; type: 'VIRTUAL_UCM' | 'HARDWARE_UCM' },
-  host: string,
-): Promise<Provisioned> {
+async function provisionModule(parts: Parts, fields: NewModule, host: string): Promise<Provisioned> {
+  const known = renamedModule(parts, fields);
+  if (known) return known;
+  const protocol = defaultProtocol(parts);
+  const made = await makeCredentials(parts, fields.hardwareId, protocol);
+  // Another call for the same one may have been quicker.
+  return renamedModule(parts, fields) ?? createWith(parts, fields, { protocol, made }, host);
+}
+
+/** The module that is there already, with the name of the call. @throws GatewayError already_exists */
+function renamedModule(parts: Parts, { name, hardwareId, type }: NewModule): Provisioned | undefined {
   const { devices } = parts.options;
-  const { name, hardwareId, type } = fields;
   const existing = devices.atAddress(hardwareId, OWN_CHANNEL);
-  if (!existing) return createConnected(parts, fields, defaultProtocol(parts), host);
+  if (!existing) return undefined;
   if (existing.type !== type)
     throw gatewayError('conflict', 'already_exists', 'A device of another type has this hardware id.', {
       field: 'hardware_id',
@@ -297,12 +320,18 @@ async function generate(
   return configurationOf(parts, updated, protocol, made.credentials, host);
 }
 
-/** Fresh credentials and how to store what is kept of them, within the caller's transaction. */
+interface MadeCredentials {
+  credentials: MqttCredentials;
+  /** Stores what is kept of them, within the caller's transaction. */
+  store: (deviceId: string) => void;
+}
+
+/** Fresh credentials; nothing is stored yet. */
 async function makeCredentials(
   { options, store, random }: Parts,
   hardwareId: string,
   protocol: MqttProtocol,
-): Promise<{ credentials: MqttCredentials; store: (deviceId: string) => void }> {
+): Promise<MadeCredentials> {
   const nowMs = options.clock.wallMs();
   if (protocol === 'MQTT' || !options.certificates) {
     const { password, stored } = newPassword(hardwareId, random);

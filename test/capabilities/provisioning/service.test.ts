@@ -281,6 +281,18 @@ describe('a module', () => {
     assert.notEqual((await provision('Three')).device.id, first.device.id);
   });
 
+  test('that is asked for twice at once is one device, let in with the credentials that were shown', async (t) => {
+    const setup = startProvisioning(t, { tls: true });
+    const provision = (name: string) =>
+      setup.provisioning.module({ name, hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);
+    const made = await Promise.all([provision('One'), provision('Two')]);
+    assert.equal(new Set(made.map(({ device }) => device.id)).size, 1);
+    const [shown, ...others] = made.flatMap(({ configuration }) => configuration ?? []);
+    assert.ok(shown);
+    assert.deepEqual(others, []);
+    assert.equal(isAccepted(setup, shown), true);
+  });
+
   test('carries a Lua device on a channel of its own; the gateway stands for the built-in one', async (t) => {
     const setup = startProvisioning(t);
     const { provisioning, upload } = setup;
