@@ -97,9 +97,15 @@ function roleOf(text: string): IssuableRole {
 
 function nameOf(values: Values): string {
   const name = normalizedName(values.name);
-  const problem = name === '' ? 'must not be empty' : nameProblem(name);
+  const problem = name === '' ? 'must not be empty' : (lengthProblem(name) ?? nameProblem(name));
   if (problem !== undefined) throw new UsageError(`--name ${problem}`);
   return name;
+}
+
+/** The same bound as for names that come over HTTP. */
+function lengthProblem(name: string): string | undefined {
+  const { nameLength } = LIMITS.http;
+  return Array.from(name).length > nameLength ? `must have at most ${nameLength} characters` : undefined;
 }
 
 function lifetimeOf({ 'expires-in': text }: Values): number | undefined {

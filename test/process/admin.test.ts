@@ -68,11 +68,12 @@ describe('a local command is refused', () => {
     [['factory-reset', '--yes'], 64, 'factory-reset has no option --yes; try --help'],
     [['restore', '/'], 64, '/ is not a file'],
     [['create-token', '--count', '0'], 64, '--count must be a number from 1 to 1000'],
+    [['create-token', '--name', 'é'.repeat(256)], 64, '--name must have at most 255 characters'],
     [['create-token', 'extra'], 64, 'usage: create-token'],
     [['revoke-token'], 64, 'usage: revoke-token <id>'],
     [['revoke-token', 'unknown'], 1, 'There is no such token.'],
   ] as const)
-    test(`as "${words.join(' ')}"`, () => {
+    test(`as "${words.join(' ').slice(0, 80)}"`, () => {
       const { status, stdout, stderr } = admin(home, ...words);
       assert.deepEqual([status, stdout, stderr], [exitCode, '', `${complaint}\n`]);
     });
