@@ -3,6 +3,7 @@
  * Pure: nothing here knows an execution.
  */
 import { cutToBytes } from '../lib/text.ts';
+import { exactJson, writableJson } from './telemetry.ts';
 
 export const RESPONSE_STATES = ['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'] as const;
 export type ResponseState = (typeof RESPONSE_STATES)[number];
@@ -11,6 +12,7 @@ export interface CommandResponseMessage {
   /** Id of the execution that the device answers. */
   id: string;
   state: ResponseState;
+  /** For JSON.stringify, which writes integers beyond 2^53 with all their digits. */
   payload: Record<string, unknown>;
   /** `payload` as JSON, at most `payloadBytes` long. */
   payloadText: string;
@@ -57,12 +59,13 @@ export function decodeCommandResponse(
 
 function objectOf(payload: unknown): Record<string, unknown> {
   if (payload === undefined || payload === null) return {};
-  if (typeof payload === 'object' && !Array.isArray(payload)) return payload as Record<string, unknown>;
+  if (typeof payload === 'object' && !Array.isArray(payload))
+    return writableJson(payload) as Record<string, unknown>;
   return { message: textOf(payload) };
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : exactJson(value);
 }
 
 function errorMessageOf(payload: Record<string, unknown>): string {

@@ -207,8 +207,22 @@ export function exactJson(value: unknown): string {
 }
 
 /** A number that JSON.stringify writes exactly, for values that may be `bigint`. */
-export function exactNumber(value: bigint): unknown {
+function exactNumber(value: bigint): unknown {
   return (JSON as unknown as RawJson).rawJSON(value.toString());
+}
+
+/** A copy that JSON.stringify writes exactly: in place of a `bigint` stands what writes its digits. */
+export function writableJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return exactNumber(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(writableJson);
+  // A member may be called `__proto__`.
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, writableJson(item)]));
+}
+
+/** JSON.parse for what is only handed on: written again, integers beyond 2^53 have all their digits. @throws SyntaxError */
+export function parseWritableJson(text: string): unknown {
+  return LONG_INTEGER.test(text) ? writableJson(parseExactJson(text)) : JSON.parse(text);
 }
 
 const LONG_INTEGER = /\d{16}/;

@@ -54,6 +54,16 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
       assert.deepEqual(JSON.parse(response?.payloadText ?? ''), read);
     });
 
+  test('keeps whole numbers beyond 2^53 with all their digits', () => {
+    const large = 2n ** 63n - 1n;
+    const { payload, payloadText } =
+      decode({ id: 'a', state: 'completed', payload: { result: large, list: [-large] } }) ?? assert.fail();
+    assert.equal(payloadText, '{"result":9223372036854775807,"list":[-9223372036854775807]}');
+    assert.equal(JSON.stringify(payload), payloadText);
+    for (const given of [large, { reason: large }])
+      assert.equal(decode({ id: 'a', state: 'error', payload: given })?.payload.message, String(large));
+  });
+
   const errors: [given: unknown, message: string][] = [
     [{ message: 'broken' }, 'broken'],
     [{ message: 7 }, '7'],

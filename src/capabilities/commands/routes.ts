@@ -3,6 +3,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import { type Call, JSON_HEADERS, route, type Route } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
+import { parseWritableJson } from '../../protocol/telemetry.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { sitePaths } from '../site/index.ts';
 import type { Execution } from './model.ts';
@@ -57,6 +58,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
       role: 'READONLY',
       query: expandQuery,
       body: requestBody,
+      readJson: parseWritableJson,
       errors: REFUSALS,
       handle: async (call) => {
         call.note({ command: call.body.name });
@@ -76,6 +78,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
       paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
       body: requestBody,
+      readJson: parseWritableJson,
       errors: REFUSALS,
       handle: async (call) => {
         call.note({ command: call.body.name });

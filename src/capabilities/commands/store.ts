@@ -11,6 +11,7 @@ import {
   placeholdersBut,
 } from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
+import { parseWritableJson } from '../../protocol/telemetry.ts';
 import type { CommandResponse, Execution, ExecutionFilter, OwnState } from './model.ts';
 import { execution, executionResponse } from './tables.ts';
 
@@ -47,6 +48,9 @@ const isUnfinished = sql`${state} IN ('NEW', 'IN_PROGRESS')`;
 const isFinished = not(isUnfinished);
 // A placeholder in a condition takes what SQLite stores: 0 or 1.
 const isKind = given(ephemeral);
+/** A column of JSON as it is handed on. */
+const writable = (column: typeof execution.arguments | typeof payload): SQL<Record<string, unknown>> =>
+  sql`${column}`.mapWith((text: string) => parseWritableJson(text) as Record<string, unknown>);
 /** Number of the execution with an id; NULL for one that was deleted meanwhile. */
 const numberOfId = sql`(SELECT ${number} FROM ${execution} WHERE ${isIt})`;
 /** The newest response of the execution at hand. */
@@ -158,8 +162,9 @@ function createCleaner(orm: Orm) {
 }
 
 function createReader(orm: Orm) {
-  const { requestedName, manifestName, arguments: values, origin } = execution;
-  const response = { state: executionResponse.state, payload, receivedAtMs };
+  const { requestedName, manifestName, origin } = execution;
+  const values = writable(execution.arguments);
+  const response = { state: executionResponse.state, payload: writable(payload), receivedAtMs };
   const get = orm
     .select({
       id,

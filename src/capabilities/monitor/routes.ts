@@ -7,9 +7,10 @@ import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Principal, query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { writableJson } from '../../protocol/telemetry.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
 import type { DeviceLogs } from '../device-logs/index.ts';
-import { type Telemetry, type TelemetryEvents, valueToWire } from '../telemetry/index.ts';
+import type { Telemetry, TelemetryEvents } from '../telemetry/index.ts';
 import { type Content, messageShape, type MonitorMessage } from './schema.ts';
 
 interface MonitorOptions {
@@ -115,7 +116,7 @@ function watch(
       if (!isWanted(device)) return;
       const declared = devices.manifest(device).telemetry;
       const shown = visible(
-        choose(device, values).map(([name, { value }]) => [name, valueToWire(value)]),
+        choose(device, values).map(([name, { value }]) => [name, writableJson(value)]),
         (name) => declared[name]?.access_level,
         role,
       );

@@ -11,7 +11,8 @@ import {
   type DryRunPeriod,
 } from '../../protocol/dry-run.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
-import { instantS, valueToWire } from '../telemetry/index.ts';
+import { writableJson } from '../../protocol/telemetry.ts';
+import { instantS } from '../telemetry/index.ts';
 import type { DryRunResult } from './model.ts';
 import { script } from './schema.ts';
 import type { DryRunRequest } from './service.ts';
@@ -75,7 +76,7 @@ function detailsOf(entry: WithoutTime<DryRunEntry>) {
       return {
         device_id: deviceId,
         name,
-        arguments: Object.fromEntries(Object.entries(given).map(([key, value]) => [key, valueToWire(value)])),
+        arguments: writableJson(given) as Record<string, unknown>,
         ...(error !== undefined && { error }),
       };
     }

@@ -8,7 +8,7 @@ import { type Clock, within } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleRequest, RuleMethods } from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
-import { ALERTS_KEY, exactJson, type JsonValue } from '../../protocol/telemetry.ts';
+import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../protocol/telemetry.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
@@ -174,7 +174,7 @@ async function execute(
   const { name, ephemeral, timeoutMs } = parameters;
   const running = await options.commands.execute(
     device,
-    { name, arguments: exactArguments(parameters.arguments), ephemeral, isFromLua: true },
+    { name, arguments: writableArguments(parameters.arguments), ephemeral, isFromLua: true },
     { role: RULE_ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } },
   );
   const ended = await within(options.clock, timeoutMs, running.ended);
@@ -187,13 +187,9 @@ async function execute(
   return payload as Record<string, JsonValue>;
 }
 
-/** Arguments as a request over HTTP has them. @throws RpcError for an integer that would not arrive as it is */
-export function exactArguments(given: Record<string, unknown>): Record<string, unknown> {
-  const text = exactJson(given);
-  const read = JSON.parse(text) as Record<string, unknown>;
-  if (JSON.stringify(read) !== text)
-    throw new RpcError('an integer beyond 2^53 cannot be sent exactly as an argument');
-  return read;
+/** Arguments as a request over HTTP has them. */
+export function writableArguments(given: Record<string, unknown>): Record<string, unknown> {
+  return parseWritableJson(exactJson(given)) as Record<string, unknown>;
 }
 
 /** What is stored is on the disk when it is answered. */

@@ -11,7 +11,7 @@ import {
   type CallingRule,
   attributeOf,
   deviceOf,
-  exactArguments,
+  writableArguments,
   type MethodsOptions,
   RULE_ROLE,
 } from './methods.ts';
@@ -41,7 +41,7 @@ export function createRecordedMethods(options: MethodsOptions, callMethod: CallM
       case 'check_command':
         return answering(async () => {
           const { name, arguments: given } = parameters;
-          const request = { name, arguments: exactArguments(given), ephemeral: false, isFromLua: true };
+          const request = { name, arguments: writableArguments(given), ephemeral: false, isFromLua: true };
           options.commands.check(deviceOf(options, parameters), request, RULE_ROLE);
           return null;
         });

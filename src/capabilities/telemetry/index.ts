@@ -11,5 +11,5 @@ export { type AmountMinutes, CELL } from './query/amounts.ts';
 export { csvField } from './query/csv-rows.ts';
 export type { SampleStretch } from './query/sample-rows.ts';
 export { telemetryRoutes, telemetryStreams } from './routes.ts';
-export { instantS, valueToWire } from './schema.ts';
+export { instantS } from './schema.ts';
 export { type AmountsQuery, Telemetry } from './service.ts';

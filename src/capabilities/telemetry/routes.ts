@@ -16,6 +16,7 @@ import {
   type StreamSocket,
   WrittenJson,
 } from '../../platform/http/index.ts';
+import { writableJson } from '../../protocol/telemetry.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './intake/latest.ts';
 import {
@@ -25,7 +26,6 @@ import {
   StreamQuery,
   telemetryShapes,
   TimeSeriesQuery,
-  valueToWire,
 } from './schema.ts';
 import type { Telemetry, TimeSeriesAnswer } from './service.ts';
 import type { TelemetryEvents } from './intake/events.ts';
@@ -169,7 +169,7 @@ function sendMessage(
   let count = 0;
   for (const [attribute, { value }] of values)
     for (const name of namesOf(attribute)) {
-      shown[name] = valueToWire(value);
+      shown[name] = writableJson(value);
       count++;
     }
   if (count > 0)

@@ -7,7 +7,7 @@ import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
-import { exactNumber, type TelemetryValue } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './intake/latest.ts';
 import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query/query-plan.ts';
 
@@ -100,16 +100,6 @@ export const StreamQuery = v.object({
   ),
 });
 
-/** A value as JSON.stringify writes it exactly. */
-export function valueToWire(value: TelemetryValue): unknown {
-  if (typeof value === 'bigint') return exactNumber(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return (value as readonly TelemetryValue[]).map(valueToWire);
-  const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  for (const [key, item] of Object.entries(value)) copy[key] = valueToWire(item);
-  return copy;
-}
-
 /** `{attribute: {value, timestamp} | {warning}}` as JSON; objects of it would cost more than all the rest of an answer. */
 export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
   let text = '';
@@ -117,7 +107,7 @@ export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
     const told =
       'warning' in latest
         ? `{"warning":${JSON.stringify(latest.warning)}}`
-        : `{"value":${JSON.stringify(valueToWire(latest.value))},"timestamp":${latest.timestampS}}`;
+        : `{"value":${JSON.stringify(writableJson(latest.value))},"timestamp":${latest.timestampS}}`;
     text += `${text === '' ? '' : ','}${JSON.stringify(attribute)}:${told}`;
   }
   return `{${text}}`;

@@ -106,11 +106,16 @@ export class Operation {
   }
 
   async #handle(context: RequestContext): Promise<unknown> {
-    const { bodyBytes = this.#limits.jsonBodyBytes, body } = this.#route;
+    const { bodyBytes = this.#limits.jsonBodyBytes, body, readJson } = this.#route;
     const call = this.#pipeline.prepare(context, this.#route, false);
     if (body === 'stream') call.streamBytesMax = bodyBytes;
     else if (body)
-      call.body = parseBody(body, await readText(context.req.raw, bodyBytes), this.#limits.jsonDepth);
+      call.body = parseBody(
+        body,
+        await readText(context.req.raw, bodyBytes),
+        this.#limits.jsonDepth,
+        readJson,
+      );
     return this.#route.handle(call);
   }
 

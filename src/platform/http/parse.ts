@@ -24,19 +24,24 @@ export function parseQuery<Schema extends GenericSchema>(
   return judge(schema, values, 'query');
 }
 
-/** A JSON text as a schema has it. @throws GatewayError invalid_body (400) with every fault */
+/**
+ * A JSON text as a schema has it. @param readJson reads it once it is known to be JSON that does not nest too deep
+ * @throws GatewayError invalid_body (400) with every fault
+ */
 export function parseBody<Schema extends GenericSchema>(
   schema: Schema,
   text: string,
   depthMax: number,
+  readJson?: (text: string) => unknown,
 ): InferOutput<Schema> {
-  const value = text.trim() === '' ? {} : parseJson(text);
+  const isEmpty = text.trim() === '';
+  const value = isEmpty ? {} : parseJson(text);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalidBody('', 'The body must be a JSON object.');
   if (jsonDepth(text) > depthMax)
     throw invalidBody('', `The body nests deeper than ${depthMax} arrays and objects.`);
   refuseStranger(schema, value);
-  return judge(schema, value, 'body');
+  return judge(schema, readJson && !isEmpty ? readJson(text) : value, 'body');
 }
 
 /**

@@ -84,6 +84,8 @@ interface RouteDefinition<
   query?: QuerySchema;
   /** Schema of the JSON body, or `stream` for uploads. Absent: a body is tolerated and ignored. */
   body?: BodySchema | 'stream';
+  /** Reads a body that is JSON, where JSON.parse would lose something of it. */
+  readJson?: (text: string) => unknown;
   /** Media types of a `stream` body, for the API description; default: any. */
   bodyMedia?: readonly string[];
   /** Changes nothing although it is a POST: a query with a body. */

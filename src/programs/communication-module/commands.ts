@@ -1,5 +1,6 @@
 /** Command requests that reach a module: for its devices, and for itself. */
 import { MODULE_CHANNEL, moduleAnswer } from '../../protocol/module.ts';
+import { exactJson, parseExactJson } from '../../protocol/telemetry.ts';
 import type { DeviceRegistry } from './device-registry.ts';
 
 interface CommandOptions {
@@ -31,7 +32,7 @@ export function createCommands(options: CommandOptions): (channelId: string, pay
 function readRequest(payload: Buffer): { id: string; name: string; argumentsText: string } | undefined {
   let body: unknown;
   try {
-    body = JSON.parse(payload.toString('utf8'));
+    body = parseExactJson(payload.toString('utf8'));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
@@ -40,5 +41,5 @@ function readRequest(payload: Buffer): { id: string; name: string; argumentsText
   const { id, name, arguments: given } = body as Record<string, unknown>;
   if (typeof id !== 'string' || typeof name !== 'string') return undefined;
   const isTable = typeof given === 'object' && given !== null && !Array.isArray(given);
-  return { id, name, argumentsText: JSON.stringify(isTable ? given : {}) };
+  return { id, name, argumentsText: exactJson(isTable ? given : {}) };
 }

@@ -118,7 +118,6 @@ describe('a rule is refused', () => {
       [{ arguments: {} }, /limit_w/],
       [{ arguments: { limit_w: -1 } }, /limit_w/],
       [{ arguments: { limit_w: 'much' } }, /limit_w/],
-      [{ name: 'plan', arguments: { steps: { id: 2n ** 63n - 1n } } }, /beyond 2\^53/],
       [{ name: 'plan', arguments: { days: { monday: true } } }, /days/],
     ];
     for (const [more, error] of refusals) {
@@ -274,12 +273,15 @@ describe('a rule is told', () => {
       'execute',
       execute(device.id, {
         name: 'plan',
-        arguments: { days: {}, limit_w: 10n ** 18n, steps: {} },
+        arguments: { days: {}, limit_w: 10n ** 18n, steps: { id: 2n ** 63n - 1n } },
       }),
     );
     await respond(site, 'completed', {});
     assert.deepEqual(await asked, yes({}));
-    assert.deepEqual(site.sent.at(-1)?.arguments, { days: [], limit_w: 1e18, steps: {} });
+    assert.equal(
+      JSON.stringify(site.sent.at(-1)?.arguments),
+      '{"days":[],"limit_w":1000000000000000000,"steps":{"id":9223372036854775807}}',
+    );
   });
 
   test('what it stored, and not what another rule keeps for itself', async (t) => {

@@ -97,7 +97,7 @@ describe('a communication module', () => {
             local missing, reason = storage.read('other')
             storage.remove('key')
             local gone, why = storage.read('key')
-            return { value = value, reason = reason, why = why }
+            return { value = value, reason = reason, why = why, number = tostring(args.number) }
           end)
           enapter.register_command_handler('ask', function()
             local state, payload, err = ucm.new('H2', 'rl6'):execute_command('close', { ch = 3 }, { timeout = 500 })
@@ -106,11 +106,15 @@ describe('a communication module', () => {
       },
     ]);
     await isIn(gateway, 'worker', 'running');
-    gateway.command('worker', 'e1', 'remember', { text: 'grün' });
+    gateway.command('worker', 'e1', 'remember', { text: 'grün', number: 2n ** 53n + 1n });
     gateway.command('worker', 'e2', 'ask');
     await until(() => gateway.bodies('worker', 'v1/command/responses').length === 2);
     assert.deepEqual(gateway.bodies('worker', 'v1/command/responses'), [
-      { id: 'e1', state: 'completed', payload: { value: 'grün', reason: 'NotFound', why: 'NotFound' } },
+      {
+        id: 'e1',
+        state: 'completed',
+        payload: { value: 'grün', reason: 'NotFound', why: 'NotFound', number: '9007199254740993' },
+      },
       { id: 'e2', state: 'completed', payload: { state: 'completed', payload: { target: 'H2', ch: 3 } } },
     ]);
     assert.equal(gateway.storage.size, 0);

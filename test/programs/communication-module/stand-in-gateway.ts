@@ -17,6 +17,7 @@ import {
   moduleTopic,
   type ToModule,
 } from '../../../src/protocol/module.ts';
+import { exactJson } from '../../../src/protocol/telemetry.ts';
 import type { ConnectionConfiguration } from '../../../src/programs/communication-module/connection-configuration.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -185,7 +186,7 @@ export async function startStandInGateway(): Promise<StandInGateway> {
     command: (channelId, id, name, args = {}) =>
       void broker.publish(
         commandRequestTopic({ hardwareId: HARDWARE_ID, channelId }),
-        JSON.stringify({ id, name, arguments: args }),
+        exactJson({ id, name, arguments: args }),
       ),
     bodies: (channelId, subject) =>
       heard.filter((one) => one.channelId === channelId && one.subject === subject).map(({ body }) => body),

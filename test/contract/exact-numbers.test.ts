@@ -1,0 +1,78 @@
+/**
+ * Whole numbers beyond 2^53 on their way to a device and back (docs/interface/http.md#commands): with all their digits,
+ * wherever they are shown. Texts are compared, because reading them would round them.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { zipOf } from '../capabilities/blueprints/support.ts';
+import { refusal, useTestGateway } from '../support/test-gateway.ts';
+
+const LARGE = '9007199254740993';
+const LARGEST = '18446744073709551615';
+const ARGUMENTS = `{"number":${LARGE},"ratio":${LARGEST},"plan":{"ids":[${LARGEST},{"at":-${LARGE}}]}}`;
+const PAYLOAD = `{"result":${LARGE},"list":[${LARGEST},-${LARGE}]}`;
+const MANIFEST = `blueprint_spec: device/3.0
+display_name: Counter
+runtime: {type: embedded}
+command_groups: {main: {display_name: Main}}
+commands:
+  store:
+    display_name: Store
+    group: main
+    arguments:
+      number: {display_name: N, type: integer, min: 1}
+      ratio: {display_name: R, type: float}
+      plan: {display_name: P, type: json}
+`;
+const EXECUTE = '/v3/devices/counter/execute_command';
+const EXECUTIONS = '/v3/devices/counter/commands/executions';
+
+const requests: string[] = [];
+
+const gateway = useTestGateway({}, async ({ ok, provision }) => {
+  const { id } = await ok('OWNER', 'POST', '/v3/blueprints/upload', await zipOf({ 'manifest.yml': MANIFEST }));
+  const device = await provision('Counter', String(id));
+  const { client } = await device.connect();
+  client.on('message', (_topic, payload) => void requests.push(payload.toString()));
+  device.onRequest = (request) => {
+    const answer = `{"id":"${request.id}","state":"completed","payload":${PAYLOAD}}`;
+    void device.publish(device.from('v1/command/responses'), answer);
+  };
+});
+
+async function said(method: string, path: string, body?: string): Promise<string> {
+  const answer = await gateway().request('USER', method, path, body);
+  const text = await answer.text();
+  assert.equal(answer.status, 200, text);
+  return text;
+}
+
+test('they reach the device, and stand in the answer, the execution and both lists', async () => {
+  const executed = await said('POST', EXECUTE, `{"name":"store","arguments":${ARGUMENTS}}`);
+  assert.ok(requests[0]?.includes(`"arguments":${ARGUMENTS}`), requests[0]);
+  const { id } = (JSON.parse(executed) as { execution: { id: string } }).execution;
+  for (const text of [
+    executed,
+    await said('GET', `${EXECUTIONS}/${id}?expand=log`),
+    await said('GET', EXECUTIONS),
+    await said('GET', '/v3/site/commands/executions?expand=log'),
+  ]) {
+    assert.ok(text.includes(`"arguments":${ARGUMENTS}`), text);
+    assert.ok(text.includes(`"payload":${PAYLOAD}`), text);
+  }
+});
+
+for (const [title, values] of [
+  ['below the least that is allowed', `{"number":-${LARGE}}`],
+  ['as a text', `{"number":"${LARGE}"}`],
+  ['with a fraction', `{"number":${LARGE.slice(0, 10)}.5}`],
+] as const)
+  test(`they are judged like any other number: ${title}`, async () => {
+    const answer = await gateway().call('USER', 'POST', EXECUTE, `{"name":"store","arguments":${values}}`);
+    assert.equal(refusal(answer), '422 invalid_command_arguments');
+  });
+
+test('they do not let a body nest deeper than any other', async () => {
+  const deep = `{"name":"store","arguments":{"plan":${'['.repeat(100_000)}${LARGE}${']'.repeat(100_000)}}}`;
+  assert.equal(refusal(await gateway().call('USER', 'POST', EXECUTE, deep)), '400 invalid_body');
+});
