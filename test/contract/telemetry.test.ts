@@ -194,10 +194,24 @@ describe('a time series is refused', () => {
     assert.equal((await gateway().call('USER', 'POST', QUERY, query(widest), CSV)).status, 200);
   });
 
-  for (const accept of ['', 'application/json', 'text/csv;q=0', 'text/html, application/*'])
+  for (const accept of [
+    '',
+    'application/json',
+    'text/csv;q=0',
+    'text/html, application/*',
+    '*/*, text/csv;q=0.0',
+    'text/*;q=0, */*;q=0.1',
+  ])
     test(`406 not_acceptable: Accept "${accept}"`, async () => {
       const answer = await gateway().call('USER', 'POST', QUERY, query({}), { Accept: accept });
       assert.equal(refusal(answer), '406 not_acceptable');
+    });
+});
+
+describe('a time series is given', () => {
+  for (const accept of ['text/csv', 'TEXT/CSV; charset=utf-8', 'text/*;q=0, text/csv;q=0.001', 'a/b, */*;q=0.1'])
+    test(`to who accepts "${accept}"`, async () => {
+      assert.equal((await gateway().call('USER', 'POST', QUERY, query({}), { Accept: accept })).status, 200);
     });
 });
 

@@ -101,14 +101,19 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
   ];
 }
 
-/** @throws GatewayError not_acceptable, when the header is absent or has no range for text/csv */
+/**
+ * Of several ranges that fit, the narrowest counts (RFC 9110 section 12.5.1).
+ * @throws GatewayError not_acceptable, when the header is absent or does not admit text/csv
+ */
 function requireCsv(accept: string | undefined): void {
+  const qualities = new Map<string, number>();
   for (const range of (accept ?? '').toLowerCase().split(',')) {
-    const [type, ...parameters] = range.split(';').map((part) => part.trim());
-    const quality = parameters.find((parameter) => parameter.startsWith('q='));
-    const isRefused = quality !== undefined && !(Number(quality.slice(2)) > 0);
-    if (!isRefused && (type === 'text/csv' || type === 'text/*' || type === '*/*')) return;
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1;
+    qualities.set(type, Math.max(Number(quality) || 0, qualities.get(type) ?? 0));
   }
+  const narrowest = ['text/csv', 'text/*', '*/*'].find((type) => qualities.has(type));
+  if (narrowest !== undefined && qualities.get(narrowest) !== 0) return;
   throw gatewayError('not_acceptable', 'not_acceptable', 'The header Accept must admit text/csv.');
 }
 
