@@ -208,6 +208,24 @@ describe('device profiles', () => {
   });
 });
 
+describe('a path that is spelled out', () => {
+  for (const path of [UPLOAD, VALIDATE, '/v3/blueprints/upload_device_profiles', `/api${UPLOAD}/`])
+    test(`is no id of a blueprint: GET ${path}`, async () => {
+      const answer = await gateway().call('READONLY', 'GET', path);
+      assert.equal(refusal(answer), '405 method_not_allowed');
+      assert.equal(answer.headers.get('allow'), 'POST');
+      assert.equal((await gateway().request('READONLY', 'HEAD', path)).status, 405);
+    });
+
+  test('leaves other words to be no blueprint', async () => {
+    for (const id of ['uploads', 'device_profile', 'does_not_exist'])
+      assert.equal(
+        refusal(await gateway().call('READONLY', 'GET', `/v3/blueprints/${id}`)),
+        '404 blueprint_not_found',
+      );
+  });
+});
+
 describe('a blueprint by name', () => {
   test('is found where the gateway has it, else 404', async () => {
     const path = (name: string, tag = 'latest', namespace = 'enapter'): string =>

@@ -48,6 +48,7 @@ function readRoutes(service: Blueprints): Route[] {
       answer: blueprintShapes.one,
       method: 'GET',
       paths: ['/v3/blueprints/{blueprint_id}'],
+      idsOnly: true,
       role: 'READONLY',
       errors: ['404 blueprint_not_found'],
       handle: (call) => ({ blueprint: toWire(service.require(parameter(call, 'blueprint_id'))) }),

@@ -151,12 +151,16 @@ export class Answering {
       pipeline: this.#pipeline,
       durations: operationDurations(metrics),
     };
+    const others = this.#newOthers();
+    const answerOther = (context: RequestContext) => others.fetch(context.req.raw, context.env);
     for (const [path, route] of byPath(routes)) {
       const operation = new Operation(route, parts);
+      if (route.idsOnly)
+        for (const spelled of spelledOut(path, route.method, routes))
+          app.on(route.method, spelled, answerOther);
       app.on(route.method, honoPath(path), (context) => operation.answer(context));
     }
-    const others = this.#newOthers();
-    app.notFound((context) => others.fetch(context.req.raw, context.env));
+    app.notFound(answerOther);
     return app;
   }
 
@@ -206,6 +210,15 @@ function withoutNeedlessCodes(path: string): string {
 
 function honoPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+/** Paths without the parameters of `path` that would fit it, and have no operation of the method. */
+function spelledOut(path: string, method: string, routes: readonly Route[]): string[] {
+  const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/{]+')}$`);
+  const pathsOf = (those: readonly Route[]): string[] =>
+    those.flatMap(({ paths }) => paths).filter((other) => pattern.test(other));
+  const own = pathsOf(routes.filter((route) => route.method === method));
+  return pathsOf(routes).filter((other) => !own.includes(other));
 }
 
 /** Hono takes the first path that fits; a fixed segment must come before a parameter. */

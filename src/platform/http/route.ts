@@ -96,6 +96,8 @@ interface RouteDefinition<
   anonymousPerMinute?: number;
   /** Default: the JSON limit. */
   bodyBytes?: number;
+  /** Its parameters are ids: a path that other operations spell out is none of its, whatever the method. */
+  idsOnly?: boolean;
   /** Path parameters the platform must not resolve, because the operation treats unknown ones itself. */
   unresolved?: readonly string[];
   /** Errors beyond the general ones, as `status code` for the API description. */
