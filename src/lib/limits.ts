@@ -349,7 +349,7 @@ function httpRelations(limits: Limits): [boolean, string][] {
     [
       limits.webSocket.connectionsPerIdentity <= limits.webSocket.connectionsPerAddress &&
         limits.webSocket.connectionsPerAddress < limits.webSocket.connections,
-      'one token, or one address, cannot take every WebSocket',
+      'one token, or one address, cannot keep every WebSocket',
     ],
     [
       limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,

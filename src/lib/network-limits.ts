@@ -54,9 +54,9 @@ export const NETWORK_LIMITS = {
   webSocket: {
     /** C docs/interface/http.md#streams. */
     connections: 200,
-    /** G: of one token; a page opens a few, a program that watches every device one for each. */
+    /** G: that one token keeps when all places are taken; what it has beyond gives way to others. */
     connectionsPerIdentity: 100,
-    /** G: of one remote address. */
+    /** G: the same of one remote address. */
     connectionsPerAddress: 150,
     /** C docs/interface/http.md#streams: frame from a client. */
     inboundFrameBytes: 65_536,

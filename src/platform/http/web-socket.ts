@@ -40,6 +40,7 @@ export class WebSockets {
   readonly #open = new Set<OpenSocket>();
   readonly #server: WebSocketServer;
   readonly #slowReaders: { inc: () => void };
+  readonly #gaveWay: { inc: () => void };
 
   constructor(options: WebSocketsOptions) {
     this.#options = options;
@@ -51,6 +52,10 @@ export class WebSockets {
       handleProtocols: () => false,
     });
     metrics.gauge('web_sockets', 'Open WebSockets.', [], (gauge) => gauge.set(this.#open.size));
+    this.#gaveWay = metrics.counter(
+      'web_sockets_gave_way_total',
+      'WebSockets beyond a share that were closed for those of others.',
+    );
     const slowReaders = metrics.counter('web_socket_slow_readers_total', 'WebSockets closed as too slow.');
     const queue = metrics.queue('web_socket_bytes', {
       limit: limits.queuedBytes,
@@ -110,15 +115,18 @@ export class WebSockets {
     });
   }
 
-  /** Undefined when there is room for one more. */
-  #fullFor({ identity, address }: Caller): string | undefined {
+  /** Undefined when there is room for one more, if need be the place of somebody beyond his share. */
+  #fullFor(caller: Caller): string | undefined {
     const { limits } = this.#options;
-    if (this.#open.size >= limits.connections) return 'Too many WebSockets are open.';
-    const others = [...this.#open].map(({ caller }) => caller);
-    if (others.filter((other) => other.identity === identity).length >= limits.connectionsPerIdentity)
-      return 'Too many WebSockets of this token are open.';
-    if (others.filter((other) => other.address === address).length >= limits.connectionsPerAddress)
-      return 'Too many WebSockets of this address are open.';
+    if (this.#open.size < limits.connections) return undefined;
+    const excessOf = excesses(this.#open, limits);
+    if (excessOf(caller) >= 0)
+      return 'Too many WebSockets are open, and the share of this token or address is used up.';
+    const newest = [...this.#open].findLast((socket) => excessOf(socket.caller) > 0);
+    if (!newest) return 'Too many WebSockets are open.';
+    this.#open.delete(newest);
+    this.#gaveWay.inc();
+    newest.close(1013, 'others need the place');
     return undefined;
   }
 
@@ -138,6 +146,23 @@ export class WebSockets {
       socket.close(1011, 'internal error');
     }
   }
+}
+
+/** How many places a caller's token, or his address, has beyond its share; below 0: so many it may still take. */
+function excesses(
+  open: ReadonlySet<OpenSocket>,
+  limits: Pick<Limits['webSocket'], 'connectionsPerIdentity' | 'connectionsPerAddress'>,
+): (caller: Caller) => number {
+  const [ofIdentity, ofAddress] = [new Map<string, number>(), new Map<string, number>()];
+  for (const { caller } of open) {
+    ofIdentity.set(caller.identity, (ofIdentity.get(caller.identity) ?? 0) + 1);
+    ofAddress.set(caller.address, (ofAddress.get(caller.address) ?? 0) + 1);
+  }
+  return ({ identity, address }) =>
+    Math.max(
+      (ofIdentity.get(identity) ?? 0) - limits.connectionsPerIdentity,
+      (ofAddress.get(address) ?? 0) - limits.connectionsPerAddress,
+    );
 }
 
 class OpenSocket implements StreamSocket {

@@ -117,15 +117,19 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     await open(t, served);
   });
 
-  test('beyond the share of its token or its address, while others go on', async (t) => {
-    const served = await serve(t, { webSocket: { connectionsPerIdentity: 1, connectionsPerAddress: 2 } });
-    await open(t, served);
-    const ofToken = await refusal(t, served, FEED);
-    assert.equal(firstError(ofToken)?.message, 'Too many WebSockets of this token are open.');
-    assert.equal(`${ofToken.status} ${ofToken.headers.get('retry-after')}`, '429 10');
-    await open(t, served, FEED, { 'X-Service-Auth-Token': 'user' });
-    const ofAddress = await refusal(t, served, FEED, { 'X-Service-Auth-Token': 'installer' });
-    assert.equal(firstError(ofAddress)?.message, 'Too many WebSockets of this address are open.');
+  test('when all places are taken, to a token or an address that has its share of them', async (t) => {
+    const message = 'Too many WebSockets are open, and the share of this token or address is used up.';
+    for (const shares of [
+      { connectionsPerIdentity: 1, connectionsPerAddress: 9 },
+      { connectionsPerIdentity: 9, connectionsPerAddress: 2 },
+    ]) {
+      const served = await serve(t, { webSocket: { connections: 2, ...shares } });
+      await open(t, served);
+      await open(t, served);
+      const answer = await refusal(t, served, FEED);
+      assert.equal(firstError(answer)?.message, message);
+      assert.equal(`${answer.status} ${answer.headers.get('retry-after')}`, '429 10');
+    }
   });
 
   test('beyond the rate of its token', async (t) => {
@@ -253,6 +257,27 @@ describe('an open stream', () => {
     const { closed } = await open(t, served);
     for (let index = 0; index < 20; index++) served.sockets[0]?.send({ text: 'x'.repeat(1_000_000) });
     assert.deepEqual(await closed, { code: 1013, reason: 'reader is too slow' });
+  });
+
+  test('beyond the share of its token closes with 1013 for that of another one, the newest first', async (t) => {
+    const served = await serve(t, {
+      webSocket: { connections: 4, connectionsPerIdentity: 2, connectionsPerAddress: 9 },
+    });
+    const many: Opened[] = [];
+    for (let index = 0; index < 4; index++) many.push(await open(t, served));
+    const user = { 'X-Service-Auth-Token': 'user' };
+    for (const given of [3, 2]) {
+      const other = await open(t, served, FEED, user);
+      assert.deepEqual(await many[given]?.closed, { code: 1013, reason: 'others need the place' });
+      assert.equal(other.webSocket.readyState, WebSocket.OPEN);
+    }
+    for (const headers of [user, { 'X-Service-Auth-Token': 'installer' }, {}])
+      assert.equal((await refusal(t, served, FEED, headers)).status, 429, 'everybody has his share now');
+    assert.deepEqual(
+      many.map(({ webSocket }) => webSocket.readyState === WebSocket.OPEN),
+      [true, true, false, false],
+    );
+    assert.match(await served.metrics.text(), /^gateway_web_sockets_gave_way_total 2$/m);
   });
 
   test('closes with 1008 when its token is revoked, and others stay', async (t) => {
