@@ -19,7 +19,7 @@ const UNIT_MS: Record<string, number> = {
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h|d|y)/y;
 const LENGTH_MAX = 64;
 
-/** Milliseconds (with fraction) of a duration string; `undefined` when it is not one. */
+/** Milliseconds (with fraction, to the nanosecond) of a duration string; `undefined` when it is not one. */
 export function parseDurationMs(text: string): number | undefined {
   if (text === '0') return 0;
   if (text.length === 0 || text.length > LENGTH_MAX) return undefined;
@@ -30,13 +30,18 @@ export function parseDurationMs(text: string): number | undefined {
     if (!match) return undefined;
     totalMs += Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? Number.NaN);
   }
-  return Number.isFinite(totalMs) ? totalMs : undefined;
+  return Number.isFinite(totalMs) ? toNanosecond(totalMs) : undefined;
+}
+
+/** What floating point adds is less: 4.1 m are 246 s, not a little less. */
+function toNanosecond(durationMs: number): number {
+  return Number(durationMs.toFixed(6));
 }
 
 /** Canonical form as Go prints it: `0s`, `30s`, `1m0s`, `24h0m0s`, `500ms`, `1.5s`. */
 export function formatDurationMs(exactMs: number): string {
-  // To the nanosecond first, so that no part rounds up to its next unit.
-  const durationMs = Number(exactMs.toFixed(6));
+  // First, so that no part rounds up to its next unit.
+  const durationMs = toNanosecond(exactMs);
   if (durationMs === 0) return '0s';
   if (durationMs < 1)
     return durationMs < 1e-3 ? `${trim(durationMs * 1e6)}ns` : `${trim(durationMs * 1e3)}µs`;

@@ -54,5 +54,5 @@ function changesOf({ slug, script, isEnabled }: WantedRule, present: PresentRule
 function comparable({ code, runtime_version, exec_interval }: WantedRule['script']) {
   if (runtime_version !== 'V1') return { code, runtime_version };
   const intervalMs = parseDurationMs(exec_interval ?? '') || INTERVAL_DEFAULT_MS;
-  return { code, runtime_version, exec_interval: formatDurationMs(intervalMs) };
+  return { code, runtime_version, exec_interval: formatDurationMs(Math.round(intervalMs)) };
 }

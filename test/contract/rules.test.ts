@@ -167,6 +167,10 @@ describe('a rule', () => {
     ['', '1s'],
     ['0s', '1s'],
     ['90s', '1m30s'],
+    ['4.1m', '4m6s'],
+    ['1s500us', '1.001s'],
+    ['100ms', '100ms'],
+    ['1d', '24h0m0s'],
   ] as const)
     test(`of V1 with the interval ${JSON.stringify(given)} runs every ${shown}`, async () => {
       const rule = await createRule(gateway(), {

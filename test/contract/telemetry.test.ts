@@ -209,7 +209,12 @@ describe('a time series is refused', () => {
 });
 
 describe('a time series is given', () => {
-  for (const accept of ['text/csv', 'TEXT/CSV; charset=utf-8', 'text/*;q=0, text/csv;q=0.001', 'a/b, */*;q=0.1'])
+  for (const accept of [
+    'text/csv',
+    'TEXT/CSV; charset=utf-8',
+    'text/*;q=0, text/csv;q=0.001',
+    'a/b, */*;q=0.1',
+  ])
     test(`to who accepts "${accept}"`, async () => {
       assert.equal((await gateway().call('USER', 'POST', QUERY, query({}), { Accept: accept })).status, 200);
     });
@@ -232,6 +237,16 @@ describe('a time series', () => {
         'gap_filling_method=none gap_filling_look_around=0s',
     );
   });
+
+  for (const [granularity, told] of [
+    ['4.1m', '4m6s'],
+    ['0.7h', '42m0s'],
+    ['1.9s', '1s'],
+  ] as const)
+    test(`has buckets of ${told} for ${granularity}`, async () => {
+      const answer = await gateway().request('USER', 'POST', QUERY, query({ granularity }), CSV);
+      assert.match(await answer.text(), new RegExp(` granularity=${told} `));
+    });
 
   test('bears the alias that was asked for in its head', async () => {
     await ready();

@@ -46,6 +46,9 @@ describe('a duration string', () => {
     ['1µs', 0.001],
     ['1μs', 0.001],
     ['250ns', 0.00025],
+    ['4.1m', 246_000],
+    ['1.005s', 1_005],
+    ['0.3s0.6s', 900],
   ];
   for (const [text, durationMs] of accepted)
     test(`${text} is ${durationMs} ms`, () => assert.equal(parseDurationMs(text), durationMs));

@@ -73,13 +73,17 @@ export const script = v.pipe(
   })),
 );
 
-/** Missing, empty and zero mean the default (docs/interface/lua-rules.md#script); undefined: not allowed. */
+/**
+ * Missing, empty and zero mean the default (docs/interface/lua-rules.md#script); undefined: not allowed. To the
+ * millisecond.
+ */
 function intervalOf(text: string | null | undefined): number | undefined {
   const intervalMs = text ? parseDurationMs(text) : 0;
   if (intervalMs === undefined) return undefined;
   if (intervalMs === 0) return EXEC_INTERVAL_DEFAULT_MS;
   const { execIntervalMinMs, execIntervalMaxMs } = LIMITS.rules;
-  return intervalMs >= execIntervalMinMs && intervalMs <= execIntervalMaxMs ? intervalMs : undefined;
+  const isAllowed = intervalMs >= execIntervalMinMs && intervalMs <= execIntervalMaxMs;
+  return isAllowed ? Math.round(intervalMs) : undefined;
 }
 
 export const createEngineBody = v.object({ suspend: v.nullish(v.boolean()) });
