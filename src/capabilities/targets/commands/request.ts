@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { gatewayError } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import { parseBody, shape } from '../../../platform/http/index.ts';
+import { parseWritableJson } from '../../../protocol/telemetry.ts';
 import { timestampMs } from '../wire-fields.ts';
 
 const { commands: limits } = LIMITS.targets;
@@ -48,7 +49,7 @@ export function parseRequest(payload: Buffer): TargetRequest {
     throw gatewayError('too_large', 'payload_too_large', 'The request is too large.', {
       limit: limits.requestBytes,
     });
-  return parseBody(requestBody, payload.toString('utf8'), LIMITS.http.jsonDepth);
+  return parseBody(requestBody, payload.toString('utf8'), LIMITS.http.jsonDepth, parseWritableJson);
 }
 
 /** The id of what may be no request otherwise, so that whoever sent it knows what the answer is about. */
