@@ -65,9 +65,14 @@ export async function jsonAnswer(body: unknown, acceptEncoding: string | undefin
   return { status: 200, headers, body: await compressed };
 }
 
-/** Whether a header Accept-Encoding offers gzip (RFC 9110 section 12.5.3). */
+const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i;
+const ANY_CODING = /(?:^|,)\s*\*\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i;
+
+/** Whether a header Accept-Encoding offers gzip: by name, or with all that it does not name (RFC 9110 section 12.5.3). */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  return /(^|,)\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(acceptEncoding ?? '');
+  if (acceptEncoding === undefined) return false;
+  const offer = GZIP.exec(acceptEncoding) ?? ANY_CODING.exec(acceptEncoding);
+  return offer !== null && Number(offer[1] ?? 1) > 0;
 }
 
 /** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */

@@ -271,9 +271,10 @@ describe('answers', () => {
       if (encoding === 'gzip') JSON.parse(gunzipSync(bytes).toString());
       return encoding;
     };
-    for (const offered of ['gzip', 'deflate, gzip;q=0.5', 'br, *'])
+    for (const offered of ['gzip', 'GZip', 'deflate, gzip;q=0.5', 'br, *', '*;q=0, gzip'])
       assert.equal(await encodingOf('/v3/things', offered), 'gzip', offered);
-    for (const offered of [undefined, '', 'identity', 'br', 'gzip;q=0', 'gzip;q=0.000', 'x-gzip-like'])
+    const refused = ['gzip;q=0', 'gzip;q=0.000', 'gzip;q=0, *', '*, gzip ; q=0', '*;q=0'];
+    for (const offered of [undefined, '', 'identity', 'br', 'x-gzip-like', ...refused])
       assert.equal(await encodingOf('/v3/things', offered), undefined, offered ?? 'none');
     assert.equal(await encodingOf('/v3/things/slug', 'gzip'), undefined, 'short');
     assert.equal(await encodingOf('/v3/table', 'gzip'), undefined, 'table');
