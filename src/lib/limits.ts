@@ -41,6 +41,8 @@ export const LIMITS = {
     queryItems: 100,
     /** G: columns after arrays and matchers are resolved; a row still fits one piece of the answer. */
     queryColumns: 1_000,
+    /** G: names and labels that are compared to find them; part of a second, in which nothing else is done. */
+    queryComparisons: 2_000_000,
     /** G: one file of an import; scripts/telemetry-transfer.ts makes smaller ones. */
     importBytes: 64 * 1_048_576,
     /** C docs/interface/http.md#time-series: cost of one query. */

@@ -71,9 +71,12 @@ export class QueryResolver {
     const heads: string[] = [];
     const problems: Problem[] = [];
     const granularity = formatDurationMs(range.granularityS * 1_000);
+    const compare = boundedBy(this.#limits.queryComparisons);
     for (const item of this.#siteMatches(query.site) ? query.telemetry : [])
-      for (const device of this.#devicesOf(item))
-        for (const attribute of this.#attributesOf(item, device, role)) {
+      for (const device of this.#devicesOf(item, compare))
+        for (const attribute of this.#attributesOf(item, device, role, compare)) {
+          if (columns.length >= this.#limits.queryColumns)
+            throw tooLarge(`more than ${this.#limits.queryColumns} columns`);
           const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
           const problem = aggregationProblem(attribute, aggregation);
           if (problem) problems.push(problem);
@@ -107,32 +110,39 @@ export class QueryResolver {
     return matches(site, (key) => [key === 'id' ? id : name]);
   }
 
-  #devicesOf(item: TelemetryItem): Device[] {
+  #devicesOf(item: TelemetryItem, compare: () => void): Device[] {
     if (!item.device) return [...this.#devices.all()];
     const found = new Set<Device>();
     for (const wanted of item.device) {
       if (typeof wanted === 'string') {
         const device = this.#devices.find(wanted);
         if (device) found.add(device);
-      } else
-        for (const device of this.#devices.all())
-          if (matches(wanted, (key) => deviceLabel(device, this.#devices.manifest(device), key)))
-            found.add(device);
+        continue;
+      }
+      for (const device of this.#devices.all()) {
+        compare();
+        if (matches(wanted, (key) => deviceLabel(device, this.#devices.manifest(device), key)))
+          found.add(device);
+      }
     }
     return [...found].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  #attributesOf(item: TelemetryItem, device: Device, role: Role): FoundAttribute[] {
+  #attributesOf(item: TelemetryItem, device: Device, role: Role, compare: () => void): FoundAttribute[] {
     const plan = this.#plans.of(device);
     const { manifest } = plan;
     const names = new Map<string, string>();
     for (const wanted of item.attribute) {
       if (typeof wanted === 'string') {
+        compare();
         const name = declaredAttribute(plan, wanted)?.attribute;
         if (name !== undefined) names.set(wanted, name);
-      } else
-        for (const [name, attribute] of Object.entries(manifest.telemetry))
-          if (matches(wanted, (key) => attributeLabel(name, attribute, key))) names.set(name, name);
+        continue;
+      }
+      for (const [name, attribute] of Object.entries(manifest.telemetry)) {
+        compare();
+        if (matches(wanted, (key) => attributeLabel(name, attribute, key))) names.set(name, name);
+      }
     }
     return [...names]
       .filter(([, name]) => mayRead(manifest, name, role))
@@ -163,21 +173,31 @@ export class QueryResolver {
     // Those that the range touches, aligned to the epoch.
     const bucketOf = (seconds: number): number => Math.floor(seconds / range.granularityS);
     const buckets = bucketOf(Math.max(range.toS - 1, range.fromS)) - bucketOf(range.fromS) + 1;
-    const tooMany =
-      columns > this.#limits.queryColumns
-        ? `${columns} columns, more than ${this.#limits.queryColumns}`
-        : buckets > this.#limits.queryBuckets
-          ? `${buckets} buckets, more than ${this.#limits.queryBuckets}`
-          : buckets * columns > this.#limits.queryCells
-            ? `${buckets * columns} cells, more than ${this.#limits.queryCells}`
-            : undefined;
-    if (tooMany !== undefined)
-      throw gatewayError(
-        'unprocessable',
-        'query_too_large',
-        `The answer would have ${tooMany}; ask for a coarser granularity, a shorter time or less attributes.`,
-      );
+    const { queryBuckets, queryCells } = this.#limits;
+    if (buckets > queryBuckets) throw tooLarge(`${buckets} buckets, more than ${queryBuckets}`);
+    if (buckets * columns > queryCells) throw tooLarge(`${buckets * columns} cells, more than ${queryCells}`);
   }
+}
+
+function tooLarge(size: string): Error {
+  return gatewayError(
+    'unprocessable',
+    'query_too_large',
+    `The answer would have ${size}; ask for a coarser granularity, a shorter time or less attributes.`,
+  );
+}
+
+/** To be called for each comparison; @throws GatewayError query_too_large after `most` of them */
+function boundedBy(most: number): () => void {
+  let left = most;
+  return () => {
+    if (left-- > 0) return;
+    throw gatewayError(
+      'unprocessable',
+      'query_too_large',
+      'Too many devices and attributes would have to be compared with those that are asked for; name fewer.',
+    );
+  };
 }
 
 function rangeOf(query: TimeSeriesQuery): { fromS: number; toS: number; granularityS: number } {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import type { Limits } from '../../../src/lib/limits.ts';
 import { attribute, manifestOf, startTelemetry, type TestTelemetry } from './support.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 
@@ -20,8 +21,11 @@ const METER = manifestOf(
   { implements: ['energy.meter'] },
 );
 
-async function started(t: TestContext): Promise<TestTelemetry & { meter: Device; other: Device }> {
-  const telemetry = await startTelemetry(t);
+async function started(
+  t: TestContext,
+  limits: Partial<Limits['telemetry']> = {},
+): Promise<TestTelemetry & { meter: Device; other: Device }> {
+  const telemetry = await startTelemetry(t, { limits });
   const meter = telemetry.devices.add('meter', METER);
   const other = telemetry.devices.add('other', METER, { type: 'LUA', name: 'Other one' });
   return { ...telemetry, meter, other };
@@ -105,6 +109,24 @@ describe('a time series query is refused', () => {
       },
     ])
       assert.equal((await refusal(telemetry, query)).code, 'query_too_large');
+  });
+
+  test('when it has too many columns, or only finding them takes too long', async (t) => {
+    const telemetry = await started(t, { queryColumns: 4, queryComparisons: 100 });
+    const of = (...items: object[]): object => ({ ...range, telemetry: items });
+    const voltage = { attribute: 'voltage' };
+    await telemetry.query(of(voltage, voltage));
+    const columns = await refusal(telemetry, of(voltage, voltage, voltage));
+    assert.deepEqual([columns.code, /more than 4 columns/.test(columns.message)], ['query_too_large', true]);
+    const many = <Item>(item: Item): Item[] => Array.from({ length: 101 }, () => item);
+    for (const item of [
+      { device: 'meter', attribute: many('nothing') },
+      { device: 'meter', attribute: many({ name: 'nothing' }) },
+      { device: many({ slug: 'nobody' }), attribute: 'voltage' },
+    ]) {
+      const error = await refusal(telemetry, of(item));
+      assert.deepEqual([error.code, /name fewer/.test(error.message)], ['query_too_large', true]);
+    }
   });
 });
 
