@@ -21,6 +21,10 @@ const STATUS: Record<ErrorKind, number> = {
   timeout: 504,
 };
 
+/** Kinds that are told with `Retry-After` (docs/interface/http.md#errors), and how long when nobody knows better. */
+const PASSES_BY: ReadonlySet<ErrorKind> = new Set(['rate_limited', 'unavailable']);
+const RETRY_AFTER_S = 5;
+
 /** A whole answer, lighter than a `Response`: its headers are neither copied nor checked nor sorted before they go out. */
 export interface Answer {
   status: number;
@@ -78,8 +82,12 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 /** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */
 export function errorAnswer(error: unknown, extraHeaders: Record<string, string> = {}): Answer {
   const known = error instanceof GatewayError ? error : internalError(error);
-  const headers: Record<string, string> = { ...JSON_HEADERS, ...extraHeaders };
-  if (known.retryAfterS !== undefined) headers['retry-after'] = String(known.retryAfterS);
+  const retryAfterS = known.retryAfterS ?? (PASSES_BY.has(known.kind) ? RETRY_AFTER_S : undefined);
+  const headers: Record<string, string> = {
+    ...JSON_HEADERS,
+    ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+    ...extraHeaders,
+  };
   return { status: statusOf(known.kind), headers, body: envelope(known.problems) };
 }
 

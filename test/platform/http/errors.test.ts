@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type ErrorKind, GatewayError } from '../../../src/lib/errors.ts';
+import { errorAnswer } from '../../../src/platform/http/answer.ts';
 import { until } from '../../support/until.ts';
 import { raw, serve } from './support.ts';
 
@@ -27,6 +29,24 @@ describe('a handler that fails', () => {
       assert.doesNotMatch(text, /\r\n0\r\n\r\n$/);
       const line = lines.find(({ message }) => message === 'request failed');
       assert.equal(line?.['request_id'], 'r-1');
+    });
+});
+
+describe('a refusal says when to try again', () => {
+  const refusal = (kind: ErrorKind, retryAfterS?: number): GatewayError =>
+    new GatewayError(kind, [{ code: 'x', message: 'No.' }], retryAfterS === undefined ? {} : { retryAfterS });
+  for (const [error, expected] of [
+    [refusal('unavailable'), '5'],
+    [refusal('unavailable', 7), '7'],
+    [refusal('rate_limited'), '5'],
+    [refusal('rate_limited', 1), '1'],
+    [refusal('conflict'), undefined],
+    [new TypeError('inside'), undefined],
+  ] as const)
+    test(`after ${expected ?? 'no time'}: ${JSON.stringify(error)}`, () => {
+      assert.equal(errorAnswer(error).headers['retry-after'], expected);
+      if (expected !== undefined)
+        assert.equal(errorAnswer(error, { 'retry-after': '10' }).headers['retry-after'], '10');
     });
 });
 
