@@ -3,6 +3,8 @@
 const DAY_S = 86_400;
 /** Zones are at most so far from UTC. */
 const OFFSET_MAX_S = 15 * 3_600;
+/** 9999-12-31: behind every range; calendars end some time after it. */
+const LAST_DAY = 2_932_896;
 
 /**
  * Edges of buckets of whole local days that touch [fromS, toS): the start of each, and the end of the last. Buckets of
@@ -17,6 +19,7 @@ export function localDayEdges(
   const dayOf = localDayOf(timeZone);
   const edges: number[] = [];
   for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {
+    if (day > LAST_DAY) return [...edges, LAST_DAY * DAY_S];
     const usualS = (edges.at(-1) ?? Number.NaN) + granularityS;
     // Almost always as long after the one before as days are; the calendar of a zone is slow to ask.
     const isUsual = dayOf(usualS - 1) < day && dayOf(usualS) >= day;

@@ -67,6 +67,14 @@ describe('local days', () => {
       7,
       ['2026-02-25T23:00Z', '2026-03-04T23:00Z'],
     ],
+    [
+      'by more than a calendar has are one',
+      'Europe/Berlin',
+      '2026-03-01T00:00Z',
+      '2026-03-02T00:00Z',
+      300_000 * 365,
+      ['1969-12-31T23:00Z', '9999-12-31T00:00Z'],
+    ],
   ];
   for (const [title, zone, from, to, days, edges] of cases)
     test(title, () => {
