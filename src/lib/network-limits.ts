@@ -50,6 +50,8 @@ export const NETWORK_LIMITS = {
     tokenLength: 512,
     nameLength: 255,
     requestIdLength: 128,
+    /** G: entries of one refusal; who makes more mistakes corrects these first. */
+    problems: 50,
   },
   webSocket: {
     /** C docs/interface/http.md#streams. */

@@ -3,6 +3,7 @@
  * docs/interface/blueprints.md#commands.
  */
 import type { Problem } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { CompiledCommand } from './manifest.ts';
 import { checkDeviceValue, checkValue } from './values.ts';
 
@@ -26,9 +27,9 @@ export function checkArguments(
   const declared = command.arguments ?? {};
   const problems: Problem[] = [];
   const accepted: [string, unknown][] = [];
-  for (const name of Object.keys(given))
-    if (!Object.hasOwn(declared, name))
-      problems.push(problemOf(name, unknownArgument(name, Object.keys(declared))));
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(declared, name));
+  for (const name of unknown.slice(0, LIMITS.http.problems))
+    problems.push(problemOf(name, unknownArgument(name, Object.keys(declared))));
   for (const [name, declaration] of Object.entries(declared)) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined || (value === null && declaration.type !== 'json')) {
@@ -38,7 +39,8 @@ export function checkArguments(
     }
     const judged = roundedNumbers(value);
     const checked = (isFromLua ? checkDeviceValue : checkValue)(declaration, judged);
-    if (checked.problem === undefined) accepted.push([name, checked.value === judged ? value : checked.value]);
+    if (checked.problem === undefined)
+      accepted.push([name, checked.value === judged ? value : checked.value]);
     else problems.push(problemOf(name, `Argument "${name}" ${checked.problem}.`));
   }
   return problems.length > 0 ? { problems } : { arguments: Object.fromEntries(accepted) };

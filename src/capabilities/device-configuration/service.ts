@@ -151,7 +151,7 @@ export class DeviceConfiguration {
   update(device: Device, name: string, role: Role, change: ConfigurationChange): ConfigurationValues {
     const group = this.#checked(device, name, role, change);
     return this.#change(device, name, group, () => {
-      for (const parameter of change.reset) this.#store.remove(device.id, name, parameter);
+      for (const parameter of new Set(change.reset)) this.#store.remove(device.id, name, parameter);
       for (const [parameter, value] of Object.entries(change.set)) {
         const declared = group.parameters[parameter];
         if (declared === undefined || isReset(declared, value))
@@ -293,6 +293,7 @@ function problemsOf(group: CompiledConfigurationGroup, change: ConfigurationChan
   const report = (parameter: string, message: string): void =>
     void problems.push({ code: 'invalid_configuration', message, details: { parameter } });
   for (const name of [...Object.keys(change.set), ...change.reset]) {
+    if (problems.length >= LIMITS.http.problems) break;
     const parameter = Object.hasOwn(group.parameters, name) ? group.parameters[name] : undefined;
     if (parameter === undefined) {
       report(

@@ -10,9 +10,8 @@ import {
   invalidBody,
   type Problem,
 } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { jsonDepth, jsonFaultOffset, positionAt } from './json-fault.ts';
-
-const PROBLEMS_MAX = 50;
 
 export function parseQuery<Schema extends GenericSchema>(
   schema: Schema,
@@ -52,7 +51,7 @@ function refuseStranger(schema: GenericSchema, body: object): void {
   const known = membersOf(schema);
   const given = Object.keys(body);
   if (known === undefined || given.length === 0 || given.some((name) => known.includes(name))) return;
-  const names = given.slice(0, PROBLEMS_MAX).map((name) => JSON.stringify(name.slice(0, 64)));
+  const names = given.slice(0, LIMITS.http.problems).map((name) => JSON.stringify(name.slice(0, 64)));
   throw gatewayError(
     'invalid_argument',
     'invalid_body',
@@ -92,7 +91,7 @@ function judge<Schema extends GenericSchema>(
 ): InferOutput<Schema> {
   const result = safeParse(schema, value);
   if (result.success) return result.output;
-  const problems = result.issues.slice(0, PROBLEMS_MAX).map((issue): Problem => {
+  const problems = result.issues.slice(0, LIMITS.http.problems).map((issue): Problem => {
     const name = getDotPath(issue) ?? '';
     const isMissing = issue.input === undefined && issue.received === 'undefined';
     const text = isMissing ? 'is required' : sentence(issue.message);

@@ -9,6 +9,7 @@ import {
   type CompiledCommand,
   type ValueDeclaration,
 } from '../../../src/capabilities/blueprints/index.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 
 function commandOf(declared: Record<string, Partial<CompiledArgument>>): CompiledCommand {
   return {
@@ -94,6 +95,11 @@ describe('arguments', () => {
       problems?.map((problem) => problem.details?.['argument']),
       ['other', 'limit', 'mode', 'count'],
     );
+  });
+
+  test('reports so many unknown names at once, and not as many as a body can hold', () => {
+    const given = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`name_${index}`, 1]));
+    assert.equal(checkArguments({ ...command, arguments: {} }, given).problems?.length, LIMITS.http.problems);
   });
 
   test('accepts an integer for a float and an integral float for an integer, and fills in defaults', () => {

@@ -56,6 +56,13 @@ describe('configuration is refused', () => {
     );
   });
 
+  test('for so many names at once, and not for as many as a body can hold', (t) => {
+    const { update } = startConfiguration(t);
+    const set = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`name_${index}`, 1]));
+    assert.equal(problemsOf(() => update({ set })).length, LIMITS.http.problems);
+    assert.deepEqual(update({ reset: Array.from({ length: 1_000 }, () => 'limit') }), { limit: 5 });
+  });
+
   test('for a name that is set and reset at once', (t) => {
     const { update } = startConfiguration(t);
     assert.deepEqual(
