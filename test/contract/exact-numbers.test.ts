@@ -9,7 +9,7 @@ import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
 const LARGE = '9007199254740993';
 const LARGEST = '18446744073709551615';
-const ARGUMENTS = `{"number":${LARGE},"ratio":${LARGEST},"plan":{"ids":[${LARGEST},{"at":-${LARGE}}]}}`;
+const ARGUMENTS = `{"number":${LARGE},"ratio":${LARGEST},"plan":{"id":${LARGEST},"ids":[{"at":-${LARGE}}]}}`;
 const PAYLOAD = `{"result":${LARGE},"list":[${LARGEST},-${LARGE}]}`;
 const MANIFEST = `blueprint_spec: device/3.0
 display_name: Counter
@@ -22,7 +22,7 @@ commands:
     arguments:
       number: {display_name: N, type: integer, min: 1}
       ratio: {display_name: R, type: float}
-      plan: {display_name: P, type: json}
+      plan: {display_name: P, type: json, json_schema: '{"type": "object", "properties": {"id": {"type": "integer"}}}'}
 `;
 const EXECUTE = '/v3/devices/counter/execute_command';
 const EXECUTIONS = '/v3/devices/counter/commands/executions';
@@ -30,7 +30,12 @@ const EXECUTIONS = '/v3/devices/counter/commands/executions';
 const requests: string[] = [];
 
 const gateway = useTestGateway({}, async ({ ok, provision }) => {
-  const { id } = await ok('OWNER', 'POST', '/v3/blueprints/upload', await zipOf({ 'manifest.yml': MANIFEST }));
+  const { id } = await ok(
+    'OWNER',
+    'POST',
+    '/v3/blueprints/upload',
+    await zipOf({ 'manifest.yml': MANIFEST }),
+  );
   const device = await provision('Counter', String(id));
   const { client } = await device.connect();
   client.on('message', (_topic, payload) => void requests.push(payload.toString()));
@@ -49,7 +54,7 @@ async function said(method: string, path: string, body?: string): Promise<string
 
 test('they reach the device, and stand in the answer, the execution and both lists', async () => {
   const executed = await said('POST', EXECUTE, `{"name":"store","arguments":${ARGUMENTS}}`);
-  assert.ok(requests[0]?.includes(`"arguments":${ARGUMENTS}`), requests[0]);
+  assert.ok(requests.join().includes(`"arguments":${ARGUMENTS}`), requests.join());
   const { id } = (JSON.parse(executed) as { execution: { id: string } }).execution;
   for (const text of [
     executed,
@@ -71,6 +76,11 @@ for (const [title, values] of [
     const answer = await gateway().call('USER', 'POST', EXECUTE, `{"name":"store","arguments":${values}}`);
     assert.equal(refusal(answer), '422 invalid_command_arguments');
   });
+
+test('they are no object where one is needed', async () => {
+  const answer = await gateway().call('USER', 'POST', EXECUTE, `{"name":"store","arguments":${LARGEST}}`);
+  assert.equal(refusal(answer), '400 invalid_body');
+});
 
 test('they do not let a body nest deeper than any other', async () => {
   const deep = `{"name":"store","arguments":{"plan":${'['.repeat(100_000)}${LARGE}${']'.repeat(100_000)}}}`;

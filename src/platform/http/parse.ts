@@ -40,7 +40,9 @@ export function parseBody<Schema extends GenericSchema>(
   if (jsonDepth(text) > depthMax)
     throw invalidBody('', `The body nests deeper than ${depthMax} arrays and objects.`);
   refuseStranger(schema, value);
-  return judge(schema, readJson && !isEmpty ? readJson(text) : value, 'body');
+  const judged = judge(schema, value, 'body');
+  // Only then: what it reads a number as could pass for an object.
+  return readJson && !isEmpty ? judge(schema, readJson(text), 'body') : judged;
 }
 
 /**
