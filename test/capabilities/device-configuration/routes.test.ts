@@ -8,7 +8,7 @@ import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
-import { startConfiguration } from './support.ts';
+import { manifestOf, PARAMETERS, startConfiguration } from './support.ts';
 
 type Answer = [status: number, body: Record<string, unknown>];
 
@@ -41,7 +41,7 @@ function start(test: Pick<TestContext, 'after'>) {
     );
     return [response.status, (await response.json()) as Record<string, unknown>];
   };
-  return { ask, path: `/v3/devices/${setup.device.slug}/configuration/main` };
+  return { ...setup, ask, path: `/v3/devices/${setup.device.slug}/configuration/main` };
 }
 
 const codesOf = ([status, body]: Answer): [number, string[]] => [
@@ -101,5 +101,54 @@ describe('9.5 answers', () => {
     const below = path.slice('/v3'.length);
     for (const prefix of ['/v3', '/api/v3', '/v3/site', `/v3/sites/${randomUUID()}`])
       assert.deepEqual(await ask('GET', prefix + below), [200, { configuration: { limit: 5 } }]);
+  });
+});
+
+describe('9.5 a change that waits for the word of the device', () => {
+  /** The device is asked about the change, and has not answered yet. */
+  async function waiting(test: Pick<TestContext, 'after'>, method: string, suffix: string, body?: unknown) {
+    const setup = start(test);
+    const asked = Promise.withResolvers<void>();
+    const word = Promise.withResolvers<string | undefined>();
+    await setup.ask('PATCH', setup.path, { set: { limit: 3 } });
+    setup.configuration.attach({
+      judge: () => {
+        asked.resolve();
+        return word.promise;
+      },
+      read: async () => undefined,
+    });
+    const change = setup.ask(method, setup.path + suffix, body);
+    await asked.promise;
+    return { ...setup, change, agree: () => word.resolve(undefined) };
+  }
+
+  for (const [method, suffix, body] of [
+    ['PATCH', '', { set: { limit: 7 } }],
+    ['POST', '/reset_all', undefined],
+  ] as const) {
+    test(`is 404 when the device is deleted meanwhile: ${method} ${suffix}`, async (t) => {
+      const setup = await waiting(t, method, suffix, body);
+      setup.deleteDevice(setup.device);
+      setup.agree();
+      assert.deepEqual(codesOf(await setup.change), [404, ['device_not_found']]);
+    });
+
+    test(`is 404 when the next blueprint has no such group: ${method} ${suffix}`, async (t) => {
+      const setup = await waiting(t, method, suffix, body);
+      const { configuration, ...rest } = manifestOf(PARAMETERS);
+      const other = configuration['other'] ?? assert.fail();
+      setup.assignManifest(setup.device, { ...rest, configuration: { other } });
+      setup.agree();
+      assert.deepEqual(codesOf(await setup.change), [404, ['configuration_group_not_found']]);
+    });
+  }
+
+  test('is judged by the next blueprint', async (t) => {
+    const setup = await waiting(t, 'PATCH', '', { set: { limit: 7 } });
+    const parameters = '      limit: {display_name: L, type: integer, max: 5}\n';
+    setup.assignManifest(setup.device, manifestOf(parameters));
+    setup.agree();
+    assert.deepEqual(codesOf(await setup.change), [422, ['invalid_configuration']]);
   });
 });
