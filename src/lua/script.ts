@@ -48,6 +48,8 @@ interface ScriptsOptions {
   clock: ScriptClock;
   /** Real time, for slices. */
   monotonicMs: () => number;
+  /** Processor time of this thread, for turns; default: real time. */
+  processorMs?: () => number;
   scheduler: Scheduler;
   limits: Limits['lua'];
   /** Two numbers that seed `math.random`. */
@@ -64,7 +66,7 @@ export class Scripts {
   }
 
   create(options: ScriptOptions): Script {
-    const { clock, limits, monotonicMs, scheduler, seed } = this.#options;
+    const { clock, limits, monotonicMs, processorMs = monotonicMs, scheduler, seed } = this.#options;
     const jobs = new Jobs({
       clock,
       limits: { ...limits, callMs: options.callMs ?? limits.callMs },
@@ -84,6 +86,7 @@ export class Scripts {
         ...options.functions,
       },
       monotonicMs,
+      processorMs,
       limits,
       onFault: options.onFault,
       image: this.#images.get(options.kind),

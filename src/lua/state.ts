@@ -23,6 +23,8 @@ interface StateOptions {
   libraries: readonly Library[];
   /** For durations of slices; real time also where the script's clock is simulated. */
   monotonicMs: () => number;
+  /** Processor time of this thread, for turns. */
+  processorMs: () => number;
   limits: Pick<Limits['lua'], 'turnMs' | 'sliceMs' | 'hookInstructions' | 'memoryRefusals'>;
   /** A host function failed by a fault of its own; the script sees "internal fault". */
   onFault: (name: string, error: unknown) => void;
@@ -77,6 +79,9 @@ export class LuaState {
   #expired = false;
   #sliceEndMs = LONG_AGO_MS;
   #refusals = 0;
+  /** What is left of the turn as the slice begins, and the thread's processor time then. */
+  #turnLeftMs = 0;
+  #turnFromMs = 0;
   #turnEndMs = LONG_AGO_MS;
 
   constructor(options: StateOptions) {
@@ -153,7 +158,7 @@ export class LuaState {
   /** Runs a task on. @throws LuaAbort when the state is broken and cannot be used again */
   resume(task: Task): Outcome {
     const { exports } = this.#instance;
-    const { limits, monotonicMs } = this.#options;
+    const { limits, monotonicMs, processorMs } = this.#options;
     const startedMs = monotonicMs();
     this.#task = task;
     this.#preempted = false;
@@ -162,11 +167,13 @@ export class LuaState {
     this.#pending = undefined;
     this.#refusals = 0;
     this.#sliceEndMs = startedMs + limits.sliceMs;
-    this.#turnEndMs = startedMs + limits.turnMs - task.turnMs;
+    this.#turnFromMs = processorMs();
+    this.#turnLeftMs = limits.turnMs - task.turnMs;
+    this.#turnEndMs = startedMs + this.#turnLeftMs;
     this.#setFlag(this.#main, FLAG.blocked, 0);
     try {
       const status = exports.lua_resume(task.thread, this.#main, 0, this.#stack.length);
-      task.turnMs += monotonicMs() - startedMs;
+      task.turnMs += processorMs() - this.#turnFromMs;
       return this.#outcome(task, status);
     } finally {
       this.#task = undefined;
@@ -250,7 +257,7 @@ export class LuaState {
     const index = Number(exports.lua_tointegerx(state, FIRST_UPVALUE, 0));
     const [name, target] = this.#functions[index] ?? [];
     if (name === undefined || target === undefined) throw new LuaAbort('unknown host function');
-    if (this.#task && !this.#preempted && this.#options.monotonicMs() >= this.#turnEndMs) this.#expire(state);
+    if (this.#task && !this.#preempted && this.#isTurnOver(state)) this.#expire(state);
     try {
       if (target.waits === true) {
         if (!this.#canYield(state)) throw new LuaError('attempt to yield across a C-call boundary');
@@ -314,8 +321,18 @@ export class LuaState {
     // A pause that is on its way outwards through coroutines is finished first.
     if (this.#preempted) return;
     const nowMs = this.#options.monotonicMs();
-    if (this.#expired || nowMs >= this.#turnEndMs) this.#expire(state);
+    if (this.#expired || this.#isTurnOver(state, nowMs)) this.#expire(state);
     else if (nowMs >= this.#sliceEndMs && this.#canYield(state)) this.#yield(state);
+  }
+
+  /** A thread that did not get the processor has used less of its turn than has passed. */
+  #isTurnOver(state: Pointer, nowMs = this.#options.monotonicMs()): boolean {
+    if (nowMs < this.#turnEndMs) return false;
+    // Where nothing can yield everybody on the thread waits, whoever is to blame.
+    if (!this.#canYield(state)) return true;
+    const leftMs = this.#turnLeftMs - (this.#options.processorMs() - this.#turnFromMs);
+    this.#turnEndMs = nowMs + leftMs;
+    return leftMs <= 0;
   }
 
   /**

@@ -270,6 +270,14 @@ describe('a Lua machine', () => {
     assert.ok(paused.length > 0 && (paused[0] ?? 0) >= 1);
   });
 
+  test('counts the processor that a turn took, and the time where nothing can yield', async () => {
+    const { run, printed } = testScript({ limits: QUICK, processorMs: () => 0 });
+    assert.equal(await run('for i = 1, 3e7 do end print("done")'), undefined);
+    assert.deepEqual(printed, ['done']);
+    const failure = await run('table.sort({ 2, 1 }, function() for i = 1, 3e7 do end return false end)');
+    assert.equal(failure?.reason, 'time');
+  });
+
   test('makes no script pause for the time in which the machine stood still', async () => {
     const clock = new TestClock();
     const scheduler = new Scheduler({ clock, nextTurn, limits: LIMITS.lua });

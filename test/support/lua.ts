@@ -13,6 +13,7 @@ import {
 } from '../../src/lua/index.ts';
 import { TestClock } from './test-clock.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
+import { processorMs } from '../../src/platform/threads/index.ts';
 
 const MIB = 1_048_576;
 
@@ -35,6 +36,8 @@ export interface TestScriptOptions {
   timeZone?: string;
   overlaps?: boolean;
   scheduler?: Scheduler;
+  /** Default: of this thread. */
+  processorMs?: () => number;
 }
 
 export const system = createSystemClock();
@@ -59,6 +62,7 @@ export function testScript(options: TestScriptOptions = {}): TestScript {
   const scripts = new Scripts({
     clock: options.clock ?? new TestClock(),
     monotonicMs: () => system.monotonicMs(),
+    processorMs: options.processorMs ?? processorMs,
     scheduler: options.scheduler ?? testScheduler(options.limits),
     limits,
     seed: () => [1n, 2n],

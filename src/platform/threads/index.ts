@@ -1,2 +1,2 @@
 export { startThread, type Thread } from './thread.ts';
-export { connectThread, type ThreadPort } from './inside.ts';
+export { connectThread, processorMs, type ThreadPort } from './inside.ts';

@@ -14,6 +14,12 @@ export interface ThreadPort<Data, ToThread, FromThread> {
 /** What no thread needs; with the first one it could start another thread with every right. */
 const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write'];
 
+/** Processor time that this thread has taken. */
+export function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
 /** Also gives up rights that only the main thread of a program needs. @throws Error on the main thread */
 export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, ToThread, FromThread> {
   const port = parentPort;

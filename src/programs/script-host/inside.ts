@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Limits } from '../../lib/limits.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../platform/clock/index.ts';
-import { connectThread, type ThreadPort } from '../../platform/threads/index.ts';
+import { connectThread, processorMs, type ThreadPort } from '../../platform/threads/index.ts';
 import {
   type FromThread,
   type ScriptTypes,
@@ -87,6 +87,7 @@ class Host<Types extends ScriptTypes> {
     this.#scripts = new Scripts({
       clock,
       monotonicMs: () => clock.monotonicMs(),
+      processorMs,
       scheduler,
       limits: lua,
       seed: (bytes = randomBytes) => seedOf(bytes(16)),
