@@ -58,11 +58,14 @@ describe('jobs of the calendar', () => {
     const rule = startRule(
       'local f = function() end\n' +
         'print((pcall(scheduler.add_cron, "61 * * * *", f)), (pcall(scheduler.add_sun, "teatime", 0, f)))\n' +
+        'print(pcall(scheduler.add_cron, "0 0 31 2 *", f)) print((pcall(scheduler.add_cron, "2020-01-01T00:00:00", f)))\n' +
         'print(scheduler.add_sun("sunset", 0, f)) print(sun.times())',
     );
     await rule.idle();
-    assert.deepEqual(rule.said().slice(0, 3), [
+    assert.deepEqual(rule.said().slice(0, 5), [
       'false\tfalse',
+      'false\tbad argument #1 to \'add_cron\' (there is no moment "0 0 31 2 *")',
+      'true',
       'nil\tthe location of the site is not set',
       'nil\tthe location of the site is not set',
     ]);

@@ -79,7 +79,7 @@ export function createCalendar(options: CalendarOptions): {
     job_cron: {
       call: ([pattern]) => {
         const text = textOf(pattern) ?? '';
-        cronOf(text, site().timeZone);
+        requireMoment(text, site().timeZone, clock.wallMs());
         return [open((afterMs) => nextCronMs(text, site().timeZone, afterMs))];
       },
     },
@@ -191,6 +191,13 @@ function cronOf(pattern: string, timeZone: string): Cron {
     const reason = error instanceof Error ? error.message : String(error);
     throw new LuaError(`bad argument #1 to 'add_cron' (${reason})`);
   }
+}
+
+/** A job that is never due would be waited for without a word. A single moment may be over. @throws LuaError */
+function requireMoment(pattern: string, timeZone: string, nowMs: number): void {
+  const isDate = /^\s*\d{4}-/.test(pattern);
+  if (nextCronMs(pattern, timeZone, nowMs) === undefined && !isDate)
+    throw new LuaError(`bad argument #1 to 'add_cron' (there is no moment "${pattern}")`);
 }
 
 export function nextCronMs(pattern: string, timeZone: string, afterMs: number): number | undefined {
