@@ -101,6 +101,29 @@ for (const name of LINE_ENGINES)
       );
     });
 
+    test('has the power of a device whose status it knows as a number, and nothing that a text says', async (t) => {
+      const engine = await startLineEngine(t, name);
+      if (!engine) return;
+      const url = new URL(engine.writeUrl);
+      url.searchParams.set('precision', 's');
+      const known = `${MEASUREMENT},device=known,site=Depot status=1,battery_power=1 ${NOW_S}\n`;
+      assert.ok((await fetch(url, { method: 'POST', body: known })).ok);
+      const gateway = await startTestGateway(t);
+      const device = await gateway.provision('Battery');
+      await device.connect();
+      await targetTo(gateway, engine.writeUrl, { selection: { attributes: ['battery_power', 'status'] } });
+      const slug = await slugOf(gateway, device.id);
+      const expected = new Map<number, number>();
+      for (let index = 0; index < 3; index++) {
+        const atS = NOW_S - 10 + index;
+        expected.set(atS, index);
+        const status = `a\n${MEASUREMENT},device=known,site=Depot battery_power=99 ${NOW_S + index}\n`;
+        await device.telemetry({ timestamp: atS, battery_power: index, status });
+        await assertArrived(engine, slug, expected);
+      }
+      assert.deepEqual([...(await engine.values('known', 'battery_power')).values()], [1]);
+    });
+
     test('has late, imported and older samples too, of half an hour that nobody was there', async (t) => {
       const engine = await startLineEngine(t, name);
       if (!engine) return;
