@@ -49,6 +49,16 @@ function changesOf(days: number) {
   };
 }
 
+/** Of what got another name meanwhile nothing. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return '';
+  }
+}
+
 function folderOf(t: TestContext) {
   const folder = join(temporaryFolder(t), 'stick');
   mkdirSync(folder);
@@ -107,7 +117,7 @@ function folderOf(t: TestContext) {
       .filter((name) => name.endsWith(end));
   const values = (end = '.csv'): number[] =>
     names(end)
-      .flatMap((name) => readFileSync(name, 'utf8').trimEnd().split('\n').slice(1))
+      .flatMap((name) => textOf(name).trimEnd().split('\n').slice(1))
       .map((row) => Number(row.split(',').at(-1)));
   const save = (cursor: Cursor): void => {
     saved = structuredClone(cursor);
@@ -140,7 +150,8 @@ describe('a folder', () => {
     // The rows of the first step and the first one of the second go at once, the others must wait.
     const slow = senderOf({ bytesPerSecondMax: 390, days: 2 });
     slow.start();
-    await until(() => values('.part').length === 11);
+    // On a machine that stood still it may be all of them.
+    await until(() => values('.part').length >= 11);
     await slow.stop();
     save(slow.resumption);
     const next = senderOf({ days: 2 });
