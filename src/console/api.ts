@@ -125,6 +125,7 @@ async function send(
     headers['Content-Type'] = 'application/json';
   }
   let response: Response;
+  const askedAtMs = Date.now();
   try {
     response = await fetch(path, {
       method,
@@ -135,7 +136,7 @@ async function send(
   } catch (error) {
     throw new NoAnswer(error);
   }
-  noteGatewayTime(response.headers.get('date'));
+  noteGatewayTime(response.headers.get('date'), askedAtMs);
   if (response.ok) {
     if (method !== 'GET' && effect === 'changes') changeCount.value += 1;
     return response;

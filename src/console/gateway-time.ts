@@ -6,7 +6,10 @@ import { signal } from '@preact/signals';
 
 const TICK_MS = 1_000;
 const SLOW_STEP_S = 15;
-let aheadMs = 0;
+/** An answer that took longer may have waited while the machine slept. */
+const RECENT_MS = 5_000;
+/** By how much the gateway's clock is ahead of this one; undefined: nothing is known yet. */
+let aheadMs: number | undefined;
 
 /** The gateway's time, moving on every second. */
 export const nowS = signal(Date.now() / 1_000);
@@ -14,15 +17,22 @@ export const nowS = signal(Date.now() / 1_000);
 /** The same in steps, for ages that are told in minutes: hundreds of old values need no new look every second. */
 export const slowNowS = signal(nowS.value);
 
-/** Takes the gateway's time from something that it has just sent. */
-export function noteGatewayTime(instant: string | null): void {
+/**
+ * Takes the gateway's time from something that it has sent. What was late makes its clock seem to be behind, and old
+ * values fresh: so only a quick answer sets it back. @param askedAtMs absent: it came by itself, perhaps long ago
+ */
+export function noteGatewayTime(instant: string | null, askedAtMs = -Infinity): void {
   const sentMs = instant === null ? Number.NaN : Date.parse(instant);
   if (Number.isNaN(sentMs)) return;
-  aheadMs = sentMs - Date.now();
+  const before = aheadMs;
+  const isLate = Date.now() - askedAtMs > RECENT_MS;
+  aheadMs = isLate ? Math.max(before ?? -Infinity, sentMs - Date.now()) : sentMs - Date.now();
+  // What is drawn by another clock is wrong until the next tick.
+  if (Math.abs(aheadMs - (before ?? 0)) > TICK_MS) tick();
 }
 
 export function gatewayNowMs(): number {
-  return Date.now() + aheadMs;
+  return Date.now() + (aheadMs ?? 0);
 }
 
 function tick(): void {

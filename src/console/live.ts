@@ -6,6 +6,7 @@ import { type Signal, signal } from '@preact/signals';
 import { ApiError, call, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import { noteConnection, readDevice, readList } from './read-devices.ts';
 import { confirm } from './session.ts';
 import { ChangingStream } from './stream.ts';
 import type {
@@ -44,7 +45,6 @@ const LEAVE_DELAY_MS = 500;
 const UNOPENED_MS = 3_000;
 /** Names in one question for latest values, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
-const PAGE = 1_000;
 /** Manifests in one question, so that its address stays short. */
 const MANIFESTS_PER_QUESTION = 100;
 /** For more devices than these at once the list is read. */
@@ -143,16 +143,7 @@ export function loadDevices(): Promise<void> {
 }
 
 async function readDevices(): Promise<void> {
-  const found: Device[] = [];
-  let total = Infinity;
-  while (found.length < total) {
-    const { devices, total_count: count } = await call<{ devices: Device[]; total_count: number }>(
-      'GET',
-      `/v3/devices?expand=connectivity,communication,raised_alert_names&limit=${PAGE}&offset=${found.length}`,
-    );
-    found.push(...devices);
-    total = devices.length === 0 ? 0 : count;
-  }
+  const found = await readList();
   askManifests(found);
   await Promise.all(found.map(note));
   const ids = new Set(found.map(({ id }) => id));
@@ -173,11 +164,7 @@ function byName(a: Device, b: Device): number {
 
 /** Reads one device anew, with its properties. */
 export async function loadDevice(idOrSlug: string): Promise<LiveDevice> {
-  const { device } = await call<{ device: Device }>(
-    'GET',
-    `${path`/v3/devices/${idOrSlug}`}?expand=connectivity,communication,raised_alert_names,properties`,
-  );
-  return note(device);
+  return note(await readDevice(idOrSlug));
 }
 
 async function note(device: Device): Promise<LiveDevice> {
@@ -319,6 +306,7 @@ function setValue(
 }
 
 function take(message: MonitorMessage): void {
+  if ('connectivity' in message) noteConnection(message.device_id, message.connectivity);
   const live = known.get(message.device_id);
   if (!live) {
     // Before the list is there, nothing is missing in it.
@@ -380,6 +368,8 @@ async function reload(): Promise<void> {
   try {
     await loadDevices();
     await watchValues(new Map([...watched].map(([id, names]) => [id, [...names]])));
+    // Those of a device that is looked at; the list has none.
+    await Promise.all([...watched.keys()].filter((id) => known.get(id)?.device.properties).map(loadDevice));
     loadError.value = undefined;
   } catch (error) {
     loadError.value = error;

@@ -30,6 +30,8 @@ export class ChangingStream<Message> {
   #silence: ReturnType<typeof setTimeout> | undefined;
   #delayMs = RETRY_FIRST_MS;
   #heardAtMs = 0;
+  /** By the clock of the day, which goes on while the machine sleeps. */
+  #heardAtDateMs = 0;
   #isEnded = false;
 
   constructor(path: string, options: StreamOptions<Message>) {
@@ -80,14 +82,19 @@ export class ChangingStream<Message> {
   /** It is the one that counts from now on. */
   #take(opened: WebSocket): void {
     this.#socket = opened;
-    this.#heardAtMs = performance.now();
+    this.#hear();
     this.#listen(opened, this.#options.silenceMaxMs);
     opened.addEventListener('message', ({ data }) => {
       if (this.#socket !== opened) return;
-      this.#heardAtMs = performance.now();
+      this.#hear();
       this.#options.onMessage(JSON.parse(String(data)) as Message);
     });
     opened.addEventListener('close', () => this.#lose(opened));
+  }
+
+  #hear(): void {
+    this.#heardAtMs = performance.now();
+    this.#heardAtDateMs = Date.now();
   }
 
   #replace(): Promise<void> {
@@ -132,9 +139,12 @@ export class ChangingStream<Message> {
     this.#delayMs = Math.min(this.#delayMs * 2, RETRY_MAX_MS);
   }
 
-  /** A phone that wakes up should not wait for the next try. */
+  /** A phone that wakes up should not wait for the next try, nor until a line that was cut meanwhile is found silent. */
   #awake(): void {
-    if (document.visibilityState === 'visible' && this.#socket === undefined) this.#connect();
+    if (document.visibilityState !== 'visible') return;
+    const { silenceMaxMs = Infinity } = this.#options;
+    if (this.#socket && Date.now() - this.#heardAtDateMs > silenceMaxMs) this.#lose(this.#socket);
+    if (this.#socket === undefined) this.#connect();
   }
 }
 

@@ -76,6 +76,39 @@ export function useNewConsole(environment: Options = {}): () => OpenConsole {
   return () => opened;
 }
 
+interface Visitor {
+  name?: string;
+  password?: string;
+  /** Before anything is asked for. */
+  prepare?: (page: Page) => Promise<unknown>;
+}
+
+/** One more page of somebody who logs in. What it asks for can be held: no worker of the shell is in the way. */
+export async function openAnother(
+  t: { after: (end: () => Promise<void>) => void },
+  { browser, gateway }: OpenConsole,
+  { name = 'installer', password = PASSWORD, prepare }: Visitor = {},
+): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: 1_280, height: 900 },
+    serviceWorkers: 'block',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const page = await context.newPage();
+  t.after(async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.close();
+  });
+  page.setDefaultTimeout(15_000);
+  await prepare?.(page);
+  await page.goto(gateway.origin);
+  await page.fill('[name=name]', name);
+  await page.fill('[name=password]', password);
+  await page.keyboard.press('Enter');
+  await page.locator('.nav').waitFor();
+  return page;
+}
+
 /** Sets a viewport and waits for the page to be laid out; for pictures kept beside the tests on demand. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env['CONSOLE_PICTURES'];

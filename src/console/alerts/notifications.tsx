@@ -85,11 +85,11 @@ function ChannelRow({ channel }: { channel: Channel }) {
 }
 
 function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
-  const { answer, error, again } = useAnswer(
+  const { answer, error, refresh } = useAnswer(
     () => call<{ deliveries: Delivery[] }>('GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
     [changeCount.value],
   );
-  useRefresh(again, REFRESH_MS);
+  useRefresh(refresh, REFRESH_MS);
   const nameOf = (id: string): string => channels.find((channel) => channel.id === id)?.name ?? '–';
   return (
     <Card title={say.alerts.whatWasSent}>

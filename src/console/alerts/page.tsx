@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
+import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { deviceIds, liveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
@@ -58,7 +59,7 @@ function AcknowledgeAll() {
   );
 }
 
-/** Told when alerts change, and when the line was lost and is back. */
+/** Told when alerts change, and when the line was lost and is back: the one for everything notices, this may be quiet. */
 function useAlertChanges(listener: () => void): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -73,7 +74,7 @@ function useAlertChanges(listener: () => void): void {
       end();
       clearTimeout(timer);
     };
-  }, []);
+  }, [isAway.value]);
 }
 
 function AlertList({ isHistory }: { isHistory: boolean }) {

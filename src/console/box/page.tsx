@@ -124,8 +124,8 @@ function State() {
 /** One sentence: all is well, or what is not. */
 function Condition({ live }: { live: LiveDevice | undefined }) {
   void live?.version.value;
-  const { answer: faults, error, again } = useAnswer(readFaults, []);
-  useRefresh(again, REFRESH_MS);
+  const { answer: faults, error, refresh } = useAnswer(readFaults, []);
+  useRefresh(refresh, REFRESH_MS);
   const alerts = (live?.device.raised_alert_names ?? []).map(
     (name) => live?.manifest?.alerts[name]?.display_name ?? name,
   );

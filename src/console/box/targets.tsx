@@ -20,11 +20,11 @@ const BADGES: Readonly<Record<Target['status']['state'], string>> = {
 };
 
 export function TargetsCard() {
-  const { answer, error, again } = useAnswer(
+  const { answer, error, refresh } = useAnswer(
     () => call<{ targets: Target[] }>('GET', '/v3/targets'),
     [changeCount.value],
   );
-  useRefresh(again, REFRESH_MS);
+  useRefresh(refresh, REFRESH_MS);
   return (
     <Card
       title={say.targets.title}

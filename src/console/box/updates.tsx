@@ -33,11 +33,11 @@ const handedOver = signal<{ from: string; to: string; outcomeBefore: string | un
 );
 
 export function UpdatesTab() {
-  const { answer, error, again } = useAnswer(
+  const { answer, error, refresh } = useAnswer(
     async () => (await call<{ update: Update }>('GET', UPDATE)).update,
     [changeCount.value],
   );
-  useRefresh(again, answer?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS);
+  useRefresh(refresh, answer?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS);
   if (!answer) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
   // While the gateway starts again nobody answers, which is as it should be.
   const isStarting = answer.installing && error instanceof NoAnswer;

@@ -16,6 +16,7 @@ import {
   Loading,
   PictureTable,
   useAnswer,
+  useRefresh,
 } from '../ui.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
@@ -113,18 +114,16 @@ export function HistoryView({
   children: ComponentChildren;
 }) {
   const of = JSON.stringify(chosen.map(wantedOf));
-  const { answer, error, again } = useAnswer(
+  const { answer, error, refresh } = useAnswer(
     () => (chosen.length === 0 ? Promise.resolve(undefined) : load(chosen, of, windowText)),
     [of, windowText],
   );
   const canvas = useCanvas();
   const window = windowOf(windowText, nowS());
-  useEffect(() => {
-    if (!window.isLive) return undefined;
-    const everyMs = Math.min(Math.max(stepOf(window) * 1_000, REFRESH_MIN_MS), REFRESH_MAX_MS);
-    const timer = setInterval(again, everyMs);
-    return () => clearInterval(timer);
-  }, [of, windowText]);
+  useRefresh(
+    () => window.isLive && refresh(),
+    Math.min(Math.max(stepOf(window) * 1_000, REFRESH_MIN_MS), REFRESH_MAX_MS),
+  );
   const turn = (stretch: string): void => onWindow(withBefore(stretch, window.isCompared));
   // While finer data is on its way the coarser stays.
   const shown = answer?.of === of ? answer : undefined;
@@ -165,8 +164,11 @@ export function HistoryView({
   );
 }
 
-const moment = (atS: number): string =>
-  timesAs({ dateStyle: 'medium', timeStyle: 'short' }).format(atS * 1_000);
+const MINUTE_S = 60;
+
+/** @param stepS of a table whose rows must not be called the same */
+const moment = (atS: number, stepS = MINUTE_S): string =>
+  timesAs({ dateStyle: 'medium', timeStyle: stepS < MINUTE_S ? 'medium' : 'short' }).format(atS * 1_000);
 
 const titleOf = ({ fromS, toS, isLive }: Window): string =>
   isLive ? say.history.untilNow : `${moment(fromS)} – ${moment(toS)}`;
@@ -220,7 +222,7 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
             .toReversed()
             .map(({ atS, values }) => ({
               key: atS,
-              title: moment(atS),
+              title: moment(atS, shown.stepS),
               cells: values.map((value) => (typeof value === 'number' ? numberText(value) : '–')),
             }))}
         />

@@ -6,8 +6,10 @@ import { isOpenToListeners } from '../open-to-listeners.ts';
 import { claim, logIn, look } from '../session.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { LanguageChoice } from '../parts/language-choice.tsx';
-import { Button, Field, Form, Input, Notice, useAction, useAnswer } from '../ui.tsx';
+import { Button, Field, Form, Input, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
+
+const RETRY_MS = 5_000;
 
 function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
   return (
@@ -115,6 +117,8 @@ export function LoginPage() {
 }
 
 export function UnreachablePage() {
+  // It may be starting, or the phone may be on its way into the network.
+  useRefresh(() => void look(), RETRY_MS);
   return (
     <Gate title={say.frame.unreachable}>
       <p>{say.frame.unreachableHint}</p>

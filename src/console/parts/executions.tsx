@@ -3,11 +3,13 @@ import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
-import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import { Button, Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
 import type { Execution } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const PAGE = 10;
+const REFRESH_MS = 2_000;
+const OPEN: ReadonlySet<string> = new Set(['NEW', 'IN_PROGRESS']);
 
 function newest(deviceId: string, limit: number): Promise<{ executions: Execution[]; total_count: number }> {
   const list = path`/v3/devices/${deviceId}/commands/executions`;
@@ -17,13 +19,19 @@ function newest(deviceId: string, limit: number): Promise<{ executions: Executio
 /** The newest executions of a device; `round` changes when there may be new ones. */
 export function Executions({ live, round }: { live: LiveDevice; round: number }) {
   const [limit, setLimit] = useState(PAGE);
-  const { answer, error, again } = useAnswer(
+  const { answer, error, again, refresh } = useAnswer(
     () => newest(live.device.id, limit),
     [live.device.id, round, limit],
   );
-  const refresh = <Button onClick={again}>{say.devices.refresh}</Button>;
+  const isOpen = answer?.executions.some(({ state }) => OPEN.has(state)) === true;
+  // What is under way is not left standing as that.
+  useRefresh(() => isOpen && refresh(), REFRESH_MS);
   return (
-    <Card title={say.devices.executions} actions={refresh} data-test="executions">
+    <Card
+      title={say.devices.executions}
+      actions={<Button onClick={again}>{say.devices.refresh}</Button>}
+      data-test="executions"
+    >
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       {answer?.executions.length === 0 && <p class="hint">{say.devices.noExecution}</p>}

@@ -2,7 +2,7 @@
 import { Input } from '../ui/form.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
-import { isConnected } from '../connection.ts';
+import { isAway, isConnected } from '../connection.ts';
 import { Button, Card, download, Empty, ErrorNotice, Select, useAction, useAnswer } from '../ui.tsx';
 import type { LogEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -22,18 +22,29 @@ interface LogSource {
   listen: (listener: (entry: LogEntry) => void) => () => void;
 }
 
+const keyOf = ({ received_at: at, message }: LogEntry): string => `${at} ${message}`;
+
 /** Entries once each, by time of arrival. */
 function merged(
   entries: readonly LogEntry[],
   more: readonly LogEntry[],
   max = Math.max(SHOWN_MAX, entries.length),
 ): LogEntry[] {
-  const byKey = new Map(
-    [...entries, ...more].map((entry) => [`${entry.received_at} ${entry.message}`, entry]),
-  );
+  const byKey = new Map([...entries, ...more].map((entry) => [keyOf(entry), entry]));
   return [...byKey.values()]
     .sort((a, b) => (a.received_at < b.received_at ? -1 : a.received_at > b.received_at ? 1 : 0))
     .slice(-max);
+}
+
+/** What is known without what lies before a stretch that was not read: it would look as if nothing were missing. */
+function joined(
+  known: readonly LogEntry[],
+  page: readonly LogEntry[],
+  pageSize: number,
+): readonly LogEntry[] {
+  const [first] = merged(page, []);
+  if (!first || page.length < pageSize || known.some((one) => keyOf(one) === keyOf(first))) return known;
+  return known.filter(({ received_at: at }) => at >= first.received_at);
 }
 
 /** What is shown, the oldest first, as text. */
@@ -55,19 +66,22 @@ function useLog(source: LogSource, least: string) {
   const waiting = useRef<LogEntry[]>([]);
   const paused = useRef(false);
   const wanted = wantedFrom(least);
-  useEffect(() => {
-    setEntries([]);
-    return source.listen((entry) => {
-      if (paused.current) waiting.current = [...waiting.current, entry].slice(-SHOWN_MAX);
-      else setEntries((before) => merged(before, [entry]));
-    });
-  }, [source.id]);
+  useEffect(() => setEntries([]), [source.id]);
+  // Anew after a lost connection: a line on which nothing comes does not tell that it was cut.
+  useEffect(
+    () =>
+      source.listen((entry) => {
+        if (paused.current) waiting.current = [...waiting.current, entry].slice(-SHOWN_MAX);
+        else setEntries((before) => merged(before, [entry]));
+      }),
+    [source.id, isAway.value],
+  );
   // After a lost connection too: what came meanwhile is read.
   const newest = useAnswer(() => source.load(wanted, 0), [source.id, least, isConnected.value]);
   useEffect(() => {
     if (!newest.answer) return;
     const found = newest.answer;
-    setEntries((before) => merged(before, found));
+    setEntries((before) => merged(joined(before, found, source.pageSize), found));
     setEnd(found.length < source.pageSize);
   }, [newest.answer]);
   const shown = entries.filter(({ severity }) => wanted.includes(severity)).toReversed();
@@ -143,7 +157,7 @@ function Entries({ entries }: { entries: readonly LogEntry[] }) {
   return (
     <ol class="log newest-first">
       {entries.map((entry) => (
-        <li key={`${entry.received_at} ${entry.message}`}>
+        <li key={keyOf(entry)}>
           <time>{momentText(entry.received_at)}</time>
           <span class={`severity ${entry.severity}`}>{say.values.severity[entry.severity]}</span>
           <span class="message">{entry.message}</span>

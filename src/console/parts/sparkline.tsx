@@ -43,8 +43,8 @@ async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<strin
 
 /** Reads the lines of a device for what is inside. */
 export function WithSparklines({ live, children }: { live: LiveDevice; children: preact.ComponentChildren }) {
-  const { answer, again } = useAnswer(() => load(live), [live.device.id]);
-  useRefresh(again, REFRESH_MS);
+  const { answer, refresh } = useAnswer(() => load(live), [live.device.id]);
+  useRefresh(refresh, REFRESH_MS);
   return <Columns.Provider value={answer ?? new Map()}>{children}</Columns.Provider>;
 }
 

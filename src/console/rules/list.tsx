@@ -25,11 +25,11 @@ const REFRESH_MS = 3_000;
 const LOG_REFRESH_MS = 30_000;
 
 export function RulesPage() {
-  const { answer, error, again } = useAnswer(async () => {
+  const { answer, error, again, refresh } = useAnswer(async () => {
     const [engine, rules] = await Promise.all([readEngine(), readRules()]);
     return { isSuspended: engine.state === 'SUSPENDED', rules };
   }, []);
-  useRefresh(again, REFRESH_MS);
+  useRefresh(refresh, REFRESH_MS);
   const isSuspended = answer?.isSuspended ?? false;
   const switching = useAction(() => switchEngine(isSuspended ? 'resume' : 'suspend').then(again));
   return (
@@ -125,14 +125,14 @@ function useSeen(element: { current: Element | null }): boolean {
 
 /** What it logged last, and its last error; those of a rule at fault are read again when it fails again. */
 function LastWords({ rule }: { rule: Rule }) {
-  const { answer, again } = useAnswer(async () => {
+  const { answer, refresh } = useAnswer(async () => {
     const [logs, errors] = await Promise.all([
       readRuleLog(rule.id, 'limit=1'),
       readRuleLog(rule.id, 'limit=1&severity=error'),
     ]);
     return { log: logs.at(-1), error: errors.at(-1) };
   }, [rule.id, rule.state, rule.starting, rule.broken, rule.restarts_at]);
-  useRefresh(again, LOG_REFRESH_MS);
+  useRefresh(refresh, LOG_REFRESH_MS);
   if (!answer) return null;
   const { log, error } = answer;
   return (

@@ -44,11 +44,11 @@ const REFRESH_MS = 3_000;
 export function RulePage({ name }: { name: string }) {
   // What was asked before a save says nothing of what is stored after it.
   const [round, setRound] = useState(0);
-  const { answer, error, again } = useAnswer(async () => {
+  const { answer, error, refresh } = useAnswer(async () => {
     const [rule, engine] = await Promise.all([readRule(name), readEngine()]);
     return { round, rule, isSuspended: engine.state === 'SUSPENDED' };
   }, [name, round]);
-  useRefresh(again, REFRESH_MS);
+  useRefresh(refresh, REFRESH_MS);
   const rule = answer?.rule;
   return (
     <>

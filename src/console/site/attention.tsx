@@ -1,11 +1,10 @@
 /** What a person should look at, the worst first. */
-import { useEffect } from 'preact/hooks';
-import { call, changeCount } from '../api.ts';
+import { call, changeCount, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
 import { isAtFault } from '../rules/state.tsx';
 import { may } from '../session.ts';
-import { useAnswer } from '../ui.tsx';
+import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
 import type { Alert } from '../alerts/shapes.ts';
 import { sinceText } from '../alerts/words.ts';
@@ -68,36 +67,49 @@ async function load(): Promise<Item[]> {
 
 export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
   void statusVersion.value;
-  const { answer: others = [], again } = useAnswer(load, [changeCount.value, isConnected.value]);
+  const rest = useAnswer(load, [changeCount.value, isConnected.value]);
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
   const away = devices.filter(isAway).map(({ device }) => device.id);
-  const { answer: raised = [], again: readAlerts } = useAnswer(loadAlerts, [
-    JSON.stringify([names, away]),
-    changeCount.value,
-    isConnected.value,
-  ]);
-  useEffect(() => {
-    const timer = setInterval(() => {
-      again();
-      readAlerts();
-    }, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const alerts = useAnswer(loadAlerts, [JSON.stringify([names, away]), changeCount.value, isConnected.value]);
+  useRefresh(() => {
+    rest.refresh();
+    alerts.refresh();
+  }, REFRESH_MS);
+  const { answer: raised = [] } = alerts;
   const items = [
     ...alertItems(raised),
     ...together(devices.flatMap((live) => absenceOf(live, raised))),
-    ...others,
+    ...(rest.answer ?? []),
   ].toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
-  if (items.length === 0)
-    return (
-      <p class="all-well" data-test="attention">
-        <svg viewBox="0 0 24 24" aria-hidden="true">
-          <path d="m5 13 4 4L19 7" />
-        </svg>
-        {say.site.allWell}
-      </p>
-    );
+  const error = alerts.error ?? rest.error;
+  const isRead = alerts.answer !== undefined && rest.answer !== undefined && error === undefined;
+  return (
+    <>
+      {/* That the gateway is away stands above all pages. */}
+      {!(error instanceof NoAnswer) && <ErrorNotice error={error} />}
+      {items.length > 0 ? (
+        <Items items={items} />
+      ) : (
+        // What is not known is not said to be well.
+        isRead && isConnected.value && <AllWell />
+      )}
+    </>
+  );
+}
+
+function AllWell() {
+  return (
+    <p class="all-well" data-test="attention">
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <path d="m5 13 4 4L19 7" />
+      </svg>
+      {say.site.allWell}
+    </p>
+  );
+}
+
+function Items({ items }: { items: readonly Item[] }) {
   return (
     <section class="attention" aria-labelledby="attention-title" data-test="attention">
       <h2 id="attention-title">{say.site.needsAttention}</h2>

@@ -69,8 +69,8 @@ export function useBooks(period: string, beforeAfterMs = 0): { shown: Shown | un
     [period, shown !== undefined && isTimeFor],
   );
   useRefresh(() => {
-    present.again();
-    before.again();
+    present.refresh();
+    before.refresh();
   }, REFRESH_MS);
   return {
     shown: shown && {

@@ -1,25 +1,31 @@
 /** What flows now beside the energy of the day; where nothing says what the devices are, how to say it. */
-import { useEffect } from 'preact/hooks';
-import { call } from '../api.ts';
+import { computed } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { call, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
+import { nowS } from '../gateway-time.ts';
 import { may } from '../session.ts';
-import { Card, ErrorNotice, useAnswer } from '../ui.tsx';
+import { Card, ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { BooksCard } from './books.tsx';
 import type { PowerNow } from './energy.ts';
 import { FlowPicture } from './flow-picture.tsx';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 5_000;
+/** As of any value. */
+const OLD_AFTER_S = 30;
 
 export function SiteNow() {
-  const { answer, error, again } = useAnswer(
+  const { answer, error, refresh } = useAnswer(
     () => call<{ power: PowerNow }>('GET', '/v3/site/energy/now'),
     [isConnected.value],
   );
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && again(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useRefresh(refresh, REFRESH_MS);
+  const at = answer?.power.at;
+  const isOld = useMemo(
+    () => computed(() => at !== undefined && nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S),
+    [at],
+  );
   if (!answer) return <ErrorNotice error={error} />;
   const { power } = answer;
   if (power.sources.length === 0)
@@ -42,8 +48,9 @@ export function SiteNow() {
           )
         }
       >
-        {/* What the gateway said before it was lost is not now. */}
-        <FlowPicture power={isConnected.value ? power : unknown(power)} />
+        {/* What the gateway said before it was lost, or could not say any more, is not now. */}
+        <FlowPicture power={isConnected.value && !isOld.value ? power : unknown(power)} />
+        {isOld.value && !(error instanceof NoAnswer) && <ErrorNotice error={error} />}
       </Card>
       <BooksCard />
     </div>

@@ -42,24 +42,37 @@ export function useAction<Parameters extends unknown[]>(
   };
 }
 
+/** An answer that takes longer may never come. */
+const ANSWER_MAX_MS = 15_000;
+
+interface Answered<Answer> {
+  answer: Answer | undefined;
+  error: unknown;
+  again: () => void;
+  /** Asks again unless an answer is on its way: one that is slower than the refreshes would never be drawn. */
+  refresh: () => void;
+}
+
 /** What the gateway answers; asked again when `keys` change or `again` is called. */
-export function useAnswer<Answer>(
-  ask: () => Promise<Answer>,
-  keys: readonly unknown[],
-): { answer: Answer | undefined; error: unknown; again: () => void } {
+export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unknown[]): Answered<Answer> {
   const [answer, setAnswer] = useState<Answer | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
   const [round, setRound] = useState(0);
+  const askedAtMs = useRef<number | undefined>(undefined);
   useEffect(() => {
     let isCurrent = true;
+    askedAtMs.current = performance.now();
     ask().then(
       (found) => {
         if (!isCurrent) return;
+        askedAtMs.current = undefined;
         setAnswer(found);
         setError(undefined);
       },
       (failure: unknown) => {
-        if (isCurrent) setError(failure);
+        if (!isCurrent) return;
+        askedAtMs.current = undefined;
+        setError(failure);
       },
     );
     return () => {
@@ -71,15 +84,32 @@ export function useAnswer<Answer>(
     // What could not be read while the gateway was away is read when it is back.
     if (isBack && error !== undefined) setRound((count) => count + 1);
   }, [isBack]);
-  return { answer, error, again: () => setRound((count) => count + 1) };
+  const again = (): void => setRound((count) => count + 1);
+  const refresh = (): void => {
+    if (performance.now() - (askedAtMs.current ?? -Infinity) > ANSWER_MAX_MS) again();
+  };
+  return { answer, error, again, refresh };
 }
 
-/** Does it again and again while somebody looks. */
-export function useRefresh(again: () => void, everyMs: number): void {
-  const latest = useRef(again);
-  latest.current = again;
+/** Does it again and again while somebody looks, and at once for who comes back after a while. */
+export function useRefresh(refresh: () => void, everyMs: number): void {
+  const latest = useRef(refresh);
+  latest.current = refresh;
   useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && latest.current(), everyMs);
-    return () => clearInterval(timer);
+    let doneAtMs = Date.now();
+    const look = (): void => {
+      if (document.visibilityState !== 'visible') return;
+      doneAtMs = Date.now();
+      latest.current();
+    };
+    const comeBack = (): void => {
+      if (Date.now() - doneAtMs >= everyMs) look();
+    };
+    const timer = setInterval(look, everyMs);
+    document.addEventListener('visibilitychange', comeBack);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', comeBack);
+    };
   }, [everyMs]);
 }

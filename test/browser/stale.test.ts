@@ -1,0 +1,249 @@
+/** Nothing old is shown as of now: answers and messages that come late, lines that are cut, machines that slept. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page, Route, WebSocketRoute } from 'playwright-core';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { openAnother, useConsole } from './support.ts';
+
+const TENANT = { name: 'tenant', password: 'a password of theirs' };
+const TWO_HOURS_MS = 7_200_000;
+
+/** The line of live messages: it can be cut and mended, and more can be said on it. */
+function liveLine() {
+  const sockets = new Set<WebSocketRoute>();
+  let isCut = false;
+  return {
+    lay: (page: Page): Promise<void> =>
+      page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => {
+        if (isCut) return void socket.close();
+        sockets.add(socket);
+        socket.connectToServer();
+      }),
+    cut: async (page: Page): Promise<void> => {
+      isCut = true;
+      for (const socket of sockets) await socket.close();
+      sockets.clear();
+      await page.getByText('No live connection to the gateway.').waitFor();
+    },
+    mend: async (page: Page): Promise<void> => {
+      isCut = false;
+      await page.evaluate("dispatchEvent(new Event('online'))");
+      await page.getByText('No live connection to the gateway.').waitFor({ state: 'detached' });
+    },
+    say: (message: object): void => {
+      for (const socket of sockets) socket.send(JSON.stringify(message));
+    },
+  };
+}
+
+const open = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('nothing is said to be well that could not be read', async (t) => {
+    await opened().gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'USER' });
+    let isBroken = true;
+    const answer = (route: Route): Promise<void> =>
+      isBroken
+        ? route.fulfill({ status: 503, json: { errors: [{ code: 'unavailable', message: 'Not now.' }] } })
+        : route.fulfill({ json: { alerts: [], total_count: 0 } });
+    const page = await openAnother(t, opened(), {
+      ...TENANT,
+      prepare: (one) => one.route(/\/v3\/alerts\?/, answer),
+    });
+    await page.getByRole('alert').getByText('Not now.').waitFor();
+    assert.equal(await page.getByText('Nothing needs attention.').count(), 0);
+    isBroken = false;
+    await open(page, '#/access');
+    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    await open(page, '#/');
+    await page.getByText('Nothing needs attention.').waitFor();
+  });
+
+  test('what flowed a minute ago is not what flows now', async (t) => {
+    const device = await opened().gateway.provision('Roof');
+    await device.connect();
+    await device.telemetry({ pv_total_power: 5_200, battery_soc: 60 });
+    let agoMs = 0;
+    const page = await openAnother(t, opened(), {
+      prepare: (one) =>
+        one.route('**/v3/site/energy/now', async (route) => {
+          const response = await route.fetch();
+          const answer = (await response.json()) as { power: { at: string } };
+          answer.power.at = new Date(Date.parse(answer.power.at) - agoMs).toISOString();
+          await route.fulfill({ response, json: answer });
+        }),
+    });
+    await page.getByRole('link', { name: 'Sun, 5.2 kW, delivering' }).waitFor();
+    agoMs = 60_000;
+    await page.getByRole('link', { name: 'Sun, –, no value now' }).waitFor();
+    await device.leave();
+  });
+
+  test('a connection that is heard of counts more than a list that was on its way', async (t) => {
+    const device = await opened().gateway.provision('Battery');
+    const page = await openAnother(t, opened());
+    const card = page.locator(`[data-device=${device.slug}]`);
+    await card.getByText('OFFLINE').waitFor();
+    await open(page, '#/rules');
+    await page.getByRole('heading', { name: 'Rules' }).waitFor();
+    const asked = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<void>();
+    await page.route(/\/v3\/devices\?expand=connectivity/, async (route) => {
+      const response = await route.fetch();
+      const answer = (await response.json()) as { devices: { name: string }[] };
+      asked.resolve();
+      await late.promise;
+      // By another name it is seen that the answer is there.
+      for (const one of answer.devices) if (one.name === 'Battery') one.name = 'Battery of the list';
+      await route.fulfill({ response, json: answer });
+    });
+    await open(page, '#/');
+    await asked.promise;
+    await device.connect();
+    await card.getByText('ONLINE').waitFor();
+    late.resolve();
+    await card.getByText('Battery of the list').waitFor();
+    assert.equal(await card.locator('.badge').innerText(), 'ONLINE');
+    await device.leave();
+  });
+
+  test('a message that was late sets no clock back', async (t) => {
+    const device = await opened().gateway.provision('Late');
+    await device.connect();
+    await device.telemetry({ timestamp: Math.floor(Date.now() / 1_000) - 600, battery_soc: 41 });
+    const line = liveLine();
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await one.clock.install();
+        await line.lay(one);
+      },
+    });
+    const card = page.locator(`[data-device=${device.slug}]`);
+    await card.getByText('ONLINE').waitFor();
+    await card.getByText(/1\d min ago/).waitFor();
+    const sentMs = Date.now() - TWO_HOURS_MS;
+    line.say({
+      device_id: device.id,
+      received_at: new Date(sentMs).toISOString(),
+      timestamp: Math.floor(sentMs / 1_000),
+      telemetry: { status: 'charging' },
+    });
+    await card.getByText('Charging').waitFor();
+    await page.clock.runFor(2_000);
+    assert.match(await card.innerText(), /1\d min ago/);
+    await device.leave();
+  });
+
+  test('an answer that is slower than the refreshes is asked for once, and drawn', async (t) => {
+    let asked = 0;
+    const late = Promise.withResolvers<void>();
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await one.clock.install();
+        await one.route('**/v3/targets', async (route) => {
+          asked++;
+          await late.promise;
+          await route.continue();
+        });
+      },
+    });
+    await open(page, '#/system/targets');
+    await until(() => asked === 1);
+    await page.clock.runFor(12_000);
+    assert.equal(asked, 1);
+    late.resolve();
+    await page.getByText('It stays here').waitFor();
+  });
+
+  test('a page that found no gateway goes on by itself when there is one', async (t) => {
+    const page = await openAnother(t, opened());
+    await page.route('**/v3/auth/me', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The gateway does not answer').waitFor();
+    await page.unroute('**/v3/auth/me');
+    await page.locator('.nav').waitFor();
+  });
+
+  test('who comes back after a sleep is connected anew, without waiting for the silence', async (t) => {
+    const page = await openAnother(t, opened());
+    await page.locator('[data-test=attention]').waitFor();
+    await until(async () => (await page.getByText('No live connection').count()) === 0);
+    const again = page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v3/devices'));
+    await page.evaluate(`(() => {
+      const asleepMs = 60_000;
+      const now = Date.now.bind(Date);
+      Date.now = () => now() + asleepMs;
+      document.dispatchEvent(new Event('visibilitychange'));
+    })()`);
+    await again;
+  });
+
+  test('a device that is looked at is read anew after a lost connection, with what it is', async (t) => {
+    const device = await opened().gateway.provision('Converter');
+    await device.connect();
+    await device.properties({ firmware_version: 'before 1.0' });
+    await device.telemetry({ battery_soc: 50 });
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    await open(page, `#/devices/${device.slug}`);
+    await page.getByText('before 1.0').waitFor();
+    await line.cut(page);
+    await device.properties({ firmware_version: 'after 2.0' });
+    await line.mend(page);
+    await page.getByText('after 2.0').waitFor();
+    await device.leave();
+  });
+
+  test('alerts are heard of again after a lost connection, though their own line only fell silent', async (t) => {
+    const device = await opened().gateway.provision('Alarmed');
+    await device.connect();
+    const line = liveLine();
+    let lines = 0;
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await line.lay(one);
+        await one.routeWebSocket(/\/v3\/alerts$/, (socket) => {
+          const isSilent = lines++ === 0;
+          const server = socket.connectToServer();
+          server.onMessage((message) => {
+            if (!isSilent) socket.send(message);
+          });
+        });
+      },
+    });
+    await open(page, '#/alerts');
+    await page.getByRole('heading', { name: 'Alerts' }).waitFor();
+    await until(() => lines === 1);
+    await line.cut(page);
+    await line.mend(page);
+    await until(() => lines > 1);
+    await device.telemetry({ alerts: ['battery_low'] });
+    await page.locator('[data-test=alerts]').getByText('Battery Low').waitFor();
+    await device.leave();
+  });
+
+  test('a log has no hole after a lost connection that nobody sees', async (t) => {
+    const device = await opened().gateway.provision('Talker');
+    await device.connect();
+    await device.log('before the hole', { severity: 'info', persist: true });
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    await open(page, `#/devices/${device.slug}/logs`);
+    await page.getByText('before the hole').waitFor();
+    await line.cut(page);
+    for (let entry = 1; entry <= 60; entry++)
+      await device.log(`entry ${entry}`, { severity: 'info', persist: true });
+    await line.mend(page);
+    await page.getByText('entry 60', { exact: true }).waitFor();
+    await page.getByText('before the hole').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Older entries' }).click();
+    await page.getByText('before the hole').waitFor();
+    for (const entry of [9, 10, 11, 12])
+      assert.equal(await page.getByText(`entry ${entry}`, { exact: true }).count(), 1);
+    await device.leave();
+  });
+});
