@@ -102,12 +102,18 @@ export function attributeTitle(name: string, attribute: Attribute | undefined): 
   return (attribute?.display_name ?? words(name)).replace(/ \(bytes\)$/, '');
 }
 
+/** No scale makes more digits than these readable. */
+const LONG_FROM = 1e15;
+
 /** About four digits: more cannot be read at a glance. */
 export function numberText(value: number, isInteger = false): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
+  if (size >= LONG_FROM)
+    return value.toLocaleString(locale, { notation: 'scientific', maximumFractionDigits: 3 });
   const digits = isInteger || size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
-  const text = value.toLocaleString(locale, { maximumFractionDigits: digits });
+  // Nothing has no sign, whatever it was rounded from.
+  const text = value.toLocaleString(locale, { maximumFractionDigits: digits }).replace(/^-(?=0$)/, '');
   // Commas between thousands look like those before a fraction to half of the world.
   return language === 'en' ? text.replaceAll(',', ' ') : text;
 }

@@ -8,8 +8,15 @@ export type Unit = (typeof UNITS)[number];
 const LENGTH: Readonly<Record<Unit, number>> = { day: 10, month: 7, year: 4 };
 
 export function periodAt(unit: Unit, atMs: number, zone: string | undefined): string {
-  const format = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', timeZone: zone });
-  return format.format(atMs).slice(0, LENGTH[unit]);
+  // In parts: browsers are not of one mind about how a short date is put together.
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  }).formatToParts(atMs);
+  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
+  return `${part('year')}-${part('month')}-${part('day')}`.slice(0, LENGTH[unit]);
 }
 
 /** Undefined: it names none. */

@@ -115,6 +115,10 @@ describe('a value as people read it', () => {
       [1.2345, '1.23'],
       [123.45, '123.5'],
       [12_345.6, '12 346'],
+      [-0, '0'],
+      [-0.000_01, '0'],
+      [-0.4, '-0.4'],
+      [1.234e20, '1.234E20'],
       [Number.NaN, '–'],
     ];
     for (const [value, shown] of rows) assert.equal(numberText(value), shown);

@@ -33,6 +33,7 @@ describe('a script made of answers', () => {
               device,
               attribute,
               isImportPositive: true,
+              wattsOfOne: 1,
               exportW: limit,
               importW: limit,
               holdS,
@@ -53,6 +54,16 @@ describe('a script made of answers', () => {
       '{ ["mode"] = "eco", ["on"] = true, ["list"] = { 1, -2.5 } }',
     );
     assert.equal(luaValue({}), '{}');
+  });
+
+  test('compares watts with what a meter measures in kilowatts', () => {
+    const run = { device: 'a', command: 'b', arguments: {} };
+    const answers = { device: 'meter', attribute: 'power', exportW: 2_000, importW: 200, holdS: 0 };
+    const script = (isImportPositive: boolean): string =>
+      surplusScript({ ...answers, isImportPositive, wattsOfOne: 1_000, on: run, off: run });
+    assert.match(script(true), /^local FACTOR = 1000 /m);
+    assert.match(script(false), /^local FACTOR = -1000 /m);
+    assert.match(script(false), /local import_w = power \* FACTOR$/m);
   });
 
   test('runs at the minute and on the days that were chosen', () => {

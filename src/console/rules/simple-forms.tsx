@@ -1,7 +1,7 @@
 /** The commonest rules for people who write no Lua: a few questions, and the script is written. */
 import { useState } from 'preact/hooks';
 import { initialTexts, type Texts, typedValues } from '../arguments.ts';
-import { attributeTitle } from '../format.ts';
+import { attributeTitle, scaleFactor } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { go } from '../route.ts';
@@ -82,6 +82,12 @@ const commandsOf = ({ manifest }: LiveDevice): { value: string; text: string }[]
   Object.entries(manifest?.commands ?? {}).map(([value, { display_name: text }]) => ({ value, text }));
 
 const NOTHING: Picked = { device: '', name: '' };
+
+/** Meters of larger sites measure in kW. */
+function wattsOf({ device: slug, name }: Picked): number {
+  const live = devices().find(({ device }) => device.slug === slug);
+  return scaleFactor('W', live?.manifest?.telemetry[name]?.unit ?? '') ?? 1;
+}
 
 /**
  * A command with its arguments; `action` is undefined until all that it needs is there.
@@ -268,6 +274,7 @@ function SurplusForm() {
       device: picked.device,
       attribute: picked.name,
       isImportPositive,
+      wattsOfOne: wattsOf(picked),
       exportW: Number(typed.export),
       importW: Number(typed.import),
       holdS: Number(typed.hold),

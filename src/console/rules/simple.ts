@@ -29,6 +29,8 @@ interface SurplusRule {
   attribute: string;
   /** A positive number is power from the grid. */
   isImportPositive: boolean;
+  /** Watts in one of what it is measured in. */
+  wattsOfOne: number;
   exportW: number;
   importW: number;
   holdS: number;
@@ -117,10 +119,10 @@ scheduler.add_cron(${luaText(`${minute} ${hour} * * ${DAYS[days]}`)}, function()
 }
 
 export function surplusScript(rule: SurplusRule): string {
-  const { device, attribute, isImportPositive, exportW, importW, holdS, on, off } = rule;
+  const { device, attribute, isImportPositive, wattsOfOne, exportW, importW, holdS, on, off } = rule;
   return `${comment(`Uses surplus: ${on.command} of ${on.device} while power is exported, ${off.command} of ${off.device} when it is imported.`)}
 local EXPORT_W, IMPORT_W, HOLD_S = ${luaValue(exportW)}, ${luaValue(importW)}, ${luaValue(holdS)}
-local SIGN = ${isImportPositive ? '1' : '-1'} -- times the measured number: power from the grid
+local FACTOR = ${luaValue(isImportPositive ? wattsOfOne : -wattsOfOne)} -- times the measured number: watts from the grid
 local ON = ${luaAction(on)}
 local OFF = ${luaAction(off)}
 
@@ -134,7 +136,7 @@ local function wanted()
   local power = grid.telemetry.now(${luaText(attribute)}, '1m')
   -- Without fresh values nothing is switched on, and what is on goes off.
   if power == nil then return false end
-  local import_w = power * SIGN
+  local import_w = power * FACTOR
   if import_w <= -EXPORT_W then return true end
   if import_w >= IMPORT_W then return false end
 end
