@@ -75,7 +75,7 @@ function Navigation() {
     <nav class="nav" aria-label={say.frame.pages}>
       <p class="brand">
         <span class="logo" aria-hidden="true" />
-        {siteName()}
+        <span>{siteName()}</span>
       </p>
       <ul>
         {PAGES.filter(([, , role]) => may(role)).map(([name, text, , icon]) => (
@@ -97,6 +97,7 @@ function Navigation() {
           {isOtherZone() && <small>{say.frame.timesOf(zone.value ?? '')}</small>}
         </span>
         <Button onClick={() => void leaving.start()}>{say.frame.logOut}</Button>
+        <ErrorNotice error={leaving.error} />
       </div>
     </nav>
   );

@@ -192,6 +192,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       const [first] = (sources as { items: { power: string; is_inverted: boolean }[] }).items;
       return first?.power === 'ac_total_power' && first.is_inverted;
     });
+    await card.getByText('Saved.').waitFor();
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 

@@ -34,11 +34,11 @@ const SCHEDULES = [
 ];
 
 export function BackupPlanCard() {
-  const { answer, error, again } = useAnswer(
+  const { answer, error, refresh } = useAnswer(
     async () => (await call<{ backup_plan: BackupPlan }>('GET', PLAN)).backup_plan,
     [changeCount.value],
   );
-  useRefresh(again, answer?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS);
+  useRefresh(refresh, answer?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS);
   return (
     <Card
       title={say.box.planTitle}
@@ -217,7 +217,7 @@ function Whereto({ plan, controls: { typed, bound } }: PartProps) {
   );
 }
 
-function Sealing({ plan, controls: { typed, change } }: PartProps) {
+function Sealing({ plan, controls: { typed, setTyped, change } }: PartProps) {
   if (typed.isSealingAnew || (!plan.has_password && typed.schedule !== 'OFF'))
     return (
       <NewPassword
@@ -225,7 +225,7 @@ function Sealing({ plan, controls: { typed, change } }: PartProps) {
         hint={say.box.backupsPasswordHint}
         prefix="plan_"
         typed={typed.sealing}
-        onTyped={(sealing) => change({ sealing })}
+        onTyped={(type) => setTyped((before) => ({ ...before, sealing: type(before.sealing) }))}
       />
     );
   if (!plan.has_password) return null;

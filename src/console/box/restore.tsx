@@ -35,7 +35,7 @@ export function RestoreCard() {
           value={password}
           onValue={setPassword}
           name="restore_password"
-          autocomplete="off"
+          autocomplete="new-password"
         />
       </Field>
       <div class="actions end">

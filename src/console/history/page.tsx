@@ -51,7 +51,10 @@ export function HistoryPage({
     const names = series.map(({ live, attribute }) => `${live.device.id}${BETWEEN_NAMES}${attribute}`);
     go(`#/history/${stretch ?? 'hour'}/${names.join(BETWEEN_SERIES) || BETWEEN_SERIES}`);
   };
-  add.current = (one) => show([...chosen, one]);
+  add.current = ({ live, attribute }) => {
+    if (!chosen.some((one) => one.live === live && one.attribute === attribute))
+      show([...chosen, { live, attribute }]);
+  };
   return (
     <>
       <HistoryHead tab="" />
@@ -92,6 +95,7 @@ function firstOf(devices: readonly LiveDevice[]): Chosen[] {
 
 function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: (one: Chosen) => void }) {
   const [id, setId] = useState('');
+  const [added, setAdded] = useState(0);
   const live = devices.find(({ device }) => device.id === id) ?? devices[0];
   if (!live) return null;
   const names = drawableOf(live);
@@ -109,7 +113,11 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
         <Select
           name="attribute"
           value=""
-          onValue={(attribute) => onAdd({ live, attribute })}
+          onValue={(attribute) => {
+            onAdd({ live, attribute });
+            // Drawn anew it asks again, for the same value too.
+            setAdded(added + 1);
+          }}
           choices={[
             { value: '', text: say.everywhere.choose },
             ...names.map((name) => ({

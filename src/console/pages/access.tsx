@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ActivityCard } from '../parts/activity.tsx';
-import { NEW_PASSWORD } from '../parts/new-password.tsx';
+import { NEW_PASSWORD, WhosePassword } from '../parts/new-password.tsx';
 import { TokenCards } from '../parts/tokens.tsx';
 import { may, me } from '../session.ts';
 import {
@@ -58,6 +58,7 @@ function PasswordCard() {
   return (
     <Card title={say.access.yourPassword}>
       <Form action={action} submit={say.access.change} done={say.access.passwordChanged}>
+        <WhosePassword name={me.value?.name} />
         <InputField
           label={say.access.presentPassword}
           type="password"
@@ -149,7 +150,11 @@ function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => 
         submit={say.everywhere.save}
         buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
       >
-        {!user && <InputField label={say.everywhere.name} {...bound('name')} required autocomplete="off" />}
+        {user ? (
+          <WhosePassword name={user.name} />
+        ) : (
+          <InputField label={say.everywhere.name} {...bound('name')} required autocomplete="off" />
+        )}
         <SelectField label={say.access.role} {...bound('role')} choices={ROLE_CHOICES} />
         <InputField
           label={say.everywhere.password}

@@ -171,7 +171,11 @@ function CommandForm({
   onTexts,
   action,
   onClose,
-}: Omit<RunProps, 'name'> & { texts: Texts; onTexts: (texts: Texts) => void; action: Action }) {
+}: Omit<RunProps, 'name'> & {
+  texts: Texts;
+  onTexts: (change: (before: Texts) => Texts) => void;
+  action: Action;
+}) {
   return (
     <Form
       action={action}
@@ -179,7 +183,11 @@ function CommandForm({
       buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
     >
       {command.description !== undefined && <p>{command.description}</p>}
-      <PopulateButton live={live} command={command} onValues={(values) => onTexts({ ...texts, ...values })} />
+      <PopulateButton
+        live={live}
+        command={command}
+        onValues={(values) => onTexts((before) => ({ ...before, ...values }))}
+      />
       <ArgumentFields declared={command.arguments ?? {}} texts={texts} onTexts={onTexts} />
       {action.error instanceof NoAnswer && (
         <Notice kind="warning">

@@ -12,7 +12,8 @@ export function ArgumentFields({
 }: {
   declared: Declared;
   texts: Texts;
-  onTexts: (texts: Texts) => void;
+  /** By a change of what is there then: programs fill in several controls at once. */
+  onTexts: (change: (before: Texts) => Texts) => void;
   /** Secrets are stored already and stay when nothing is typed. */
   keepsSecrets?: boolean;
 }) {
@@ -29,7 +30,7 @@ export function ArgumentFields({
             name={name}
             argument={argument}
             text={texts[name] ?? ''}
-            onText={(text) => onTexts({ ...texts, [name]: text })}
+            onText={(text) => onTexts((before) => ({ ...before, [name]: text }))}
             mayStay={keepsSecrets && argument.sensitive === true}
           />
         </Field>
@@ -96,7 +97,8 @@ function Control({ name, argument, text, onText, mayStay }: ControlProps) {
       onValue={onText}
       type={argument.sensitive ? 'password' : isNumber ? 'number' : 'text'}
       {...(isNumber && { step: type === 'integer' ? 1 : 'any', min, max })}
-      autocomplete="off"
+      // Browsers heed `off` for no password: they would fill in the one of this page.
+      autocomplete={argument.sensitive ? 'new-password' : 'off'}
     />
   );
 }

@@ -1,6 +1,7 @@
 /** What a device needs to connect: shown once, so it can be kept in a file. */
 import { useState } from 'preact/hooks';
 import { Button, Code, CopyButton, download, Fact, Field, Input, Notice } from '../ui.tsx';
+import { encodeScript } from '../script-text.ts';
 import type { ConnectionConfiguration } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -84,7 +85,7 @@ function Files({ config, slug }: { config: ConnectionConfiguration; slug: string
         {say.everywhere.download}
       </Button>
       <CopyButton text={text} label={say.adding.copyJson} />
-      <CopyButton text={btoa(JSON.stringify(config))} label={say.adding.copyBase64} />
+      <CopyButton text={encodeScript(JSON.stringify(config))} label={say.adding.copyBase64} />
       {Object.entries(pems).map(([name, content]) => (
         <Button key={name} onClick={() => download(name, content, 'application/x-pem-file')}>
           {name}

@@ -31,7 +31,15 @@ export function DropArea({
         take(event.dataTransfer?.files[0]);
       }}
     >
-      <input type="file" accept={accept} onChange={(event) => take(event.currentTarget.files?.[0])} />
+      <input
+        type="file"
+        accept={accept}
+        onChange={({ currentTarget: input }) => {
+          take(input.files?.[0]);
+          // Else the same file, mended meanwhile, would not be another choice.
+          input.value = '';
+        }}
+      />
       <span>{children}</span>
     </label>
   );

@@ -11,6 +11,11 @@ export const NEW_PASSWORD = {
   autocomplete: 'new-password',
 } as const;
 
+/** Nobody sees it; programs that keep passwords know by it whose one is typed below. */
+export function WhosePassword({ name }: { name: string | undefined }) {
+  return <input type="text" name="username" autocomplete="username" value={name} readOnly hidden />;
+}
+
 interface TypedTwice {
   password: string;
   repeated: string;
@@ -35,12 +40,13 @@ export function NewPassword({
   /** Of the names of the controls. */
   prefix?: string;
   typed: TypedTwice;
-  onTyped: (typed: TypedTwice) => void;
+  /** By a change of what is there then: programs that keep passwords fill in both at once. */
+  onTyped: (change: (before: TypedTwice) => TypedTwice) => void;
 }) {
   const bound = (name: keyof TypedTwice) => ({
     name: prefix + name,
     value: typed[name],
-    onValue: (text: string) => onTyped({ ...typed, [name]: text }),
+    onValue: (text: string) => onTyped((before) => ({ ...before, [name]: text })),
   });
   return (
     <>

@@ -52,6 +52,9 @@ export function StatusBadge({ live }: { live: LiveDevice }) {
   );
 }
 
+/** So that no colour is needed to tell them apart. */
+const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
+
 /** Raised alerts by the words of the manifest. */
 export function AlertChips({ live }: { live: LiveDevice }) {
   void live.version.value;
@@ -63,6 +66,7 @@ export function AlertChips({ live }: { live: LiveDevice }) {
         const alert = live.manifest?.alerts[name];
         return (
           <li class={`chip ${alert?.severity ?? 'warning'}`} key={name}>
+            <span aria-hidden="true">{SIGN[alert?.severity ?? 'warning']} </span>
             {alert?.display_name ?? name}
           </li>
         );

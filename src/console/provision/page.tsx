@@ -1,5 +1,5 @@
 /** One way to a device: what it is, what it is called, how it connects, until its first values are there. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { may } from '../session.ts';
 import { Button, Card, Empty, ErrorNotice, Notice, PageHead, useAnswer } from '../ui.tsx';
 import { Connection } from '../parts/connection.tsx';
@@ -15,6 +15,13 @@ const STEPS = [say.adding.whatItIs, say.adding.nameAndPlace, say.everywhere.conn
 
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);
+  const isModule = kind === 'module';
+  const step = made ? 2 : typed.value.blueprint === undefined && !isModule ? 0 : 1;
+  useEffect(() => {
+    // What was pressed is gone with its step; a field of the next one may have the focus already.
+    if (document.activeElement === document.body)
+      document.getElementById('content')?.focus({ preventScroll: true });
+  }, [step]);
   if (!may('OWNER'))
     return (
       <Empty title={say.adding.onlyOwners}>
@@ -23,8 +30,6 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
         </a>
       </Empty>
     );
-  const isModule = kind === 'module';
-  const step = made ? 2 : typed.value.blueprint === undefined && !isModule ? 0 : 1;
   return (
     <>
       <PageHead

@@ -15,14 +15,13 @@ interface Answer {
   energy_sources: EnergySourcesOnWire;
 }
 
+/** Attributes of one device say nothing of another. */
+const NOTHING_MEASURED = { power: null, state_of_charge: null, energy_forward: null, energy_reverse: null };
 const NEW: Source = {
+  ...NOTHING_MEASURED,
   role: 'grid',
   device_id: '',
-  power: null,
   is_inverted: false,
-  state_of_charge: null,
-  energy_forward: null,
-  energy_reverse: null,
   profile: null,
 };
 
@@ -43,22 +42,27 @@ export function SourcesCard() {
     <Card title={say.site.energyOfSite} data-test="energy-sources">
       <p class="hint">{say.site.sourcesHint}</p>
       <ErrorNotice error={error} />
-      {answer ? (
-        <SourcesForm answer={answer} key={JSON.stringify(answer)} onChanged={again} />
-      ) : (
-        error === undefined && <Loading />
-      )}
+      {answer ? <SourcesForm answer={answer} onChanged={again} /> : error === undefined && <Loading />}
     </Card>
   );
 }
 
+/** Those that no profile says. */
+const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
+  items.filter(({ profile }) => profile === null);
+
 function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
   const { items } = answer.energy_sources;
-  const [own, setOwn] = useState<Source[]>(() => items.filter(({ profile }) => profile === null));
+  const [own, setOwn] = useState(() => ownOf(answer));
   const action = useAction(async () => {
-    await call<Answer>('PATCH', PATH, { items: own.map(({ profile: _profile, ...item }) => item) });
+    const body = { items: own.map(({ profile: _profile, ...item }) => item) };
+    setOwn(ownOf(await call<Answer>('PATCH', PATH, body)));
     onChanged();
   });
+  const take = (sources: Source[]): void => {
+    action.clear();
+    setOwn(sources);
+  };
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
   const known = items.filter(
     ({ profile, role }) => profile !== null && !own.some((source) => source.role === role),
@@ -73,7 +77,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
       done={say.everywhere.saved}
       isReadOnly={isReadOnly}
       buttons={
-        <Button onClick={() => setOwn([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
+        <Button onClick={() => take([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
           {say.site.addValue}
         </Button>
       }
@@ -94,7 +98,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
           source={source}
           devices={devices}
           onChange={change(index)}
-          onRemove={() => setOwn(own.filter((_, place) => place !== index))}
+          onRemove={() => take(own.filter((_, place) => place !== index))}
         />
       ))}
     </Form>
@@ -130,7 +134,7 @@ function SourceFields({
         <Select
           name="device"
           value={source.device_id}
-          onValue={(id) => onChange({ device_id: id, power: null, state_of_charge: null })}
+          onValue={(id) => onChange({ ...NOTHING_MEASURED, device_id: id })}
           choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
         />
       </Field>

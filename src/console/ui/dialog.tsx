@@ -16,6 +16,7 @@ export function Dialog({
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
@@ -24,12 +25,31 @@ export function Dialog({
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
+  useEffect(() => {
+    // What had the focus gave way to something else. A button that is busy has it again after.
+    const isLost = document.activeElement === document.body;
+    if (isLost && !element.current?.querySelector('button:disabled')) focusOn(heading.current);
+  });
   return (
-    <dialog ref={element} onClose={onClose} aria-label={title}>
-      <h2>{title}</h2>
+    <dialog ref={element} onClose={onClose} aria-label={title} onClickCapture={once}>
+      <h2 ref={heading}>{title}</h2>
       {children}
     </dialog>
   );
+}
+
+/** It is no stop of the Tab key, and none at which a dialog begins. */
+function focusOn(heading: HTMLElement | null): void {
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus();
+}
+
+/** The second click of two was meant for what stood here before, not for the button that asks whether to go on. */
+function once(event: MouseEvent): void {
+  if (event.detail < 2 || !(event.target instanceof Element) || !event.target.closest('button')) return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 /** A button for what cannot be taken back: it asks first. */

@@ -1,6 +1,6 @@
 /** What pages are made of: buttons, cards, notices. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
 import { may } from '../session.ts';
 import { siteName } from '../site-name.ts';
@@ -20,11 +20,26 @@ interface ButtonProps {
 }
 
 export function Button({ kind = 'plain', type = 'button', children, ...rest }: ButtonProps) {
+  const element = useFocusAfter(rest.disabled === true);
   return (
-    <button type={type} class={`button ${kind}`} {...rest}>
+    <button ref={element} type={type} class={`button ${kind}`} {...rest}>
       {children}
     </button>
   );
+}
+
+/** Browsers take the focus from a button that is disabled while it works; the keyboard goes on there when it has. */
+function useFocusAfter(isDisabled: boolean) {
+  const element = useRef<HTMLButtonElement>(null);
+  const hadFocus = useRef(false);
+  if (isDisabled && element.current !== null && element.current === document.activeElement)
+    hadFocus.current = true;
+  useEffect(() => {
+    if (isDisabled || !hadFocus.current) return;
+    hadFocus.current = false;
+    if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
+  }, [isDisabled]);
+  return element;
 }
 
 /** The sentences of what went wrong. */
@@ -162,29 +177,44 @@ export function Loading() {
 
 /** Copies without the clipboard interface too, which browsers offer to encrypted pages only. */
 export function CopyButton({ text, label = say.everywhere.copy }: { text: string; label?: string }) {
-  const [isDone, setDone] = useState(false);
+  const [outcome, setOutcome] = useState<string | undefined>(undefined);
   const copy = async (): Promise<void> => {
-    if (!(await copyText(text))) return;
-    setDone(true);
-    setTimeout(() => setDone(false), 1_500);
+    setOutcome((await copyText(text)) ? say.everywhere.copied : say.everywhere.notCopied);
+    setTimeout(() => setOutcome(undefined), 1_500);
   };
-  return <Button onClick={() => void copy()}>{isDone ? say.everywhere.copied : label}</Button>;
+  return <Button onClick={() => void copy()}>{outcome ?? label}</Button>;
 }
 
 async function copyText(text: string): Promise<boolean> {
-  if (window.isSecureContext) {
+  if (!window.isSecureContext) return copySelected(text);
+  try {
     await navigator.clipboard.writeText(text);
     return true;
+  } catch (error) {
+    // A browser may be told to refuse it.
+    if (error instanceof DOMException) return copySelected(text);
+    throw error;
   }
+}
+
+/** By a selection that nobody sees; the keyboard and the page stay where they are. */
+function copySelected(text: string): boolean {
+  const before = document.activeElement;
   const area = document.createElement('textarea');
   area.value = text;
+  area.className = 'hidden';
   const place = document.querySelector('dialog[open]') ?? document.body;
   place.append(area);
-  area.select();
+  area.focus({ preventScroll: true });
+  area.setSelectionRange(0, text.length);
   const isDone = document.execCommand('copy');
   area.remove();
+  if (before instanceof HTMLElement) before.focus({ preventScroll: true });
   return isDone;
 }
+
+/** Some browsers read a file only after the click is over. */
+const KEPT_FOR_MS = 60_000;
 
 /** Hands the text to the browser as a file. */
 export function download(name: string, content: BlobPart, type = 'application/json'): void {
@@ -193,7 +223,7 @@ export function download(name: string, content: BlobPart, type = 'application/js
   link.href = url;
   link.download = name;
   link.click();
-  URL.revokeObjectURL(url);
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR_MS);
 }
 
 /** Text that is meant for a terminal or a file. */

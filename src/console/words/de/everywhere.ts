@@ -13,6 +13,7 @@ export const everywhere: Words['everywhere'] = {
   loading: 'Wird geladen …',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  notCopied: 'Nicht kopiert',
   devices: 'Geräte',
   device: 'Gerät',
   status: 'Status',

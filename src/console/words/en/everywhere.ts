@@ -12,6 +12,7 @@ export const everywhere = {
   loading: 'Loading…',
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'Not copied',
   devices: 'Devices',
   device: 'Device',
   status: 'Status',

@@ -1,0 +1,220 @@
+/** What hands do: two clicks for one, keys alone, programs that type, files that are chosen twice, names without end. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { MockDevice } from '../support/mock-device.ts';
+import { until } from '../support/until.ts';
+import { findBrowser, keyboardOf, NO_BROWSER } from './browser.ts';
+import { visit } from './pages.ts';
+import { openAnother, picture, useConsole } from './support.ts';
+
+const NAME_LETTERS = 255;
+/** Of the Tab key, through a page. */
+const STEPS = 30;
+
+/** Where the keyboard is: name of the element and what it says. */
+const focused = async (page: Page): Promise<string> =>
+  String(await page.evaluate('`${document.activeElement?.tagName} ${document.activeElement?.textContent}`'));
+
+/** What is drawn of what was done. */
+const drawn = (page: Page): Promise<unknown> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+  let device: MockDevice;
+
+  test('the second click of two confirms nothing', async () => {
+    const { gateway, page, open } = opened();
+    device = await gateway.provision('Battery');
+    await device.connect();
+    device.obey();
+    await open('#/devices/battery/commands');
+    await page.locator('[data-command=stop]').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Run…' }).click();
+    const confirm = dialog.getByRole('button', { name: 'Stop', exact: true });
+    await confirm.hover();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Run…' }).waitFor();
+    assert.equal(device.requests.length, 0);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  test('the keyboard stays in a dialog whose content changes, and goes back to where it came from', async () => {
+    const { page } = opened();
+    const keyboard = keyboardOf(page);
+    await keyboard.choose('[data-command=stop]');
+    await page.getByRole('dialog').waitFor();
+    await keyboard.choose('dialog button', 'Run…');
+    await until(async () => (await focused(page)) === 'H2 Stop the inverter?');
+    await keyboard.choose('dialog button', 'Stop');
+    await page.locator('[data-test=progress]').getByText('Done').waitFor();
+    await until(async () => (await focused(page)) === 'H2 Stop');
+    await keyboard.choose('dialog button', 'Close');
+    await until(async () => (await focused(page)).startsWith('BUTTON Run'));
+    assert.equal(await page.evaluate('document.activeElement.dataset.command'), 'stop');
+  });
+
+  test('the keyboard is where it was after a button has worked', async () => {
+    const { page, open } = opened();
+    await open('#/devices/battery/configuration');
+    await page.fill('[name=address]', 'not a connection');
+    const form = page.locator('form', { has: page.locator('[name=address]') });
+    await form.getByRole('button', { name: 'Save' }).press('Enter');
+    await form.getByRole('alert').waitFor();
+    await until(async () => (await focused(page)) === 'BUTTON Save');
+  });
+
+  test('what became of a command is followed after one has turned away from it', async () => {
+    const { page, open } = opened();
+    device.onRequest = undefined;
+    await open('#/devices/battery/commands');
+    await page.locator('[data-command=start]').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+    await until(() => device.requests.some(({ name }) => name === 'start'));
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    const execution = page.locator('[data-test=executions] details', { hasText: 'Start' }).first();
+    await execution
+      .getByText(/^(Waiting|Running…)$/)
+      .first()
+      .waitFor();
+    const request = device.requests.find(({ name }) => name === 'start');
+    assert.ok(request);
+    await device.answer(request, 'completed', {});
+    await execution.getByText('Done').first().waitFor();
+  });
+
+  test('the browser is asked to fill its password into no secret of a device or a file', async () => {
+    const { page, open } = opened();
+    await open('#/devices/battery/configuration');
+    await page.locator('[name=password][autocomplete=new-password]').waitFor();
+    await open('#/system/backup');
+    await page.locator('[name=restore_password][autocomplete=new-password]').waitFor();
+  });
+
+  test('a program that keeps passwords fills in both controls at once', async () => {
+    const { page } = opened();
+    await page.evaluate(`for (const name of ['backup_password', 'backup_repeated']) {
+      const input = document.querySelector('[name=' + name + ']');
+      input.value = 'one that nobody remembers';
+      input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    }`);
+    await drawn(page);
+    for (const name of ['backup_password', 'backup_repeated'])
+      assert.equal(await page.inputValue(`[name=${name}]`), 'one that nobody remembers');
+  });
+
+  test('a file is chosen again after it was mended', async () => {
+    const { page, open } = opened();
+    await open('#/blueprints');
+    await page.setInputFiles('input[type=file]', {
+      name: 'broken.zip',
+      mimeType: 'application/zip',
+      buffer: Buffer.from('no zip'),
+    });
+    await page.getByText('broken.zip, 1 KiB').waitFor();
+    assert.equal(await page.inputValue('input[type=file]'), '');
+    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+  });
+
+  test('copies on a page that is not encrypted, and the keyboard stays there', async (t) => {
+    const page = await openAnother(t, opened(), {
+      prepare: (one) =>
+        one.addInitScript(`Object.defineProperty(window, 'isSecureContext', { value: false })`),
+    });
+    await page.evaluate(`location.hash = '#/access'`);
+    await page.getByRole('button', { name: 'New token…' }).click();
+    await page.fill('[name=name]', 'copied');
+    await page.getByRole('dialog').getByRole('button', { name: 'Make token' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Copy' }).press('Enter');
+    await dialog.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.match(await focused(page), /^BUTTON Cop/);
+    const token = await dialog.locator('pre').innerText();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), token);
+  });
+
+  test('who could not be logged out is told so', async (t) => {
+    const page = await openAnother(t, opened());
+    await page.route('**/v3/auth/logout', (route) => route.abort());
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('alert').getByText('The gateway did not answer.').waitFor();
+  });
+
+  test('a value that was taken out of a chart is drawn again, and no two rows of its table are called the same', async () => {
+    const { page, open } = opened();
+    const nowS = Math.floor(Date.now() / 1_000);
+    for (const agoS of [60, 40, 20]) await device.telemetry({ timestamp: nowS - agoS, pv_total_power: agoS });
+    await open('#/history/hour');
+    await page.locator('[name=device]').selectOption({ label: 'Battery' });
+    for (let time = 0; time < 2; time++) {
+      await page.locator('[name=attribute]').selectOption({ label: 'PV Power' });
+      await page.getByRole('button', { name: 'Remove Battery · PV Power' }).waitFor();
+      if (time === 0) await page.getByRole('button', { name: 'Remove Battery · PV Power' }).click();
+      await until(async () => (await page.locator('[name=attribute]').inputValue()) === '');
+    }
+    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('columnheader', { name: /PV Power/ }).waitFor();
+    const rows = await page.locator('.picture-table tbody th').allInnerTexts();
+    assert.ok(rows.length >= 3, rows.join());
+    assert.equal(new Set(rows).size, rows.length, rows.join());
+  });
+
+  test('a name without end and without a space fits a phone', async () => {
+    const { page, gateway } = opened();
+    await device.telemetry({ battery_soc: 50, alerts: ['battery_low'] });
+    const name = 'Wärmepumpe'.repeat(NAME_LETTERS).slice(0, NAME_LETTERS);
+    await gateway.ok('OWNER', 'PATCH', '/v3/devices/battery', { name });
+    await gateway.ok('OWNER', 'PATCH', '/v3/site', { name });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    const wide: string[] = [];
+    for (const hash of [
+      '#/',
+      '#/devices/battery/values',
+      '#/devices/battery/settings',
+      `#/history/hour/${device.id}.pv_total_power`,
+      '#/alerts',
+      '#/site',
+      '#/system/targets',
+    ]) {
+      await visit(page, hash);
+      const overPx = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+      if (overPx > 0) wide.push(`${hash} is ${overPx} pixels too wide`);
+      await picture(page, `long-names${hash.replaceAll(/\W+/g, '-').slice(0, 40)}`);
+      await page.setViewportSize({ width: 390, height: 844 });
+    }
+    assert.deepEqual(wide, []);
+    await device.leave();
+  });
+
+  test('on a phone the bar at the bottom hides nothing that the keyboard comes to', async () => {
+    const { page } = opened();
+    const hidden = new Set<string>();
+    for (const hash of ['#/access', '#/site', '#/system/backup']) {
+      await visit(page, hash);
+      for (let step = 0; step < STEPS; step++) {
+        await page.keyboard.press('Tab');
+        const covered = await page.evaluate(`(() => {
+          const element = document.activeElement;
+          const { bottom, height } = element.getBoundingClientRect();
+          const barTop = document.querySelector('.nav ul').getBoundingClientRect().top;
+          return element.closest('main') && height < 200 && bottom > barTop && element.outerHTML.slice(0, 80);
+        })()`);
+        if (typeof covered === 'string') hidden.add(`${hash} ${covered}`);
+      }
+    }
+    assert.deepEqual([...hidden], []);
+  });
+
+  test('the browser had nothing to complain about', () => {
+    assert.deepEqual(
+      opened().complaints.filter((text) => !/status of 4\d\d/.test(text)),
+      [],
+    );
+  });
+});
