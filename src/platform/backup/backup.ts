@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -28,6 +29,8 @@ export interface BackupOptions {
   signal?: AbortSignal | undefined;
   limits?: Limits['backup'];
 }
+
+const HISTORY_DAMAGED = 'Part of the history is damaged. It is mended now; try again in a while.';
 
 /** A backup that is being read. */
 export interface Backup {
@@ -116,11 +119,14 @@ class Sealing {
       onExit: (error) => {
         signal?.removeEventListener('abort', giveUp);
         this.#idle?.cancel();
-        this.#failure = error ?? new Error('the thread that seals the backup ended early');
+        // It opens no other database.
+        const isOfHistory = error !== undefined && isDamage(error);
+        this.#failure = isOfHistory
+          ? gatewayError('unavailable', 'unavailable', HISTORY_DAMAGED, undefined, error)
+          : (error ?? new Error('the thread that seals the backup ended early'));
         this.#asked?.reject(this.#failure);
         resolve();
-        // It opens no other database.
-        if (isDamage(error)) onHistoryDamage?.(this.#failure);
+        if (isOfHistory) onHistoryDamage?.(error);
       },
     });
     signal?.addEventListener('abort', giveUp);

@@ -76,6 +76,7 @@ test('a history that turns out to be damaged is told to who mends it', async (t)
   backups.run();
   await until(() => saying('backup failed').length === 1);
   assert.match(String(damages), /not a database/);
+  assert.match(backups.lastOutcome()?.fault ?? '', /^Part of the history is damaged\. It is mended now/);
 });
 
 test('an upload that nobody takes over is forgotten after a day', async (t) => {
