@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { TargetFailure, type MqttSettings } from '../../../src/capabilities/targets/model.ts';
 import { MqttSink } from '../../../src/capabilities/targets/mqtt/mqtt-sink.ts';
-import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { MqttClient, MqttFailure } from '../../../src/platform/mqtt-client/index.ts';
 
 const CONNACK = Buffer.of(0x20, 2, 0, 0);
@@ -92,6 +92,8 @@ test('a broker that ends while a message waits for its turn is a failure, and no
   connection?.destroy();
   // It fails with the same connection as the first message of the target.
   await assert.rejects(beside, MqttFailure);
+  // A rejection that nobody handles ends the process after this turn.
+  await nextTurn();
   second.resolve();
   await assert.rejects(sent, TargetFailure);
 });
