@@ -1,6 +1,7 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
 import { Faults } from './faults.ts';
 import type { Argument } from './shapes.ts';
+import { typedNumber } from './typed-number.ts';
 import { say } from './words/index.ts';
 
 /** Text of each control; the empty text means "not given". */
@@ -72,10 +73,8 @@ function valueOf(argument: Argument, text: string): unknown {
   switch (argument.type) {
     case 'integer':
     case 'float': {
-      const value = Number(text);
-      return Number.isFinite(value) && (argument.type === 'float' || Number.isSafeInteger(value))
-        ? value
-        : undefined;
+      const value = typedNumber(text);
+      return argument.type === 'float' || Number.isSafeInteger(value) ? value : undefined;
     }
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : undefined;

@@ -102,6 +102,17 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
       .waitFor();
   });
 
+  test('takes a comma in a number for what it is', async () => {
+    const { gateway } = opened();
+    await visit(page, '#/site');
+    await page.locator('[name=latitude]').pressSequentially('52,5');
+    await page.locator('[name=longitude]').pressSequentially('13.4');
+    await page.getByRole('button', { name: de.everywhere.save, exact: true }).first().click();
+    await page.getByText(de.everywhere.saved).waitFor();
+    const { site } = await gateway.ok('OWNER', 'GET', '/v3/site');
+    assert.deepEqual((site as { location: unknown }).location, { name: '', latitude: 52.5, longitude: 13.4 });
+  });
+
   test('ends when English is chosen, which stays over a reload, and comes back', async () => {
     await open('#/');
     await page.getByLabel('Sprache').selectOption('en');

@@ -21,6 +21,9 @@ describe('what is typed into a form', () => {
       'It must be a whole number.',
     ],
     ['has no word for a number', argument('float'), 'many', 'It must be a number.'],
+    ['has no number with a comma, which may be two', argument('float'), '3,5', 'It must be a number.'],
+    ['has no whole number with a comma', argument('integer'), '3,5', 'It must be a whole number.'],
+    ['has no number in two parts', argument('float'), '1 000', 'It must be a number.'],
     ['has no endless number', argument('float'), 'Infinity', 'It must be a number.'],
     ['has no broken JSON', argument('json'), '{', 'It must be JSON.'],
   ];

@@ -16,6 +16,7 @@ const SCRIPT = `
   const { ageText, momentText, numberText, showValue } = await import('./format.ts');
   const { energyText, powerText } = await import('./site/energy.ts');
   const { periodText } = await import('./period.ts');
+  const { typedNumber } = await import('./typed-number.ts');
   console.log(JSON.stringify([
     language,
     document.documentElement.lang,
@@ -27,6 +28,7 @@ const SCRIPT = `
     energyText(2500),
     powerText(1234).text,
     periodText('2026-03'),
+    ['3,5', ' -0.25 ', '2e3', '1.234,5', '3,', ',5', '', '-', 'viel'].map((text) => typedNumber(text) ?? null),
   ]));
 `;
 
@@ -45,5 +47,6 @@ test('numbers, dates and ages are written in the language of the reader', async 
     '2,5 kWh',
     '1,2',
     'März 2026',
+    [3.5, -0.25, 2000, null, 3, 0.5, null, null, null],
   ]);
 });

@@ -16,6 +16,7 @@ import {
 } from '../ui.tsx';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
+import { DECIMAL_FROM_0 } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [
@@ -199,9 +200,7 @@ function MoreFields({ controls, target }: PartProps) {
       <InputField
         label={say.targets.atMostKb}
         hint={say.targets.asUsual}
-        type="number"
-        min={1}
-        step="any"
+        {...DECIMAL_FROM_0}
         {...bound('kilobytesPerSecond')}
       />
       <Pem label={say.targets.authorities} {...bound('caPem')} />

@@ -1,6 +1,7 @@
 /** What is typed of a target, and what of it is sent. Pure. */
 import type { Target } from '../shapes.ts';
 import { edgesOf } from '../period.ts';
+import { typedNumber } from '../typed-number.ts';
 import { zone } from '../zone.ts';
 
 export interface Typed {
@@ -99,7 +100,7 @@ export function bodyOf(typed: Typed, target: Target | undefined): Record<string,
       on_change: typed.isOnChange,
       backlog_order: takesNewestFirst(typed) ? typed.backlogOrder : 'OLDEST_FIRST',
       ...(typed.kilobytesPerSecond !== '' && {
-        bytes_per_second_max: Math.round(Number(typed.kilobytesPerSecond) * 1_000),
+        bytes_per_second_max: Math.round((typedNumber(typed.kilobytesPerSecond) ?? 0) * 1_000),
       }),
     },
   };

@@ -16,6 +16,7 @@ import {
   useTyped,
 } from '../ui.tsx';
 import type { Site } from '../shapes.ts';
+import { DECIMAL, typedNumber } from '../typed-number.ts';
 import { ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
@@ -45,7 +46,9 @@ function changeOf({ name, timezone, place, latitude, longitude }: Typed): Record
   return {
     name,
     timezone,
-    location: Object.fromEntries(given.map(([key, text]) => [key, key === 'name' ? text : Number(text)])),
+    location: Object.fromEntries(
+      given.map(([key, text]) => [key, key === 'name' ? text : typedNumber(text)]),
+    ),
     _reset: emptied.map(([key]) => `location.${key}`),
   };
 }
@@ -102,13 +105,13 @@ function SiteForm({ stored }: { stored: Site }) {
           <InputField
             label={say.site.latitude}
             hint={say.site.latitudeHint}
-            {...degreesTo(90)}
+            {...DECIMAL}
             {...bound('latitude')}
           />
           <InputField
             label={say.site.longitude}
             hint={say.site.longitudeHint}
-            {...degreesTo(180)}
+            {...DECIMAL}
             {...bound('longitude')}
           />
         </div>
@@ -116,5 +119,3 @@ function SiteForm({ stored }: { stored: Site }) {
     </Card>
   );
 }
-
-const degreesTo = (max: number) => ({ type: 'number', step: 'any', min: -max, max }) as const;

@@ -2,6 +2,7 @@
 import { choicesOf, type Declared, isLong, type Texts } from '../arguments.ts';
 import { Field, Input, Select } from '../ui.tsx';
 import type { Argument } from '../shapes.ts';
+import { DECIMAL } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 export function ArgumentFields({
@@ -89,14 +90,13 @@ function Control({ name, argument, text, onText, mayStay }: ControlProps) {
         onInput={(event) => onText(event.currentTarget.value)}
       />
     );
-  const { type, min, max } = argument;
-  const isNumber = type === 'integer' || type === 'float';
+  const isNumber = argument.type === 'integer' || argument.type === 'float';
   return (
     <Input
       {...common}
       onValue={onText}
-      type={argument.sensitive ? 'password' : isNumber ? 'number' : 'text'}
-      {...(isNumber && { step: type === 'integer' ? 1 : 'any', min, max })}
+      {...(isNumber && DECIMAL)}
+      type={argument.sensitive ? 'password' : 'text'}
       // Browsers heed `off` for no password: they would fill in the one of this page.
       autocomplete={argument.sensitive ? 'new-password' : 'off'}
     />

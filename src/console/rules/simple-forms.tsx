@@ -8,7 +8,8 @@ import { go } from '../route.ts';
 import { Card, Code, Empty, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
 import { createRule, rulePage, scriptOf } from './engine.ts';
 import { RuleName } from './fields.tsx';
-import { limitScript, type RuleAction, surplusScript, timeScript } from './simple.ts';
+import { limitScript, surplusScript, timeScript } from './simple.ts';
+import { DECIMAL, DECIMAL_FROM_0, typedNumber } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 type SimpleKind = 'limit' | 'time' | 'surplus';
@@ -194,25 +195,16 @@ function Either({
   );
 }
 
-const NUMBER = { type: 'number', step: 'any', required: true } as const;
-
 function LimitForm() {
   const [picked, setPicked] = useState(NOTHING);
   const [isAbove, setAbove] = useState(true);
   const { typed, bound } = useTyped(() => ({ limit: '', hold: '60' }));
   const { action, fields } = useCommand('then');
-  const isWhole = picked.name !== '' && typed.limit !== '' && typed.hold !== '';
   const { device, name: attribute } = picked;
+  const [limit, holdS] = [typedNumber(typed.limit), typedNumber(typed.hold)];
   const script =
-    action && isWhole
-      ? limitScript({
-          device,
-          attribute,
-          isAbove,
-          limit: Number(typed.limit),
-          holdS: Number(typed.hold),
-          action,
-        })
+    action && attribute !== '' && limit !== undefined && holdS !== undefined
+      ? limitScript({ device, attribute, isAbove, limit, holdS, action })
       : undefined;
   return (
     <Written script={script} suggested="limit">
@@ -225,9 +217,9 @@ function LimitForm() {
           yes={say.rules.above}
           no={say.rules.below}
         />
-        <InputField label={say.rules.limit} {...NUMBER} {...bound('limit')} />
+        <InputField label={say.rules.limit} {...DECIMAL} {...bound('limit')} required />
       </div>
-      <InputField label={say.rules.seconds} {...NUMBER} {...bound('hold')} min={0} />
+      <InputField label={say.rules.seconds} {...DECIMAL_FROM_0} {...bound('hold')} required />
       {fields(say.rules.thenRun)}
     </Written>
   );
@@ -268,20 +260,22 @@ function SurplusForm() {
   const { typed, bound } = useTyped(() => ({ export: '2000', import: '200', hold: '300' }));
   const on = useCommand('on');
   const off = useCommand('off');
-  const isWhole = picked.name !== '' && Object.values(typed).every((text) => text !== '');
-  const write = (onAction: RuleAction, offAction: RuleAction): string =>
+  const [exportW, importW] = [typedNumber(typed.export), typedNumber(typed.import)];
+  const holdS = typedNumber(typed.hold);
+  const isTyped = exportW !== undefined && importW !== undefined && holdS !== undefined;
+  const write = (numbers: { exportW: number; importW: number; holdS: number }): string | undefined =>
+    on.action &&
+    off.action &&
     surplusScript({
       device: picked.device,
       attribute: picked.name,
       isImportPositive,
       wattsOfOne: wattsOf(picked),
-      exportW: Number(typed.export),
-      importW: Number(typed.import),
-      holdS: Number(typed.hold),
-      on: onAction,
-      off: offAction,
+      ...numbers,
+      on: on.action,
+      off: off.action,
     });
-  const script = isWhole && on.action && off.action ? write(on.action, off.action) : undefined;
+  const script = picked.name !== '' && isTyped ? write({ exportW, importW, holdS }) : undefined;
   return (
     <Written script={script} suggested="surplus">
       <Watched label={say.rules.gridPower} picked={picked} onPick={setPicked} />
@@ -293,15 +287,15 @@ function SurplusForm() {
         no={say.rules.exporting}
       />
       <div class="pair">
-        <InputField label={say.rules.onExporting} {...NUMBER} {...bound('export')} min={0} />
-        <InputField label={say.rules.offImporting} {...NUMBER} {...bound('import')} min={0} />
+        <InputField label={say.rules.onExporting} {...DECIMAL_FROM_0} {...bound('export')} required />
+        <InputField label={say.rules.offImporting} {...DECIMAL_FROM_0} {...bound('import')} required />
       </div>
       <InputField
         label={say.rules.seconds}
         hint={say.rules.cloudsPass}
-        {...NUMBER}
+        {...DECIMAL_FROM_0}
         {...bound('hold')}
-        min={0}
+        required
       />
       {on.fields(say.rules.onRun)}
       {off.fields(say.rules.offRun)}

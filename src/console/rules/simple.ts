@@ -1,6 +1,6 @@
 /** Scripts of the commonest rules, written from a few answers. Pure. */
 
-export interface RuleAction {
+interface RuleAction {
   /** Slug of the device. */
   device: string;
   command: string;
