@@ -6,6 +6,7 @@ import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import workerThreads, { type Worker as Thread } from 'node:worker_threads';
 import type { UpkeepResult, UpkeepTask } from '../../src/platform/sqlite/upkeep-tasks.ts';
+import { LOADED } from '../../src/platform/threads/index.ts';
 import type { Answer, Question } from '../../src/platform/workers/task-worker.ts';
 
 const ENTRY = /\/upkeep-thread\.[jt]s$/;
@@ -58,6 +59,7 @@ class UpkeepClient extends EventEmitter {
   constructor(shared: SharedThread) {
     super();
     this.#shared = shared;
+    queueMicrotask(() => this.emit('message', LOADED));
   }
 
   postMessage({ number, input }: Question<UpkeepTask>): void {

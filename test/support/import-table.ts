@@ -285,7 +285,7 @@ export const TABLE: ImportTable = {
     { place: 'platform/upload', mayImport: [], node: 'all' },
     {
       place: 'platform/workers',
-      mayImport: ['platform/clock', 'platform/log'],
+      mayImport: ['platform/clock', 'platform/log', 'platform/threads'],
       node: 'all',
     },
     { place: 'platform/systemd', mayImport: ['platform/clock', 'platform/log'], node: 'all' },

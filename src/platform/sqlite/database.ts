@@ -5,6 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
+import './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { makePrivateFolder } from '../files/index.ts';
 import { asDiskFault } from './disk-fault.ts';

@@ -1,5 +1,6 @@
 /** What is done to state.db while the gateway works with it, each task with a connection of its own. */
 import BetterSqlite3 from 'better-sqlite3';
+import './native.ts';
 import { damageOf, isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 import { type CopyTask, makeCopy } from './local-copies.ts';

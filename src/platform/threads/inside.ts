@@ -1,5 +1,6 @@
 /** The inside of a worker thread that `startThread` started. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { LOADED } from './loaded.ts';
 
 /** A thread's end of its channel. */
 export interface ThreadPort<Data, ToThread, FromThread> {
@@ -27,6 +28,7 @@ export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, To
   // Only a program that was started with the permission model has rights to give up.
   const { permission } = process as { permission?: { drop(right: string): void } };
   for (const right of MAIN_THREAD_ONLY) permission?.drop(right);
+  port.postMessage(LOADED);
   return {
     data: workerData as Data,
     post: (message, transfer = []) => port.postMessage(message, transfer),

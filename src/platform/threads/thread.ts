@@ -3,6 +3,7 @@
  * the module that `programEntry` names, and speaks by messages only.
  */
 import { Worker } from 'node:worker_threads';
+import { LOADED, loadedOf } from './loaded.ts';
 
 /** One that was started. */
 export interface Thread {
@@ -47,13 +48,19 @@ function begin(options: ThreadOptions): Thread {
     stderr: false,
   });
   let failure: Error | undefined;
-  worker.on('message', options.onMessage);
+  const loaded = loadedOf(worker);
+  worker.on('message', (message) => {
+    if (message !== LOADED) options.onMessage(message);
+  });
   worker.on('error', (error: Error) => {
     failure = error;
   });
   worker.on('exit', () => options.onExit(failure));
   return {
     post: (message, transfer) => worker.postMessage(message, transfer),
-    terminate: async () => void (await worker.terminate()),
+    terminate: async () => {
+      await loaded;
+      await worker.terminate();
+    },
   };
 }

@@ -1,11 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../lib/errors.ts';
+import { LOADED } from '../threads/index.ts';
 import type { Answer, Question } from './task-worker.ts';
 
 /** Called once by the entry of a worker thread: answers every task with what `handle` makes of its input. */
 export function serveTasks(handle: (input: never) => unknown): void {
   const port = parentPort;
   if (port === null) throw new Error('serveTasks belongs into a worker thread');
+  port.postMessage(LOADED);
   port.on('message', (question: Question<never>) => {
     const answer = async (): Promise<Answer<unknown>> => {
       try {

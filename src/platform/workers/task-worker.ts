@@ -6,6 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import { GatewayError, messageOf } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
+import { loadedOf } from '../threads/index.ts';
 import type { Log } from '../log/index.ts';
 
 interface TaskWorkerOptions {
@@ -70,6 +71,8 @@ export class TaskWorker<Input, Output> {
   readonly #behind: Task<Input, Output>[] = [];
   #current: (Task<Input, Output> & { number: number; timer: Timer; startedMs: number }) | undefined;
   #worker: Worker | undefined;
+  /** Of that thread. */
+  #loaded: Promise<void> = Promise.resolve();
   #idle: Timer | undefined;
   #number = 0;
 
@@ -104,10 +107,11 @@ export class TaskWorker<Input, Output> {
 
   /** Ends the thread; tasks in hand fail. */
   async stop(): Promise<void> {
-    const worker = this.#worker;
+    const [worker, loaded] = [this.#worker, this.#loaded];
     for (const task of [...this.#waiting.splice(0), ...this.#behind.splice(0)])
       task.reject(new TaskFailure('stopped', 'stopped'));
     this.#end(new TaskFailure('stopped', 'stopped'));
+    await loaded;
     await worker?.terminate();
   }
 
@@ -151,6 +155,7 @@ export class TaskWorker<Input, Output> {
     });
     // A task in hand keeps the program alive by its caller; an idle thread must not.
     worker.unref();
+    this.#loaded = loadedOf(worker);
     worker.on('message', (answer: Answer<Output>) => this.#answered(worker, answer));
     worker.on('error', (error: Error & { code?: string }) => {
       const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -197,9 +202,9 @@ export class TaskWorker<Input, Output> {
     if (task) this.#ended(task);
     task?.reject(failure);
     if (worker !== undefined)
-      void worker.terminate().catch((error: unknown) => {
-        this.#options.log.warn('worker thread did not end', { error });
-      });
+      void this.#loaded
+        .then(() => worker.terminate())
+        .catch((error: unknown) => this.#options.log.warn('worker thread did not end', { error }));
     this.#next();
   }
 }

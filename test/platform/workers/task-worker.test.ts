@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { TaskWorker, TaskFailure } from '../../../src/platform/workers/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -116,4 +118,10 @@ test('stopping fails what is in hand', async (t) => {
   const waiting = assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
   await worker.stop();
   await Promise.all([looping, waiting]);
+});
+
+test('a thread that is ended while it loads a native library does not take the program along', async () => {
+  const program = join(import.meta.dirname, '../../support/children/ended-while-loading.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=bundled', program]);
+  assert.equal(stdout, 'every thread has ended');
 });
