@@ -33,6 +33,22 @@ async function textsOf(page: Page): Promise<string[]> {
   ].map((text) => text.trim()).filter((text) => text !== '')`)) as string[];
 }
 
+/** Words of the page's own controls that go on in the next line. */
+async function brokenWords(page: Page): Promise<string[]> {
+  return (await page.evaluate(`[...document.querySelectorAll('.nav li a, .button, .tabs a, th')].flatMap((control) => {
+    const words = [];
+    const texts = document.createTreeWalker(control, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode())
+      for (const { 0: word, index } of text.data.matchAll(/\\S+/g)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) words.push(word);
+      }
+    return words;
+  })`)) as string[];
+}
+
 async function languageOf(page: Page): Promise<unknown> {
   return page.evaluate('document.documentElement.lang');
 }
@@ -82,6 +98,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
         for (const english of ENGLISH) if (text.includes(english)) left.push(`${hash}: ${text}`);
       const overPx = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       if (Number(overPx) > 0) left.push(`${hash} is ${Number(overPx)} pixels too wide`);
+      for (const word of await brokenWords(page)) left.push(`${hash} breaks ${word}`);
       await picture(page, `german${hash.replaceAll(/\W+/g, '-')}`);
     }
     await device.leave();
