@@ -1,5 +1,14 @@
 /** The whole gateway in this process, on simulated time: started, stopped, killed, spoken to. */
-import { copyFileSync, existsSync, linkSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -161,10 +170,13 @@ export class SimulatedGateway {
   }
 }
 
-/** Most of the bytes are in files that never change: those get a second name. */
+/**
+ * Most of the bytes are in files that never change: those get a second name. The others are read to their end, because
+ * the copy of the runtime never ends when a file becomes shorter meanwhile.
+ */
 function copyFile(from: string, to: string): void {
   if (IS_FINISHED.test(from)) linkSync(from, to);
-  else copyFileSync(from, to);
+  else writeFileSync(to, readFileSync(from));
 }
 
 function stampsOf(folder: string): string {
