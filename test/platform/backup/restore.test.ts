@@ -7,15 +7,17 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { applyRestore, BackupError, removeLeftovers } from '../../../src/platform/backup/index.ts';
-import { readMigrations } from '../../../src/platform/sqlite/index.ts';
+import { openDatabase, readMigrations } from '../../../src/platform/sqlite/index.ts';
 import { until } from '../../support/until.ts';
 import { MIGRATIONS_DIR, recordingLog } from '../../support/workspace.ts';
 import { runs } from '../../support/runs.ts';
@@ -270,6 +272,20 @@ describe('a backup', () => {
     applyRestore(home);
     assert.deepEqual(readdirSync(join(home.dataDir, 'telemetry-journal')), []);
     assert.equal(existsSync(join(home.dataDir, 'history.db.salvaging')), false);
+  });
+
+  test('takes of the journal what is there: what goes meanwhile stands in history.db', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const path = join(home.dataDir, 'history.db');
+    openDatabase({ ...home, path, migrationsDir: join(MIGRATIONS_DIR, 'history') }).close();
+    const journal = join(home.dataDir, 'telemetry-journal');
+    mkdirSync(journal);
+    writeFileSync(join(journal, '000001.journal'), 'records');
+    symlinkSync(join(journal, 'gone'), join(journal, '000002.journal'));
+    const { stream, ended } = await home.open(PASSWORD, path);
+    await home.restore(await buffer(stream));
+    await ended;
+    assert.deepEqual(readdirSync(join(home.dataDir, 'restore', 'telemetry-journal')), ['000001.journal']);
   });
 
   test('leaves nothing behind, also when its reader goes away', async (t) => {

@@ -27,7 +27,8 @@ export interface Home {
   database: Database;
   clock: TestClock;
   log: ReturnType<typeof recordingLog>['log'];
-  open: (password?: string) => Promise<Backup>;
+  /** With a history: the path of its database. */
+  open: (password?: string, historyPath?: string) => Promise<Backup>;
   backup: (password?: string) => Promise<Buffer>;
   /** A sound state.db, closed. */
   stateBytes: () => Buffer;
@@ -51,7 +52,7 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
     database,
     clock,
     log,
-    open: (password = PASSWORD) => openBackup(options, password),
+    open: (password = PASSWORD, historyPath) => openBackup({ ...options, historyPath }, password),
     backup: async (password = PASSWORD) => {
       const { stream, ended } = await openBackup(options, password);
       const bytes = await buffer(stream);
