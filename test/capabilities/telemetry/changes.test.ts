@@ -223,6 +223,27 @@ describe('changes of the telemetry store', () => {
     follower.hasAll();
   });
 
+  test('are read of their own part of a day, and of no other one', async (t) => {
+    const engine = started(t, { limits: { changeRecentBytes: 0 } });
+    const series = engine.addSeries('float');
+    engine.engine.changes.keep(0);
+    for (let round = 0; round < 12; round++) {
+      engine.write(rising(series, TODAY_S + round * 1_000, 20));
+      await engine.engine.seal();
+    }
+    engine.database.prepare("UPDATE telemetry_part SET data = x'00' WHERE id <> 3").run();
+    const { series: found } = engine.engine.changes.read({
+      after: { sequence: 2 },
+      sinceS: 0,
+      samplesMax: 20,
+    });
+    assert.deepEqual(
+      found.map(({ times }) => [times[0], times.length]),
+      [[TODAY_S + 2_000, 20]],
+    );
+    assert.equal(engine.engine.status().damaged, 0);
+  });
+
   test('are not kept when nobody reads them', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');

@@ -155,8 +155,8 @@ export class BlockSource implements LiveSource {
     if (hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0)
       this.#minutes.addDay(seriesId, day, scratch, fromS);
     if (isRecent) {
-      if (!parts) this.#readParts(seriesId, day, scratch);
-      for (const open of this.#recent.open(seriesId)) open.readInto(scratch, day * DAY_S, (day + 1) * DAY_S);
+      if (!parts) this.#readParts(seriesId, day, scratch, { fromS, toS });
+      for (const open of this.#recent.open(seriesId)) open.readInto(scratch, fromS, toS);
       scratch.normalize();
     }
     for (const slotS of hasSamplesOfDay || parts ? [] : ([60, 900] as const)) {
@@ -227,9 +227,11 @@ export class BlockSource implements LiveSource {
     return bytes !== undefined && this.#decode(seriesId, bytes, into, 'block');
   }
 
-  #readParts(seriesId: number, day: number, into: Samples): void {
-    for (const { id } of this.#state.parts.ofDay(seriesId, day)) {
+  /** Parts of a day; with a stretch of it, those that reach into it: who follows what each sealing brought reads one of many. */
+  #readParts(seriesId: number, day: number, into: Samples, within?: Stretch): void {
+    for (const { id, firstS, lastS } of this.#state.parts.ofDay(seriesId, day)) {
       if (id >= this.#recent.endPartId) continue;
+      if (within && (firstS >= within.toS || lastS < within.fromS)) continue;
       // Its samples are in the day block already when a compaction was cut short before the directory was.
       const bytes = this.#state.store.part(id);
       if (bytes) this.#decode(seriesId, bytes, into, 'part');
