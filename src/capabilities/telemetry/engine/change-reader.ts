@@ -28,9 +28,36 @@ export interface ChangedSamples {
 const END_S = 2 ** 32;
 const DAY_S = 86_400;
 
+/** G: samples for which there is room in one piece of memory. */
+const MEMORY_SAMPLES = 8_192;
+/** Numbers begin at whole words. */
+const bytesOf = (samples: number): number => Math.ceil((samples * 12) / 8) * 8;
+
+/** Columns of the series of one answer in one piece of memory: alone each of thousands would cross threads by itself. */
+export class ColumnMemory {
+  #memory = new ArrayBuffer(0);
+  #usedBytes = 0;
+
+  /** A copy of the samples from `from` on, before `to`; with them some `expected` ones may come. */
+  copy(samples: Samples, from: number, to: number, expected: number): Pick<ChangedSamples, 'times' | 'numbers'> {
+    const count = to - from;
+    if (this.#usedBytes + bytesOf(count) > this.#memory.byteLength) {
+      this.#memory = new ArrayBuffer(bytesOf(Math.max(count, Math.min(expected, MEMORY_SAMPLES))));
+      this.#usedBytes = 0;
+    }
+    const numbers = new Float64Array(this.#memory, this.#usedBytes, count);
+    const times = new Uint32Array(this.#memory, this.#usedBytes + numbers.byteLength, count);
+    numbers.set(samples.numbers.subarray(from, to));
+    times.set(samples.times.subarray(from, to));
+    this.#usedBytes += bytesOf(count);
+    return { times, numbers };
+  }
+}
+
 /** What is read in one go. */
 export interface ReadChanges {
   series: ChangedSamples[];
+  readonly memory: ColumnMemory;
   left: number;
   lostSamples: number;
   /** If the whole store is read. */
@@ -131,18 +158,17 @@ export class ChangeReader {
   #take(seriesId: number, samples: Samples, from: number, to: number, answer: ReadChanges): void {
     const series = this.#state.definitions.get(seriesId);
     if (!series || to <= from) return;
-    answer.left -= to - from;
     const { deviceId, attribute, type } = series;
     answer.series.push({
       deviceId,
       attribute,
       type,
-      times: samples.times.slice(from, to),
-      numbers: samples.numbers.slice(from, to),
+      ...answer.memory.copy(samples, from, to, answer.left),
       integers: samples.integers?.slice(from, to),
       texts: samples.kind === 'text' ? samples.texts.slice() : [],
       block: answer.block,
     });
+    answer.left -= to - from;
   }
 
   #collector(into: Map<number, Samples>): BatchSink & { readonly count: number } {

@@ -8,7 +8,7 @@
 import type { BlockSource } from './block-source.ts';
 import { type ChangedStretch, encodeChanges, mergedChanges, ordered } from '../codec/change-directory.ts';
 import { type ChangePosition, type OwedRange, type ReadPlace, withOwed } from './change-position.ts';
-import { type ChangedSamples, ChangeReader, type ReadChanges } from './change-reader.ts';
+import { type ChangedSamples, ChangeReader, ColumnMemory, type ReadChanges } from './change-reader.ts';
 import { RecentRecords } from './recent-records.ts';
 import type { EngineState } from './state.ts';
 
@@ -134,6 +134,7 @@ export class ChangeLog {
   read({ after, sinceS, samplesMax, isNewestFirst = false }: ChangesPlan): Changes {
     const answer: ReadChanges = {
       series: [],
+      memory: new ColumnMemory(),
       left: samplesMax,
       lostSamples: 0,
       sinceS,

@@ -148,7 +148,9 @@ async function postPieces(
 
 function readChanges({ id, plan }: Extract<ToEngine, { kind: 'changes' }>): void {
   try {
-    post({ kind: 'changes', id, changes: engine.changes.read(plan) });
+    const changes = engine.changes.read(plan);
+    const memory = new Set(changes.series.map(({ times }) => times.buffer as ArrayBuffer));
+    post({ kind: 'changes', id, changes }, [...memory]);
   } catch (error) {
     log.error('changes could not be read', { error });
     if (isDamage(error)) endWith(error);
