@@ -18,50 +18,57 @@ const BYTES_PER_CHARACTER = 3;
 
 export class LineBody {
   #memory = Buffer.alloc(0);
-  /** Behind each line: its end, and all samples up to there. */
-  #ends: { at: number; samples: number; series?: LabelledSamples | undefined }[] = [];
+  #lines = 0;
+  /** Before each line and behind the last: how many bytes, and how many samples. */
+  #bytes = new Uint32Array(1);
+  #samples = new Uint32Array(1);
+  /** Of all lines, or of none. */
+  #series: LabelledSamples[] = [];
 
   get lines(): number {
-    return this.#ends.length;
+    return this.#lines;
   }
 
   get bytes(): number {
-    return this.#endOf(this.lines).at;
+    return this.#bytes[this.#lines] as number;
   }
 
   add({ text, samples, series }: Line): void {
-    const before = this.#endOf(this.lines);
-    const neededBytes = before.at + text.length * BYTES_PER_CHARACTER;
-    if (neededBytes > this.#memory.length) this.#grow(neededBytes, before.at);
-    const at = before.at + this.#memory.write(text, before.at);
-    this.#ends.push({ at, samples: before.samples + samples, series });
+    const at = this.bytes;
+    const neededBytes = at + text.length * BYTES_PER_CHARACTER;
+    if (neededBytes > this.#memory.length) this.#grow(neededBytes, at);
+    const line = ++this.#lines;
+    if (line === this.#bytes.length) {
+      this.#bytes = longer(this.#bytes);
+      this.#samples = longer(this.#samples);
+    }
+    this.#bytes[line] = at + this.#memory.write(text, at);
+    this.#samples[line] = (this.#samples[line - 1] as number) + samples;
+    if (series) this.#series.push(series);
   }
 
   /** Samples of the lines from `from` on, before `to`. */
   samplesOf(from: number, to: number): number {
-    return this.#endOf(to).samples - this.#endOf(from).samples;
+    return (this.#samples[to] as number) - (this.#samples[from] as number);
   }
 
   /** Of the lines from `from` on, before `to`; undefined: they are of several. */
   seriesOf(from: number, to: number): LabelledSamples | undefined {
-    const series = this.#ends[from]?.series;
+    const series = this.#series[from];
     // Those of one follow each other.
-    return series === this.#ends[to - 1]?.series ? series : undefined;
+    return series === this.#series[to - 1] ? series : undefined;
   }
 
   /** Those lines; good until lines are added to the next request. */
   piece(from: number, to: number): Buffer {
-    return this.#memory.subarray(this.#endOf(from).at, this.#endOf(to).at);
+    return this.#memory.subarray(this.#bytes[from], this.#bytes[to]);
   }
 
   /** The next request begins. `isInUse`: somebody may still read this one, so it keeps its memory. */
   clear({ isInUse = false } = {}): void {
-    this.#ends = [];
+    this.#lines = 0;
+    this.#series = [];
     if (isInUse) this.#memory = Buffer.alloc(0);
-  }
-
-  #endOf(line: number): { at: number; samples: number } {
-    return this.#ends[line - 1] ?? { at: 0, samples: 0 };
   }
 
   #grow(neededBytes: number, usedBytes: number): void {
@@ -69,4 +76,10 @@ export class LineBody {
     this.#memory.copy(larger, 0, 0, usedBytes);
     this.#memory = larger;
   }
+}
+
+function longer(list: Uint32Array): Uint32Array {
+  const twice = new Uint32Array(2 * list.length);
+  twice.set(list);
+  return twice;
 }
