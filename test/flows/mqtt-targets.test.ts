@@ -54,6 +54,22 @@ describe('telemetry to a broker', () => {
     assert.deepEqual(tested, { accepted: false, reason: `${host} does not let this client in.` });
   });
 
+  test('waits where the client may not write, which is said, until it may', async (t) => {
+    const broker = await startMosquitto(t, undefined, ['topic read #', 'topic write allowed/#']);
+    if (!broker) return;
+    const gateway = await startTestGateway(t);
+    const seen = await broker.watch('#');
+    const device = await gateway.provision('Battery');
+    await device.connect();
+    const target = await targetTo(gateway, broker, { topic: 'forbidden/x' }, ['battery_power']);
+    await device.telemetry({ timestamp: NOW_S, battery_power: 7 });
+    await until(async () => (await stateOf(gateway, target)).state === 'FAILING');
+    const sentence = `${new URL(broker.url).host} does not let this client write to forbidden/x.`;
+    assert.equal((await stateOf(gateway, target)).last_error?.message, sentence);
+    await gateway.ok('OWNER', 'PATCH', `/v3/targets/${target.id}`, { mqtt: { topic: 'allowed/x' } });
+    await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
+  });
+
   test('arrives at one that asks for a certificate with the one that was given, and not without', async (t) => {
     const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
     const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });

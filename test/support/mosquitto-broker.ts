@@ -39,11 +39,19 @@ export interface BrokerTls {
   client: { cert: string; key: string };
 }
 
-/** Undefined, and said so, where the program is not installed. */
-export async function startMosquitto(t: TestContext, tls?: BrokerTls): Promise<MosquittoBroker | undefined> {
+/**
+ * Undefined, and said so, where the program is not installed.
+ * @param rights lines of its file of rights; absent: its user may read and write everything
+ */
+export async function startMosquitto(
+  t: TestContext,
+  tls?: BrokerTls,
+  rights?: readonly string[],
+): Promise<MosquittoBroker | undefined> {
   const port = await freePort();
   const folder = temporaryFolder(t);
   const passwords = join(folder, 'passwords');
+  const rightsFile = join(folder, 'rights');
   const configuration = join(folder, 'mosquitto.conf');
   const clients: MqttClient[] = [];
   let child: ReturnType<typeof spawn> | undefined;
@@ -75,9 +83,10 @@ export async function startMosquitto(t: TestContext, tls?: BrokerTls): Promise<M
     t.diagnostic('mosquitto is not installed (package mosquitto): not asked');
     return undefined;
   }
+  if (rights) writeFileSync(rightsFile, [`user ${BROKER_USER.username}`, ...rights, ''].join('\n'), { mode: 0o600 });
   writeFileSync(
     configuration,
-    `listener ${port} 127.0.0.1\npassword_file ${passwords}\nallow_anonymous false\nuser root\nmax_queued_messages 0\n${tls ? tlsLines(folder, tls) : ''}`,
+    `listener ${port} 127.0.0.1\npassword_file ${passwords}\nallow_anonymous false\nuser root\nmax_queued_messages 0\n${rights ? `acl_file ${rightsFile}\n` : ''}${tls ? tlsLines(folder, tls) : ''}`,
   );
   await start();
   const connect = (options: IClientOptions): MqttClient => {

@@ -1,1 +1,1 @@
-export { type MqttArrival, MqttClient, MqttFailure, type MqttMessage } from './mqtt-client.ts';
+export { type MqttArrival, MqttClient, MqttFailure, type MqttMessage, MqttRefusal } from './mqtt-client.ts';

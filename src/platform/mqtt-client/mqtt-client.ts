@@ -1,6 +1,7 @@
 /**
- * A client of a broker that a person named, MQTT 3.1.1: opened when it is needed, messages at QoS 1, acknowledged or failed.
- * Nothing is queued for a broker that is not there; who sends tries again.
+ * A client of a broker that a person named: opened when it is needed, messages at QoS 1, acknowledged or failed.
+ * Nothing is queued for a broker that is not there; who sends tries again. MQTT 5, because a broker of 3.1.1 acknowledges
+ * what it throws away; 3.1.1 where the broker knows no more.
  */
 import mqtt, { type IClientOptions, type MqttClient as Library } from 'mqtt';
 import { connectionFailure } from '../../lib/connection-failure.ts';
@@ -51,20 +52,66 @@ export class MqttFailure extends Error {
   override name = 'MqttFailure';
 }
 
+/** The broker has the message and does not take it. */
+export class MqttRefusal extends MqttFailure {
+  override name = 'MqttRefusal';
+  /** It is this message that it never takes; others it may. */
+  readonly isOfMessage: boolean;
+
+  constructor(message: string, isOfMessage: boolean) {
+    super(message);
+    this.isOfMessage = isOfMessage;
+  }
+}
+
+/** The broker may know older versions of MQTT alone. */
+class VersionFailure extends MqttFailure {
+  /** It said so. */
+  readonly isSaid: boolean;
+
+  constructor(message: string, isSaid: boolean) {
+    super(message);
+    this.isSaid = isSaid;
+  }
+}
+
+/** Of the packet that asks for a connection. */
+const MQTT_5 = 5;
+const MQTT_3 = 4;
+type Version = typeof MQTT_5 | typeof MQTT_3;
+
 const KEEP_ALIVE_S = 30;
-/** Answers of a broker that are no fault of the line, MQTT 3.1.1 section 3.2.2.3. */
+/** Seconds, MQTT 5 section 3.1.2.11.2: it does not end. */
+const FOR_EVER_S = 0xffff_ffff;
+/** Answers of a broker that are no fault of the line, MQTT 3.1.1 section 3.2.2.3, MQTT 5 section 3.2.2.2. */
 const REFUSALS: Readonly<Record<number, string>> = {
   2: 'does not accept the client id',
   3: 'is not ready',
   4: 'does not accept the user name or the password',
   5: 'does not let this client in',
+  133: 'does not accept the client id',
+  134: 'does not accept the user name or the password',
+  135: 'does not let this client in',
+  136: 'is not ready',
+  137: 'is not ready',
+  138: 'does not let this client in',
 };
+const VERSION_REFUSED: readonly unknown[] = [1, 132];
+const NOT_AUTHORIZED = 135;
+/** Its topic is not valid, it is too large, or its payload is not what was said. */
+const OF_MESSAGE: readonly number[] = [144, 149, 153];
 
 export class MqttClient {
   readonly #options: MqttClientOptions;
   #opening: Promise<Library> | undefined;
   #library: Library | undefined;
   #connections = 0;
+  #version: Version = MQTT_5;
+  /** Messages that are not acknowledged; a broker says how many it takes. */
+  #onTheirWay = 0;
+  #onTheirWayMax = Infinity;
+  /** Messages that wait for their turn. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(options: MqttClientOptions) {
     this.#options = options;
@@ -85,10 +132,29 @@ export class MqttClient {
     return true;
   }
 
-  /** Resolves once the broker has acknowledged the message; at QoS 0 once it was sent. @throws MqttFailure */
-  async publish({ topic, payload, isRetained, qos = 1 }: MqttMessage): Promise<void> {
-    await this.#acknowledged((library, { resolve, fail }) =>
-      library.publish(topic, payload, { qos, retain: isRetained }, (error) => (error ? fail() : resolve())),
+  /** Resolves once the broker has acknowledged the message; at QoS 0 once it was sent. @throws MqttFailure, MqttRefusal */
+  async publish(message: MqttMessage): Promise<void> {
+    if (message.qos === 0) return this.#publish(message);
+    if (this.#onTheirWay < this.#onTheirWayMax) this.#onTheirWay++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      await this.#publish(message);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#onTheirWay--;
+    }
+  }
+
+  async #publish({ topic, payload, isRetained, qos = 1 }: MqttMessage): Promise<void> {
+    const { host } = this.#options.url;
+    await this.#acknowledged((library, { resolve, reject, fail }) =>
+      library.publish(topic, payload, { qos, retain: isRetained }, (error) => {
+        const refusal = error && refusalOf(error, host, topic);
+        if (refusal) reject(refusal);
+        else if (error) fail();
+        else resolve();
+      }),
     );
   }
 
@@ -149,9 +215,21 @@ export class MqttClient {
   }
 
   async #open(): Promise<Library> {
+    try {
+      return await this.#openAs(this.#version);
+    } catch (error) {
+      // `close` ends an attempt, too.
+      const isOver = this.#version === MQTT_3 || !this.#library;
+      if (isOver || !(error instanceof VersionFailure)) throw error;
+      if (error.isSaid) this.#version = MQTT_3;
+      return await this.#openAs(MQTT_3);
+    }
+  }
+
+  async #openAs(version: Version): Promise<Library> {
     this.#library?.end(true);
     const { url, timeoutMs, clock } = this.#options;
-    const library = connecting(this.#options);
+    const library = connecting(this.#options, version);
     // `close` ends an attempt, too.
     this.#library = library;
     // Brokers may acknowledge many messages at once.
@@ -162,8 +240,8 @@ export class MqttClient {
       await new Promise<void>((resolve, reject) => {
         timer = clock.setTimer(timeoutMs, () => reject(new MqttFailure(`${url.host} did not answer.`)));
         library.once('connect', () => resolve());
-        library.on('error', (error) => reject(new MqttFailure(sentenceOf(error, url), { cause: error })));
-        library.once('close', () => reject(new MqttFailure(`${url.host} ended the connection.`)));
+        library.on('error', (error) => reject(failureOf(error, url)));
+        library.once('close', () => reject(new VersionFailure(`${url.host} ended the connection.`, false)));
       });
     } catch (error) {
       library.end(true);
@@ -172,6 +250,7 @@ export class MqttClient {
       timer?.cancel();
     }
     this.#connections++;
+    this.#onTheirWayMax = library.serverProperties?.receiveMaximum ?? Infinity;
     return library;
   }
 
@@ -194,12 +273,31 @@ export class MqttClient {
 }
 
 /** @throws MqttFailure for certificates that cannot be read */
-function connecting(options: MqttClientOptions): Library {
+function connecting(options: MqttClientOptions, version: Version): Library {
   try {
-    return mqtt.connect(clientOptions(options));
+    return mqtt.connect(clientOptions(options, version));
   } catch (error) {
     throw new MqttFailure(sentenceOf(error, options.url), { cause: error });
   }
+}
+
+function failureOf(error: unknown, url: URL): MqttFailure {
+  const sentence = sentenceOf(error, url);
+  const { code } = error as { code?: unknown };
+  return VERSION_REFUSED.includes(code)
+    ? new VersionFailure(sentence, true)
+    : new MqttFailure(sentence, { cause: error });
+}
+
+/** Undefined: the broker said nothing of the message. */
+function refusalOf(error: Error, host: string, topic: string): MqttRefusal | undefined {
+  const { code } = error as { code?: unknown };
+  if (typeof code !== 'number') return undefined;
+  const sentence =
+    code === NOT_AUTHORIZED
+      ? `${host} does not let this client write to ${topic}.`
+      : `${host} does not take a message on ${topic}: ${error.message}.`;
+  return new MqttRefusal(sentence, OF_MESSAGE.includes(code));
 }
 
 function sentenceOf(error: unknown, url: URL): string {
@@ -209,7 +307,7 @@ function sentenceOf(error: unknown, url: URL): string {
   return connectionFailure(error, url) ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
 }
 
-function clientOptions(options: MqttClientOptions): IClientOptions {
+function clientOptions(options: MqttClientOptions, version: Version): IClientOptions {
   const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
     options;
   const { isSessionKept = false } = options;
@@ -222,7 +320,8 @@ function clientOptions(options: MqttClientOptions): IClientOptions {
     clientId,
     clean: !isSessionKept,
     keepalive: KEEP_ALIVE_S,
-    protocolVersion: 4,
+    protocolVersion: version,
+    ...(isSessionKept && version === MQTT_5 && { properties: { sessionExpiryInterval: FOR_EVER_S } }),
     // Who sends tries again, with pauses that grow.
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,

@@ -1,7 +1,12 @@
 /** The way by which commands come from a target: a connection of its own, whose session the broker keeps. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import { type MqttArrival, type MqttClient, MqttFailure } from '../../../platform/mqtt-client/index.ts';
+import {
+  type MqttArrival,
+  type MqttClient,
+  MqttFailure,
+  MqttRefusal,
+} from '../../../platform/mqtt-client/index.ts';
 import type { CommandSettings, CommandStatus, MqttSettings, TargetRecord } from '../model.ts';
 import { type ClientParts, mqttClientOf } from '../mqtt/target-client.ts';
 import { filledTemplate, topicLevel } from '../mqtt/templates.ts';
@@ -58,12 +63,7 @@ export class CommandChannel {
       ...parts,
       record,
       settings,
-      answer: (answer) =>
-        this.#client.publish({
-          topic: `${this.#topic}/responses`,
-          payload: JSON.stringify(answer),
-          isRetained: false,
-        }),
+      answer: (answer) => this.#answer(JSON.stringify(answer)),
     });
   }
 
@@ -105,6 +105,16 @@ export class CommandChannel {
   async #take(message: MqttArrival): Promise<void> {
     // A session that was kept may still know the topic of another name of the site.
     if (message.topic === `${this.#topic}/requests`) await this.#requests.take(message);
+  }
+
+  /** A broker that does not want to have it lets commands come all the same. */
+  async #answer(payload: string): Promise<void> {
+    try {
+      await this.#client.publish({ topic: `${this.#topic}/responses`, payload, isRetained: false });
+    } catch (error) {
+      if (!(error instanceof MqttRefusal)) throw error;
+      this.#lastError = { message: error.message, atMs: this.#parts.clock.wallMs() };
+    }
   }
 
   async #run(): Promise<void> {

@@ -1,6 +1,6 @@
 /** A broker as a target: messages at QoS 1, so many on their way at once, acknowledged or sent again. */
 import { createHash } from 'node:crypto';
-import type { MqttClient, MqttMessage } from '../../../platform/mqtt-client/index.ts';
+import { type MqttClient, type MqttMessage, MqttRefusal } from '../../../platform/mqtt-client/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import type { LabelledRecord, LabelledSamples, MqttSettings, Pace, Sent, Sink } from '../model.ts';
 import {
@@ -59,7 +59,7 @@ export class MqttSink implements Sink {
     await this.#connected();
     if (isHomeAssistant) await this.#tellDevices();
     const sent = await this.#deliver(messages, pace);
-    return isHomeAssistant ? { ...sent, samples: countOf(samples) } : sent;
+    return isHomeAssistant ? { ...sent, samples: countOf(samples) - sent.refusedSamples } : sent;
   }
 
   /** A device may go, and the broker forget, while nothing is measured. */
@@ -76,11 +76,16 @@ export class MqttSink implements Sink {
 
   async #deliver(messages: Iterable<SampleMessage>, pace: Pace): Promise<Sent> {
     const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
-    await this.#publish(messages, async (message) => {
+    const before = async (message: SampleMessage): Promise<void> => {
       const bytes = Buffer.byteLength(message.topic) + Buffer.byteLength(message.payload) + HEADER_BYTES;
       await pace(bytes);
       sent.bytes += bytes;
       sent.samples += message.samples;
+    };
+    await this.#publish(messages, before, ({ samples }, { message }) => {
+      sent.samples -= samples;
+      sent.refusedSamples += samples;
+      sent.refusal = message;
     });
     return sent;
   }
@@ -108,15 +113,20 @@ export class MqttSink implements Sink {
     await asFailure(client.publish({ topic, payload: 'online', isRetained: true }));
   }
 
+  /** @param refused told of those that are never taken, while others are */
   async #publish(
     messages: Iterable<SampleMessage>,
     before: (message: SampleMessage) => Promise<void>,
+    refused: (message: SampleMessage, refusal: MqttRefusal) => void = () => undefined,
   ): Promise<void> {
     const { client, inFlightMax } = this.#options;
     let onTheirWay: Promise<void>[] = [];
     for (const message of messages) {
       await before(message);
-      const published = client.publish(message);
+      const published = client.publish(message).catch((error: unknown) => {
+        if (!(error instanceof MqttRefusal && error.isOfMessage)) throw error;
+        refused(message, error);
+      });
       // It may fail while the next one waits for its turn; who waits for all of them hears of it.
       published.catch(() => undefined);
       onTheirWay.push(published);

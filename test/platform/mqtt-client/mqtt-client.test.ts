@@ -1,0 +1,122 @@
+/** Brokers of any age, those that take little at once, and what they say of a message. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { generate, type Packet, parser } from 'mqtt-packet';
+import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
+import { MqttClient, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
+
+interface Line {
+  /** In the version of the client, or in the one that is given. */
+  send: (packet: Packet, version?: number) => void;
+  end: () => void;
+}
+
+/** Of a broker that answers each packet by `answer`. */
+async function clientOf(t: TestContext, answer: (packet: Packet, line: Line) => void): Promise<MqttClient> {
+  const server = createServer((socket) => {
+    const packets = parser();
+    let version = 4;
+    const line: Line = {
+      send: (packet, protocolVersion = version) => void socket.write(generate(packet, { protocolVersion })),
+      end: () => socket.destroy(),
+    };
+    packets.on('packet', (packet) => {
+      if (packet.cmd === 'connect') version = packet.protocolVersion ?? version;
+      answer(packet, line);
+    });
+    socket.on('data', (bytes) => void packets.parse(bytes));
+    socket.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const clock = createSystemClock();
+  const url = new URL(`mqtt://127.0.0.1:${port}`);
+  const client = new MqttClient({ clock, url, clientId: 'box', timeoutMs: 60_000 });
+  t.after(() => {
+    client.close();
+    clock.close();
+    server.close();
+  });
+  return client;
+}
+
+const publish = (client: MqttClient, payload: string): Promise<void> =>
+  client.publish({ topic: 'plant', payload, isRetained: false });
+
+const accepted = (properties = {}): Packet => ({
+  cmd: 'connack',
+  returnCode: 0,
+  reasonCode: 0,
+  sessionPresent: false,
+  properties,
+});
+
+const older: [string, (line: Line) => void, number[]][] = [
+  [
+    'says so',
+    ({ send }) => send({ cmd: 'connack', returnCode: 1, sessionPresent: false }, 4),
+    [5, 4, 4],
+  ],
+  ['ends the connection without a word', ({ end }) => end(), [5, 4, 5, 4]],
+];
+for (const [what, refuse, expected] of older)
+  test(`a broker that knows MQTT 3.1.1 alone, and ${what}, is spoken to in that`, async (t) => {
+    const versions: (number | undefined)[] = [];
+    const client = await clientOf(t, (packet, line) => {
+      if (packet.cmd === 'publish') line.send({ cmd: 'puback', messageId: packet.messageId ?? 0 });
+      if (packet.cmd !== 'connect') return;
+      versions.push(packet.protocolVersion);
+      if (packet.protocolVersion === 5) refuse(line);
+      else line.send(accepted());
+    });
+    for (let connection = 0; connection < 2; connection++) {
+      await client.connect();
+      await publish(client, '1');
+      client.close();
+    }
+    assert.deepEqual(versions, expected);
+  });
+
+test('no more messages are on their way than the broker takes, in their order', async (t) => {
+  const arrived: string[] = [];
+  let open = 0;
+  let openMax = 0;
+  const client = await clientOf(t, (packet, { send }) => {
+    if (packet.cmd === 'connect') send(accepted({ receiveMaximum: 2 }));
+    if (packet.cmd !== 'publish') return;
+    arrived.push(packet.payload.toString());
+    openMax = Math.max(openMax, ++open);
+    void nextTurn().then(() => {
+      open--;
+      send({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: 0 });
+    });
+  });
+  await client.connect();
+  const payloads = ['a', 'b', 'c', 'd', 'e'];
+  await Promise.all(payloads.map((payload) => publish(client, payload)));
+  assert.deepEqual([arrived, openMax], [payloads, 2]);
+});
+
+const refusals: [number, RegExp, boolean][] = [
+  [135, /^127\.0\.0\.1:\d+ does not let this client write to plant\.$/, false],
+  [149, /^127\.0\.0\.1:\d+ does not take a message on plant: Publish error: Packet too large\.$/, true],
+];
+for (const [reasonCode, sentence, isOfMessage] of refusals)
+  test(`a message that is refused with ${reasonCode} fails with a sentence, and the next one goes`, async (t) => {
+    let isFirst = true;
+    const client = await clientOf(t, (packet, { send }) => {
+      if (packet.cmd === 'connect') send(accepted());
+      if (packet.cmd !== 'publish') return;
+      send({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: isFirst ? reasonCode : 0 });
+      isFirst = false;
+    });
+    await client.connect();
+    await assert.rejects(publish(client, '1'), (error) => {
+      assert.ok(error instanceof MqttRefusal);
+      assert.match(error.message, sentence);
+      assert.equal(error.isOfMessage, isOfMessage);
+      return true;
+    });
+    await publish(client, '2');
+  });
