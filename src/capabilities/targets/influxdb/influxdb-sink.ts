@@ -52,7 +52,7 @@ interface Work {
   sent: Sent;
   pace: Pace;
   signal: AbortSignal;
-  /** Attributes of a device stand in one line. */
+  /** Attributes of a device stand in one line, or fields of a record. */
   isShared?: boolean;
   /** The target takes a sample of a test. */
   isTested?: boolean;
@@ -94,20 +94,21 @@ export class InfluxdbSink implements Sink {
     const { measurement } = this.#options.settings;
     const isApart = (series: LabelledSamples): boolean => this.#apart.has(nameOf(series));
     const apart = samples.filter(isApart);
-    await this.#sendShared(apart.length > 0 ? samples.filter((series) => !isApart(series)) : samples, work);
+    const shared = apart.length > 0 ? samples.filter((series) => !isApart(series)) : samples;
+    await this.#sendShared(linesOf(measurement, shared), singleLines(measurement, shared), work);
     for (const series of apart) await this.#sendAll(singleLines(measurement, [series]), work);
     return work.sent;
   }
 
-  async #sendShared(samples: readonly LabelledSamples[], work: Work): Promise<void> {
-    const { measurement } = this.#options.settings;
+  /** @param alone the same with everything in a line of its own */
+  async #sendShared(lines: Iterable<Line>, alone: Iterable<Line>, work: Work): Promise<void> {
     try {
-      await this.#sendAll(linesOf(measurement, samples), { ...work, isShared: true });
+      await this.#sendAll(lines, { ...work, isShared: true });
     } catch (error) {
       if (!(error instanceof SharedLinesRefused)) throw error;
       // What was taken of it is taken again.
       work.sent.samples = 0;
-      await this.#sendAll(singleLines(measurement, samples), work);
+      await this.#sendAll(alone, work);
     }
   }
 
@@ -115,7 +116,7 @@ export class InfluxdbSink implements Sink {
     const url = new URL(this.#url);
     url.searchParams.set('precision', url.searchParams.get('precision') === WORDS.s ? WORDS.ns : 'ns');
     const work: Work = { url, sent: nothing(), pace, signal };
-    await this.#sendAll(recordLines(records), work);
+    await this.#sendShared(recordLines(records), recordLines(records, { isApart: true }), work);
     return work.sent;
   }
 
@@ -176,7 +177,8 @@ export class InfluxdbSink implements Sink {
     if (!work.isTested) await this.test(signal);
     work.isTested = true;
     if (series) this.#apart.add(nameOf(series));
-    sent.refusedSamples += this.#body.samplesOf(from, to);
+    // A field of a record is no sample of its own.
+    sent.refusedSamples += Math.max(1, this.#body.samplesOf(from, to));
     sent.refusal = `The target does not take a line: ${this.#saidBy(answer)}`;
     return false;
   }

@@ -9,17 +9,23 @@ import { escapedKey, fieldText, tagText } from './line-protocol.ts';
 
 const NS_PER_MS = 1_000_000n;
 
-export function* recordLines(records: readonly LabelledRecord[]): Generator<Line> {
-  for (const record of records) yield { text: recordLine(record), samples: 1 };
-}
-
-function recordLine(record: LabelledRecord): string {
-  const { content, labels, tags, body } = record;
-  // Engines that know numbers only count records by it.
-  const fields = ['count=1'];
-  addFields(fields, '', body, new Set(Object.keys(tags)));
-  const measurement = `gateway_${content.toLowerCase()}`;
-  return `${measurement}${tagText({ ...labels, ...tags })} ${fields.join(',')} ${timestampNs(record)}\n`;
+/** @param isApart with each field in a line of its own: engines put together what has one instant and one set of tags */
+export function* recordLines(
+  records: readonly LabelledRecord[],
+  { isApart = false } = {},
+): Generator<Line> {
+  for (const record of records) {
+    const { content, labels, tags, body } = record;
+    const head = `gateway_${content.toLowerCase()}${tagText({ ...labels, ...tags })} `;
+    const end = ` ${timestampNs(record)}\n`;
+    // Engines that know numbers only count records by it.
+    const fields = ['count=1'];
+    addFields(fields, '', body, new Set(Object.keys(tags)));
+    if (!isApart) yield { text: `${head}${fields.join(',')}${end}`, samples: 1 };
+    else
+      for (const [index, field] of fields.entries())
+        yield { text: `${head}${field}${end}`, samples: index === 0 ? 1 : 0 };
+  }
 }
 
 function addFields(fields: string[], prefix: string, body: object, known: ReadonlySet<string>): void {
