@@ -347,7 +347,7 @@ function buildAppliance(
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,
       restarts: listening.restarts,
-      ...targetsStatus(targets),
+      ...targetsStatus(targets, clock.wallMs()),
       siteFileFault: provisioningFault(config),
       updateFailure: updates.trialFailure(),
       missingPrograms: listening.missingPrograms(),

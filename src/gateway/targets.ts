@@ -6,6 +6,7 @@ import { type DeviceLogs, deviceLogToWire } from '../capabilities/device-logs/in
 import type { Devices } from '../capabilities/devices/index.ts';
 import { logToWire, type Rules } from '../capabilities/rules/index.ts';
 import type { RecordSources, Targets } from '../capabilities/targets/index.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Clock } from '../platform/clock/index.ts';
 
 interface Parts {
@@ -91,9 +92,14 @@ function notedRows({ devices, alerts, audit, commands }: Parts): Omit<RecordSour
 }
 
 /** What the gateway's own device tells of its targets. */
-export function targetsStatus(targets: Pick<Targets, 'list'>) {
+export function targetsStatus(targets: Pick<Targets, 'list'>, nowMs: number) {
   const all = targets.list();
   return {
+    targetsRefusing: all.flatMap(({ record: { name }, status: { lastRefusal } }) =>
+      lastRefusal && nowMs - lastRefusal.atMs < LIMITS.targets.refusalShownMs
+        ? [{ name, reason: lastRefusal.message }]
+        : [],
+    ),
     targetsFailing: all
       .filter(({ status }) => status.state === 'FAILING')
       .map(({ record: { name }, status }) => ({ name, reason: status.lastError?.message ?? '' })),

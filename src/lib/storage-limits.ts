@@ -115,6 +115,8 @@ export const STORAGE_LIMITS = {
     cursorIntervalMs: 10_000,
     /** G: what a target acknowledged in this time before its connection ended is sent again; VictoriaMetrics keeps 5 s of it in memory. */
     resendMs: 20_000,
+    /** G: a person finds out why a series is missing; what is refused again shows again. */
+    refusalShownMs: 3_600_000,
     bytesPerSecondDefault: 10 * 1_048_576,
     bytesPerSecondLeast: 1_024,
     bytesPerSecondMost: 1_073_741_824,

@@ -46,6 +46,8 @@ export interface PartsStatus {
   restarts: number;
   /** Targets that take no telemetry now, and why in a sentence. */
   targetsFailing: readonly { name: string; reason: string }[];
+  /** Targets that lately refused a part, and why in a sentence. */
+  targetsRefusing: readonly { name: string; reason: string }[];
   /** Targets that commands may come from and cannot now, and why in a sentence. */
   commandsFailing: readonly { name: string; reason: string }[];
   /** Why the file that describes the site is not applied. */
@@ -230,6 +232,7 @@ export class Appliance {
       ...(status.isTlsOff ? ['tls_off'] : []),
       ...(status.backup.isOverdue ? ['backup_overdue'] : []),
       ...(status.targetsFailing.length > 0 ? ['target_failing'] : []),
+      ...(status.targetsRefusing.length > 0 ? ['target_refusing'] : []),
       ...(status.commandsFailing.length > 0 ? ['target_commands_failing'] : []),
       ...(status.siteFileFault === undefined ? [] : ['site_file_not_applied']),
       ...(status.updateFailure === undefined ? [] : ['update_failed']),
@@ -290,11 +293,13 @@ function detailsOf(status: PartsStatus): Record<string, string> {
   const damaged = damagedFilesOf(status);
   const { foreign } = status.historySetAside;
   const failing = named(status.targetsFailing);
+  const refusing = named(status.targetsRefusing);
   const commands = named(status.commandsFailing);
   const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
   return {
     ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
     ...(failing.length > 0 && { target_failing: failing }),
+    ...(refusing.length > 0 && { target_refusing: refusing }),
     ...(commands.length > 0 && { target_commands_failing: commands }),
     ...(status.siteFileFault !== undefined && { site_file_not_applied: status.siteFileFault }),
     ...(status.updateFailure !== undefined && { update_failed: status.updateFailure }),

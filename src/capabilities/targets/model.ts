@@ -231,6 +231,8 @@ export interface TargetStatus extends Totals {
   samplesPerS: number;
   bytesPerS: number;
   lastError: { message: string; atMs: number } | undefined;
+  /** Of what it does not take while it takes the rest; since the gateway started. */
+  lastRefusal?: { message: string; atMs: number } | undefined;
   lastSentAtMs: number | undefined;
   /** Absent: none come from there. */
   commands?: CommandStatus | undefined;

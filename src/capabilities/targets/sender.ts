@@ -79,6 +79,7 @@ export class Sender {
   };
   #state: TargetStatus['state'] = 'STARTING';
   #lastError: TargetStatus['lastError'];
+  #lastRefusal: TargetStatus['lastRefusal'];
   #lastSentAtMs: number | undefined;
   #ended: Promise<void> = Promise.resolve();
   readonly #passed: PassedPlaces;
@@ -145,6 +146,7 @@ export class Sender {
       lagBytes: Math.round(samples * bytesPerSample),
       ...this.#rates.now(),
       lastError: this.#lastError,
+      lastRefusal: this.#lastRefusal,
       lastSentAtMs: this.#lastSentAtMs,
     };
   }
@@ -266,7 +268,7 @@ export class Sender {
 
   #noteRefusal(refusal: string): void {
     const { clock, log, record } = this.#options;
-    this.#lastError = { message: refusal, atMs: clock.wallMs() };
+    this.#lastError = this.#lastRefusal = { message: refusal, atMs: clock.wallMs() };
     log.warnLimited(`target-refusal:${record.id}`, 3_600_000, 'target refuses telemetry', {
       target: record.name,
       reason: refusal,

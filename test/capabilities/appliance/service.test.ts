@@ -40,6 +40,7 @@ const STATUS: PartsStatus = {
   telemetryValues: 0,
   restarts: 0,
   targetsFailing: [],
+  targetsRefusing: [],
   commandsFailing: [],
   siteFileFault: undefined,
   updateFailure: undefined,
