@@ -249,3 +249,25 @@ test('a broker that gets another form has the topic of that form', async () => {
   assert.equal(await topicOf({ form: 'SPARKPLUG_B', topic: 'plants' }), 'plants');
   assert.equal(await topicOf({ form: 'PLAIN', topic: 'a/{device}' }), 'a/{device}');
 });
+
+test('a target keeps a device that was named by its slug when it gets another one', async () => {
+  const { ok, provision } = gateway();
+  const { id: deviceId } = await provision('Battery');
+  const slugIs = (slug: string) => ok('OWNER', 'PATCH', `/v3/devices/${deviceId}`, { slug });
+  await slugIs('before');
+  const { id } = await created({
+    name: 'renamed',
+    kind: 'MQTT',
+    enabled: false,
+    mqtt: { url: 'mqtt://b:1', commands: { devices: ['other', 'before'] } },
+    selection: { devices: ['before', 'other'] },
+  });
+  await slugIs('after');
+  const { target } = await ok('OWNER', 'GET', `${TARGETS}/${id}`);
+  assert.partialDeepStrictEqual(target, {
+    mqtt: { commands: { devices: ['other', 'after'] } },
+    selection: { devices: ['after', 'other'] },
+  });
+  await gateway().restart();
+  assert.deepEqual((await ok('OWNER', 'GET', `${TARGETS}/${id}`))['target'], target);
+});

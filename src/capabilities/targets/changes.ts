@@ -1,5 +1,6 @@
 /** What a person says of a target, and what becomes of it. */
 import { invalidBody } from '../../lib/errors.ts';
+import { isOnOtherDisk } from '../../platform/files/index.ts';
 import {
   backlogOrderOf,
   carriesTelemetry,
@@ -38,15 +39,40 @@ export type NewTarget = TargetChange & {
   withHistory: boolean;
 };
 
+/** @throws GatewayError invalid_body (400) for a folder that is not there, or that nobody may look at */
+export function placed(settings: TargetSettings, dataDir: string): TargetSettings {
+  if (settings.kind !== 'FOLDER') return settings;
+  const isMount = isOnOtherDisk(settings.path, dataDir);
+  if (typeof isMount === 'string') throw invalidBody('folder.path', isMount);
+  return { ...settings, isMount };
+}
+
 /** @throws GatewayError invalid_body (400) */
-export function changedSettings(before: TargetSettings, change: SettingsChange): TargetSettings {
+export function changedSettings(
+  before: TargetSettings,
+  change: SettingsChange | undefined,
+  dataDir: string,
+): TargetSettings {
+  if (!change) return before;
   if (change.kind !== before.kind)
     throw invalidBody(change.kind.toLowerCase(), `The target is of the kind ${before.kind}.`);
   const changed = { ...before, ...definedOf(change) } as TargetSettings;
+  if ('path' in change && change.path !== undefined) return placed(changed, dataDir);
   if (changed.kind !== 'MQTT' || before.kind !== 'MQTT' || changed.form === before.form) return changed;
   // The topic of one form means something else in another.
   const isSaid = 'topic' in change && change.topic !== undefined;
   return isSaid ? changed : { ...changed, topic: DEFAULT_TOPICS[changed.form] };
+}
+
+/**
+ * Where a device was named by its slug, it is by the new one; in place, because all who are at work read the same lists.
+ * True: it was named somewhere.
+ */
+export function followSlug({ selection, settings }: TargetRecord, before: string, now: string): boolean {
+  const commanded = settings.kind === 'MQTT' ? settings.commands?.devices : undefined;
+  const lists = [selection.devices ?? [], commanded ?? []].filter((list) => list.includes(before));
+  for (const list of lists) list[list.indexOf(before)] = now;
+  return lists.length > 0;
 }
 
 /** A secret goes to nobody but the server that it was entered for. @throws GatewayError invalid_body (400) */

@@ -1,9 +1,8 @@
 /** The targets of the gateway: made and changed by people, at work all the time. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { gatewayError, invalidBody, notFound } from '../../lib/errors.ts';
+import { gatewayError, notFound } from '../../lib/errors.ts';
 import type { Timer } from '../../platform/clock/index.ts';
-import { isOnOtherDisk } from '../../platform/files/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { neededAfter, type Telemetry } from '../telemetry/index.ts';
@@ -16,7 +15,6 @@ import {
   recordContentsOf,
   TargetFailure,
   type TargetRecord,
-  type TargetSettings,
 } from './model.ts';
 import { type ChannelParts, type CommandChannel, openCommandChannel } from './commands/command-channel.ts';
 import { labelsOf } from './device-labels.ts';
@@ -26,10 +24,11 @@ import {
   changedSecrets,
   changedSettings,
   definedOf,
+  followSlug,
   type NewTarget,
   requireFitting,
+  placed,
   requireSameServer,
-  type SettingsChange,
   type TargetChange,
 } from './changes.ts';
 import { Records, type RecordSources } from './records/records.ts';
@@ -64,7 +63,7 @@ export class Targets {
   readonly #changes: ChangeStore;
   readonly #carried: Records;
   #carriesRecords = false;
-  #unsubscribe: () => void = () => undefined;
+  #unsubscribe: (() => void)[] = [];
   #saving: Timer | undefined;
   /** Changes of one target at a time, in their order. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -90,16 +89,21 @@ export class Targets {
     this.#follow();
     for (const record of this.#records.values()) this.#open(record);
     const { clock, limits, devices } = this.#options;
-    this.#unsubscribe = devices.events.on('connectivity_changed', 'targets', ({ device, status, atMs }) =>
-      this.#carried.noteConnectivity(device, status, atMs),
-    );
+    this.#unsubscribe = [
+      devices.events.on('connectivity_changed', 'targets', ({ device, status, atMs }) =>
+        this.#carried.noteConnectivity(device, status, atMs),
+      ),
+      devices.events.on('device_updated', 'targets', ({ device, previous }) => {
+        if (device.slug !== previous.slug) this.#followSlug(previous.slug, device.slug);
+      }),
+    ];
     this.#saving = clock.setRepeating(limits.cursorIntervalMs, () => this.#saveCursors());
   }
 
   /** Resolves once nothing is under way; the cursors are saved. */
   async stop(): Promise<void> {
     this.#saving?.cancel();
-    this.#unsubscribe();
+    for (const end of this.#unsubscribe) end();
     await Promise.all([
       ...[...this.#senders.values()].map((sender) => sender.stop()),
       ...[...this.#channels].map(([id, channel]) => channel.stop(this.#records.get(id))),
@@ -124,7 +128,7 @@ export class Targets {
   /** @throws GatewayError invalid_body (400), already_exists (409), target_limit_reached (422), unavailable (503) */
   create(given: NewTarget): Promise<ListedTarget> {
     return this.#inTurn(async () => {
-      const { clock, database, limits, newId = randomUUID } = this.#options;
+      const { clock, database, dataDir, limits, newId = randomUUID } = this.#options;
       if (this.#records.size >= limits.targetsMax)
         throw gatewayError(
           'unprocessable',
@@ -141,7 +145,7 @@ export class Targets {
         name: given.name,
         kind: given.settings.kind,
         isEnabled: given.isEnabled ?? true,
-        settings: this.#placed(given.settings),
+        settings: placed(given.settings, dataDir),
         secrets: changedSecrets({}, given.secrets),
         selection: given.selection,
         createdAtMs: nowMs,
@@ -171,7 +175,7 @@ export class Targets {
         ...before,
         name: change.name ?? before.name,
         isEnabled: change.isEnabled ?? before.isEnabled,
-        settings: this.#changed(before.settings, change.settings),
+        settings: changedSettings(before.settings, change.settings, this.#options.dataDir),
         secrets: changedSecrets(before.secrets, change.secrets),
         selection: { ...before.selection, ...definedOf(change.selection) },
         updatedAtMs: this.#options.clock.wallMs(),
@@ -237,6 +241,14 @@ export class Targets {
     const record = this.#records.get(id);
     if (!record) throw notFound('target_not_found', `There is no target "${id}".`);
     return record;
+  }
+
+  #followSlug(before: string, now: string): void {
+    const renamed = [...this.#records.values()].filter((record) => followSlug(record, before, now));
+    if (renamed.length === 0) return;
+    this.#options.database.transaction(() => {
+      for (const record of renamed) this.#store.update(record);
+    });
   }
 
   #requireFree(name: string): void {
@@ -305,21 +317,6 @@ export class Targets {
     await sender.stop();
     this.#saveCursors();
     this.#senders.delete(id);
-  }
-
-  /** @throws GatewayError invalid_body (400) */
-  #changed(before: TargetSettings, change: SettingsChange | undefined): TargetSettings {
-    if (!change) return before;
-    const changed = changedSettings(before, change);
-    return 'path' in change && change.path !== undefined ? this.#placed(changed) : changed;
-  }
-
-  /** @throws GatewayError invalid_body (400) for a folder that is not there, or that nobody may look at */
-  #placed(settings: TargetSettings): TargetSettings {
-    if (settings.kind !== 'FOLDER') return settings;
-    const isMount = isOnOtherDisk(settings.path, this.#options.dataDir);
-    if (typeof isMount === 'string') throw invalidBody('folder.path', isMount);
-    return { ...settings, isMount };
   }
 
   /** Resolves once it is on the disk. */

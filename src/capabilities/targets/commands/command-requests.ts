@@ -58,7 +58,6 @@ export class CommandRequests {
   readonly #open = new Set<string>();
   /** Requests that were under way when the settings of the target changed. */
   readonly #begunBefore = new Set<string>();
-  readonly #allowed: ReadonlySet<string>;
   #isStopped = false;
   executed = 0;
   refused = 0;
@@ -71,7 +70,6 @@ export class CommandRequests {
     this.#rate = new TokenBucket(settings.perMinute / MINUTE_S, burst, nowMs);
     this.#refusals = new TokenBucket(1, refusalBurst, nowMs);
     this.#store = createRequestStore(options.database);
-    this.#allowed = new Set(settings.devices);
   }
 
   /** Resolves once the broker may forget the message: it is remembered on the disk, or refused. */
@@ -171,8 +169,10 @@ export class CommandRequests {
 
   /** @throws GatewayError device_not_found (404), for one that was not named too: nothing is told of it */
   #named(name: string): Device {
-    const device = this.#options.devices.find(name);
-    if (device && (this.#allowed.has(device.id) || this.#allowed.has(device.slug))) return device;
+    const { devices, settings } = this.#options;
+    const device = devices.find(name);
+    if (device && (settings.devices.includes(device.id) || settings.devices.includes(device.slug)))
+      return device;
     throw notFound(
       'device_not_found',
       `No device "${name.slice(0, 64)}" is among those that may be commanded from here.`,
