@@ -132,6 +132,37 @@ describe('Sparkplug B', () => {
     await until(async () => (await stateOf()).state === 'CURRENT');
   });
 
+  test('is born with its newest values after a restart of the gateway', async (t) => {
+    const all = await site(t);
+    if (!all) return;
+    const { gateway, device, told } = all;
+    await device.telemetry({ timestamp: NOW_S - 600, battery_power: 1.5, status: 'charging' });
+    await until(() => valuesOf(told(), 'battery_power').length > 0);
+    const known = told().length;
+    await gateway.restart();
+    await device.connect();
+    const birth = (): Told | undefined => told().slice(known).find(({ kind }) => kind === 'DBIRTH');
+    await until(() => birth() !== undefined);
+    const values = new Map(birth()?.payload.metrics.map(({ name, value }) => [name, value]));
+    assert.deepEqual([values.get('battery_power'), values.get('status')], [1.5, 'charging']);
+  });
+
+  test('does not go by the will of an earlier connection of the host', async (t) => {
+    const all = await site(t, { host_id: 'scada' });
+    if (!all) return;
+    const { broker, device, told } = all;
+    const state = (online: boolean, timestamp: number): Promise<void> =>
+      broker.publish(STATE, JSON.stringify({ online, timestamp }), true);
+    await state(true, 2_000);
+    await until(() => kindsOf(told()).includes('DBIRTH'));
+    await state(false, 1_000);
+    await device.telemetry({ timestamp: NOW_S, battery_power: 1.5 });
+    await until(() => valuesOf(told(), 'battery_power').length > 0);
+    assert.ok(!kindsOf(told()).includes('NDEATH'));
+    await state(false, 3_000);
+    await until(() => kindsOf(told()).includes('NDEATH'));
+  });
+
   test('is born again when the host asks, and only then', async (t) => {
     const all = await site(t);
     if (!all) return;

@@ -45,7 +45,7 @@ import { NOTED_CONTENTS } from './tables.ts';
 interface TargetsOptions extends SinkParts, ChannelParts {
   devices: SinkParts['devices'] & ChannelParts['devices'];
   metrics: Metrics;
-  telemetry: Pick<Telemetry, 'changes' | 'keepChanges'>;
+  telemetry: Pick<Telemetry, 'changes' | 'keepChanges' | 'latest'>;
   sources: RecordSources;
   /** Group commit of state.db. */
   commits: GroupCommit;

@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
 import { HttpClient } from '../../platform/http-client/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
 import { FolderSink } from './folder/folder-sink.ts';
 import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
 import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
@@ -17,6 +18,7 @@ export interface SinkParts {
   clock: Clock;
   devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
   site: () => { name: string };
+  telemetry: Pick<Telemetry, 'latest'>;
   /** Folder of the data: who names a folder of a stick must not fill the card while the stick is missing. */
   dataDir: string;
   limits: Limits['targets'];

@@ -1,6 +1,8 @@
 /** Samples as metrics of Sparkplug B, and what was told of them. */
 import { DATATYPES, type Datatype, type SparkplugMetric } from '../../../protocol/sparkplug.ts';
+import { exactJson } from '../../../protocol/telemetry.ts';
 import type { CompiledAttribute } from '../../blueprints/index.ts';
+import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples } from '../model.ts';
 
 /** What a host knows of a device. */
@@ -13,7 +15,7 @@ export interface ToldDevice {
   readonly metrics: Map<string, ToldMetric>;
 }
 
-/** The newest value that was sent. */
+/** The newest value. */
 interface ToldMetric {
   datatype: Datatype;
   timestampMs: number;
@@ -29,7 +31,21 @@ const DATATYPE_OF: Readonly<Record<string, Datatype>> = {
 /** Everything that has no form of its own there is JSON. */
 const datatypeOf = (type: string): Datatype => DATATYPE_OF[type] ?? DATATYPES.STRING;
 
-/** All that a device can tell, with the newest value where one was sent. */
+/** What is true now, whether it was sent or not; undefined: nobody knows. */
+export function noteLatest(
+  { metrics }: ToldDevice,
+  [name, { type }]: readonly [name: string, attribute: CompiledAttribute],
+  latest: Latest | undefined,
+): void {
+  const timestampMs = (latest?.timestampS ?? 0) * 1_000;
+  if (!latest || timestampMs <= (metrics.get(name)?.timestampMs ?? 0)) return;
+  const datatype = datatypeOf(type);
+  const isText = datatype === DATATYPES.STRING && type !== 'string';
+  const value = isText ? exactJson(latest.value) : (latest.value as ToldMetric['value']);
+  metrics.set(name, { datatype, timestampMs, value });
+}
+
+/** All that a device can tell, with the newest value where one is known. */
 export function birthMetrics(
   { metrics }: ToldDevice,
   declared: readonly (readonly [name: string, attribute: CompiledAttribute])[],

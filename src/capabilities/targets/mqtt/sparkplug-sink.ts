@@ -16,6 +16,7 @@ import {
   type SparkplugMetric,
 } from '../../../protocol/sparkplug.ts';
 import type { Device, Devices } from '../../devices/index.ts';
+import type { Telemetry } from '../../telemetry/index.ts';
 import {
   type LabelledSamples,
   type MqttSettings,
@@ -24,7 +25,7 @@ import {
   type Sink,
   TargetFailure,
 } from '../model.ts';
-import { birthMetrics, dataMetrics, type ToldDevice } from './sparkplug-metrics.ts';
+import { birthMetrics, dataMetrics, noteLatest, type ToldDevice } from './sparkplug-metrics.ts';
 import { asFailure } from './target-client.ts';
 import { topicLevel } from './templates.ts';
 
@@ -36,6 +37,7 @@ interface SparkplugSinkOptions {
   devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
   /** True when a device, or an attribute of it, goes to the target. */
   includes: (device: Device, attribute?: string) => boolean;
+  telemetry: Pick<Telemetry, 'latest'>;
   /** Of one message. */
   metricsMax: number;
   /** A value that was measured longer ago is not that of now. */
@@ -62,6 +64,8 @@ export class SparkplugSink implements Sink {
   #node: string | undefined;
   #isBorn = false;
   #isHostOnline = false;
+  /** By its own clock, of when it said last that it is. */
+  #hostOnlineMs = 0;
   #isRebirthDue = false;
   readonly #told = new Map<string, ToldDevice>();
 
@@ -168,7 +172,11 @@ export class SparkplugSink implements Sink {
   async #take({ topic, payload, isRetained }: MqttArrival): Promise<void> {
     const { hostId } = this.#options.settings;
     if (hostId && topic === stateTopic(hostId)) {
-      this.#isHostOnline = isOnline(payload);
+      const { isOnline, atMs } = stateOf(payload);
+      // The broker may tell the will of an earlier connection of it late.
+      if (!isOnline && atMs < this.#hostOnlineMs) return;
+      this.#isHostOnline = isOnline;
+      if (isOnline && Number.isFinite(atMs)) this.#hostOnlineMs = atMs;
       // It counts the node as gone, and waits for a birth once it is back.
       if (!this.#isHostOnline && this.#isBorn) this.#client.close();
       return;
@@ -194,10 +202,11 @@ export class SparkplugSink implements Sink {
   }
 
   async #bear(device: Device): Promise<void> {
-    const { devices, includes, clock } = this.#options;
+    const { devices, includes, clock, telemetry: values } = this.#options;
     const told = this.#toldOf(device);
     const { telemetry } = devices.manifest(device);
     const declared = Object.entries(telemetry).filter(([attribute]) => includes(device, attribute));
+    for (const attribute of declared) noteLatest(told, attribute, values.latest(device, attribute[0]));
     const metrics = birthMetrics(told, declared, clock.wallMs());
     await this.#publish('DBIRTH', told.slug, metrics);
     told.born = new Map(metrics.map(({ name, datatype }) => [name, datatype]));
@@ -314,11 +323,13 @@ const bdSeq = (session: number, timestampMs: number): SparkplugMetric => ({
   value: session,
 });
 
-function isOnline(payload: Buffer): boolean {
+/** What is no state is that of a host that is not online. */
+function stateOf(payload: Buffer): { isOnline: boolean; atMs: number } {
   try {
-    const state = JSON.parse(payload.toString('utf8')) as { online?: unknown } | null;
-    return state?.online === true;
+    const state = JSON.parse(payload.toString('utf8')) as { online?: unknown; timestamp?: unknown } | null;
+    const atMs = typeof state?.timestamp === 'number' ? state.timestamp : Infinity;
+    return { isOnline: state?.online === true, atMs };
   } catch {
-    return false;
+    return { isOnline: false, atMs: Infinity };
   }
 }
