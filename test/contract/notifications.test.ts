@@ -153,6 +153,7 @@ test('a test says what became of it, and why', async (t) => {
   };
   assert.equal(await tried(channels.mail), 'DELIVERED');
   assert.match(server.mails[0]?.content ?? '', /^Subject: \[Depot\] Test of a notification channel$/m);
+  assert.match(server.mails[0]?.content ?? '', /^Auto-Submitted: auto-generated$/m);
   assert.equal(await tried(channels.hook), 'DELIVERED');
   assert.equal((JSON.parse(receiver.posts[0]?.body ?? '{}') as { type: string }).type, 'test');
   server.refusal = '550 no such user';

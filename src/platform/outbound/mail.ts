@@ -50,6 +50,8 @@ export async function sendMail(mail: Mail, clock: Clock): Promise<string | undef
       subject: mail.subject,
       text: mail.text,
       messageId: mail.messageId,
+      // RFC 3834: nobody's absence is told to it.
+      headers: { 'Auto-Submitted': 'auto-generated' },
       signal: AbortSignal.any([signal, late.signal]),
     });
     // Another attempt would reach the others once more.
