@@ -91,6 +91,20 @@ test('a device that is deleted goes from there with all that was kept of it', as
   assert.deepEqual(left, []);
 });
 
+test('an attribute that is not chosen any more goes from there', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { gateway, device, last } = all;
+  await until(() => last(availabilityOf(device)) === 'online');
+  const { targets } = await gateway.ok('OWNER', 'GET', '/v3/targets');
+  const [target] = targets as { id: string }[];
+  await gateway.ok('OWNER', 'PATCH', `/v3/targets/${target?.id}`, {
+    selection: { attributes: ['battery_soc'] },
+  });
+  await until(() => last(configOf(device)) === '');
+  assert.match(last(`homeassistant/sensor/${device.id}_battery_soc/config`) ?? '', /"state_topic"/);
+});
+
 test('another name of the site is another place for all of it', async (t) => {
   const all = await site(t);
   if (!all) return;

@@ -32,6 +32,7 @@ import {
   type TargetChange,
 } from './changes.ts';
 import { Records, type RecordSources } from './records/records.ts';
+import type { RetainedTopics } from './mqtt/mqtt-sink.ts';
 import { openSink, type SinkParts } from './sinks.ts';
 import {
   type ChangeStore,
@@ -60,6 +61,7 @@ export class Targets {
   readonly #cursors = new Map<string, Cursor>();
   readonly #senders = new Map<string, Sender>();
   readonly #channels = new Map<string, CommandChannel>();
+  readonly #retained = new Map<string, RetainedTopics>();
   readonly #changes: ChangeStore;
   readonly #carried: Records;
   #carriesRecords = false;
@@ -129,15 +131,9 @@ export class Targets {
   create(given: NewTarget): Promise<ListedTarget> {
     return this.#inTurn(async () => {
       const { clock, database, dataDir, limits, newId = randomUUID } = this.#options;
-      if (this.#records.size >= limits.targetsMax)
-        throw gatewayError(
-          'unprocessable',
-          'target_limit_reached',
-          `There are ${limits.targetsMax} targets.`,
-          {
-            limit: limits.targetsMax,
-          },
-        );
+      const { targetsMax: limit } = limits;
+      if (this.#records.size >= limit)
+        throw gatewayError('unprocessable', 'target_limit_reached', `There are ${limit} targets.`, { limit });
       this.#requireFree(given.name);
       const nowMs = clock.wallMs();
       const record: TargetRecord = {
@@ -202,6 +198,7 @@ export class Targets {
       await this.#whileClosed(this.#require(id), undefined, async () => this.#store.remove(id));
       this.#records.delete(id);
       this.#cursors.delete(id);
+      this.#retained.delete(id);
       this.#follow();
     });
   }
@@ -268,7 +265,7 @@ export class Targets {
     const sender = new Sender({
       record,
       cursor,
-      sink: openSink(record, this.#options),
+      sink: openSink(record, this.#options, this.#retainedOf(record)),
       telemetry,
       records: this.#carried,
       site,
@@ -283,6 +280,12 @@ export class Targets {
     const channel = openCommandChannel(record, this.#options);
     if (channel) this.#channels.set(record.id, channel);
     channel?.start();
+  }
+
+  #retainedOf({ id }: TargetRecord): RetainedTopics {
+    const known = this.#retained.get(id) ?? new Map<string, string[]>();
+    this.#retained.set(id, known);
+    return known;
   }
 
   /** What is wanted from now on is on disk: a target that is never reached begins there after a restart, too. */

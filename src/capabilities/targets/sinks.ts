@@ -9,7 +9,7 @@ import { FolderSink } from './folder/folder-sink.ts';
 import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
 import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
 import { willOf } from './mqtt/home-assistant.ts';
-import { MqttSink } from './mqtt/mqtt-sink.ts';
+import { MqttSink, type RetainedTopics } from './mqtt/mqtt-sink.ts';
 import { SparkplugSink } from './mqtt/sparkplug-sink.ts';
 import { mqttClientOf } from './mqtt/target-client.ts';
 import { Thinning } from './thinning.ts';
@@ -29,9 +29,10 @@ export interface SinkParts {
 /** Of an id, in the names of files. */
 const LABEL_LENGTH = 8;
 
-export function openSink(record: TargetRecord, parts: SinkParts): Sink {
+/** @param retained of a sink of the same target before, which this one goes on with */
+export function openSink(record: TargetRecord, parts: SinkParts, retained: RetainedTopics = new Map()): Sink {
   const { settings } = record;
-  if (settings.kind === 'MQTT') return mqttSink(record, settings, parts);
+  if (settings.kind === 'MQTT') return mqttSink(record, settings, parts, retained);
   return settings.kind === 'FOLDER'
     ? folderSink(record, settings, parts)
     : influxdbSink(record, settings, parts);
@@ -76,7 +77,12 @@ function influxdbSink(
   });
 }
 
-function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts): Sink {
+function mqttSink(
+  record: TargetRecord,
+  settings: MqttSettings,
+  parts: SinkParts,
+  retained: RetainedTopics,
+): Sink {
   const { limits, devices, site } = parts;
   const chosen = new Thinning(record.selection);
   const includes = (device: Device, attribute?: string): boolean =>
@@ -101,5 +107,6 @@ function mqttSink(record: TargetRecord, settings: MqttSettings, parts: SinkParts
     devices,
     includes,
     inFlightMax: limits.messagesInFlight,
+    retained,
   });
 }

@@ -56,6 +56,7 @@ test('a broker that ends while a message waits for its turn is a failure, and no
     },
     includes: () => true,
     inFlightMax: 10,
+    retained: new Map(),
   });
   t.after(() => {
     sink.close();

@@ -22,7 +22,12 @@ interface MqttSinkOptions {
   includes: (device: Device, attribute?: string) => boolean;
   /** Messages that wait for their acknowledgement. */
   inFlightMax: number;
+  /** See `RetainedTopics`. */
+  retained: RetainedTopics;
 }
+
+/** Topics that the broker keeps something of, by device id: they end with the device, or with the attribute. */
+export type RetainedTopics = Map<string, string[]>;
 
 /** Topic and payload with what the packet needs around them. */
 const HEADER_BYTES = 8;
@@ -34,8 +39,6 @@ export class MqttSink implements Sink {
   readonly #told = new Map<string, string>();
   /** Devices that it should be told of again. */
   readonly #changed = new Set<string>();
-  /** Topics that the broker keeps something of, by device id: they end with the device, or with the attribute. */
-  readonly #retained = new Map<string, string[]>();
   /** Of the states that it was told, by device and attribute. */
   readonly #newestS = new Map<string, number>();
   /** Name of the site with which it connected. */
@@ -152,7 +155,7 @@ export class MqttSink implements Sink {
 
   /** Configurations and availability of devices that are new or changed, and the end of what is no more. */
   async #tellDevices(): Promise<void> {
-    const { devices, includes } = this.#options;
+    const { devices, includes, retained } = this.#options;
     const messages: MqttMessage[] = [];
     const told = new Map<string, { digest: string; topics: string[] }>();
     for (const device of devices.all()) {
@@ -162,7 +165,8 @@ export class MqttSink implements Sink {
       told.set(device.id, { digest, topics });
       if (this.#told.get(device.id) !== digest) messages.push(...all);
     }
-    const gone = [...this.#retained.keys()].filter((id) => !devices.get(id));
+    const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
+    const gone = [...retained.keys()].filter((id) => !isChosen(devices.get(id)));
     // They come first: another device may have the slug by now.
     const ends = [
       ...gone.flatMap((id) => this.#endOfOthers(id, [])),
@@ -173,10 +177,10 @@ export class MqttSink implements Sink {
       [...ends, ...messages].map((message) => ({ ...message, samples: 0 })),
       async () => undefined,
     );
-    for (const id of gone) this.#retained.delete(id);
+    for (const id of gone) retained.delete(id);
     for (const [id, { digest, topics }] of told) {
       this.#told.set(id, digest);
-      this.#retained.set(id, topics);
+      retained.set(id, topics);
     }
   }
 
@@ -199,9 +203,10 @@ export class MqttSink implements Sink {
 
   /** A retained message without content takes away the one before. */
   #endOfOthers(deviceId: string, topics: readonly string[]): MqttMessage[] {
-    const others = (this.#retained.get(deviceId) ?? []).filter((topic) => !topics.includes(topic));
+    const { retained } = this.#options;
+    const others = (retained.get(deviceId) ?? []).filter((topic) => !topics.includes(topic));
     // Until the broker has it.
-    this.#retained.set(deviceId, [...topics, ...others]);
+    retained.set(deviceId, [...topics, ...others]);
     return others.map((topic) => ({ topic, payload: '', isRetained: true }));
   }
 }
