@@ -9,6 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import { processorMs } from '../../platform/threads/index.ts';
 import type { Changes, Telemetry } from '../telemetry/index.ts';
 import {
   backlogOrderOf,
@@ -170,9 +171,10 @@ export class Sender {
   async #step(): Promise<number | undefined> {
     const { clock, limits, record, sink, log } = this.#options;
     const startedMs = clock.monotonicMs();
+    const usedBeforeMs = processorMs();
     const prepared = (this.#prepared ??= await this.#prepare());
     const { changes, samples, read, records } = prepared;
-    const workMs = clock.monotonicMs() - startedMs;
+    const readMs = clock.monotonicMs() - startedMs;
     if (samples.length > 0 || records.length > 0) await this.#send(samples, records);
     else await sink.tend?.();
     if (this.#state === 'FAILING') log.info('target takes telemetry again', { target: record.name });
@@ -186,8 +188,10 @@ export class Sender {
     const isBehind = changes.pendingSamples > limits.samplesAtOnce || read.pending > limits.recordsAtOnce;
     this.#state = isBehind ? 'CATCHING_UP' : 'CURRENT';
     if (changes.pendingSamples === 0 && read.pending === 0) return undefined;
-    const { processorPercentMax } = record.selection;
-    return Math.min(limits.intervalMs, workMs * (100 / processorPercentMax - 1));
+    // Read in the thread of the store, written in this one; a server that is waited for takes none.
+    const usedMs = readMs + processorMs() - usedBeforeMs;
+    const shareMs = usedMs * (100 / record.selection.processorPercentMax);
+    return Math.min(limits.intervalMs, Math.max(0, shareMs - (clock.monotonicMs() - startedMs)));
   }
 
   async #prepare(): Promise<Prepared> {
