@@ -157,10 +157,11 @@ export class InfluxdbSink implements Sink {
   async #sendLines(from: number, to: number, work: Work): Promise<boolean> {
     const { sent, signal } = work;
     const answer = await this.#post(this.#body.piece(from, to), work, signal);
-    const series = this.#body.seriesOf(from, to);
+    const owner = this.#body.ownerOf(from, to);
+    const series = owner && 'attribute' in owner ? nameOf(owner) : undefined;
     if (isGood(answer)) {
       sent.samples += this.#body.samplesOf(from, to);
-      if (series) this.#apart.delete(nameOf(series));
+      if (series !== undefined) this.#apart.delete(series);
       return true;
     }
     const isTooLarge = answer.status === TOO_LARGE;
@@ -173,19 +174,19 @@ export class InfluxdbSink implements Sink {
       await this.#sendLines(middle, to, work);
       return false;
     }
-    // One line is not taken, or one series. Only a target that takes others may lose it.
+    // One line is not taken, or one series or record. Only a target that takes others may lose it.
     if (!work.isTested) await this.test(signal);
     work.isTested = true;
-    if (series) this.#apart.add(nameOf(series));
+    if (series !== undefined) this.#apart.add(series);
     // A field of a record is no sample of its own.
     sent.refusedSamples += Math.max(1, this.#body.samplesOf(from, to));
     sent.refusal = `The target does not take a line: ${this.#saidBy(answer)}`;
     return false;
   }
 
-  /** The type of a series is refused, or a time: then its first, its middle and its last line are. */
+  /** The type of a series is refused, or the time of all of it: then its first, its middle and its last line are. */
   async #isRefusedThroughout(from: number, to: number, work: Work): Promise<boolean> {
-    if (to - from < PROBED_LINES || !this.#body.seriesOf(from, to)) return false;
+    if (to - from < PROBED_LINES || !this.#body.ownerOf(from, to)) return false;
     for (const line of [from, Math.floor((from + to) / 2), to - 1]) {
       const answer = await this.#post(this.#body.piece(line, line + 1), work, work.signal);
       if (isGood(answer)) return false;

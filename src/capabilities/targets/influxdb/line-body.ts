@@ -2,14 +2,14 @@
  * Lines of one request, in memory that serves one request after the other: catching up writes ten megabytes a second, and
  * what each request left behind would wait for the collection of garbage.
  */
-import type { LabelledSamples } from '../model.ts';
+import type { LabelledRecord, LabelledSamples } from '../model.ts';
 
 /** One line with its end, and how many samples stand in it. */
 export interface Line {
   text: string;
   samples: number;
-  /** Absent: it has samples of several. */
-  series?: LabelledSamples;
+  /** What all of it is of; absent: of several. */
+  of?: LabelledSamples | LabelledRecord;
 }
 
 const FIRST_BYTES = 16_384;
@@ -23,7 +23,7 @@ export class LineBody {
   #bytes = new Uint32Array(1);
   #samples = new Uint32Array(1);
   /** Of all lines, or of none. */
-  #series: LabelledSamples[] = [];
+  #of: NonNullable<Line['of']>[] = [];
 
   get lines(): number {
     return this.#lines;
@@ -33,7 +33,7 @@ export class LineBody {
     return this.#bytes[this.#lines] as number;
   }
 
-  add({ text, samples, series }: Line): void {
+  add({ text, samples, of }: Line): void {
     const at = this.bytes;
     const neededBytes = at + text.length * BYTES_PER_CHARACTER;
     if (neededBytes > this.#memory.length) this.#grow(neededBytes, at);
@@ -44,7 +44,7 @@ export class LineBody {
     }
     this.#bytes[line] = at + this.#memory.write(text, at);
     this.#samples[line] = (this.#samples[line - 1] as number) + samples;
-    if (series) this.#series.push(series);
+    if (of) this.#of.push(of);
   }
 
   /** Samples of the lines from `from` on, before `to`. */
@@ -53,10 +53,10 @@ export class LineBody {
   }
 
   /** Of the lines from `from` on, before `to`; undefined: they are of several. */
-  seriesOf(from: number, to: number): LabelledSamples | undefined {
-    const series = this.#series[from];
+  ownerOf(from: number, to: number): Line['of'] {
+    const owner = this.#of[from];
     // Those of one follow each other.
-    return series === this.#series[to - 1] ? series : undefined;
+    return owner === this.#of[to - 1] ? owner : undefined;
   }
 
   /** Those lines; good until lines are added to the next request. */
@@ -67,7 +67,7 @@ export class LineBody {
   /** The next request begins. `isInUse`: somebody may still read this one, so it keeps its memory. */
   clear({ isInUse = false } = {}): void {
     this.#lines = 0;
-    this.#series = [];
+    this.#of = [];
     if (isInUse) this.#memory = Buffer.alloc(0);
   }
 

@@ -44,7 +44,7 @@ export function* linesOf(measurement: string, series: readonly LabelledSamples[]
 
 /** The same with each sample in a line of its own, series by series. */
 export function* singleLines(measurement: string, all: readonly LabelledSamples[]): Generator<Line> {
-  for (const series of all) for (const line of linesOf(measurement, [series])) yield { ...line, series };
+  for (const series of all) for (const line of linesOf(measurement, [series])) yield { ...line, of: series };
 }
 
 /** Fields of one line at most: more cost the reader memory and save nothing. */

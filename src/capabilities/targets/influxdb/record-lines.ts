@@ -24,7 +24,7 @@ export function* recordLines(
     if (!isApart) yield { text: `${head}${fields.join(',')}${end}`, samples: 1 };
     else
       for (const [index, field] of fields.entries())
-        yield { text: `${head}${field}${end}`, samples: index === 0 ? 1 : 0 };
+        yield { text: `${head}${field}${end}`, samples: index === 0 ? 1 : 0, of: record };
   }
 }
 
