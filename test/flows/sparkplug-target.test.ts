@@ -141,7 +141,10 @@ describe('Sparkplug B', () => {
     const known = told().length;
     await gateway.restart();
     await device.connect();
-    const birth = (): Told | undefined => told().slice(known).find(({ kind }) => kind === 'DBIRTH');
+    const birth = (): Told | undefined =>
+      told()
+        .slice(known)
+        .find(({ kind }) => kind === 'DBIRTH');
     await until(() => birth() !== undefined);
     const values = new Map(birth()?.payload.metrics.map(({ name, value }) => [name, value]));
     assert.deepEqual([values.get('battery_power'), values.get('status')], [1.5, 'charging']);

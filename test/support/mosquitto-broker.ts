@@ -83,7 +83,8 @@ export async function startMosquitto(
     t.diagnostic('mosquitto is not installed (package mosquitto): not asked');
     return undefined;
   }
-  if (rights) writeFileSync(rightsFile, [`user ${BROKER_USER.username}`, ...rights, ''].join('\n'), { mode: 0o600 });
+  if (rights)
+    writeFileSync(rightsFile, [`user ${BROKER_USER.username}`, ...rights, ''].join('\n'), { mode: 0o600 });
   writeFileSync(
     configuration,
     `listener ${port} 127.0.0.1\npassword_file ${passwords}\nallow_anonymous false\nuser root\nmax_queued_messages 0\n${rights ? `acl_file ${rightsFile}\n` : ''}${tls ? tlsLines(folder, tls) : ''}`,

@@ -98,8 +98,8 @@ const REFUSALS: Readonly<Record<number, string>> = {
 };
 const VERSION_REFUSED: readonly unknown[] = [1, 132];
 const NOT_AUTHORIZED = 135;
-/** Its topic is not valid, it is too large, or its payload is not what was said. */
-const OF_MESSAGE: readonly number[] = [144, 149, 153];
+/** Its topic is not valid, or its payload is not what was said. */
+const OF_MESSAGE: readonly number[] = [144, 153];
 
 export class MqttClient {
   readonly #options: MqttClientOptions;
@@ -249,9 +249,17 @@ export class MqttClient {
     } finally {
       timer?.cancel();
     }
+    library.on('error', (error) => this.#noteError(library, error));
     this.#connections++;
     this.#onTheirWayMax = library.serverProperties?.receiveMaximum ?? Infinity;
     return library;
+  }
+
+  /** A broker whose MQTT 5 cannot be read is spoken to in 3.1.1; errors of the line have a code. */
+  #noteError(library: Library, error: Error): void {
+    if ('code' in error || library !== this.#library) return;
+    this.#version = MQTT_3;
+    this.close();
   }
 
   #listen(library: Library): void {

@@ -99,6 +99,8 @@ test('a record with a field of another type loses that field alone, which is cou
   const { samples, refusedSamples, refusal } = await sink.sendRecords(records, pace, NEVER);
   assert.deepEqual([samples, refusedSamples], [2, 1]);
   assert.match(refusal ?? '', /does not take a line: HTTP 400/);
-  const fields = [...taken].filter((line) => line.startsWith('gateway_properties')).map((line) => line.split(' ')[1]);
+  const fields = [...taken]
+    .filter((line) => line.startsWith('gateway_properties'))
+    .map((line) => line.split(' ')[1] ?? '');
   assert.deepEqual(fields.toSorted(), ['count=1', 'count=1', 'mode=2', 'model="X"', 'model="Y"']);
 });

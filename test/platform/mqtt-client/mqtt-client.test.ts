@@ -4,11 +4,12 @@ import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
-import { MqttClient, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
+import { MqttClient, MqttFailure, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
 
 interface Line {
   /** In the version of the client, or in the one that is given. */
   send: (packet: Packet, version?: number) => void;
+  sendBytes: (bytes: Buffer) => void;
   end: () => void;
 }
 
@@ -19,13 +20,14 @@ async function clientOf(t: TestContext, answer: (packet: Packet, line: Line) => 
     let version = 4;
     const line: Line = {
       send: (packet, protocolVersion = version) => void socket.write(generate(packet, { protocolVersion })),
+      sendBytes: (bytes) => void socket.write(bytes),
       end: () => socket.destroy(),
     };
     packets.on('packet', (packet) => {
       if (packet.cmd === 'connect') version = packet.protocolVersion ?? version;
       answer(packet, line);
     });
-    socket.on('data', (bytes) => void packets.parse(bytes));
+    socket.on('data', (bytes) => void packets.parse(Buffer.from(bytes)));
     socket.on('error', () => undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -53,11 +55,7 @@ const accepted = (properties = {}): Packet => ({
 });
 
 const older: [string, (line: Line) => void, number[]][] = [
-  [
-    'says so',
-    ({ send }) => send({ cmd: 'connack', returnCode: 1, sessionPresent: false }, 4),
-    [5, 4, 4],
-  ],
+  ['says so', ({ send }) => send({ cmd: 'connack', returnCode: 1, sessionPresent: false }, 4), [5, 4, 4]],
   ['ends the connection without a word', ({ end }) => end(), [5, 4, 5, 4]],
 ];
 for (const [what, refuse, expected] of older)
@@ -77,6 +75,26 @@ for (const [what, refuse, expected] of older)
     }
     assert.deepEqual(versions, expected);
   });
+
+test('a broker that answers what MQTT 5 does not know is spoken to in MQTT 3.1.1', async (t) => {
+  let version: number | undefined;
+  const client = await clientOf(t, (packet, { send, sendBytes }) => {
+    if (packet.cmd === 'connect') {
+      version = packet.protocolVersion;
+      send(accepted());
+    }
+    if (packet.cmd !== 'publish') return;
+    const { messageId = 0 } = packet;
+    // Too large, which is no answer to a message there.
+    if (version === 5) sendBytes(Buffer.of(0x40, 3, messageId >> 8, messageId & 255, 149));
+    else send({ cmd: 'puback', messageId });
+  });
+  await client.connect();
+  await assert.rejects(publish(client, '1'), MqttFailure);
+  await client.connect();
+  await publish(client, '1');
+  assert.equal(version, 4);
+});
 
 test('no more messages are on their way than the broker takes, in their order', async (t) => {
   const arrived: string[] = [];
@@ -100,7 +118,7 @@ test('no more messages are on their way than the broker takes, in their order', 
 
 const refusals: [number, RegExp, boolean][] = [
   [135, /^127\.0\.0\.1:\d+ does not let this client write to plant\.$/, false],
-  [149, /^127\.0\.0\.1:\d+ does not take a message on plant: Publish error: Packet too large\.$/, true],
+  [153, /^127\.0\.0\.1:\d+ does not take a message on plant: Publish error: Payload format invalid\.$/, true],
 ];
 for (const [reasonCode, sentence, isOfMessage] of refusals)
   test(`a message that is refused with ${reasonCode} fails with a sentence, and the next one goes`, async (t) => {

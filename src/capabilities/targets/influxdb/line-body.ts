@@ -20,8 +20,8 @@ export class LineBody {
   #memory = Buffer.alloc(0);
   #lines = 0;
   /** Before each line and behind the last: how many bytes, and how many samples. */
-  #bytes = new Uint32Array(1);
-  #samples = new Uint32Array(1);
+  #bytes: Uint32Array = new Uint32Array(1);
+  #samples: Uint32Array = new Uint32Array(1);
   /** Of all lines, or of none. */
   #of: NonNullable<Line['of']>[] = [];
 

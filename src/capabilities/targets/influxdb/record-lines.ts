@@ -10,10 +10,7 @@ import { escapedKey, fieldText, tagText } from './line-protocol.ts';
 const NS_PER_MS = 1_000_000n;
 
 /** @param isApart with each field in a line of its own: engines put together what has one instant and one set of tags */
-export function* recordLines(
-  records: readonly LabelledRecord[],
-  { isApart = false } = {},
-): Generator<Line> {
+export function* recordLines(records: readonly LabelledRecord[], { isApart = false } = {}): Generator<Line> {
   for (const record of records) {
     const { content, labels, tags, body } = record;
     const head = `gateway_${content.toLowerCase()}${tagText({ ...labels, ...tags })} `;

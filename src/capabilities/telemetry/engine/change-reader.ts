@@ -39,7 +39,12 @@ export class ColumnMemory {
   #usedBytes = 0;
 
   /** A copy of the samples from `from` on, before `to`; with them some `expected` ones may come. */
-  copy(samples: Samples, from: number, to: number, expected: number): Pick<ChangedSamples, 'times' | 'numbers'> {
+  copy(
+    samples: Samples,
+    from: number,
+    to: number,
+    expected: number,
+  ): Pick<ChangedSamples, 'times' | 'numbers'> {
     const count = to - from;
     if (this.#usedBytes + bytesOf(count) > this.#memory.byteLength) {
       this.#memory = new ArrayBuffer(bytesOf(Math.max(count, Math.min(expected, MEMORY_SAMPLES))));
