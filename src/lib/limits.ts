@@ -113,6 +113,8 @@ export const LIMITS = {
     timeoutMs: 60_000,
     /** G: log entries of a device are signs of life so long after the request or its last response. */
     logLifeMs: 300_000,
+    /** G: what a script commands is sent within this, or its own timeout, or not at all: a disk may hang. */
+    sentWithinMs: 5_000,
     keepAliveFirstMs: 2_000,
     keepAliveIntervalMs: 2_000,
     ephemeralLifetimeMs: 24 * 3_600_000,

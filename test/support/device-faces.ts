@@ -47,6 +47,8 @@ export interface DeviceFaces {
   setListening(device: Device, sessionCount: number): void;
   /** Replaces what happens at publishing: the number of sessions reached, later or never. */
   publish: (request: SentRequest) => Promise<number>;
+  /** Replaces what a request waits for: everything stored so far is on the disk. */
+  durable?: () => Promise<void>;
   /** Hands one message of the device to the gateway as MQTT would; its promise is the acknowledgement. */
   deliver(
     device: Device,
@@ -108,7 +110,9 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
       handle: (kind, handler) => void handlers.set(kind, handler),
       observe: (kind, listener) => void observers.set(kind, listener),
       canReceiveCommands: (device) => (listening.get(device.id) ?? 0) > 0,
-      sendCommandRequest: async (device, request) => {
+      sendCommandRequest: async (device, request, isWanted) => {
+        if (faces.durable) await faces.durable();
+        if (isWanted?.() === false) return 0;
         const sent = { deviceId: device.id, ...request };
         faces.sent.push(sent);
         return faces.publish(sent);

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { errorOfProblems, gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { type Clock, within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
@@ -38,6 +39,8 @@ export interface CommandRequest {
   ephemeral: boolean;
   /** A script asks: its empty table is the list or object that is declared. */
   isFromLua?: boolean;
+  /** False: what has not been sent by then is not sent any more. Asked after the disk has taken the record. */
+  isWanted?: () => boolean;
 }
 
 /** An execution that was sent. */
@@ -199,13 +202,17 @@ async function execute(
   };
   recordNew(parts, execution);
   const live = inFlight.watch(execution);
-  const sent = send(parts, device, live, { id: execution.id, name: manifestName, arguments: checked });
+  // One that was answered has arrived, and after the end nobody would see what a second one does.
+  const isWanted = (): boolean =>
+    !live.isAnswered && !isFinished(live.execution.state) && request.isWanted?.() !== false;
+  const message = { id: execution.id, name: manifestName, arguments: checked };
+  const sent = send(parts, live, () => connectivity.sendCommandRequest(device, message, isWanted));
   // A device that was deleted while the request was under way ends the execution first.
   await Promise.race([sent, live.ended]);
   if (!inFlight.find(execution.id) && live.execution.state === 'NEW') {
     // The same answer as a moment before: nothing was sent, so nothing is recorded.
     removeUnsent(parts, execution);
-    throw deviceOffline(devices, device);
+    throw request.isWanted?.() === false ? storedTooLate() : deviceOffline(devices, device);
   }
   return { id: execution.id, ended: live.ended, current: () => live.execution };
 }
@@ -231,21 +238,42 @@ function removeUnsent({ options, store, inFlight, buffer }: Parts, execution: Ex
 /** Publishes and tells the state machine what came of it. Never rejects. */
 async function send(
   { inFlight, buffer, options }: Parts,
-  device: Device,
   live: Live,
-  request: { id: string; name: string; arguments: Record<string, unknown> },
+  publish: () => Promise<number>,
 ): Promise<void> {
+  const { id } = live.execution;
   let sessions: number | undefined;
   try {
-    // One that was answered has arrived, and after the end nobody would see what a second one does.
-    const isWanted = (): boolean => !live.isAnswered && !isFinished(live.execution.state);
-    sessions = await options.connectivity.sendCommandRequest(device, request, isWanted);
+    sessions = await publish();
   } catch (error) {
-    options.log.warn('command request could not be published', { execution_id: request.id, error });
+    options.log.warn('command request could not be published', { execution_id: id, error });
   }
-  if (!inFlight.find(request.id)) return;
+  if (!inFlight.find(id)) return;
   inFlight.apply(live, sessions === undefined ? 'send_failed' : sessions > 0 ? 'published' : 'unreached');
   buffer.storeSoon();
+}
+
+/**
+ * Executes for a script, and waits for the end; undefined: it did not come in time. What the disk holds up for much
+ * longer than the script waits is not sent. @throws as `execute`
+ */
+export function executeWithin(
+  {
+    commands,
+    clock,
+  }: { commands: Pick<Commands, 'execute'>; clock: Pick<Clock, 'monotonicMs' | 'setTimer'> },
+  device: Device,
+  request: Omit<CommandRequest, 'isFromLua' | 'isWanted'>,
+  { caller, timeoutMs }: { caller: Caller; timeoutMs: number },
+): Promise<Execution | undefined> {
+  const untilMs = clock.monotonicMs() + Math.max(timeoutMs, LIMITS.commands.sentWithinMs);
+  const isWanted = (): boolean => clock.monotonicMs() < untilMs;
+  const running = commands.execute(device, { ...request, isFromLua: true, isWanted }, caller);
+  return within(
+    clock,
+    timeoutMs,
+    running.then(({ ended }) => ended),
+  );
 }
 
 /** On disk when it returns. */
@@ -305,6 +333,11 @@ function requireAccess(accessLevel: string, role: Role): void {
 function commandNotFound(name: string): Error {
   const message = `The device's blueprint has no command "${name}".`;
   return gatewayError('unprocessable', 'command_not_found', message, { name });
+}
+
+function storedTooLate(): Error {
+  const message = 'The execution was stored too late, so the command was not sent.';
+  return gatewayError('unavailable', 'unavailable', message);
 }
 
 function deviceOffline(devices: Devices, device: Device): Error {

@@ -5,11 +5,11 @@
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import { type Clock, within } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
 import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
-import type { Commands, Execution } from '../commands/index.ts';
+import { type Commands, type Execution, executeWithin } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { DeviceConfiguration } from '../device-configuration/index.ts';
 import type { Device, Devices, DeviceService } from '../devices/index.ts';
@@ -353,14 +353,14 @@ export class Modules {
     if (!target) return this.#fail(module, id, `There is no device "${message.target}".`);
     // Its commands run one after another: it would wait for itself.
     if (target.id === device.id) return this.#fail(module, id, 'A device cannot command itself.');
-    const { commands, clock } = this.#options;
+    const origin = { kind: 'device', id: device.id, name: device.name } as const;
     try {
-      const running = await commands.execute(
+      const ended = await executeWithin(
+        this.#options,
         target,
-        { name, arguments: message.arguments, ephemeral: false, isFromLua: true },
-        { role: 'SYSTEM', origin: { kind: 'device', id: device.id, name: device.name } },
+        { name, arguments: message.arguments, ephemeral: false },
+        { caller: { role: 'SYSTEM', origin }, timeoutMs: message.timeout_ms },
       );
-      const ended = await within(clock, message.timeout_ms, running.ended);
       if (!ended) return this.#fail(module, id, 'timeout');
       return this.#send(module, { type: 'answer', id, ...outcomeOf(ended) });
     } catch (error) {

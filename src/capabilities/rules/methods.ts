@@ -4,12 +4,12 @@
  */
 import { GatewayError, messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { type Clock, within } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleRequest, RuleMethods } from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../protocol/telemetry.ts';
-import type { Commands } from '../commands/index.ts';
+import { type Commands, executeWithin } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import type { RuleStore } from './store.ts';
@@ -172,12 +172,12 @@ async function execute(
 ): Promise<JsonValue> {
   const device = deviceOf(options, parameters);
   const { name, ephemeral, timeoutMs } = parameters;
-  const running = await options.commands.execute(
+  const ended = await executeWithin(
+    options,
     device,
-    { name, arguments: writableArguments(parameters.arguments), ephemeral, isFromLua: true },
-    { role: RULE_ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } },
+    { name, arguments: writableArguments(parameters.arguments), ephemeral },
+    { caller: { role: RULE_ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } }, timeoutMs },
   );
-  const ended = await within(options.clock, timeoutMs, running.ended);
   if (!ended || ended.state === 'TIMEOUT') throw new RpcError('timeout');
   const payload = ended.response?.payload ?? {};
   if (ended.state !== 'SUCCESS') {

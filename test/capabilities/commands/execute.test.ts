@@ -173,6 +173,22 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
   });
 
+  test('nobody wanted it any more when the disk had taken its record', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const disk = Promise.withResolvers<void>();
+    bench.durable = () => disk.promise;
+    let isWanted = true;
+    const request = { name: 'ping', arguments: {}, ephemeral: false, isWanted: () => isWanted };
+    const running = refusal(bench.commands.execute(device, request, { role: 'OWNER', origin: ORIGIN }));
+    isWanted = false;
+    disk.resolve();
+    const message = 'The execution was stored too late, so the command was not sent.';
+    assert.deepEqual(await running, { kind: 'unavailable', problems: [{ code: 'unavailable', message }] });
+    assert.deepEqual(bench.sent, []);
+    assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
+  });
+
   test('the device has its full number of commands in progress', async (t) => {
     const bench = await startBench(t, { limits: { inFlightPerDevice: 2 } });
     const device = bench.addDevice({ commands: COMMANDS });

@@ -177,6 +177,29 @@ describe('a rule is refused', () => {
   });
 });
 
+describe('a command of a rule behind a disk that hangs', () => {
+  for (const [what, hangsMs, sent] of [
+    ['is sent within some seconds, though the rule waits no longer', 4_000, ['charge']],
+    ['is not sent later', 6_000, []],
+  ] as const)
+    test(what, async (t) => {
+      const { site, device } = await siteWithBattery(t);
+      const disk = Promise.withResolvers<void>();
+      site.durable = () => disk.promise;
+      const asked = site.request('execute', execute(device.id, { timeoutMs: 500 }));
+      await settle();
+      await site.clock.advance(500);
+      assert.deepEqual(await asked, no('timeout'));
+      await site.clock.advance(hangsMs - 500);
+      disk.resolve();
+      await settle();
+      assert.deepEqual(
+        site.sent.map(({ name }) => name),
+        sent,
+      );
+    });
+});
+
 describe('a rule is told', () => {
   test('that something is stored when it is on the disk', async (t) => {
     let disk = Promise.resolve();

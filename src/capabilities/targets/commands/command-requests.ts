@@ -208,13 +208,14 @@ export class CommandRequests {
 
   /** Never rejects. */
   async #execute(device: Device, request: TargetRequest): Promise<void> {
-    const { commands, record, settings } = this.#options;
+    const { clock, commands, record, settings } = this.#options;
+    const isWanted = (): boolean => clock.wallMs() < request.expiresAtMs;
     const origin = { kind: 'target' as const, id: record.id, name: record.name };
     try {
       this.#requireTimely(request, false);
       const running = await commands.execute(
         device,
-        { name: request.name, arguments: request.arguments, ephemeral: false },
+        { name: request.name, arguments: request.arguments, ephemeral: false, isWanted },
         { role: settings.level, origin },
       );
       this.executed++;
