@@ -10,8 +10,8 @@ import type { CallResult, DeviceTypes, ScriptEvent, ScriptStart, Surroundings } 
 
 export interface ScriptEvents {
   onEvent: (event: ScriptEvent) => void;
-  /** Its thread ended. `isCulprit`: because of this script. */
-  onThreadLost: (isCulprit: boolean, message: string) => void;
+  /** Its thread ended, because of this script, of another one, or of nobody knows whom. */
+  onThreadLost: (because: 'itself' | 'neighbour' | 'unknown', message: string) => void;
 }
 
 interface DeviceScriptsOptions {
@@ -70,9 +70,10 @@ export class DeviceScripts {
         onOver: () => calls.release(run.number),
         onThreadLost: (loss) => {
           calls.release(run.number);
-          // In the middle of a slice it is clear whose it was; else nobody knows, and all of them pause.
-          if ((loss.culprit ?? run.number) === run.number) events.onThreadLost(true, reasonOf(loss));
-          else events.onThreadLost(false, 'a script beside it was stuck and its thread was ended');
+          // In the middle of a slice it is clear whose it was; else all of them pause.
+          if (loss.culprit === undefined) events.onThreadLost('unknown', reasonOf(loss));
+          else if (loss.culprit === run.number) events.onThreadLost('itself', reasonOf(loss));
+          else events.onThreadLost('neighbour', 'a script beside it was stuck and its thread was ended');
         },
       },
       isAlone,

@@ -101,9 +101,9 @@ export class ScriptLifecycle {
     this.#reads = [];
     const events: ScriptEvents = {
       onEvent: (event) => this.#hear(event),
-      onThreadLost: (isCulprit, message) => {
-        this.#isAlone ||= isCulprit;
-        this.#fail(isCulprit ? 'time' : 'neighbour', message);
+      onThreadLost: (because, message) => {
+        this.#isAlone ||= because === 'itself';
+        this.#fail(because === 'neighbour' ? 'neighbour' : 'time', message);
       },
     };
     this.#run = scripts.start({ channelId, script, facts, groups }, events, this.#isAlone);

@@ -83,14 +83,14 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
   return { scripts, clock, threads, released, carriedOut, faults };
 }
 
-function recorder(): ScriptEvents & { messages: ScriptEvent[]; lost: [boolean, string][] } {
+function recorder(): ScriptEvents & { messages: ScriptEvent[]; lost: [because: string, message: string][] } {
   const messages: ScriptEvent[] = [];
-  const lost: [boolean, string][] = [];
+  const lost: [because: string, message: string][] = [];
   return {
     messages,
     lost,
     onEvent: (message) => messages.push(message),
-    onThreadLost: (isCulprit, message) => lost.push([isCulprit, message]),
+    onThreadLost: (...loss) => lost.push(loss),
   };
 }
 
@@ -137,8 +137,8 @@ describe('the threads of a module', () => {
     threads[0]?.slice(2);
     await clock.advance(LIMITS.lua.stuckMs + 2 * LIMITS.lua.watchIntervalMs);
     assert.equal(threads[0]?.isTerminated, true);
-    assert.deepEqual(second.lost, [[true, 'execution time exceeded']]);
-    assert.deepEqual(first.lost, [[false, 'a script beside it was stuck and its thread was ended']]);
+    assert.deepEqual(second.lost, [['itself', 'execution time exceeded']]);
+    assert.deepEqual(first.lost, [['neighbour', 'a script beside it was stuck and its thread was ended']]);
     assert.deepEqual(released, [1, 2]);
   });
 
@@ -184,13 +184,13 @@ describe('the threads of a module', () => {
     scripts.start(SCRIPT, first, false);
     scripts.start(SCRIPT, second, false);
     threads[0]?.end(new Error('out of memory'));
-    assert.deepEqual(first.lost, [[true, 'its thread ended: out of memory']]);
-    assert.deepEqual(second.lost, [[true, 'its thread ended: out of memory']]);
+    assert.deepEqual(first.lost, [['unknown', 'its thread ended: out of memory']]);
+    assert.deepEqual(second.lost, [['unknown', 'its thread ended: out of memory']]);
     const third = recorder();
     scripts.start(SCRIPT, third, false);
     threads[1]?.slice(3);
     threads[1]?.end();
-    assert.deepEqual(third.lost, [[true, 'its thread ended: without a reason']]);
+    assert.deepEqual(third.lost, [['itself', 'its thread ended: without a reason']]);
   });
 
   test('get answers to what they ask, as long as the script runs', async () => {
@@ -246,7 +246,7 @@ describe('the threads of a module', () => {
     scripts.start(SCRIPT, events, false);
     assert.deepEqual(events.lost, []);
     await settle();
-    assert.deepEqual(events.lost, [[true, 'its thread ended: no room']]);
+    assert.deepEqual(events.lost, [['unknown', 'its thread ended: no room']]);
     hasRoom = true;
     scripts.start(SCRIPT, events, false);
     assert.equal(threads[0]?.posted.length, 1);

@@ -131,7 +131,7 @@ describe('a device on a module', () => {
     lifecycle.restart();
     assert.deepEqual(responses.splice(0), ['a is done', 'b goes on', left('b'), left('c')]);
     lifecycle.command('d', 'start', '{}');
-    starts[1]?.events.onThreadLost(false, 'a script beside it was stuck');
+    starts[1]?.events.onThreadLost('neighbour', 'a script beside it was stuck');
     lifecycle.command('e', 'start', '{}');
     fails();
     assert.deepEqual(responses.splice(0), [left('d'), left('e')]);
@@ -213,7 +213,7 @@ describe('a device on a module', () => {
   test('that was stuck gets a thread of its own, until it has another script', async () => {
     const { lifecycle, clock, starts, assignment, logs } = setUp();
     lifecycle.configure({}, []);
-    starts[0]?.events.onThreadLost(true, 'execution time exceeded');
+    starts[0]?.events.onThreadLost('itself', 'execution time exceeded');
     assert.deepEqual(logs, ['error!: execution time exceeded']);
     await clock.advance(MODULE.retryFirstMs);
     lifecycle.assign(assignment('b'));
@@ -224,11 +224,23 @@ describe('a device on a module', () => {
     );
   });
 
+  test('pauses when its thread ended because of nobody knows whom, and shares one again', async () => {
+    const { lifecycle, clock, starts, statuses } = setUp();
+    lifecycle.configure({}, []);
+    starts[0]?.events.onThreadLost('unknown', 'its thread ended: out of memory');
+    assert.deepEqual(statuses, ['starting', 'failed: its thread ended: out of memory']);
+    await clock.advance(MODULE.retryFirstMs);
+    assert.deepEqual(
+      starts.map(({ isAlone }) => isAlone),
+      [false, false],
+    );
+  });
+
   test('whose neighbour was stuck is started again at once, and says so', () => {
     const { lifecycle, starts, logs, runs, statuses } = setUp();
     lifecycle.configure({}, []);
     runs();
-    starts[0]?.events.onThreadLost(false, 'a script beside it was stuck');
+    starts[0]?.events.onThreadLost('neighbour', 'a script beside it was stuck');
     assert.equal(starts.length, 2);
     assert.deepEqual(logs, ['warning: restarted: a script beside it was stuck']);
     assert.deepEqual(statuses, ['starting', 'running', 'starting']);
