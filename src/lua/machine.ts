@@ -29,9 +29,13 @@ interface Call {
   resolve: (values: LuaValue[]) => void;
   reject: (failure: LuaFailure) => void;
   timeoutMs: number | undefined;
+  /** Asked before the first slice; false: it does not begin. */
+  isWanted: (() => boolean) | undefined;
   /** Runs from the first slice on: what waits for its turn has not begun. */
   timer: { cancel(): void } | undefined;
 }
+
+const LATE_MESSAGE = 'it has waited too long for what ran before it';
 
 export class LuaMachine {
   readonly #options: MachineOptions;
@@ -47,9 +51,14 @@ export class LuaMachine {
 
   /**
    * Runs an entry of the libraries as a task of its own. With `timeoutMs` it is given up so long after its begin,
-   * waiting included. @throws LuaFailure
+   * waiting included. One that is not wanted any more when its turn comes does not begin. @throws LuaFailure
    */
-  call(entry: string, values: HostResult = [], timeoutMs?: number): Promise<LuaValue[]> {
+  call(
+    entry: string,
+    values: HostResult = [],
+    timeoutMs?: number,
+    isWanted?: () => boolean,
+  ): Promise<LuaValue[]> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(this.#closed);
@@ -60,7 +69,7 @@ export class LuaMachine {
         reject(this.#closed ?? new LuaFailure('stopped', 'stopped'));
         return;
       }
-      const call: Call = { task, resolve, reject, timeoutMs, timer: undefined };
+      const call: Call = { task, resolve, reject, timeoutMs, isWanted, timer: undefined };
       this.#calls.add(call);
       this.#ready.push(call);
       this.#options.onReady();
@@ -87,6 +96,9 @@ export class LuaMachine {
   slice(): void {
     const call = this.#next();
     if (!call) return;
+    if (call.isWanted?.() === false)
+      return this.#end(call, () => call.reject(new LuaFailure('time', LATE_MESSAGE)));
+    call.isWanted = undefined;
     call.timer ??= this.#timerOf(call);
     const outcome = this.#attempt(() => this.#options.state.resume(call.task));
     if (!outcome || !this.#calls.has(call)) return;

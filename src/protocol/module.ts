@@ -89,6 +89,8 @@ const TO_MODULE = v.variant('type', [
     revision: v.pipe(v.number(), v.integer(), v.minValue(0)),
     /** IANA name, for `os.date`. */
     time_zone: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+    /** Silence after which the gateway ends an execution; absent: 60 s. */
+    command_timeout_s: v.optional(v.pipe(v.number(), v.minValue(1))),
     /** Everything the module shall run; what is not in it is stopped. */
     devices: v.pipe(v.array(assignment), v.maxLength(LIMITS.module.scripts)),
   }),

@@ -127,6 +127,7 @@ export function createCommands(given: CommandsOptions) {
 
   return {
     events: inFlight.events,
+    timeoutMs: options.timeoutMs ?? limits.timeoutMs,
     /**
      * Sends a command. Resolves when the request was written to the device.
      * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,

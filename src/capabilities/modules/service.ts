@@ -243,7 +243,9 @@ export class Modules {
         : [];
     });
     const time_zone = this.#options.site.get().timezone;
-    this.#send(module, { type: 'assignments', revision: ++this.#revision, time_zone, devices });
+    const command_timeout_s = this.#options.commands.timeoutMs / 1_000;
+    const revision = ++this.#revision;
+    this.#send(module, { type: 'assignments', revision, time_zone, command_timeout_s, devices });
   }
 
   #sendConfiguration(device: Device, written: string[]): void {

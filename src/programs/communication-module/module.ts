@@ -35,7 +35,12 @@ export interface CommunicationModule {
   stop(): Promise<void>;
 }
 
-const AT_START: Surroundings = { isConnected: false, hasRoom: false, timeZone: 'UTC' };
+const AT_START: Surroundings = {
+  isConnected: false,
+  hasRoom: false,
+  timeZone: 'UTC',
+  commandMs: LIMITS.commands.timeoutMs,
+};
 
 export function startModule(options: ModuleOptions): CommunicationModule {
   const { configuration, clock, limits = LIMITS } = options;
@@ -68,7 +73,7 @@ export function startModule(options: ModuleOptions): CommunicationModule {
     ...gatewayEvents(registry, log, {
       send: (message) => channel.send(message),
       onContent: (chunk) => library.receive(chunk),
-      onTimeZone: (timeZone) => surround({ timeZone }),
+      onSite: surround,
       scans: () => scans,
     }),
   });
@@ -235,7 +240,7 @@ function gatewayEvents(
   on: Pick<ControlChannelOptions, 'onContent'> & {
     send: ControlChannel['send'];
     scans: () => Scans;
-    onTimeZone: (timeZone: string) => void;
+    onSite: (site: Pick<Surroundings, 'timeZone' | 'commandMs'>) => void;
   },
 ): Omit<ControlChannelOptions, 'clock' | 'limits' | 'run' | 'offers' | 'send'> {
   return {
@@ -243,7 +248,8 @@ function gatewayEvents(
     onScan: (order) => on.scans().start(order),
     onScanStop: (id) => on.scans().stop(id),
     onAssignments: (message) => {
-      on.onTimeZone(message.time_zone);
+      const { time_zone: timeZone, command_timeout_s: commandS } = message;
+      on.onSite({ timeZone, commandMs: commandS === undefined ? AT_START.commandMs : commandS * 1_000 });
       registry.assign(message);
       log.info('assignments', { devices: message.devices.length, revision: message.revision });
     },

@@ -41,6 +41,8 @@ export interface Surroundings {
   /** The link keeps up; else nothing can be sent. */
   hasRoom: boolean;
   timeZone: string;
+  /** Silence after which the gateway ends an execution. */
+  commandMs: number;
 }
 
 export type FailureReason = 'error' | 'syntax' | 'time' | 'memory';

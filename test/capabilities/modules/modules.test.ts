@@ -74,8 +74,8 @@ describe('a communication module', () => {
 
   test('that says hello is told everything it shall run, and the configuration of each device', async () => {
     await module.say(HELLO);
-    const { devices, time_zone: timeZone } = await module.next('assignments');
-    assert.equal(timeZone, 'UTC');
+    const { devices, time_zone: timeZone, command_timeout_s: commandS } = await module.next('assignments');
+    assert.deepEqual([timeZone, commandS], ['UTC', 60]);
     assert.deepEqual(
       devices.map(({ device_id: id, channel_id: channel, script }) => [id, channel, script.size > 200_000]),
       [[deviceId, channelId, true]],

@@ -20,7 +20,7 @@ interface CommandQueueOptions {
   callMs: number;
   waitingMax: number;
   /** Who has waited longer is not begun: its caller was told that it timed out, or would be before its end. */
-  waitMs: number;
+  waitMs: () => number;
   /** Of one response. */
   messageBytes: number;
   /** Sends a response. */
@@ -47,20 +47,21 @@ export function createCommandQueue(options: CommandQueueOptions) {
     const command = life === 'open' && running === undefined ? waiting.shift() : undefined;
     if (command === undefined) return;
     const { id, name, argumentsText, sinceMs } = command;
-    if (options.clock.monotonicMs() - sinceMs > options.waitMs) {
-      send(id, 'error', JSON.stringify({ message: 'the command has waited too long for those before it' }));
-      return next();
-    }
-    const present = { id, isAnswered: false };
+    const present = { id, isAnswered: false, isLate: false };
+    const isWanted = (): boolean => {
+      present.isLate = options.clock.monotonicMs() - sinceMs > options.waitMs();
+      return !present.isLate;
+    };
     running = present;
     try {
-      const [value] = await options.call('command', [id, name, new LuaJson(argumentsText)], options.callMs);
+      const values = [id, name, new LuaJson(argumentsText)];
+      const [value] = await options.call('command', values, options.callMs, isWanted);
       if (!present.isAnswered) send(id, 'completed', payloadOf(value));
     } catch (error) {
       if (!(error instanceof LuaFailure)) throw error;
       if (!present.isAnswered) {
         send(id, 'error', JSON.stringify({ message: withoutPosition(error.message) }));
-        options.onFailure(error);
+        if (!present.isLate) options.onFailure(error);
       }
     }
     running = undefined;

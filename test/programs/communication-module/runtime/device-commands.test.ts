@@ -6,6 +6,8 @@ import { closeBenches, scriptBench } from './script-bench.ts';
 
 after(closeBenches);
 
+const LATE = 'it has waited too long for what ran before it';
+
 describe('a command of a device script', () => {
   const SOURCE = `
     enapter.register_command_handler('table', function(ctx, args) return { echo = args.value, none = args.none } end)
@@ -120,6 +122,43 @@ describe('a command of a device script', () => {
     assert.equal(states[0], 'completed');
     assert.equal(states.at(-1), 'error');
     assert.equal(bench.logs().length, states.filter((state) => state === 'completed').length);
+  });
+
+  test('waits no longer than its gateway allows', async () => {
+    const time = new TestClock();
+    const bench = scriptBench(
+      `enapter.register_command_handler('slow', function() enapter.log('begun') system.delay(5000) end)`,
+      { clock: time },
+    );
+    bench.surroundings.commandMs = 14_000;
+    await bench.started();
+    let isOver = false;
+    const all = Promise.all(Array.from({ length: 3 }, () => bench.command('slow')));
+    void all.then(() => (isOver = true));
+    await until(async () => {
+      await time.advance(1_000);
+      return isOver;
+    });
+    assert.deepEqual((await all).at(-1), [{ state: 'error', payload: { message: LATE } }]);
+  });
+
+  test('of the older generation is not begun when jobs before it have kept it too long', async () => {
+    const time = new TestClock();
+    const bench = scriptBench(
+      `enapter.register_command_handler('late', function() enapter.log('begun') end)
+      for _ = 1, 2 do scheduler.add(1000, function() system.delay(20000) end) end`,
+      { clock: time, facts: { api: 'v1' } },
+    );
+    await bench.started();
+    await time.advance(1_000);
+    let isOver = false;
+    const late = bench.command('late').finally(() => (isOver = true));
+    await until(async () => {
+      await time.advance(1_000);
+      return isOver;
+    });
+    assert.deepEqual(await late, [{ state: 'error', payload: { message: LATE } }]);
+    assert.deepEqual(bench.logs(), []);
   });
 
   test('is refused when too many wait, and when the script ends', async () => {

@@ -9,6 +9,7 @@ import type {
   ConfigurationGroups,
   ScriptEvent,
   ScriptStart,
+  Surroundings,
   ThreadCall,
 } from '../../../../src/programs/communication-module/thread-messages.ts';
 import type { BlueprintFacts } from '../../../../src/protocol/module.ts';
@@ -24,7 +25,7 @@ export interface ScriptBench {
   calls: ThreadCall[];
   /** What the main thread says to a call; default: a fault. */
   answer: (call: ThreadCall) => CallResult | Promise<CallResult>;
-  surroundings: { isConnected: boolean; hasRoom: boolean; timeZone: string };
+  surroundings: Surroundings;
   /** Telemetry sent so far, without timestamps. */
   telemetry(): Record<string, unknown>[];
   properties(): Record<string, unknown>[];
@@ -36,6 +37,7 @@ export interface ScriptBench {
 }
 
 export const clock = createSystemClock();
+const SURROUNDINGS = { hasRoom: true, timeZone: 'Europe/Berlin', commandMs: LIMITS.commands.timeoutMs };
 const benches: ScriptBench[] = [];
 let commandCount = 0;
 
@@ -95,7 +97,7 @@ export function scriptBench(
     machine: () => made[0]?.machine ?? assert.fail('there is no script'),
     calls,
     answer: options.answer ?? (() => ({ kind: 'fault', fault: { text: 'not expected', number: 7 } })),
-    surroundings: { isConnected: options.isConnected ?? true, hasRoom: true, timeZone: 'Europe/Berlin' },
+    surroundings: { ...SURROUNDINGS, isConnected: options.isConnected ?? true },
     telemetry: () => bodies('telemetry'),
     properties: () => bodies('properties'),
     logs: () =>
