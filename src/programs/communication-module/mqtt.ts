@@ -53,7 +53,8 @@ export class GatewayLink {
   readonly #kept = new Set<Kept>();
   #keptBytes = 0;
   #client: MqttClient | undefined;
-  #isConnected = false;
+  /** Monotonic time since when; undefined: not now. */
+  #connectedAtMs: number | undefined;
   #isClosed = false;
   #unacknowledged = 0;
   readonly #pause: DoublingPause;
@@ -76,7 +77,7 @@ export class GatewayLink {
 
   /** Connected, and the broker keeps up. */
   get isReady(): boolean {
-    return this.#isConnected && this.#unacknowledged < this.#limits.unacknowledged;
+    return this.#connectedAtMs !== undefined && this.#unacknowledged < this.#limits.unacknowledged;
   }
 
   /** False: not handed over, because there is no connection or the broker does not keep up. */
@@ -92,14 +93,14 @@ export class GatewayLink {
     const message: Kept = { topic: this.#topicOf(channelId, subject), text };
     this.#kept.add(message);
     this.#keptBytes += text.length;
-    if (this.#isConnected) this.#sendKept(message);
+    if (this.#connectedAtMs !== undefined) this.#sendKept(message);
     return true;
   }
 
   /** Says goodbye; resolves when the socket is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#isConnected = false;
+    this.#connectedAtMs = undefined;
     this.#retry?.cancel();
     const last = this.#client;
     this.#client = undefined;
@@ -109,11 +110,15 @@ export class GatewayLink {
   #lose(reason: string): void {
     if (this.#isClosed) return;
     const lost = this.#client;
+    const nowMs = this.#clock.monotonicMs();
+    const connectedMs = nowMs - (this.#connectedAtMs ?? nowMs);
     this.#client = undefined;
-    this.#isConnected = false;
+    this.#connectedAtMs = undefined;
     this.#unacknowledged = 0;
     lost?.end(true);
-    this.#retry = this.#clock.setTimer(this.#pause.next(), () => this.#open());
+    // One that is thrown out at once must not come back again and again.
+    const pauseMs = this.#pause.nextAfter(connectedMs, this.#limits.reconnectMaxMs);
+    this.#retry = this.#clock.setTimer(pauseMs, () => this.#open());
     this.#options.onLost(reason);
   }
 
@@ -134,7 +139,7 @@ export class GatewayLink {
     let reason = 'connection closed';
     opening.on('error', (error) => {
       reason = messageOf(error);
-      if (!this.#isConnected && this.#client === opening) this.#lose(reason);
+      if (this.#connectedAtMs === undefined && this.#client === opening) this.#lose(reason);
     });
     opening.on('close', () => {
       if (this.#client === opening) this.#lose(reason);
@@ -147,8 +152,7 @@ export class GatewayLink {
         if (this.#client !== opening) return;
         const isRefused = granted?.some((grant) => grant.qos === 128);
         if (error || isRefused) return this.#lose(error ? messageOf(error) : 'the subscription is refused');
-        this.#isConnected = true;
-        this.#pause.reset();
+        this.#connectedAtMs = this.#clock.monotonicMs();
         this.#options.onConnected();
         for (const message of this.#kept) this.#sendKept(message);
       });

@@ -13,6 +13,8 @@ interface Opened {
   lost: string[];
   connections: () => number;
   commands: [string, string][];
+  /** Before each further attempt. */
+  pausesMs: number[];
 }
 
 async function open(
@@ -23,13 +25,20 @@ async function open(
   const gateway = await startStandInGateway();
   const lost: string[] = [];
   const commands: [string, string][] = [];
+  const pausesMs: number[] = [];
   let connections = 0;
   const link = new GatewayLink({
     connection: {
       ...gateway.connection,
       credentials: { protocol: 'MQTT', username: 'VTEST', password: options.password ?? 'secret' },
     },
-    clock,
+    clock: {
+      ...clock,
+      setTimer: (durationMs, fn) => {
+        pausesMs.push(durationMs);
+        return clock.setTimer(durationMs, fn);
+      },
+    },
     limits: { ...LIMITS.module, ...options.limits },
     onConnected: () => {
       connections += 1;
@@ -43,7 +52,7 @@ async function open(
     await gateway.stop();
     clock.close();
   });
-  return { link, gateway, lost, connections: () => connections, commands };
+  return { link, gateway, lost, connections: () => connections, commands, pausesMs };
 }
 
 const logs = (gateway: StandInGateway): unknown[] => gateway.bodies('c1', 'v3/logs').map(({ n }) => n);
@@ -91,6 +100,21 @@ describe('the link of a module', () => {
     link.keep('c1', 'log', '{"n":4}');
     await until(() => logs(gateway).length === 4);
     assert.deepEqual(logs(gateway), [1, 2, 3, 4]);
+  });
+
+  test('comes back after ever longer pauses while it is thrown out soon after each connection', async (t) => {
+    const limits = { reconnectFirstMs: 10, reconnectMaxMs: 600_000 };
+    const { gateway, connections, pausesMs } = await open(t, { limits });
+    for (const times of [1, 2, 3]) {
+      await until(() => connections() === times);
+      await gateway.interrupt();
+      await until(() => pausesMs.length >= times);
+      await gateway.resume();
+    }
+    assert.deepEqual(
+      pausesMs,
+      pausesMs.map((_, attempt) => 10 * 2 ** attempt),
+    );
   });
 
   test('hears commands of every channel of its hardware', async (t) => {
