@@ -75,7 +75,7 @@ export class Calls {
       case 'can':
         return this.#io.can(run, call.port, call.operation);
       case 'io':
-        return this.#io.io(call.port, call.operation);
+        return this.#io.io(call.port, call.operation, this.#askerOf(run, call).isWaiting);
       case 'request':
         return { kind: 'answer', answer: await this.#options.channel.request(call.request, call.timeoutMs) };
     }

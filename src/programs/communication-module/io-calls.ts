@@ -39,7 +39,8 @@ export class IoCalls {
     return told(() => this.#operate(run, bus, operation));
   }
 
-  async io(port: string, operation: IoOperation): Promise<CallResult> {
+  /** `isWanted`: whoever asks still waits for it. */
+  async io(port: string, operation: IoOperation, isWanted: () => boolean): Promise<CallResult> {
     switch (operation.do) {
       case 'is_closed':
       case 'read_counter':
@@ -51,7 +52,7 @@ export class IoCalls {
           return channel ? results(await channel.measure(operation.quantity)) : absent(port);
         });
       default:
-        return told(() => this.#switch(port, operation));
+        return told(() => this.#switch(port, operation, isWanted));
     }
   }
 
@@ -111,13 +112,14 @@ export class IoCalls {
   async #switch(
     port: string,
     operation: IoOperation & { do: 'is_on' | 'set' | 'impulse' },
+    isWanted: () => boolean,
   ): Promise<CallResult> {
     const output = this.#io.output(port);
     if (output === undefined) return absent(port);
     if (operation.do === 'is_on') return results(await output.isOn());
     await (operation.do === 'set'
-      ? output.set(operation.isOn)
-      : output.impulse(Math.min(operation.durationMs, this.#limits.impulseMsMax)));
+      ? output.set(operation.isOn, isWanted)
+      : output.impulse(Math.min(operation.durationMs, this.#limits.impulseMsMax), isWanted));
     return { kind: 'done' };
   }
 }

@@ -190,7 +190,7 @@ function face(parts: {
       library.stop();
       scans.stopAll();
       await scripts.stop();
-      bus.close();
+      await bus.close();
       await link.close();
       log.info('module stopped');
     },

@@ -113,7 +113,7 @@ async function withSimulator(
   try {
     await run(simulated, client);
   } finally {
-    bus.close();
+    await bus.close();
     await simulated.stop();
     clock.close();
   }

@@ -46,12 +46,15 @@ export class DigitalOutput {
     this.#pause = new DoublingPause({ firstMs: reconnectFirstMs, maxMs: reconnectMaxMs });
   }
 
-  /** Ends an impulse that is going on. @throws PortFault connection_failed */
-  set(isOn: boolean): Promise<void> {
+  /**
+   * Ends an impulse that is going on. What is not wanted any more in its turn is not carried out.
+   * @throws PortFault connection_failed
+   */
+  set(isOn: boolean, isWanted?: () => boolean): Promise<void> {
     return this.#inTurn(async () => {
       await this.#hold(isOn);
       this.#forgetImpulse();
-    });
+    }, isWanted);
   }
 
   /** Whether it is on; before it was set for the first time, as the line is. @throws PortFault connection_failed */
@@ -63,25 +66,29 @@ export class DigitalOutput {
    * The other level for so long, then the one before; resolves as soon as it has begun. During another one it is that
    * one which lasts so long from now. @throws PortFault as above
    */
-  impulse(durationMs: number): Promise<void> {
+  impulse(durationMs: number, isWanted?: () => boolean): Promise<void> {
     return this.#inTurn(async () => {
       const before = this.#impulse?.before ?? (await this.#read());
       await this.#hold(!before);
       this.#forgetImpulse();
       this.#endAfter(durationMs, before);
-    });
+    }, isWanted);
   }
 
-  close(): void {
-    this.#isClosed = true;
-    this.#forgetImpulse();
+  /** Ends an impulse that is going on: nobody would do it later. Resolves when the line is let go. */
+  async close(): Promise<void> {
     this.#again?.cancel();
-    this.#holder?.program.stop();
-    this.#holder = undefined;
+    // `onFailed` has told why it stays as it is.
+    await this.#inTurn(() => this.#endImpulse()).catch(() => undefined);
+    this.#isClosed = true;
+    await this.#release();
   }
 
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(change);
+  #inTurn<T>(change: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
+    const turn = this.#last.then(() => {
+      if (isWanted?.() === false) throw new PortFault('connection_failed', 'it has waited too long');
+      return change();
+    });
     // The next change does not care how this one ended.
     this.#last = turn.catch(() => undefined);
     return turn;
@@ -90,6 +97,12 @@ export class DigitalOutput {
   #forgetImpulse(): void {
     this.#impulse?.end.cancel();
     this.#impulse = undefined;
+  }
+
+  async #endImpulse(): Promise<void> {
+    const impulse = this.#impulse;
+    this.#forgetImpulse();
+    if (impulse) await this.#hold(impulse.before);
   }
 
   #endAfter(durationMs: number, before: boolean): void {

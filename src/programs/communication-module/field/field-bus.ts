@@ -148,11 +148,11 @@ export class FieldBus {
     return [...this.#failing];
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const link of this.#links.values()) link.close();
     this.#links.clear();
     for (const { port } of this.#ports.values()) port.close();
-    this.io.close();
+    await this.io.close();
   }
 
   #portOf(wanted: string) {

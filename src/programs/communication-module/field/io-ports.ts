@@ -54,7 +54,7 @@ export class IoPorts {
   readonly #contacts = new Map<string, Contact>();
   readonly #outputs = new Map<string, DigitalOutput>();
   readonly #channels = new Map<string, AnalogInput>();
-  readonly #closers: { close: () => void }[] = [];
+  readonly #closers: { close: () => void | Promise<void> }[] = [];
 
   constructor(options: IoPortsOptions) {
     const groups = new Map<string, InputGroup>();
@@ -106,11 +106,11 @@ export class IoPorts {
     return this.#channels.get(name);
   }
 
-  close(): void {
-    for (const part of this.#closers) part.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#closers.map(async (part) => part.close()));
   }
 
-  #closing<Part extends { close: () => void }>(part: Part): Part {
+  #closing<Part extends { close: () => void | Promise<void> }>(part: Part): Part {
     this.#closers.push(part);
     return part;
   }

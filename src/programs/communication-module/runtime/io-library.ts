@@ -195,11 +195,11 @@ export function ioLibrary(isOld: boolean): Library {
 const QUANTITIES = ['voltage', 'current', 'temperature'] as const;
 
 export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
-  const run = async (port: LuaValue, operation: IoOperation): Promise<HostResult> => {
+  const run = async (port: LuaValue, operation: IoOperation, deadlineMs?: number): Promise<HostResult> => {
     const name = String(textOf(port));
     if (!host.ioPorts.has(name))
       return failedResult(`hardware port "${name}" is not available on this module`, 5);
-    return resultOf(await host.call({ kind: 'io', port: name, operation }));
+    return resultOf(await host.call({ kind: 'io', port: name, operation }, deadlineMs));
   };
 
   return {
@@ -209,11 +209,16 @@ export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
     },
     io_is_closed: { waits: true, call: ([port]) => run(port, { do: 'is_closed' }) },
     io_is_on: { waits: true, call: ([port]) => run(port, { do: 'is_on' }) },
-    io_set: { waits: true, call: ([port, isOn]) => run(port, { do: 'set', isOn: isOn === true }) },
+    io_set: {
+      waits: true,
+      call: ([port, isOn], deadlineMs) => run(port, { do: 'set', isOn: isOn === true }, deadlineMs),
+    },
     io_impulse: {
       waits: true,
-      call: async ([port, duration]) =>
-        run(port, { do: 'impulse', durationMs: Math.max(1, numberArgument(duration, 1, 'impulse')) }),
+      call: async ([port, duration], deadlineMs) => {
+        const durationMs = Math.max(1, numberArgument(duration, 1, 'impulse'));
+        return run(port, { do: 'impulse', durationMs }, deadlineMs);
+      },
     },
     io_read_counter: { waits: true, call: ([port]) => run(port, { do: 'read_counter' }) },
     io_set_counter: {

@@ -84,7 +84,7 @@ describe('the wires of a module', () => {
     assert.deepEqual([await ask('a'), await ask('b'), await ask('c')], ['ok', 'ok', 'overloaded']);
     await clock.advance(LIMITS.field.idleMs);
     assert.equal(await ask('c'), 'ok');
-    bus.close();
+    await bus.close();
   });
 
   test('are shared by everyone who names the same address, however it is spelled', async () => {
@@ -104,7 +104,7 @@ describe('the wires of a module', () => {
     clientOf(bus, 'tcp://device').close();
     assert.deepEqual(await clientOf(bus, 'tcp://device').request(1, READ), { ok: true, values: [7] });
     assert.equal(dials, 1);
-    bus.close();
+    await bus.close();
   });
 
   test('let Modbus and raw bytes take turns on one serial port', async () => {
@@ -126,7 +126,7 @@ describe('the wires of a module', () => {
     assert.equal(await played(clock, raw), 'pong');
     assert.deepEqual(await played(clock, modbus), { ok: true, values: [9] });
     assert.equal(device.openings.length, 1);
-    bus.close();
+    await bus.close();
   });
 
   test('with half of 50 devices black-holed, the others keep their poll times and all are back within 30 s', async () => {
@@ -166,7 +166,7 @@ describe('the wires of a module', () => {
       assert.ok((seconds += 1) <= 30, 'not all are back');
       await second();
     }
-    bus.close();
+    await bus.close();
     await settle();
     assert.equal(clock.waiting, 0);
   });
@@ -200,7 +200,7 @@ describe('the wires of a module over real sockets', () => {
       answer = await client.request(1, READ);
     }
     assert.deepEqual(answer, { ok: true, values: [7] });
-    bus.close();
+    await bus.close();
     await new Promise((resolve) => server.close(resolve));
     clock.close();
   });
@@ -225,7 +225,7 @@ describe('the wires of a module over real sockets', () => {
       );
       assert.ok(answers.every((answer) => answer.ok));
     }
-    bus.close();
+    await bus.close();
     await new Promise((resolve) => server.close(resolve));
     clock.close();
   });

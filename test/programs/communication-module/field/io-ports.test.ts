@@ -227,6 +227,30 @@ describe('contacts', () => {
     assert.deepEqual(failures, ['rl-1: gpioset ended']);
   });
 
+  test('are not set by whoever does not wait for it any more', async (t) => {
+    const { relay } = setUp(t);
+    assert.ok(relay);
+    await relay.set(false);
+    let isWanted = true;
+    const first = relay.set(true);
+    const late = [relay.set(false, () => isWanted), relay.impulse(1_000, () => isWanted)];
+    isWanted = false;
+    await Promise.all(late.map((change) => assert.rejects(change, /waited too long/)));
+    await first;
+    assert.equal(await relay.isOn(), true);
+  });
+
+  test('end an impulse when their module stops', async (t) => {
+    const { bus, relay, standIn } = setUp(t);
+    assert.ok(relay);
+    await relay.set(false);
+    await relay.impulse(600_000);
+    const holder = standIn.holder(4);
+    await bus.close();
+    assert.notEqual(standIn.holder(4), holder);
+    assert.equal(standIn.level(4), '1', 'off is high');
+  });
+
   test('go back from an impulse as soon as their chip can be had again', async (t) => {
     const time = new TestClock();
     const { standIn, relay, failures } = setUp(t, PORTS, time);
