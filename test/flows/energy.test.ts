@@ -126,6 +126,30 @@ test('energy of a day with a restart, an outage and a counter reset is right wit
   assert.ok(Math.abs(hours - (total.sources_wh['pv'] ?? 0)) < 0.1);
 });
 
+test('a grid meter that has nothing but a counter of imports is counted', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'UTC' });
+  await gateway.provision('Battery');
+  await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', {
+    items: [{ role: 'grid', device_id: 'battery', energy_forward: 'grid_energy_in_lifetime' }],
+  });
+  const fromS = NOON_S - 12 * 3_600;
+  const rows = [0, 900, 1_800, 2_700, 3_600].map((offset) => `${fromS + offset},${5_000 + offset}`);
+  await gateway.ok(
+    'OWNER',
+    'POST',
+    '/v3/telemetry/import',
+    `ts,telemetry=grid_energy_in_lifetime device=battery\n${rows.join('\n')}\n`,
+    { 'Content-Type': 'text/csv' },
+  );
+  const { total } = await energyOf(gateway, `from=${iso(fromS)}&to=${iso(fromS + 7_200)}&granularity=hour`);
+  assert.deepEqual(
+    [total.sources_wh['grid'], total.uses_wh['grid'], total.uses_wh['load']],
+    [3_600, 0, 3_600],
+  );
+  assert.deepEqual([total.bridged_s['grid'], total.gap_s['grid']], [3_600, 3_600]);
+});
+
 test('an outage without counters is a gap: nothing is made up', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'UTC' });

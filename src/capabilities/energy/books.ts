@@ -91,9 +91,11 @@ function minuteOf(cells: Float64Array, { source, power, forward, reverse }: Sour
   const number = (part: { column: number } | undefined, place: number): number =>
     part ? (cells[part.column * CELL.length + place] as number) : 0;
   const powerS = number(power, CELL.coveredS);
+  // Where one counter is all that there is, it is all that the source does.
+  const isOneWay = !TWO_WAY.has(source.role) || (source.power === null && source.energyReverse === null);
   const counterS = Math.min(
     number(forward, CELL.coveredS),
-    TWO_WAY.has(source.role) ? number(reverse, CELL.coveredS) : CELL.minuteS,
+    isOneWay ? CELL.minuteS : number(reverse, CELL.coveredS),
   );
   if (powerS < WHOLE_S && counterS > powerS)
     return {
