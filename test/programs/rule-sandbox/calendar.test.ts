@@ -59,15 +59,23 @@ describe('jobs of the calendar', () => {
       'local f = function() end\n' +
         'print((pcall(scheduler.add_cron, "61 * * * *", f)), (pcall(scheduler.add_sun, "teatime", 0, f)))\n' +
         'print(pcall(scheduler.add_cron, "0 0 31 2 *", f)) print((pcall(scheduler.add_cron, "2020-01-01T00:00:00", f)))\n' +
-        'print(scheduler.add_sun("sunset", 0, f)) print(sun.times())',
+        'print(scheduler.add_sun("sunset", 0, f)) print(sun.times())\n' +
+        'for _, offset in ipairs({ "1h", 0 / 0, math.huge, {} }) do print(pcall(scheduler.add_sun, "sunset", offset, f)) end\n' +
+        'print(pcall(scheduler.add_sun, "constructor", 0, f))',
     );
     await rule.idle();
-    assert.deepEqual(rule.said().slice(0, 5), [
+    const tooFar = "false\tbad argument #2 to 'add_sun' (a day at most, in milliseconds)";
+    assert.deepEqual(rule.said().slice(0, 10), [
       'false\tfalse',
       'false\tbad argument #1 to \'add_cron\' (there is no moment "0 0 31 2 *")',
       'true',
       'nil\tthe location of the site is not set',
       'nil\tthe location of the site is not set',
+      "false\tbad argument #2 to 'add_sun' (number expected, got string)",
+      tooFar,
+      tooFar,
+      "false\tbad argument #2 to 'add_sun' (number expected, got table)",
+      'false\tbad argument #1 to \'add_sun\' (unknown event "constructor")',
     ]);
   });
 

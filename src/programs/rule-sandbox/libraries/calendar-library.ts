@@ -10,7 +10,8 @@ import {
   type Library,
   LuaError,
   LuaJson,
-  numberOf,
+  type LuaValue,
+  numberArgument,
   type ScriptClock,
   textOf,
 } from '../../../lua/index.ts';
@@ -75,6 +76,9 @@ export function createCalendar(options: CalendarOptions): {
     return id;
   }
 
+  const instantOf = (epoch: LuaValue, name: string): number =>
+    epoch === undefined ? clock.wallMs() : numberArgument(epoch, 1, name) * 1_000;
+
   const functions: Record<string, HostFunction> = {
     job_cron: {
       call: ([pattern]) => {
@@ -86,9 +90,11 @@ export function createCalendar(options: CalendarOptions): {
     job_sun: {
       call: ([event, offset]) => {
         const name = textOf(event) ?? '';
-        const offsetMs = numberOf(offset) ?? 0;
-        if (!(name in sunTimes(clock.wallMs(), { latitude: 0, longitude: 0 })))
+        const offsetMs = offset === undefined ? 0 : numberArgument(offset, 2, 'add_sun');
+        if (!Object.hasOwn(sunTimes(clock.wallMs(), { latitude: 0, longitude: 0 }), name))
           throw new LuaError(`bad argument #1 to 'add_sun' (unknown event "${name}")`);
+        if (!(Math.abs(offsetMs) <= DAY_MS))
+          throw new LuaError("bad argument #2 to 'add_sun' (a day at most, in milliseconds)");
         if (!site().location) return [undefined, NO_LOCATION];
         return [open((afterMs) => nextSunMs(name, offsetMs, afterMs, site()))];
       },
@@ -97,16 +103,15 @@ export function createCalendar(options: CalendarOptions): {
       call: ([epoch]) => {
         const { location } = site();
         if (!location) return [undefined, NO_LOCATION];
-        const atMs = (numberOf(epoch) ?? clock.wallMs() / 1_000) * 1_000;
-        return [new LuaJson(JSON.stringify(sunTimes(atMs, location)))];
+        return [new LuaJson(JSON.stringify(sunTimes(instantOf(epoch, 'times'), location)))];
       },
     },
     sun_position: {
       call: ([epoch]) => {
         const { location } = site();
         if (!location) return [undefined, NO_LOCATION];
-        const atMs = (numberOf(epoch) ?? clock.wallMs() / 1_000) * 1_000;
-        const position = getPosition(new Date(atMs), location.latitude, location.longitude);
+        const at = new Date(instantOf(epoch, 'position'));
+        const position = getPosition(at, location.latitude, location.longitude);
         return [new LuaJson(JSON.stringify(position))];
       },
     },
