@@ -1,6 +1,8 @@
 /** Alerts of devices from when they are raised to when they are cleared, whatever happens in between. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
 import { LIMITS } from '../../src/lib/limits.ts';
 import type { MockDevice } from '../support/mock-device.ts';
 import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
@@ -136,6 +138,21 @@ test('a device that goes away keeps its alerts; after five minutes it is told, o
     'battery_low raised',
     'offline cleared',
   ]);
+});
+
+test('a device that is back is no longer offline as soon as the disk takes that', async () => {
+  const { gateway, device } = await started();
+  await device.telemetry({ alerts: [] });
+  await device.leave();
+  await clock.advance(offlineAfterMs + MINUTE_MS);
+  const handle = new BetterSqlite3(join(gateway.dataDir, 'state.db'));
+  handle.exec(`CREATE TRIGGER refused BEFORE UPDATE ON alert BEGIN SELECT RAISE(ABORT, 'no'); END`);
+  await device.connect();
+  assert.deepEqual(told(await alertsOf(gateway, device)), ['offline raised']);
+  handle.exec('DROP TRIGGER refused');
+  handle.close();
+  await clock.advance(checkIntervalMs);
+  assert.deepEqual(told(await alertsOf(gateway, device)), ['offline cleared']);
 });
 
 test('a device that was never there is not offline', async () => {

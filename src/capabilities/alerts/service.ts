@@ -112,9 +112,7 @@ export class Alerts {
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status, atMs }) => {
         this.#absences.note(device, status);
-        const offline = { source: 'GATEWAY', name: OFFLINE } as const;
-        if (status === 'ONLINE' && this.#raised.has(device.id, offline))
-          this.#turn(device, [{ ...offline, kind: 'CLEARED', atMs }]);
+        if (status === 'ONLINE') this.#clearOffline(device, atMs);
       }),
       devices.events.on('blueprint_assigned', owner, ({ device }) => void this.#follow(device, true)),
       devices.events.on('device_deleted', owner, ({ device }) => {
@@ -168,10 +166,17 @@ export class Alerts {
     return acknowledged;
   }
 
-  /** Whatever comes without a word: grace periods that end, devices that stay away, imports, a history that was away. */
+  /**
+   * Whatever comes without a word: grace periods that end, devices that stay away, imports, a history that was away; and
+   * what the disk refused.
+   */
   #check(): void {
+    const { clock, devices } = this.#options;
     try {
-      for (const device of this.#options.devices.all()) this.#follow(device);
+      for (const device of devices.all()) {
+        this.#follow(device);
+        if (devices.connectivity(device.id) === 'ONLINE') this.#clearOffline(device, clock.wallMs());
+      }
       this.#raiseOffline();
       this.#passGrace();
     } catch (error) {
@@ -205,11 +210,15 @@ export class Alerts {
 
   #raiseOffline(): void {
     const { clock, telemetry } = this.#options;
-    const offline = { source: 'GATEWAY', name: OFFLINE } as const;
     for (const { device, awayMs } of this.#absences.overdue())
       // One that was never there is being installed.
-      if (!this.#raised.has(device.id, offline) && telemetry.wasHeard(device))
-        this.#turn(device, [{ ...offline, kind: 'RAISED', atMs: clock.wallMs() - awayMs }]);
+      if (!this.#raised.has(device.id, IS_OFFLINE) && telemetry.wasHeard(device))
+        this.#turn(device, [{ ...IS_OFFLINE, kind: 'RAISED', atMs: clock.wallMs() - awayMs }]);
+  }
+
+  #clearOffline(device: Device, atMs: number): void {
+    if (this.#raised.has(device.id, IS_OFFLINE))
+      this.#turn(device, [{ ...IS_OFFLINE, kind: 'CLEARED', atMs }]);
   }
 
   #passGrace(): void {
@@ -299,3 +308,4 @@ export class Alerts {
 }
 
 const ALERT_DETAILS = 'alert_details';
+const IS_OFFLINE = { source: 'GATEWAY', name: OFFLINE } as const;
