@@ -160,7 +160,7 @@ interface HttpLibraryOptions {
 export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<string, HostFunction> {
   let running = 0;
 
-  async function perform(values: LuaValue[]): Promise<HostResult> {
+  async function perform(values: LuaValue[], deadlineMs = Number.POSITIVE_INFINITY): Promise<HostResult> {
     const [method, url, headers, body, timeout, insecureTls, jar] = values;
     if (running >= limits.httpRequests)
       return [undefined, `more than ${limits.httpRequests} requests at once`];
@@ -169,7 +169,8 @@ export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<str
       url: textArgument(url, 2, 'request'),
       headers: headersOf(headers),
       body: body === undefined ? undefined : bytesArgument(body, 3, 'request'),
-      timeoutMs: timeoutOf(timeout, limits),
+      // After the call of the script nobody would see what a request that still connects then does.
+      timeoutMs: Math.min(timeoutOf(timeout, limits), deadlineMs - clock.monotonicMs()),
       insecureTls: insecureTls === true,
       jar: jar === undefined ? undefined : listOf<Cookie>(jar),
     };

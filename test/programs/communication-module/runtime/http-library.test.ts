@@ -10,6 +10,8 @@ import {
   rememberCookies,
 } from '../../../../src/programs/script-http/cookies.ts';
 import { exchangeHttp } from '../../../../src/programs/script-http/index.ts';
+import { TestClock } from '../../../support/test-clock.ts';
+import { until } from '../../../support/until.ts';
 import { clock, closeBenches, scriptBench } from './script-bench.ts';
 
 interface Seen {
@@ -21,6 +23,8 @@ interface Seen {
 
 let base = '';
 let seen: Seen[] = [];
+/** Requests whose caller has gone. */
+let left = 0;
 const server = http.createServer((request, response) => {
   const pieces: Buffer[] = [];
   request.on('data', (piece: Buffer) => pieces.push(piece));
@@ -61,7 +65,7 @@ function answer(url: string, response: http.ServerResponse): void {
     case '/large':
       return void response.end(Buffer.alloc(LIMITS.lua.httpBodyBytes + 1));
     case '/silent':
-      return;
+      return void response.once('close', () => (left += 1));
     case '/hangup':
       return void response.destroy();
     case '/cookies':
@@ -153,6 +157,21 @@ describe('http of a script fails with a text', () => {
 });
 
 describe('http of a script', () => {
+  test('ends with the call that waits for it, whatever its own timeout', async () => {
+    const time = new TestClock();
+    [seen, left] = [[], 0];
+    const bench = scriptBench(
+      `scheduler.add(1000, function() http.client({ timeout = 300 }):get('${base}/silent') end)`,
+      { clock: time },
+    );
+    await bench.started();
+    await time.advance(1_000);
+    await until(() => seen.length > 0);
+    await time.advance(LIMITS.lua.callMs);
+    await until(() => left > 0);
+    bench.device.close();
+  });
+
   test('gives code, exact body, headers with two methods, and no error whatever the status', async () => {
     const said = await lines(`
       local response, err = http.get(BASE .. '/missing')
