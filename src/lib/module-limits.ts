@@ -31,6 +31,8 @@ export const FIELD_LIMITS = {
   serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
   lateAnswerMs: 100,
+  /** G: so long after an unanswered read the answer to the next one may be its own; devices save for seconds. */
+  doubtMs: 10_000,
   /** C Modbus over serial line 2.4.1: after a broadcast. */
   broadcastMs: 100,
   /** C docs/interface/lua-devices.md#serial: received bytes that nobody has read; the oldest are dropped. */

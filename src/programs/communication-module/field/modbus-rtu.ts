@@ -44,6 +44,8 @@ export class ModbusRtu implements ModbusClient {
    * unit is asked again the line is silent until then; after noise before anybody is.
    */
   readonly #lateUntilMs = new Map<number, number>();
+  /** A unit that was busy may answer later still: until then its first answer is not believed. */
+  readonly #doubtedUntilMs = new Map<number, number>();
   #noiseUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ModbusRtuOptions) {
@@ -64,12 +66,12 @@ export class ModbusRtu implements ModbusClient {
     const limitMs = Math.min(timeoutMs, this.#limits.requestMsMax);
     return answered(
       this.#options.port.inTurn(async (turn) => {
-        const beginMs = this.#clock.monotonicMs();
-        const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, beginMs);
+        const nowMs = this.#clock.monotonicMs();
+        const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, nowMs);
         if (waitMs === undefined) return failed({ kind: 'timeout' });
-        const answer = await this.#exchange(unitId, request, waitMs, turn);
-        this.#note(unitId, request, answer, beginMs);
-        return answer;
+        const answer = await this.#ask(unitId, request, waitMs, turn);
+        const isBelieved = !answer.ok || isWrite(request) || !this.#isDoubted(unitId);
+        return isBelieved ? answer : this.#askAgain(unitId, request, waitMs, turn);
       }, isWanted),
     );
   }
@@ -99,6 +101,37 @@ export class ModbusRtu implements ModbusClient {
     this.#options.port.close();
   }
 
+  async #ask(
+    unitId: number,
+    request: ModbusRequest,
+    waitMs: number,
+    turn: SerialTurn,
+  ): Promise<ModbusAnswer> {
+    const beginMs = this.#clock.monotonicMs();
+    const answer = await this.#exchange(unitId, request, waitMs, turn);
+    this.#note(unitId, request, answer, beginMs);
+    return answer;
+  }
+
+  #isDoubted(unitId: number): boolean {
+    return this.#clock.monotonicMs() < (this.#doubtedUntilMs.get(unitId) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** After a silence in which everything that was asked before has been answered. */
+  async #askAgain(
+    unitId: number,
+    request: ModbusRequest,
+    waitMs: number,
+    turn: SerialTurn,
+  ): Promise<ModbusAnswer> {
+    const settledMs = this.#clock.monotonicMs() + this.#limits.lateAnswerMs;
+    this.#lateUntilMs.set(unitId, settledMs);
+    const answer = await this.#ask(unitId, request, waitMs, turn);
+    // One that is as late as the last one would answer what was asked a moment ago.
+    if (answer.ok && this.#clock.monotonicMs() - settledMs < waitMs / 2) this.#doubtedUntilMs.delete(unitId);
+    return answer;
+  }
+
   async #exchange(
     unitId: number,
     request: ModbusRequest,
@@ -123,8 +156,10 @@ export class ModbusRtu implements ModbusClient {
   #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: number): void {
     const nowMs = this.#clock.monotonicMs();
     this.#noteLate(unitId, answer);
-    if (!answer.ok && answer.fault.kind === 'timeout')
+    if (!answer.ok && answer.fault.kind === 'timeout') {
+      if (!isWrite(request)) this.#doubtedUntilMs.set(unitId, nowMs + this.#limits.doubtMs);
       return this.#timeouts.silent(unitId, nowMs - beginMs, nowMs);
+    }
     if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
   }
 

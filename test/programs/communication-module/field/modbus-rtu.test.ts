@@ -191,6 +191,24 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1, { kind: 'read_holdings', start: 50, count: 1 }), { ok: true, values: [2] });
   });
 
+  test('does not take an answer for another one’s while a unit works off what it was asked, and then trusts it', async () => {
+    const { ask, device, clock } = line();
+    let freeMs = clock.monotonicMs() + 1_250;
+    // Register 50 holds 2, any other 1.
+    device.onWrite = (bytes) => {
+      freeMs = Math.max(clock.monotonicMs(), freeMs) + 20;
+      const answer = encodeRtuFrame(1, Buffer.of(3, 2, 0, bytes[3] === 50 ? 2 : 1));
+      clock.setTimer(freeMs - clock.monotonicMs(), () => device.say(answer));
+    };
+    assert.equal(kindOf(await ask(1)), 'timeout');
+    assert.deepEqual(await ask(1, { kind: 'read_holdings', start: 50, count: 1 }), { ok: true, values: [2] });
+    assert.deepEqual(await ask(1), { ok: true, values: [1] });
+    assert.deepEqual(
+      device.written.map((bytes) => bytes[3]),
+      [0, 50, 50, 0],
+    );
+  });
+
   test('asks a silent unit less often, so that the others keep their pace, and hears it when it is back', async () => {
     const { ask, device, clock } = line();
     const values: Record<number, number> = { 1: 1 };
