@@ -80,9 +80,13 @@ export class ScriptLifecycle {
   configure(next: ConfigurationGroups, written: readonly string[]): void {
     const previous = this.#groups;
     this.#groups = next;
-    if (this.#run === undefined) return this.tryStart();
     const changed = changedGroups(previous ?? {}, next, written);
-    if (changed.length > 0) this.#run.tell({ kind: 'configuration', groups: next, changed });
+    if (this.#run !== undefined) {
+      if (changed.length > 0) this.#run.tell({ kind: 'configuration', groups: next, changed });
+    } else if (this.#retry !== undefined && changed.length > 0) {
+      // What somebody has just set may be what it failed for want of.
+      this.restart();
+    } else this.tryStart();
   }
 
   /** Something that may have been missing is there. */

@@ -178,6 +178,19 @@ describe('a device on a module', () => {
     assert.equal(await nextStart(), MODULE.retryFirstMs);
   });
 
+  test('that failed is started again at once when its configuration changes, and only then', () => {
+    const { lifecycle, starts, fails } = setUp();
+    lifecycle.configure({ connection: {} }, []);
+    fails();
+    lifecycle.configure({ connection: {} }, []);
+    assert.equal(starts.length, 1);
+    lifecycle.configure({ connection: { address: 'tcp://10.0.0.7' } }, ['connection']);
+    assert.deepEqual(starts[1]?.groups, { connection: { address: 'tcp://10.0.0.7' } });
+    fails('main.lua:1: unexpected symbol', 'syntax');
+    lifecycle.configure({ connection: {} }, ['connection']);
+    assert.equal(starts.length, 2);
+  });
+
   test('with a syntax error waits for another script', async () => {
     const { lifecycle, clock, starts, fails, assignment, statuses } = setUp();
     lifecycle.configure({}, []);
