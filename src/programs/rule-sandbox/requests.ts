@@ -8,6 +8,8 @@ export type GatewayRequests = ReturnType<typeof createGatewayRequests>;
 
 const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove'];
 const RETRY_MS = 20;
+/** A function that may take no longer hears of the timeout of its command, and has so long to say so. */
+const LAST_WORD_MS = 250;
 
 export function createGatewayRequests(options: {
   clock: ScriptClock;
@@ -51,7 +53,7 @@ export function createGatewayRequests(options: {
         await admitted(WRITES.includes(request.method) ? writes : all);
         if (clock.monotonicMs() >= deadlineMs) return { ok: false, error: 'timeout' };
         return await new Promise<RuleAnswer>((resolve) => {
-          if (!isStopped) send(request, resolve);
+          if (!isStopped) send(inTime(request, deadlineMs - clock.monotonicMs()), resolve);
         });
       } finally {
         if (isCommand) commands--;
@@ -62,4 +64,12 @@ export function createGatewayRequests(options: {
       for (const timer of timers) timer.cancel();
     },
   };
+}
+
+/** Nobody waits for a command longer than its function lives. */
+function inTime(request: RuleRequest, leftMs: number): RuleRequest {
+  if (request.method !== 'execute') return request;
+  const { parameters } = request;
+  const timeoutMs = Math.max(0, Math.min(parameters.timeoutMs, leftMs - LAST_WORD_MS));
+  return { method: 'execute', parameters: { ...parameters, timeoutMs } };
 }

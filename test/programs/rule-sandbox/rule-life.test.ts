@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { answers, ok, startRule } from '../../support/rule-run.ts';
+import { answers, ok, refused, startRule } from '../../support/rule-run.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 
 describe('the life of a V3 rule', () => {
@@ -52,6 +52,28 @@ describe('the life of a V3 rule', () => {
     assert.deepEqual(said.filter((text) => text === 'no').length, 2);
     assert.ok(said.some((line) => line?.startsWith('execution time exceeded: not finished within')));
     rule.run.stop();
+  });
+
+  test('a job hears of the timeout of its command before its own time is over', async () => {
+    const clock = new TestClock();
+    const rule = startRule(
+      'local d = enapter.device("battery") scheduler.add(1000, function() print(d.execute_command("go")) end)',
+      {
+        clock,
+        answers: answers({
+          execute: ({ timeoutMs }: { timeoutMs: number }) =>
+            clock.sleep(timeoutMs).then(() => refused('timeout')),
+        }),
+      },
+    );
+    await rule.idle();
+    await clock.advance(1_000);
+    await rule.idle();
+    await clock.advance(LIMITS.lua.callMs - 200);
+    await rule.idle();
+    await clock.advance(100);
+    rule.run.stop();
+    assert.deepEqual(rule.said(), ['nil\ttimeout']);
   });
 
   test('ends as failed when memory ends, in a job too', async () => {
