@@ -4,7 +4,15 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRecord, isUnused, readHeader, readRecord, type RecordAt, SEGMENT } from './segment-format.ts';
+import {
+  findRecord,
+  isUnused,
+  pageFrom,
+  readHeader,
+  readRecord,
+  type RecordAt,
+  SEGMENT,
+} from './segment-format.ts';
 
 /** One record as it was appended. */
 export interface JournalRecord {
@@ -139,14 +147,20 @@ function* walkSegment(segment: SegmentFile, beforeSequence?: number): Generator<
   for (;;) {
     // A segment of n bytes has fewer than n records: what is further ahead is chance.
     const before = Math.min(beforeSequence ?? Number.MAX_SAFE_INTEGER, expected + bytes.length);
-    const next = readRecord(bytes, offset);
-    const record =
-      next?.isIntact && next.sequence === expected ? next : findRecord(bytes, offset, expected, before);
+    const record = nextRecord(bytes, offset, expected) ?? findRecord(bytes, offset, expected, before);
     if (!record) return;
     yield { record, expected, skippedBytes: record.start - offset };
     expected = record.sequence + 1;
     offset = record.end;
   }
+}
+
+/** The intact record of this sequence where the writer puts one that follows what ends at `offset`. */
+function nextRecord(bytes: Buffer, offset: number, sequence: number): RecordAt | undefined {
+  const next = readRecord(bytes, offset);
+  if (next?.isIntact && next.sequence === sequence) return next;
+  const onPage = readRecord(bytes, pageFrom(offset));
+  return onPage?.isIntact && onPage.sequence === sequence ? onPage : undefined;
 }
 
 /** Where a segment ends, and whether everything in it was read. */
@@ -171,6 +185,9 @@ export function endOf(segment: SegmentFile, neededFrom: number): SegmentEnd {
     end.nextSequence = record.sequence + 1;
     end.offset = record.end;
   }
-  const torn = readRecord(segment.bytes, end.offset);
-  return { ...end, hasTornEnd: torn !== undefined && !torn.isIntact && torn.sequence === end.nextSequence };
+  const hasTornEnd = [end.offset, pageFrom(end.offset)].some((place) => {
+    const torn = readRecord(segment.bytes, place);
+    return torn !== undefined && !torn.isIntact && torn.sequence === end.nextSequence;
+  });
+  return { ...end, hasTornEnd };
 }

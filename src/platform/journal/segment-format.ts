@@ -6,12 +6,27 @@
  *   …
  *
  * A record counts only when its sequence is the one expected next, so what an earlier life of a recycled
- * segment left behind is never read. Length 0 ends the segment.
+ * segment left behind is never read. It begins where the one before ends, or with the next page of the file when it
+ * touches fewer pages there: a sync writes whole pages.
  */
 import { crc32 } from 'node:zlib';
 
 export const SEGMENT = { headerBytes: 24, recordHeaderBytes: 16 };
 const MAGIC = Buffer.from('GWJOURN1', 'latin1');
+
+/** Of the page cache; cards have larger ones, and pages of these within. */
+const PAGE_BYTES = 4_096;
+
+/** Where a page begins, at `offset` or after it. */
+export function pageFrom(offset: number): number {
+  return Math.ceil(offset / PAGE_BYTES) * PAGE_BYTES;
+}
+
+/** Where something of `sizeBytes` goes that may begin at `offset`. */
+export function placeFrom(offset: number, sizeBytes: number): number {
+  const touched = pageFrom((offset % PAGE_BYTES) + sizeBytes);
+  return touched > pageFrom(sizeBytes) ? pageFrom(offset) : offset;
+}
 
 export function writeHeader(target: Buffer, firstSequence: number): void {
   MAGIC.copy(target, 0);

@@ -7,7 +7,7 @@ import type { Log } from '../log/index.ts';
 import type { JournalFile, JournalFiles } from './files.ts';
 import { COMPANION, sealCompanion } from './companion.ts';
 import { DAMAGED_SUFFIX, endOf, listSegments } from './read-journal.ts';
-import { SEGMENT, writeHeader, writeRecordHeader } from './segment-format.ts';
+import { placeFrom, SEGMENT, writeHeader, writeRecordHeader } from './segment-format.ts';
 
 interface Segment {
   name: string;
@@ -105,20 +105,21 @@ export class SegmentWriter {
   async append(payload: Uint8Array): Promise<number> {
     const needed = SEGMENT.recordHeaderBytes + payload.length;
     // A record must be followed by a zero length or the end of the file, hence the four bytes.
-    if (!this.#current || this.#offset + needed + 4 > this.#current.sizeBytes)
+    if (!this.#current || placeFrom(this.#offset, needed) + needed + 4 > this.#current.sizeBytes)
       await this.#nextSegment(needed);
     const current = this.#current as unknown as Segment;
     this.#file ??= await this.#files.open(join(this.#folder, current.name), false);
     const isFirst = this.#offset === 0;
     const start = isFirst ? SEGMENT.headerBytes : 0;
     const bytes = Buffer.allocUnsafe(start + needed);
+    const place = placeFrom(this.#offset, bytes.length);
     if (isFirst) writeHeader(bytes, this.#nextSequence);
     bytes.set(payload, start + SEGMENT.recordHeaderBytes);
     writeRecordHeader(bytes, start, this.#nextSequence, payload);
-    await this.#file.write(bytes, this.#offset);
+    await this.#file.write(bytes, place);
     await this.#file.sync();
     if (isFirst) current.firstSequence = this.#nextSequence;
-    this.#offset += bytes.length;
+    this.#offset = place + bytes.length;
     return this.#nextSequence++;
   }
 

@@ -17,6 +17,11 @@ import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { runs } from '../../support/runs.ts';
 
 const SEGMENT_BYTES = 4_096;
+const PAGE_BYTES = 4_096;
+
+function pagesOf(position: number, sizeBytes: number): number {
+  return Math.ceil((position + sizeBytes) / PAGE_BYTES) - Math.floor(position / PAGE_BYTES);
+}
 
 interface Opened {
   journal: Journal;
@@ -24,7 +29,12 @@ interface Opened {
   write: (text: string) => Promise<void>;
 }
 
-async function open(folder: string, files?: JournalFiles, lastKnownSequence = 0): Promise<Opened> {
+async function open(
+  folder: string,
+  files?: JournalFiles,
+  lastKnownSequence = 0,
+  segmentBytes = SEGMENT_BYTES,
+): Promise<Opened> {
   const clock = new TestClock();
   const pending: string[] = [];
   const synced: number[] = [];
@@ -36,7 +46,7 @@ async function open(folder: string, files?: JournalFiles, lastKnownSequence = 0)
     metrics: createMetrics(),
     limits: {
       commits: LIMITS.commits,
-      journal: { segmentBytes: SEGMENT_BYTES, spareSegments: 1, damagedSegments: 2 },
+      journal: { segmentBytes, spareSegments: 1, damagedSegments: 2 },
     },
     lastKnownSequence,
     encode: () => (pending.length > 0 ? Buffer.from(pending.shift() ?? '') : undefined),
@@ -93,6 +103,41 @@ describe('a journal', () => {
     assert.deepEqual(texts.slice(-2), ['10:record10', '11:more']);
     assert.deepEqual(damages, []);
     assert.deepEqual(read(folder, 10).texts, ['11:more']);
+  });
+
+  test('a record touches no more pages than it must, and is found behind what is left between', async (t) => {
+    const folder = temporaryFolder(t);
+    const writes: { position: number; sizeBytes: number }[] = [];
+    const files: JournalFiles = {
+      ...nodeFiles,
+      open: async (path, truncate) => {
+        const file = await nodeFiles.open(path, truncate);
+        const write = (bytes: Uint8Array, position: number): Promise<void> => {
+          // A page at once: the zeros of a new segment.
+          if (bytes.length !== PAGE_BYTES) writes.push({ position, sizeBytes: bytes.length });
+          return file.write(bytes, position);
+        };
+        return { ...file, write };
+      },
+    };
+    const sizes = [1_300, 1_300, 1_300, 1_300, 5_000, 900, 4_000, 10];
+    for (let run = 1; run <= 4; run++) {
+      const { journal, write } = await open(folder, files, 0, 8 * PAGE_BYTES);
+      for (const size of sizes) await write(`run${run} `.padEnd(size, '.'));
+      if (run === 2) await journal.release(journal.lastSequence - 1);
+      await journal.stop();
+    }
+    assert.equal(writes.length, 4 * sizes.length);
+    for (const { position, sizeBytes } of writes)
+      assert.equal(
+        pagesOf(position, sizeBytes),
+        pagesOf(0, sizeBytes),
+        `${sizeBytes} bytes at ${position} touch more pages than they must`,
+      );
+    const { texts, damages } = read(folder, 2 * sizes.length);
+    assert.equal(texts.length, 2 * sizes.length);
+    assert.equal(texts.at(-1), '32:run4 ...');
+    assert.deepEqual(damages, []);
   });
 
   test('takes a record larger than a segment', async (t) => {
