@@ -142,9 +142,13 @@ export const NETWORK_LIMITS = {
     /** G: a message so soon after the acknowledgement of the last was waiting for it; so often in a row, it is no chance. */
     awaitedMs: 100,
     awaitedInRow: 2,
-    /** G: who was silent for so long speaks seldom; so many a second of these are acknowledged at once. */
+    /** G: but who speaks every second waits for nothing, although his acknowledgement comes just before. */
+    steadyMs: 970,
+    /** G: who was silent for so long speaks seldom; so many of these in `rareWindowMs` are acknowledged at once. */
     rareMs: 400,
-    rareSenders: 2,
+    rareSenders: 4,
+    /** G: longer than a second, for those who all speak in the same moment of each second. */
+    rareWindowMs: 1_500,
     /** G: deliveries at QoS 1 that a client may leave unacknowledged before it is cut off. */
     unacknowledgedDeliveries: 1_000,
     /** G: payload bytes of the same; they are kept for its return. */

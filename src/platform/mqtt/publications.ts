@@ -311,7 +311,10 @@ export class Publications {
   #noteWaiting(): void {
     const { limits, clock, hooks, rareSenders } = this.#context;
     const nowMs = clock.monotonicMs();
-    const isPrompt = this.#pendingMessages === 1 && nowMs - this.#acknowledgedMs <= limits.awaitedMs;
+    const isPrompt =
+      this.#pendingMessages === 1 &&
+      nowMs - this.#acknowledgedMs <= limits.awaitedMs &&
+      nowMs - this.#identity.lastMessageMs < limits.steadyMs;
     this.#awaitedInRow = isPrompt ? this.#awaitedInRow + 1 : 0;
     const isOneOfFew = rareSenders.isOneOfFew(this.#identity, nowMs);
     if (isOneOfFew || this.#awaitedInRow >= limits.awaitedInRow) hooks.onAwaited?.();

@@ -5,23 +5,22 @@
 import type { MqttLimits } from './types.ts';
 
 export class RareSenders {
-  readonly #limits: Pick<MqttLimits, 'rareMs' | 'rareSenders'>;
+  readonly #limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>;
   /** When the last ones spoke, oldest first. */
   readonly #spokeMs: number[];
 
-  constructor(limits: Pick<MqttLimits, 'rareMs' | 'rareSenders'>) {
+  constructor(limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>) {
     this.#limits = limits;
     this.#spokeMs = Array.from({ length: limits.rareSenders }, () => Number.NEGATIVE_INFINITY);
   }
 
   /** Notes a message; true when its sender and few others spoke seldom lately. */
   isOneOfFew(sender: { lastMessageMs: number }, nowMs: number): boolean {
-    const isRare = nowMs - sender.lastMessageMs >= this.#limits.rareMs;
+    const { rareMs, rareWindowMs } = this.#limits;
+    const isRare = nowMs - sender.lastMessageMs >= rareMs;
     sender.lastMessageMs = nowMs;
     if (!isRare) return false;
     this.#spokeMs.push(nowMs);
-    return nowMs - (this.#spokeMs.shift() ?? nowMs) >= PERIOD_MS;
+    return nowMs - (this.#spokeMs.shift() ?? nowMs) >= rareWindowMs;
   }
 }
-
-const PERIOD_MS = 1_000;

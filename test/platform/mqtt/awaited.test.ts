@@ -16,10 +16,11 @@ async function startClients(t: Pick<TestContext, 'after'>, limits = { rareSender
     },
   });
   const { client } = await login(b);
-  const exchange = async (messages: number, pauseMs: number): Promise<number> => {
+  const exchange = async (messages: number, pauseMs: number, takenAfterMs = 0): Promise<number> => {
     for (let packetId = 1; packetId <= messages; packetId++)
       client.send(publishBytes('from/a/x', 'x', { qos: 1, packetId }));
     await turns();
+    await b.clock.advance(takenAfterMs);
     for (const take of pending.splice(0)) take();
     await client.take(4 * messages);
     await b.clock.advance(pauseMs);
@@ -36,13 +37,24 @@ describe('a client', () => {
     assert.deepEqual(asked, [0, 0, 1, 2]);
   });
 
+  test('that speaks every second is not, however late it is acknowledged', async (t) => {
+    const { state, exchange } = await startClients(t);
+    for (let second = 0; second < 5; second++) {
+      await exchange(1, 80, 920);
+      assert.equal(state.asked, 0);
+    }
+    // Who waits for the same acknowledgement sends on a little earlier.
+    for (let count = 0; count < 4; count++) await exchange(1, 20, 920);
+    assert.equal(state.asked, 2);
+  });
+
   test('that comes once a while is not', async (t) => {
     const { exchange } = await startClients(t);
     for (let count = 0; count < 5; count++) assert.equal(await exchange(1, 101), 0);
   });
 
   test('that speaks seldom is waited for beside others that never pause', async (t) => {
-    const { b, state, exchange } = await startClients(t, { rareSenders: 2 });
+    const { b, state, exchange } = await startClients(t, { rareSenders: 3 });
     const { client: rare } = await login(b, { username: 'b' });
     await exchange(2, 100);
     assert.equal(state.asked, 1, 'the first of each');
@@ -64,6 +76,19 @@ describe('a client', () => {
         await turns();
         await b.clock.advance(333);
       }
+    assert.equal(state.asked, 2, 'those who came first');
+  });
+
+  test('that speaks at the same moment as many others shares with them', async (t) => {
+    const { b, state } = await startClients(t, { rareSenders: 2 });
+    const names = ['b', 'c', 'd'];
+    const clients = await Promise.all(names.map((username) => login(b, { username })));
+    for (let second = 0; second < 5; second++) {
+      for (const [index, { client }] of clients.entries())
+        client.send(publishBytes(`from/${names[index]}/x`, 'x', { qos: 1 }));
+      await turns();
+      await b.clock.advance(1_001);
+    }
     assert.equal(state.asked, 2, 'those who came first');
   });
 
