@@ -172,6 +172,16 @@ describe('a time series is refused', () => {
       '422 aggregation_not_supported aggregation_not_supported',
     ],
     [
+      'one entry for an attribute that is asked for twice',
+      {
+        telemetry: [
+          { device: 'battery', attribute: 'status', aggregation: 'min' },
+          { attribute: 'status', aggregation: 'min' },
+        ],
+      },
+      '422 aggregation_not_supported',
+    ],
+    [
       'one bucket more than 200 000',
       { from: START_S - 100_000 * 60, to: START_S + 100_000 * 60 + 1, granularity: '1m' },
       '422 query_too_large',

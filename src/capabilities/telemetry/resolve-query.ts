@@ -79,7 +79,8 @@ export class QueryResolver {
             throw tooLarge(`more than ${this.#limits.queryColumns} columns`);
           const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
           const problem = aggregationProblem(attribute, aggregation);
-          if (problem) problems.push(problem);
+          // Of many devices with the attribute it is the same.
+          if (problem && !problems.some(({ message }) => message === problem.message)) problems.push(problem);
           const gap = gapOf(item.gap_filling ?? query.gap_filling);
           const column = this.#columnOf(attribute, aggregation, gap);
           const isExactText = query.text_format === 'json' && column.type === 'string';
