@@ -313,8 +313,11 @@ export function contentChunk(
   return { type: 'content', hash: contentHash, size: whole.length, offset, data };
 }
 
-/** What a module says of itself on its own channel, and how often. */
-export const MODULE_INTERVALS = { telemetryMs: 1_000, propertiesMs: 30_000 } as const;
+/**
+ * What a module says of itself on its own channel, and how often. While it rests nothing changes, and each time costs the
+ * card a sync; whoever reads newest values wants them from the last half minute.
+ */
+export const MODULE_INTERVALS = { telemetryMs: 1_000, restingMs: 10_000, propertiesMs: 30_000 } as const;
 
 /** Scripts in each state, and ports that scripts need and that cannot be opened. */
 export interface ModuleCounts {

@@ -108,6 +108,8 @@ export class BuiltInModule {
     const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
     const spokesman = connectivity.speakFor(module(), (request) => this.#obey(request));
     const tellProperties = (): void => spokesman.tell('v1/register', moduleProperties(epochS()));
+    const tellTelemetry = (): void =>
+      spokesman.tell('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0, portsFailed: 0 }));
     this.#spokesman = spokesman;
     spokesman.tell(MODULE_SUBJECT, {
       type: 'hello',
@@ -117,9 +119,8 @@ export class BuiltInModule {
     });
     tellProperties();
     this.#timers = [
-      clock.setRepeating(MODULE_INTERVALS.telemetryMs, () =>
-        spokesman.tell('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0, portsFailed: 0 })),
-      ),
+      clock.setTimer(MODULE_INTERVALS.telemetryMs, tellTelemetry),
+      clock.setRepeating(MODULE_INTERVALS.restingMs, tellTelemetry),
       clock.setRepeating(MODULE_INTERVALS.propertiesMs, tellProperties),
     ];
   }

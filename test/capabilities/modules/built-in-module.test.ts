@@ -57,7 +57,7 @@ function startBuiltIn(t: TestContext) {
 }
 
 describe('the built-in module without a device', () => {
-  test('is ONLINE without a process, says hello with its ports, its properties, and telemetry each second', async (t) => {
+  test('is ONLINE without a process, says hello with its ports, its properties, and soon its telemetry', async (t) => {
     const { devices, own, process, hellos, clock, kinds, messages } = startBuiltIn(t);
     assert.equal(process().state, 'stopped');
     assert.equal(devices.connectivity(own().id), 'ONLINE');
@@ -78,6 +78,8 @@ describe('the built-in module without a device', () => {
     ]);
     await clock.advance(29_000);
     assert.equal(kinds().filter((kind) => kind === 'properties').length, 2);
+    // Each of them costs a sync of the card, and nothing changes.
+    assert.equal(kinds().filter((kind) => kind === 'telemetry').length, 4);
   });
 
   test('takes commands and answers them: all of no scripts have started again', async (t) => {
