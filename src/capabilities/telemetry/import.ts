@@ -63,6 +63,8 @@ export async function importCsv(
       // One group is on its way while the next one is read.
       await stored;
       stored = journal.request(pendingBytes);
+      // How it ends is asked before the next one.
+      stored.catch(() => undefined);
       pendingBytes = 0;
     },
   });

@@ -93,4 +93,12 @@ describe('an import', () => {
     const back = await started.query({ ...EVERYTHING, from: 1_600_000_000, to: 1_600_000_002 });
     assert.equal(back.split('\n')[1], '1600000000,,5,,,true,,');
   });
+
+  test('fails, and nothing else, while the disk takes nothing and the buffers are full', async (t) => {
+    const started = await startTelemetry(t, { commits: { bufferedBytes: 1_000 } });
+    started.devices.add('meter', MANIFEST);
+    const rows = Array.from({ length: 20_000 }, (_, row) => `${NOW_S - row},${Math.sin(row)}\n`);
+    const csv = `ts,telemetry=voltage device=meter\n${rows.join('')}`;
+    await assert.rejects(imported(started, csv, 65_536), /the buffer is full/);
+  });
 });

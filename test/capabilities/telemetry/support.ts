@@ -153,6 +153,7 @@ export async function startTelemetry(
     /** Module of the thread instead of the real one. */
     entry?: string;
     limits?: Partial<Limits['telemetry']>;
+    commits?: Partial<Limits['commits']>;
   } = {},
 ): Promise<TestTelemetry> {
   const clock = options.clock ?? new TestClock();
@@ -210,7 +211,11 @@ export async function startTelemetry(
       metrics,
       devices,
       connectivity: { handle: (_kind: string, _handler: DeviceMessageHandler) => undefined },
-      limits: { ...LIMITS, telemetry: { ...LIMITS.telemetry, ...options.limits } },
+      limits: {
+        ...LIMITS,
+        telemetry: { ...LIMITS.telemetry, ...options.limits },
+        commits: { ...LIMITS.commits, ...options.commits },
+      },
       site: () => ({ id: '22222222-0000-4000-8000-000000000000', name: 'Depot', timezone: 'Europe/Berlin' }),
       ...(options.journalFiles && { journalFiles: options.journalFiles }),
     });
