@@ -2,8 +2,8 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 
-/** A kill costs this much of the age of everything, which is then deleted so much later. */
-const SAVE_INTERVAL_MS = 60_000;
+/** A kill costs this much of the age of everything, which is then deleted so much later; each time costs the card a new file. */
+const SAVE_INTERVAL_MS = 600_000;
 
 /**
  * Resumes the proven time of the last run and saves it from now on: regularly, and at once when the clock
