@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import workerThreads, { type Worker as Thread } from 'node:worker_threads';
 import type { UpkeepResult, UpkeepTask } from '../../src/platform/sqlite/upkeep-tasks.ts';
-import { LOADED } from '../../src/platform/threads/index.ts';
+import { LOADED } from '../../src/platform/threads/loaded.ts';
 import type { Answer, Question } from '../../src/platform/workers/task-worker.ts';
 
 const ENTRY = /\/upkeep-thread\.[jt]s$/;
@@ -51,7 +51,7 @@ class SharedThread {
   }
 }
 
-/** What `TaskWorker` uses of a worker. */
+/** What `startThread` uses of a worker. */
 class UpkeepClient extends EventEmitter {
   readonly #shared: SharedThread;
   #isOver = false;

@@ -1,3 +1,2 @@
 export { startThread, type Thread } from './thread.ts';
 export { connectThread, processorMs, type ThreadPort } from './inside.ts';
-export { LOADED, loadedOf } from './loaded.ts';

@@ -8,7 +8,7 @@ import type { Worker } from 'node:worker_threads';
 export const LOADED = 'loaded';
 
 /** Resolves when the thread has said something or has ended. To be called when it has been started. */
-export function loadedOf(worker: Pick<Worker, 'once'>): Promise<void> {
+export function loadedOf(worker: Worker): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const event of ['message', 'error', 'exit']) worker.once(event, () => resolve());
   return promise;

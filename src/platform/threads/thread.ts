@@ -18,9 +18,11 @@ interface ThreadOptions {
   entry: string;
   /** Handed to the thread at its start. */
   data: unknown;
-  /** Memory of its JavaScript objects: of the old ones, and of the young ones among them. */
+  /** Memory of its JavaScript objects: of the old ones, and of the young ones among them (default: Node's own). */
   heapMaxMib: number;
-  youngHeapMaxMib: number;
+  youngHeapMaxMib?: number;
+  /** It does not keep the program alive. */
+  isUnref?: boolean;
   onMessage: (message: unknown) => void;
   /** It ended, for whatever reason; `error` when by a failure of its own. Called once. */
   onExit: (error: Error | undefined) => void;
@@ -43,10 +45,8 @@ function begin(options: ThreadOptions): Thread {
       maxOldGenerationSizeMb: options.heapMaxMib,
       maxYoungGenerationSizeMb: options.youngHeapMaxMib,
     },
-    // Standard streams of the process belong to its log.
-    stdout: false,
-    stderr: false,
   });
+  if (options.isUnref === true) worker.unref();
   let failure: Error | undefined;
   const loaded = loadedOf(worker);
   worker.on('message', (message) => {

@@ -3,11 +3,10 @@
  * exceeds its time or memory ends with its thread, not with the program. One task at a time, others wait in
  * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
  */
-import { Worker } from 'node:worker_threads';
 import { GatewayError, messageOf } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
-import { loadedOf } from '../threads/index.ts';
 import type { Log } from '../log/index.ts';
+import { startThread, type Thread } from '../threads/index.ts';
 
 interface TaskWorkerOptions {
   /** Absolute path of the thread's entry, which calls `serveTasks`. */
@@ -70,9 +69,7 @@ export class TaskWorker<Input, Output> {
   /** Those that give way. */
   readonly #behind: Task<Input, Output>[] = [];
   #current: (Task<Input, Output> & { number: number; timer: Timer; startedMs: number }) | undefined;
-  #worker: Worker | undefined;
-  /** Of that thread. */
-  #loaded: Promise<void> = Promise.resolve();
+  #thread: Thread | undefined;
   #idle: Timer | undefined;
   #number = 0;
 
@@ -107,12 +104,11 @@ export class TaskWorker<Input, Output> {
 
   /** Ends the thread; tasks in hand fail. */
   async stop(): Promise<void> {
-    const [worker, loaded] = [this.#worker, this.#loaded];
+    const thread = this.#thread;
     for (const task of [...this.#waiting.splice(0), ...this.#behind.splice(0)])
       task.reject(new TaskFailure('stopped', 'stopped'));
     this.#end(new TaskFailure('stopped', 'stopped'));
-    await loaded;
-    await worker?.terminate();
+    await thread?.terminate();
   }
 
   #next(): void {
@@ -132,53 +128,49 @@ export class TaskWorker<Input, Output> {
     );
     this.#current = { ...task, number, timer, startedMs: clock.monotonicMs() };
     try {
-      this.#worker ??= this.#start();
-      this.#worker.postMessage({ number, input: task.input } satisfies Question<Input>);
+      this.#thread ??= this.#start();
+      this.#thread.post({ number, input: task.input } satisfies Question<Input>);
     } catch (error) {
-      // No room for a thread, or an input that cannot be copied: the next task need not wait for the end of its time.
+      // An input that cannot be copied: the next task need not wait for the end of its time.
       this.#end(new TaskFailure('crashed', messageOf(error)));
     }
   }
 
   /** Ends an idle thread after a while. */
   #rest(): void {
-    if (this.#worker === undefined) return;
+    if (this.#thread === undefined) return;
     this.#idle ??= this.#options.clock.setTimer(this.#options.idleMs, () => {
       this.#idle = undefined;
       this.#end(new TaskFailure('stopped', 'idle'));
     });
   }
 
-  #start(): Worker {
-    const worker = new Worker(this.#options.entry, {
-      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(this.#options.heapBytes / MIB) },
-    });
-    // A task in hand keeps the program alive by its caller; an idle thread must not.
-    worker.unref();
-    this.#loaded = loadedOf(worker);
-    worker.on('message', (answer: Answer<Output>) => this.#answered(worker, answer));
-    worker.on('error', (error: Error & { code?: string }) => {
-      const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#options.log.warn('worker thread failed', { entry: this.#options.entry, error });
-      if (this.#worker === worker)
+  #start(): Thread {
+    const { entry, heapBytes, log } = this.#options;
+    const thread = startThread({
+      entry,
+      data: undefined,
+      heapMaxMib: Math.ceil(heapBytes / MIB),
+      // A task in hand keeps the program alive by its caller; an idle thread must not.
+      isUnref: true,
+      onMessage: (answer) => this.#answered(thread, answer as Answer<Output>),
+      onExit: (error: (Error & { code?: string }) | undefined) => {
+        if (error) log.warn('worker thread failed', { entry, error });
+        if (this.#thread !== thread) return;
+        const isMemory = error?.code === 'ERR_WORKER_OUT_OF_MEMORY';
         this.#end(
           isMemory
-            ? new TaskFailure(
-                'out_of_memory',
-                `took more than ${this.#options.heapBytes / MIB} MiB of memory`,
-              )
-            : new TaskFailure('crashed', error.message),
+            ? new TaskFailure('out_of_memory', `took more than ${heapBytes / MIB} MiB of memory`)
+            : new TaskFailure('crashed', error?.message ?? 'the thread ended'),
         );
+      },
     });
-    worker.on('exit', () => {
-      if (this.#worker === worker) this.#end(new TaskFailure('crashed', 'the thread ended'));
-    });
-    return worker;
+    return thread;
   }
 
-  #answered(worker: Worker, answer: Answer<Output>): void {
+  #answered(thread: Thread, answer: Answer<Output>): void {
     const task = this.#current;
-    if (this.#worker !== worker || task === undefined || task.number !== answer.number) return;
+    if (this.#thread !== thread || task === undefined || task.number !== answer.number) return;
     this.#ended(task);
     this.#current = undefined;
     if (answer.failure === undefined) task.resolve(answer.output);
@@ -193,18 +185,15 @@ export class TaskWorker<Input, Output> {
 
   /** Gives the thread up and fails the task in hand; the others get a new thread. */
   #end(failure: TaskFailure): void {
-    const worker = this.#worker;
+    const thread = this.#thread;
     const task = this.#current;
-    this.#worker = undefined;
+    this.#thread = undefined;
     this.#current = undefined;
     this.#idle?.cancel();
     this.#idle = undefined;
     if (task) this.#ended(task);
     task?.reject(failure);
-    if (worker !== undefined)
-      void this.#loaded
-        .then(() => worker.terminate())
-        .catch((error: unknown) => this.#options.log.warn('worker thread did not end', { error }));
+    void thread?.terminate();
     this.#next();
   }
 }
