@@ -72,15 +72,14 @@ export function alertStreams({ alerts, devices }: RouteOptions): Stream[] {
       role: 'READONLY',
       open: ({ principal }) => {
         const showsPeople = roleIncludes(principal.role, 'USER');
-        return (socket) => {
-          const end = alerts.events.on('alert_changed', 'alert stream', ({ kind, alert }) =>
+        return (socket) => [
+          alerts.events.on('alert_changed', 'alert stream', ({ kind, alert }) =>
             socket.send({
               change: kind,
               alert: alertToWire(alert, devices.get(alert.deviceId), showsPeople),
             }),
-          );
-          socket.signal.addEventListener('abort', end, { once: true });
-        };
+          ),
+        ];
       },
     }),
   ];

@@ -55,18 +55,15 @@ export function deviceLogStreams({ deviceLogs, devices }: RouteOptions): Stream[
         const device = deviceOf(devices, call);
         const filter = filterOf(call.query);
         const withTimestamp = showsTimestamp(call.header('user-agent'));
-        return (socket) => {
-          const ends = [
-            deviceLogs.events.on('entry_stored', 'log stream', ({ entry }) => {
-              if (entry.deviceId === device.id && passes(entry, filter))
-                socket.send(toStreamMessage(entry, withTimestamp));
-            }),
-            devices.events.on('device_deleted', 'log stream', ({ device: gone }) => {
-              if (gone.id === device.id) socket.close(1008, 'The device was deleted.');
-            }),
-          ];
-          socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
-        };
+        return (socket) => [
+          deviceLogs.events.on('entry_stored', 'log stream', ({ entry }) => {
+            if (entry.deviceId === device.id && passes(entry, filter))
+              socket.send(toStreamMessage(entry, withTimestamp));
+          }),
+          devices.events.on('device_deleted', 'log stream', ({ device: gone }) => {
+            if (gone.id === device.id) socket.close(1008, 'The device was deleted.');
+          }),
+        ];
       },
     }),
   ];

@@ -43,7 +43,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
           const choose = telemetryChoice(options.devices, attended);
           const ends = watch(options, call.principal, { wanted, choose }, socket);
           if (wanted) ends.push(endWithTheLast(options.devices, wanted, socket));
-          socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
+          return ends;
         };
       },
     }),

@@ -327,18 +327,15 @@ export function ruleStreams(options: RouteOptions): Stream[] {
       open: (call) => {
         const rule = ruleOf(options, call);
         const { severity } = call.query;
-        return (socket) => {
-          const ends = [
-            rules.events.on('log_entry', 'rule log stream', ({ entry }) => {
-              if (entry.ruleId !== rule.id) return;
-              if (severity.length === 0 || severity.includes(entry.severity)) socket.send(logToWire(entry));
-            }),
-            rules.events.on('rule_deleted', 'rule log stream', ({ ruleId }) => {
-              if (ruleId === rule.id) socket.close(1008, 'The rule was deleted.');
-            }),
-          ];
-          socket.signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true });
-        };
+        return (socket) => [
+          rules.events.on('log_entry', 'rule log stream', ({ entry }) => {
+            if (entry.ruleId !== rule.id) return;
+            if (severity.length === 0 || severity.includes(entry.severity)) socket.send(logToWire(entry));
+          }),
+          rules.events.on('rule_deleted', 'rule log stream', ({ ruleId }) => {
+            if (ruleId === rule.id) socket.close(1008, 'The rule was deleted.');
+          }),
+        ];
       },
     }),
   ];

@@ -17,7 +17,7 @@ import {
   WrittenJson,
 } from '../../platform/http/index.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
-import { type Device, devicePaths, type Devices } from '../devices/index.ts';
+import { devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './intake/latest.ts';
 import {
   DeviceLatestQuery,
@@ -149,15 +149,14 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
             const aliases = manifest.telemetry[name]?.aliases ?? [];
             return wanted ? [name, ...aliases].filter((each) => wanted.has(each)) : [name];
           };
-          const ends = [
+          return [
             telemetry.events.on('telemetry_received', 'telemetry stream', (event) => {
               if (event.device.id === device.id) sendMessage(socket, event, namesOf);
             }),
-            endOnDeletion(devices, device, socket),
+            devices.events.on('device_deleted', 'telemetry stream', (event) => {
+              if (event.device.id === device.id) socket.close(1008, 'the device was deleted');
+            }),
           ];
-          socket.signal.addEventListener('abort', () => {
-            for (const end of ends) end();
-          });
         };
       },
     }),
@@ -184,10 +183,4 @@ function sendMessage(
       timestamp: timestampS,
       telemetry: shown,
     });
-}
-
-function endOnDeletion(devices: Devices, device: Device, socket: Pick<StreamSocket, 'close'>): () => void {
-  return devices.events.on('device_deleted', 'telemetry stream', (event) => {
-    if (event.device.id === device.id) socket.close(1008, 'the device was deleted');
-  });
 }

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Principal } from './principal.ts';
-import type { StreamSocket } from './route.ts';
+import type { RunStream } from './route.ts';
 
 export interface Exchange {
   requestId: string;
@@ -19,7 +19,7 @@ export interface Exchange {
   /** Goes out instead of the `Response` that the routing returns. */
   answer?: Answer;
   /** Set by a stream's route when the upgrade may go on. */
-  verdict?: { open: (socket: StreamSocket) => void; principal: Principal };
+  verdict?: { open: RunStream; principal: Principal };
 }
 export type Environment = { Bindings: Exchange };
 export type RequestContext = Context<Environment>;

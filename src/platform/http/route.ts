@@ -131,9 +131,10 @@ export interface StreamSocket<Message = unknown> {
   readonly send: (message: Wire<Message>) => void;
   /** Close codes of docs/interface/http.md#streams. */
   close(code: 1000 | 1001 | 1008 | 1011 | 1013, reason: string): void;
-  /** Aborted when the socket is closed, by whomever. */
-  readonly signal: AbortSignal;
 }
+
+/** Runs on an open socket; returns what is to be called once it is closed, by whomever. */
+export type RunStream<Message = unknown> = (socket: StreamSocket<Message>) => readonly (() => void)[];
 
 /** What the paths of one chapter have in common. */
 export interface RouteGroup {
@@ -154,12 +155,12 @@ interface StreamDefinition<QuerySchema extends GenericSchema, Message extends Ge
   /** Wire shape of each text frame, for the API description. */
   message?: Message;
   /** Called before the upgrade with checked input; throws `GatewayError` to refuse, else returns what runs after it. */
-  open(call: Call<InferOutput<QuerySchema>>): (socket: StreamSocket<InferOutput<NoInfer<Message>>>) => void;
+  open(call: Call<InferOutput<QuerySchema>>): RunStream<InferOutput<NoInfer<Message>>>;
 }
 
 /** A WebSocket that the server offers, as `stream` makes it. */
 export interface Stream extends Omit<StreamDefinition<GenericSchema, GenericSchema>, 'open'> {
-  open(call: Call): (socket: StreamSocket) => void;
+  open(call: Call): RunStream;
 }
 
 export function stream<QuerySchema extends GenericSchema, Message extends GenericSchema = GenericSchema>(

@@ -12,11 +12,11 @@ import type { Instruments } from '../metrics/index.ts';
 import { type Answer, commonHeaders, errorAnswer } from './answer.ts';
 import { rateKeyOf } from './pipeline.ts';
 import type { Principal } from './principal.ts';
-import type { StreamSocket } from './route.ts';
+import type { RunStream, StreamSocket } from './route.ts';
 
 /** What to run on the open socket, and for whom. */
 interface Admitted {
-  open: (socket: StreamSocket) => void;
+  open: RunStream;
   principal: Principal;
 }
 
@@ -136,11 +136,11 @@ export class WebSockets {
     return refusal;
   }
 
-  #run(socket: OpenSocket, webSocket: WebSocket, start: (socket: StreamSocket) => void): void {
+  #run(socket: OpenSocket, webSocket: WebSocket, start: RunStream): void {
     this.#open.add(socket);
     webSocket.on('close', () => this.#open.delete(socket));
     try {
-      start(socket);
+      socket.runs(start(socket));
     } catch (error) {
       this.#options.log.error('stream failed to start', { error });
       socket.close(1011, 'internal error');
@@ -170,7 +170,7 @@ class OpenSocket implements StreamSocket {
   readonly send: StreamSocket['send'];
   readonly #webSocket: WebSocket;
   readonly #options: Pick<WebSocketsOptions, 'clock' | 'log' | 'limits'>;
-  readonly #ended = new AbortController();
+  #ends: readonly (() => void)[] = [];
   #missedPongs = 0;
 
   constructor(
@@ -187,7 +187,7 @@ class OpenSocket implements StreamSocket {
     webSocket.on('error', (error) => options.log.debug('WebSocket failed', { error }));
     webSocket.on('close', () => {
       ping.cancel();
-      this.#ended.abort();
+      this.#end();
     });
     this.send = (message) => {
       if (webSocket.readyState !== WebSocket.OPEN) return;
@@ -196,10 +196,6 @@ class OpenSocket implements StreamSocket {
       slowReaders.inc();
       this.close(1013, 'reader is too slow');
     };
-  }
-
-  get signal(): AbortSignal {
-    return this.#ended.signal;
   }
 
   get queuedBytes(): number {
@@ -211,10 +207,21 @@ class OpenSocket implements StreamSocket {
     const { clock, limits } = this.#options;
     if (webSocket.readyState !== WebSocket.OPEN) return;
     webSocket.close(code, reason);
-    this.#ended.abort();
+    this.#end();
     // A peer that does not read does not answer the close frame either.
     const timer = clock.setTimer(limits.closeTimeoutMs, () => webSocket.terminate());
     webSocket.once('close', () => timer.cancel());
+  }
+
+  /** Takes what is to be called once it is closed. */
+  runs(ends: readonly (() => void)[]): void {
+    this.#ends = ends;
+    if (this.#webSocket.readyState !== WebSocket.OPEN) this.#end();
+  }
+
+  #end(): void {
+    for (const end of this.#ends) end();
+    this.#ends = [];
   }
 
   #ping(): void {

@@ -35,6 +35,8 @@ export interface Served {
   calls: Call[];
   /** Open streams of `/v3/things/{thing_id}/feed`. */
   sockets: StreamSocket[];
+  /** Those of them whose stream was told that it is over. */
+  ended: Set<StreamSocket>;
   /** Lets `POST /v3/wait` answer. */
   release: () => void;
   ask: (method: string, path: string, more?: Asked) => Promise<Answer>;
@@ -75,6 +77,7 @@ export async function serve(test: Pick<TestContext, 'after'>, more: More = {}): 
   const metrics = createMetrics();
   const calls: Call[] = [];
   const sockets: StreamSocket[] = [];
+  const ended = new Set<StreamSocket>();
   const waiting = Promise.withResolvers<void>();
   const http = new Http({
     host: '127.0.0.1',
@@ -90,7 +93,7 @@ export async function serve(test: Pick<TestContext, 'after'>, more: More = {}): 
     authenticate: (token) => PRINCIPALS.get(token),
     resolvers: { thing_id: thingId },
     routes: routes(calls, waiting.promise),
-    streams: streams(sockets),
+    streams: streams(sockets, ended),
     ...options,
   });
   const { port, httpsPort } = await http.start();
@@ -110,6 +113,7 @@ export async function serve(test: Pick<TestContext, 'after'>, more: More = {}): 
     origin,
     calls,
     sockets,
+    ended,
     release: waiting.resolve,
     ask: (method, path, asked) => ask(origin, method, path, asked),
   };
@@ -239,7 +243,7 @@ async function* failing(): AsyncGenerator<Uint8Array> {
   throw new TypeError('the disk is gone');
 }
 
-function streams(sockets: StreamSocket[]): Stream[] {
+function streams(sockets: StreamSocket[], ended: Set<StreamSocket>): Stream[] {
   return [
     stream({
       operation: 'stream_thing',
@@ -251,6 +255,7 @@ function streams(sockets: StreamSocket[]): Stream[] {
         return (socket) => {
           sockets.push(socket);
           socket.send({ thing: params['thing_id'] });
+          return [() => ended.add(socket)];
         };
       },
     }),
