@@ -1,7 +1,7 @@
 /** Notification channels of a site file: made, or changed in what the file names. */
 import type { Api } from './api.ts';
 import type { SiteFile, WantedChannel } from './read.ts';
-import { changed, changedWithSecrets, type Members, membersOf, type Step } from './step.ts';
+import { changed, changedWithSecrets, type Members, membersOf, requestStep, type Step } from './step.ts';
 
 const CHANNELS = '/v3/notification_channels';
 
@@ -33,10 +33,7 @@ export async function channelSteps(
     const { name, type } = channel;
     const found = present.find((one) => one.name === name);
     if (!found)
-      steps.push({
-        change: `notification channel "${name}": new, ${type}`,
-        run: async () => void (await api.send('POST', CHANNELS, channel)),
-      });
+      steps.push(requestStep(api, `notification channel "${name}": new, ${type}`, 'POST', CHANNELS, channel));
     else if (found.type !== type)
       faults.push(`${where}.type: "${name}" is ${found.type} here; delete it first`);
     else steps.push(...changesOf(channel, found, { ids, api }));
@@ -80,12 +77,8 @@ function changesOf(
     ...(isOtherDevices && { device_ids }),
     ...(settings.names.length > 0 && { [kind]: settings.values }),
   };
-  return [
-    {
-      change: `notification channel "${name}": ${names.join(', ')}`,
-      run: async () => void (await api.send('PATCH', `${CHANNELS}/${present.id}`, body)),
-    },
-  ];
+  const change = `notification channel "${name}": ${names.join(', ')}`;
+  return [requestStep(api, change, 'PATCH', `${CHANNELS}/${present.id}`, body)];
 }
 
 /** Of the address of a webhook only that is shown. */

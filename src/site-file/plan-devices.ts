@@ -2,7 +2,7 @@
 import type { Api } from './api.ts';
 import type { BlueprintIds } from './blueprint-ids.ts';
 import type { WantedDevice } from './schema.ts';
-import { changed, type Step } from './step.ts';
+import { changed, requestStep, type Step } from './step.ts';
 
 export interface PresentDevice {
   id: string;
@@ -57,15 +57,9 @@ async function changesOf(device: WantedDevice, present: PresentDevice, terms: Te
   const { slug, name, blueprint } = device;
   const { values, names } = changed({ name }, { name: present.name });
   const ids = blueprint === undefined ? undefined : await blueprints.meantBy(blueprint);
+  const change = `device "${slug}": ${names.join(', ')}`;
   return [
-    ...(names.length === 0
-      ? []
-      : [
-          {
-            change: `device "${slug}": ${names.join(', ')}`,
-            run: async () => void (await api.send('PATCH', `/v3/devices/${present.id}`, values)),
-          },
-        ]),
+    ...(names.length === 0 ? [] : [requestStep(api, change, 'PATCH', `/v3/devices/${present.id}`, values)]),
     ...(ids && !ids.includes(present.blueprint_id) ? [assignStep(device, terms)] : []),
   ];
 }
@@ -81,10 +75,8 @@ function luaStep({ slug, name, blueprint = '' }: WantedDevice, runtime: string, 
 }
 
 function standaloneStep({ slug, name }: WantedDevice, { api }: Terms): Step {
-  return {
-    change: `device "${slug}": new, STANDALONE`,
-    run: async () => void (await api.send('POST', '/v3/provisioning/standalone', { name, slug })),
-  };
+  const change = `device "${slug}": new, STANDALONE`;
+  return requestStep(api, change, 'POST', '/v3/provisioning/standalone', { name, slug });
 }
 
 function assignStep({ slug, blueprint = '' }: WantedDevice, terms: Terms): Step {

@@ -2,7 +2,7 @@
 import { formatDurationMs, parseDurationMs } from '../lib/duration.ts';
 import type { Api } from './api.ts';
 import type { WantedRule } from './read.ts';
-import { changed, type Step } from './step.ts';
+import { changed, requestStep, type Step } from './step.ts';
 
 const RULES = '/v3/site/rule_engine/rules';
 const INTERVAL_DEFAULT_MS = 1_000;
@@ -21,12 +21,8 @@ export async function ruleSteps(wanted: readonly WantedRule[], api: Api): Promis
     const { slug, script, isEnabled = true } = rule;
     const found = present.find((one) => one.slug === slug);
     if (found) return changesOf(rule, found, api);
-    return [
-      {
-        change: `rule "${slug}": new, ${script.runtime_version}${isEnabled ? '' : ', disabled'}`,
-        run: async () => void (await api.send('POST', RULES, { slug, script, disable: !isEnabled })),
-      },
-    ];
+    const change = `rule "${slug}": new, ${script.runtime_version}${isEnabled ? '' : ', disabled'}`;
+    return [requestStep(api, change, 'POST', RULES, { slug, script, disable: !isEnabled })];
   });
 }
 
@@ -35,15 +31,10 @@ function changesOf({ slug, script, isEnabled }: WantedRule, present: PresentRule
   const { code, ...others } = comparable(script);
   const { code: codeBefore, ...before } = comparable(present.script);
   const names = [...(code === codeBefore ? [] : ['script changes']), ...changed(others, before).names];
-  const update: Step = {
-    change: `rule "${slug}": ${names.join(', ')}`,
-    run: async () => void (await api.send('POST', `${path}/update_script`, { script })),
-  };
+  const change = `rule "${slug}": ${names.join(', ')}`;
+  const update = requestStep(api, change, 'POST', `${path}/update_script`, { script });
   const verb = isEnabled === true ? 'enable' : 'disable';
-  const turn: Step = {
-    change: `rule "${slug}": ${verb}d`,
-    run: async () => void (await api.send('POST', `${path}/${verb}`, {})),
-  };
+  const turn = requestStep(api, `rule "${slug}": ${verb}d`, 'POST', `${path}/${verb}`, {});
   const updates = names.length > 0 ? [update] : [];
   const turns = isEnabled !== undefined && isEnabled === present.disabled ? [turn] : [];
   // Neither the script before nor the one after runs for a moment where that is not wanted.

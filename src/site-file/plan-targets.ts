@@ -1,7 +1,7 @@
 /** Targets of a site file: made, or changed in what the file names. */
 import type { Api } from './api.ts';
 import type { WantedTarget } from './read.ts';
-import { changed, changedWithSecrets, type Members, membersOf, type Step } from './step.ts';
+import { changed, changedWithSecrets, type Members, membersOf, requestStep, type Step } from './step.ts';
 
 type PresentTarget = { id: string; name: string; kind: string } & Members;
 
@@ -18,25 +18,15 @@ export async function targetSteps(
   return wanted.flatMap((target, index): Step[] => {
     const { name, kind } = target;
     const present = targets.find((one) => one.name === name);
-    if (!present)
-      return [
-        {
-          change: `target "${name}": new, ${kind}`,
-          run: async () => void (await api.send('POST', '/v3/targets', target)),
-        },
-      ];
+    if (!present) return [requestStep(api, `target "${name}": new, ${kind}`, 'POST', '/v3/targets', target)];
     if (present.kind !== kind) {
       faults.push(`targets[${index}].kind: "${name}" is ${present.kind} here; delete it first`);
       return [];
     }
     const { body, names } = difference(target, present);
     if (names.length === 0) return [];
-    return [
-      {
-        change: `target "${name}": ${names.join(', ')}`,
-        run: async () => void (await api.send('PATCH', `/v3/targets/${present.id}`, body)),
-      },
-    ];
+    const change = `target "${name}": ${names.join(', ')}`;
+    return [requestStep(api, change, 'PATCH', `/v3/targets/${present.id}`, body)];
   });
 }
 

@@ -9,7 +9,7 @@ import { targetSteps } from './plan-targets.ts';
 import { type SiteFile, SiteFileError } from './read.ts';
 import type { WantedSite, WantedUser } from './schema.ts';
 import { foldedName } from '../lib/text.ts';
-import { changed, type Step } from './step.ts';
+import { changed, requestStep, type Step } from './step.ts';
 
 /** @throws SiteFileError when something cannot become what the file says */
 export async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
@@ -37,12 +37,8 @@ async function siteSteps({ name, timezone, location }: WantedSite, api: Api): Pr
   const place = changed({ ...location }, before, 'location.');
   if (fields.names.length + place.names.length === 0) return [];
   const body = { ...fields.values, ...(place.names.length > 0 && { location: place.values }) };
-  return [
-    {
-      change: `site: ${[...fields.names, ...place.names].join(', ')}`,
-      run: async () => void (await api.send('PATCH', '/v3/site', body)),
-    },
-  ];
+  const change = `site: ${[...fields.names, ...place.names].join(', ')}`;
+  return [requestStep(api, change, 'PATCH', '/v3/site', body)];
 }
 
 /** A password is set when the user is made, and belongs to the user then. */
@@ -52,19 +48,9 @@ async function userSteps(wanted: readonly WantedUser[], api: Api): Promise<Step[
   return wanted.flatMap((user): Step[] => {
     const { name, role } = user;
     const found = present.find((one) => foldedName(one.name) === foldedName(name));
-    if (!found)
-      return [
-        {
-          change: `user "${name}": new, ${role}`,
-          run: async () => void (await api.send('POST', '/v3/auth/users', user)),
-        },
-      ];
+    if (!found) return [requestStep(api, `user "${name}": new, ${role}`, 'POST', '/v3/auth/users', user)];
     if (found.role === role) return [];
-    return [
-      {
-        change: `user "${name}": role ${role} instead of ${found.role}`,
-        run: async () => void (await api.send('PATCH', `/v3/auth/users/${found.id}`, { role })),
-      },
-    ];
+    const change = `user "${name}": role ${role} instead of ${found.role}`;
+    return [requestStep(api, change, 'PATCH', `/v3/auth/users/${found.id}`, { role })];
   });
 }

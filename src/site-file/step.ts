@@ -1,8 +1,15 @@
+import type { Api } from './api.ts';
+
 /** One change that a site file asks for. */
 export interface Step {
   /** In words; holds no secret. */
   change: string;
   run: () => Promise<void>;
+}
+
+/** A change that is one request. */
+export function requestStep(api: Api, change: string, ...request: Parameters<Api['send']>): Step {
+  return { change, run: async () => void (await api.send(...request)) };
 }
 
 export type Members = Readonly<Record<string, unknown>>;
