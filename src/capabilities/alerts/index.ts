@@ -1,6 +1,5 @@
 export type { Alert, AlertChange, AlertSeverity } from './model.ts';
-export { ALERT_SEVERITIES } from './model.ts';
 export { alertRoutes, alertStreams } from './routes.ts';
 export { alertToWire } from './schema.ts';
 export { Alerts } from './service.ts';
-export { alertRows } from './tables.ts';
+export { ALERT_SEVERITIES, alertRows } from './tables.ts';

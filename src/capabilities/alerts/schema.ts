@@ -4,7 +4,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Device } from '../devices/index.ts';
-import { type Alert, ALERT_SEVERITIES, ALERT_SOURCES, type AlertFilter } from './model.ts';
+import type { Alert, AlertFilter } from './model.ts';
+import { ALERT_SEVERITIES, ALERT_SOURCES } from './tables.ts';
 
 export const listQuery = v.object({
   state: query.optionalChoice(['RAISED', 'CLEARED'], { description: 'Absent: both.' }),

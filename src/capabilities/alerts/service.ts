@@ -15,17 +15,11 @@ import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import { Absences } from './absences.ts';
 import { describeAlert, detailsOf, graceMs } from './description.ts';
-import {
-  type Alert,
-  ALERT_SEVERITIES,
-  type AlertChange,
-  type AlertFilter,
-  type AlertSource,
-  OFFLINE,
-} from './model.ts';
+import { type Alert, type AlertChange, type AlertFilter, type AlertSource, OFFLINE } from './model.ts';
 import { RaisedAlerts } from './raised.ts';
 import { createAlertRetention } from './retention.ts';
 import { type AlertStore, createAlertStore } from './store.ts';
+import { ALERT_SEVERITIES } from './tables.ts';
 
 interface AlertEvents {
   /** After it was stored. */

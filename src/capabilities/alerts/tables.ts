@@ -2,22 +2,34 @@
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { rowRules } from '../../platform/sqlite/index.ts';
-import { ALERT_SEVERITIES, ALERT_SOURCES } from './model.ts';
 
+/** Lowest first, as manifests name them (docs/interface/blueprints.md#alerts). */
+export const ALERT_SEVERITIES = ['info', 'warning', 'error'] as const;
+/** GATEWAY: what the gateway says of a device that cannot say it itself. */
+export const ALERT_SOURCES = ['DEVICE', 'GATEWAY'] as const;
+
+/** Each from when it was raised to when it was cleared. */
 export const alert = sqliteTable('alert', {
+  /** Grows with every alert, whatever the wall clock says. */
   number: integer('number').primaryKey(),
   id: text('id').notNull(),
   deviceId: text('device_id').notNull(),
   source: text('source', { enum: ALERT_SOURCES }).notNull(),
   name: text('name').notNull(),
+  /** As the manifest had it when it was raised; a name that it does not declare is an error. */
   severity: text('severity', { enum: ALERT_SEVERITIES }).notNull(),
   displayName: text('display_name').notNull(),
+  /** What the device said beside it in `alert_details`. */
   details: text('details'),
+  /** It was raised for longer than the grace period of the manifest. */
   isLasting: integer('is_lasting', { mode: 'boolean' }).notNull(),
+  /** 1, and one more for each time that it came back within a moment. */
   timesRaised: integer('times_raised').notNull(),
   raisedAtMs: integer('raised_at_ms').notNull(),
+  /** NULL: it is raised. */
   clearedAtMs: integer('cleared_at_ms'),
   acknowledgedAtMs: integer('acknowledged_at_ms'),
+  /** Name of the user, token or rule. */
   acknowledgedBy: text('acknowledged_by'),
 });
 

@@ -1,27 +1,8 @@
 /** When backups are due, and what they are called. */
+import type { backupOutcome, backupPlan } from './tables.ts';
 
-export const SCHEDULES = ['OFF', 'DAILY', 'WEEKLY'] as const;
-type Schedule = (typeof SCHEDULES)[number];
-
-export interface BackupPlan {
-  schedule: Schedule;
-  /** Minutes since midnight, of the site's clock. */
-  atMinute: number;
-  /** As `targetProblem` admits it. */
-  target: string | null;
-  /** Of WebDAV. */
-  targetUsername: string | null;
-  targetPassword: string | null;
-  /** The folder of the target was on another file system than the data when it was named. */
-  isMount: boolean;
-  /** Seals the backups. */
-  password: string | null;
-  includeHistory: boolean;
-  /** Backups left at the target. */
-  keep: number;
-  alertAfterDays: number;
-  changedAtMs: number;
-}
+export type BackupPlan = Omit<typeof backupPlan.$inferSelect, 'id'>;
+export type BackupOutcome = Omit<typeof backupOutcome.$inferSelect, 'id'>;
 
 export const PLAN_DEFAULT: BackupPlan = {
   schedule: 'OFF',
@@ -37,17 +18,7 @@ export const PLAN_DEFAULT: BackupPlan = {
   changedAtMs: 0,
 };
 
-export interface BackupOutcome {
-  /** The last one that was opened and checked at its place. */
-  goodAtMs: number | null;
-  goodName: string | null;
-  goodBytes: number | null;
-  triedAtMs: number;
-  /** Why the last try failed; null: it did not. */
-  fault: string | null;
-}
-
-const PERIOD_DAYS: Readonly<Record<Exclude<Schedule, 'OFF'>, number>> = { DAILY: 1, WEEKLY: 7 };
+const PERIOD_DAYS: Readonly<Record<Exclude<BackupPlan['schedule'], 'OFF'>, number>> = { DAILY: 1, WEEKLY: 7 };
 const DAY_MS = 86_400_000;
 
 /**

@@ -3,8 +3,9 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
-import { formatMinute, parseMinute, SCHEDULES } from './model.ts';
+import { formatMinute, parseMinute } from './model.ts';
 import type { PlanChange, PlanStatus } from './service.ts';
+import { SCHEDULES } from './tables.ts';
 
 const { passwordLengthMin, passwordLengthMax, keepMax, alertAfterDaysMax } = LIMITS.backup;
 

@@ -1,18 +1,26 @@
 /** Tables of state.db with the plan of backups and what came of it. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { rowRules } from '../../platform/sqlite/index.ts';
-import { SCHEDULES } from './model.ts';
 
+export const SCHEDULES = ['OFF', 'DAILY', 'WEEKLY'] as const;
+
+/** One row, once somebody has changed the plan. */
 export const backupPlan = sqliteTable('backup_plan', {
   id: integer('id').primaryKey(),
   schedule: text('schedule', { enum: SCHEDULES }).notNull(),
+  /** Minutes since midnight, of the site's clock. */
   atMinute: integer('at_minute').notNull(),
+  /** As `targetProblem` admits it. */
   target: text('target'),
+  /** Of WebDAV. */
   targetUsername: text('target_username'),
   targetPassword: text('target_password'),
+  /** The folder of the target was on another file system than the data when it was named. */
   isMount: integer('is_mount', { mode: 'boolean' }).notNull(),
+  /** Seals the backups. */
   password: text('password'),
   includeHistory: integer('include_history', { mode: 'boolean' }).notNull(),
+  /** Backups left at the target. */
   keep: integer('keep').notNull(),
   alertAfterDays: integer('alert_after_days').notNull(),
   changedAtMs: integer('changed_at_ms').notNull(),
@@ -20,10 +28,12 @@ export const backupPlan = sqliteTable('backup_plan', {
 
 export const backupOutcome = sqliteTable('backup_outcome', {
   id: integer('id').primaryKey(),
+  /** The last one that was opened and checked at its place. */
   goodAtMs: integer('good_at_ms'),
   goodName: text('good_name'),
   goodBytes: integer('good_bytes'),
   triedAtMs: integer('tried_at_ms').notNull(),
+  /** Why the last try failed; NULL: it did not. */
   fault: text('fault'),
 });
 

@@ -10,6 +10,7 @@ import {
   type CompiledConfigurationGroup,
   type CompiledManifest,
 } from '../blueprints/index.ts';
+import type { deviceConfiguration } from './tables.ts';
 
 export type ConfigurationValues = Record<string, unknown>;
 
@@ -28,13 +29,7 @@ export interface DeviceSide {
 }
 
 /** A stored value, with what the manifest said about its parameter when it was set. */
-export interface StoredValue {
-  group: string;
-  parameter: string;
-  value: unknown;
-  type: string;
-  isSensitive: boolean;
-}
+export type StoredValue = Omit<typeof deviceConfiguration.$inferSelect, 'deviceId' | 'updatedAtMs'>;
 
 /** Values of a group that count under its present declaration, defaults filled in, in the order of the manifest. */
 export function effectiveValues(

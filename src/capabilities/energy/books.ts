@@ -1,7 +1,8 @@
 /** The books of a site: what each role gave and took, minute by minute, and what is not known. */
 import { type AmountMinutes, CELL } from '../telemetry/index.ts';
 import { addFlows, emptyFlows } from './flows.ts';
-import { type EnergyRole, type EnergySource, type FlowMatrix, type Reading, ROLES } from './model.ts';
+import type { EnergyRole, EnergySource, FlowMatrix, Reading } from './model.ts';
+import { ROLES } from './tables.ts';
 
 /** Books of one stretch of time. */
 export interface Book {

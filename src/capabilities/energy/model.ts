@@ -1,11 +1,5 @@
-/** Words of the energy of the site: roles, sources, what flows from where to where. */
-
-/**
- * What a device is to the site. The power of `pv` and `generator` counts as positive when they deliver, of `battery` when
- * it discharges, of `grid` when the site imports, of the others when they consume.
- */
-export const ROLES = ['pv', 'generator', 'battery', 'grid', 'load', 'electrolyser', 'ev_charger'] as const;
-export type EnergyRole = (typeof ROLES)[number];
+/** Words of the energy of the site: sources, what flows from where to where. */
+import type { energySource } from './tables.ts';
 
 /** Where energy comes from; `unmeasured` is what no source accounts for. */
 export const ORIGINS = ['pv', 'generator', 'battery', 'grid', 'unmeasured'] as const;
@@ -16,19 +10,8 @@ export const USES = ['load', 'electrolyser', 'ev_charger', 'battery', 'grid', 'l
 export type Use = (typeof USES)[number];
 
 /** Which attributes of a device say what it does, and which way round. */
-export interface SourceChoice {
-  role: EnergyRole;
-  deviceId: string;
-  /** Attribute with the power; null: counters alone tell. */
-  power: string | null;
-  /** The attribute counts the other way round than the role. */
-  isInverted: boolean;
-  stateOfCharge: string | null;
-  /** Lifetime counter of the positive direction of the role: delivered, discharged, imported, consumed. */
-  energyForward: string | null;
-  /** Of the negative direction: charged, exported. */
-  energyReverse: string | null;
-}
+export type SourceChoice = Omit<typeof energySource.$inferSelect, 'position'>;
+export type EnergyRole = SourceChoice['role'];
 
 export interface EnergySource extends SourceChoice {
   /** The profile that says so; null: a person said it. */

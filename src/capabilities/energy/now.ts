@@ -1,7 +1,8 @@
 /** The powers of now. What is not known now is absent with its reason, never shown as it once was. */
 import { readingOf } from './books.ts';
 import { addFlows, emptyFlows } from './flows.ts';
-import { type EnergyRole, type EnergySource, type FlowMatrix, ROLES, USES } from './model.ts';
+import { type EnergyRole, type EnergySource, type FlowMatrix, USES } from './model.ts';
+import { ROLES } from './tables.ts';
 
 export const REASONS = ['no_value', 'stale'] as const;
 type Reason = (typeof REASONS)[number];

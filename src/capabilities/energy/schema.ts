@@ -12,13 +12,13 @@ import {
   type FlowMatrix,
   flowIndex,
   ORIGINS,
-  ROLES,
   type SourceChoice,
   USES,
 } from './model.ts';
 import { type PowerNow, REASONS } from './now.ts';
 import type { EnergyAnswer } from './service.ts';
 import type { SourcesChange } from './sources.ts';
+import { ROLES } from './tables.ts';
 
 const { gapAfterMinS, gapAfterMaxS, sourcesMax } = LIMITS.energy;
 

@@ -1,16 +1,25 @@
 /** Tables of state.db with what people said of the energy of the site. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { rowRules } from '../../platform/sqlite/index.ts';
-import { ROLES } from './model.ts';
+
+/**
+ * What a device is to the site. The power of `pv` and `generator` counts as positive when they deliver, of `battery` when
+ * it discharges, of `grid` when the site imports, of the others when they consume.
+ */
+export const ROLES = ['pv', 'generator', 'battery', 'grid', 'load', 'electrolyser', 'ev_charger'] as const;
 
 export const energySource = sqliteTable('energy_source', {
   position: integer('position').primaryKey(),
   role: text('role', { enum: ROLES }).notNull(),
   deviceId: text('device_id').notNull(),
+  /** Attribute with the power; NULL: counters alone tell. */
   power: text('power'),
+  /** The attribute counts the other way round than the role. */
   isInverted: integer('is_inverted', { mode: 'boolean' }).notNull(),
   stateOfCharge: text('state_of_charge'),
+  /** Lifetime counter of the positive direction of the role: delivered, discharged, imported, consumed. */
   energyForward: text('energy_forward'),
+  /** Of the negative direction: charged, exported. */
   energyReverse: text('energy_reverse'),
 });
 

@@ -2,7 +2,7 @@
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
 import type { Device } from '../devices/index.ts';
-import type { Delivery, Pending } from './model.ts';
+import type { Delivery, Pending } from './tables.ts';
 
 export interface Message {
   /** The same for each attempt. */

@@ -61,37 +61,3 @@ export type Channel = Common &
     | { readonly type: 'WEBHOOK'; readonly settings: WebhookSettings }
     | { readonly type: 'NTFY'; readonly settings: NtfySettings }
   );
-
-export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
-
-/** One message of a channel, with everything that happened since the last one. */
-export interface Delivery {
-  /** Grows with every delivery. */
-  readonly number: number;
-  /** Goes along with the message, the same for each attempt. */
-  readonly id: string;
-  readonly channelId: string;
-  readonly kind: 'ALERTS' | 'TEST';
-  readonly status: (typeof DELIVERY_STATUSES)[number];
-  /** How much it tells. */
-  readonly raisedCount: number;
-  readonly clearedCount: number;
-  /** What it does not name, because there was too much. */
-  readonly omittedCount: number;
-  readonly attempts: number;
-  readonly createdAtMs: number;
-  /** Of the last attempt. */
-  readonly attemptedAtMs?: number;
-  /** Why the last attempt failed, a sentence. */
-  readonly error?: string | undefined;
-}
-
-/** What a channel is still to tell. */
-export interface Pending {
-  readonly number: number;
-  readonly channelId: string;
-  readonly alertNumber: number;
-  readonly kind: 'RAISED' | 'CLEARED';
-  /** The delivery that it is part of; absent: none yet. */
-  readonly deliveryNumber?: number;
-}

@@ -5,8 +5,9 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { ALERT_SEVERITIES, type AlertChange } from '../alerts/index.ts';
-import type { Channel, Delivery, Pending } from './model.ts';
+import type { Channel } from './model.ts';
 import type { NotificationStore } from './store.ts';
+import type { Delivery, Pending } from './tables.ts';
 
 export class Outbox {
   readonly #store: NotificationStore;

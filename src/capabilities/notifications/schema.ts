@@ -5,7 +5,8 @@ import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import type { ChannelChange } from './changes.ts';
-import { type Channel, CHANNEL_TYPES, type Delivery, DELIVERY_STATUSES, ENCRYPTIONS } from './model.ts';
+import { type Channel, CHANNEL_TYPES, ENCRYPTIONS } from './model.ts';
+import { type Delivery, DELIVERY_STATUSES } from './tables.ts';
 
 const { addresses, devicesPerChannel, deliveryItems, secretLength, urlLength } = LIMITS.notifications;
 

@@ -9,9 +9,9 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { Delivery } from './model.ts';
 import type { Outbox } from './outbox.ts';
 import type { NotificationStore } from './store.ts';
+import type { Delivery } from './tables.ts';
 
 interface SenderOptions {
   channelId: string;

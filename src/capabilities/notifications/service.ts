@@ -13,10 +13,11 @@ import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
 import { composeAlerts, composeTest, type ToldAlert } from './compose.ts';
-import type { Channel, Delivery } from './model.ts';
+import type { Channel } from './model.ts';
 import { Outbox } from './outbox.ts';
 import { Sender } from './sender.ts';
 import { createNotificationStore, type NotificationStore } from './store.ts';
+import type { Delivery } from './tables.ts';
 import { send } from './transports.ts';
 
 interface NotificationsOptions {

@@ -8,8 +8,14 @@ import {
   present,
   upsert,
 } from '../../platform/sqlite/index.ts';
-import type { Channel, Delivery, Pending } from './model.ts';
-import { notificationChannel, notificationDelivery, notificationPending } from './tables.ts';
+import type { Channel } from './model.ts';
+import {
+  type Delivery,
+  notificationChannel,
+  notificationDelivery,
+  notificationPending,
+  type Pending,
+} from './tables.ts';
 
 export type NotificationStore = ReturnType<typeof createNotificationStore>;
 

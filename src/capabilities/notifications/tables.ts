@@ -1,9 +1,9 @@
 /** Tables of state.db with who is told of alerts, what is to be told, and what became of it. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { rowRules } from '../../platform/sqlite/index.ts';
+import { type Present, rowRules } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
-import { CHANNEL_TYPES, DELIVERY_STATUSES, type Secrets, type Settings } from './model.ts';
+import { CHANNEL_TYPES, type Secrets, type Settings } from './model.ts';
 
 export const notificationChannel = sqliteTable('notification_channel', {
   id: text('id').primaryKey(),
@@ -18,29 +18,43 @@ export const notificationChannel = sqliteTable('notification_channel', {
   createdAtMs: integer('created_at_ms').notNull(),
 });
 
+export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
+
+/** Messages of channels, each with everything that happened since the last one. */
 export const notificationDelivery = sqliteTable('notification_delivery', {
+  /** Grows with every delivery. */
   number: integer('number').primaryKey(),
+  /** Goes along with the message, the same for each attempt. */
   id: text('id').notNull(),
   channelId: text('channel_id').notNull(),
   kind: text('kind', { enum: ['ALERTS', 'TEST'] }).notNull(),
   status: text('status', { enum: DELIVERY_STATUSES }).notNull(),
+  /** How much it tells. */
   raisedCount: integer('raised_count').notNull(),
   clearedCount: integer('cleared_count').notNull(),
+  /** What it does not name, because there was too much. */
   omittedCount: integer('omitted_count').notNull(),
   attempts: integer('attempts').notNull(),
   createdAtMs: integer('created_at_ms').notNull(),
+  /** Of the last attempt. */
   attemptedAtMs: integer('attempted_at_ms'),
+  /** Why the last attempt failed, a sentence. */
   error: text('error'),
 });
 
+export type Delivery = Readonly<Present<typeof notificationDelivery.$inferSelect>>;
+
+/** What channels are still to tell. */
 export const notificationPending = sqliteTable('notification_pending', {
   number: integer('number').primaryKey(),
   channelId: text('channel_id').notNull(),
   alertNumber: integer('alert_number').notNull(),
   kind: text('kind', { enum: ['RAISED', 'CLEARED'] }).notNull(),
-  /** NULL: of none yet. */
+  /** The delivery that it is part of; NULL: none yet. */
   deliveryNumber: integer('delivery_number'),
 });
+
+export type Pending = Readonly<Present<typeof notificationPending.$inferSelect>>;
 
 const { deviceIds, settings, type } = notificationChannel;
 

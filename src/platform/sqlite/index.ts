@@ -22,6 +22,7 @@ export {
   isWrongStamp,
   placeholders,
   placeholdersBut,
+  type Present,
   present,
   restampOf,
   upsert,

@@ -72,7 +72,7 @@ export function excluded<Table extends SQLiteTable>(
 type NullableKey<Row> = { [Key in keyof Row]: null extends Row[Key] ? Key : never }[keyof Row];
 
 /** A row whose NULL columns are absent instead, as the models have it. */
-type Present<Row> = Omit<Row, NullableKey<Row>> & {
+export type Present<Row> = Omit<Row, NullableKey<Row>> & {
   [Key in NullableKey<Row>]?: NonNullable<Row[Key]>;
 };
 
