@@ -29,8 +29,10 @@ export type {
   ProvisionedOnWire as Provisioned,
 } from '../capabilities/provisioning/schema.ts';
 export type { EngineOnWire as Engine } from '../capabilities/rules/schema.ts';
-export type { IoPortOnWire as IoPort } from '../capabilities/module-ports/io-schema.ts';
-export type { SerialPortOnWire as SerialPort } from '../capabilities/module-ports/serial-schema.ts';
+export type {
+  IoPortOnWire as IoPort,
+  SerialPortOnWire as SerialPort,
+} from '../capabilities/module-ports/schema.ts';
 export type { SiteOnWire as Site } from '../capabilities/site/schema.ts';
 export type { TargetOnWire as Target } from '../capabilities/targets/schema.ts';
 export type { UpdateOnWire as Update } from '../capabilities/updates/schema.ts';

@@ -313,8 +313,6 @@ export const TABLE: ImportTable = {
       mayImport: [
         'capabilities/*/schema.ts',
         'capabilities/*/dry-run-schema.ts',
-        'capabilities/*/serial-schema.ts',
-        'capabilities/*/io-schema.ts',
         'capabilities/*/manifest.ts',
       ],
       typesOnly: true,

@@ -1,9 +1,134 @@
-/** Operations on the ports of the built-in module. */
-import type { Route } from '../../platform/http/index.ts';
-import { ioPortRoutes } from './io-routes.ts';
-import { serialPortRoutes } from './serial-routes.ts';
+/** Operations on the ports of the built-in module: an extension of the interface. */
+import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
+import {
+  addIoBody,
+  addSerialBody,
+  ioPortShapes,
+  ioPortToWire,
+  serialPortShapes,
+  serialPortToWire,
+  testShape,
+} from './schema.ts';
 import type { ModulePorts } from './service.ts';
+
+const SERIAL_PORTS = '/v3/serial_ports';
+const SERIAL_PORT = `${SERIAL_PORTS}/{port_name}` as const;
+const IO_PORTS = '/v3/io_ports';
+const IO_PORT = `${IO_PORTS}/{port_name}` as const;
 
 export function modulePortRoutes(ports: ModulePorts): Route[] {
   return [...serialPortRoutes(ports), ...ioPortRoutes(ports)];
+}
+
+const nameOf = ({ params }: Pick<Call, 'params'>): string => params['port_name'] ?? '';
+
+/** @param reason why the port cannot be used; undefined: it can */
+const testOf = (reason: string | undefined) => ({
+  test: { usable: reason === undefined, ...(reason !== undefined && { reason }) },
+});
+
+function serialPortRoutes(ports: ModulePorts): Route[] {
+  return [
+    route({
+      operation: 'list_serial_ports',
+      about: 'Serial ports of the built-in communication module, by name.',
+      answer: serialPortShapes.list,
+      method: 'GET',
+      paths: [SERIAL_PORTS],
+      role: 'READONLY',
+      handle: () => {
+        const all = ports.serial();
+        return { serial_ports: all.map(serialPortToWire), total_count: all.length };
+      },
+    }),
+    route({
+      operation: 'add_serial_port',
+      about: 'Gives the built-in module a serial port. Its scripts start again, because its rights change.',
+      answer: serialPortShapes.one,
+      method: 'POST',
+      paths: [SERIAL_PORTS],
+      role: 'INSTALLER',
+      body: addSerialBody,
+      errors: ['400 invalid_body', '409 already_exists', '422 serial_port_limit_reached'],
+      handle: ({ body }) => ({ serial_port: serialPortToWire(ports.addSerial(body)) }),
+    }),
+    route({
+      operation: 'test_serial_port',
+      about: 'Whether the system opens the device file as a serial line now.',
+      answer: testShape,
+      method: 'POST',
+      isReading: true,
+      paths: [`${SERIAL_PORT}/test`],
+      role: 'INSTALLER',
+      errors: ['404 serial_port_not_found'],
+      handle: async (call) => testOf(await ports.testSerial(nameOf(call))),
+    }),
+    route({
+      operation: 'remove_serial_port',
+      about: 'Takes an added serial port away. Scripts of the module start again.',
+      answer: shape.nothing(),
+      method: 'DELETE',
+      paths: [SERIAL_PORT],
+      role: 'INSTALLER',
+      errors: ['404 serial_port_not_found', '422 serial_port_of_option'],
+      handle: (call) => {
+        ports.removeSerial(nameOf(call));
+        return {};
+      },
+    }),
+  ];
+}
+
+/** CAN, contacts and analogue channels. */
+function ioPortRoutes(ports: ModulePorts): Route[] {
+  return [
+    route({
+      operation: 'list_io_ports',
+      about: 'CAN interfaces, contacts and analogue channels of the built-in communication module, by name.',
+      answer: ioPortShapes.list,
+      method: 'GET',
+      paths: [IO_PORTS],
+      role: 'READONLY',
+      handle: () => {
+        const all = ports.io();
+        return { io_ports: all.map(ioPortToWire), total_count: all.length };
+      },
+    }),
+    route({
+      operation: 'add_io_port',
+      about:
+        'Gives the built-in module a CAN interface, a contact or an analogue channel of the board. Its scripts start again.',
+      answer: ioPortShapes.one,
+      method: 'POST',
+      paths: [IO_PORTS],
+      role: 'INSTALLER',
+      body: addIoBody,
+      errors: ['400 invalid_body', '409 already_exists', '422 io_port_limit_reached'],
+      handle: ({ body }) => ({ io_port: ioPortToWire(ports.addIo(body)) }),
+    }),
+    route({
+      operation: 'test_io_port',
+      about: 'Whether the board has the interface, chip or channel, and the module may use it.',
+      answer: testShape,
+      method: 'POST',
+      isReading: true,
+      paths: [`${IO_PORT}/test`],
+      role: 'INSTALLER',
+      errors: ['404 io_port_not_found'],
+      handle: async (call) => testOf(await ports.testIo(nameOf(call))),
+    }),
+    route({
+      operation: 'remove_io_port',
+      about: 'Takes such a port away. Scripts of the module start again.',
+      answer: shape.nothing(),
+      method: 'DELETE',
+      paths: [IO_PORT],
+      role: 'INSTALLER',
+      errors: ['404 io_port_not_found'],
+      handle: (call) => {
+        ports.removeIo(nameOf(call));
+        return {};
+      },
+    }),
+  ];
 }

@@ -8,18 +8,7 @@ import type { Database } from '../../platform/sqlite/index.ts';
 import { ioPort, serialPort } from './tables.ts';
 
 /** A serial line of the built-in module. */
-export interface SerialPortRecord {
-  name: string;
-  /** Device file. */
-  path: string;
-  baudRate: number;
-  dataBits: number;
-  parity: string;
-  stopBits: number;
-  /** Further names under which scripts find it, device files of other boards too. */
-  aliases: string[];
-}
-
+export type SerialPortRecord = typeof serialPort.$inferSelect;
 /** OPTION: of the option `serial_ports`, and changed only there. */
 export type ListedSerialPort = SerialPortRecord & { source: 'OPTION' | 'ADDED' };
 
