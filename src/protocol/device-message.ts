@@ -1,6 +1,6 @@
 /** The JSON object that every message of a device is (docs/interface/mqtt-devices.md#messages). Pure. */
 import { isUtf8 } from 'node:buffer';
-import { JsonExcess, type JsonLimits, readJson } from './json-reader.ts';
+import { JsonExcess, type JsonLimits, readJson } from '../lib/json-reader.ts';
 
 type DecodedMessage =
   | { body: Record<string, unknown>; problem?: undefined }

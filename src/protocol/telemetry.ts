@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { LIMITS, type Limits } from '../lib/limits.ts';
-import { readJson } from './json-reader.ts';
+import { PLAIN_JSON, readJson } from '../lib/json-reader.ts';
 
 export const TIMESTAMP_KEY = 'timestamp';
 export const ALERTS_KEY = 'alerts';
@@ -226,7 +226,6 @@ export function parseWritableJson(text: string): unknown {
 }
 
 const LONG_INTEGER = /\d{16}/;
-const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
 
 /**
  * JSON.parse, except that integer literals beyond 2^53 come as `bigint` instead of rounded. Texts without a
@@ -235,5 +234,5 @@ const UNLIMITED = { keyLength: Infinity, depth: Infinity, values: Infinity };
  */
 export function parseExactJson(text: string): unknown {
   if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return readJson(text, { limits: UNLIMITED, exact: true, nonFinite: false, wellFormed: false });
+  return readJson(text, { ...PLAIN_JSON, exact: true });
 }

@@ -9,7 +9,7 @@ import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
 import { decodeMessage } from '../../protocol/device-message.ts';
-import type { JsonLimits } from '../../protocol/json-reader.ts';
+import type { JsonLimits } from '../../lib/json-reader.ts';
 import {
   DEVICE_SUBJECTS,
   commandRequestTopic,

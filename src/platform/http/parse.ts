@@ -10,8 +10,8 @@ import {
   invalidBody,
   type Problem,
 } from '../../lib/errors.ts';
+import { JsonExcess, JsonFault, PLAIN_JSON, readJson } from '../../lib/json-reader.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { jsonDepth, jsonFaultOffset, positionAt } from './json-fault.ts';
 
 export function parseQuery<Schema extends GenericSchema>(
   schema: Schema,
@@ -24,25 +24,23 @@ export function parseQuery<Schema extends GenericSchema>(
 }
 
 /**
- * A JSON text as a schema has it. @param readJson reads it once it is known to be JSON that does not nest too deep
+ * A JSON text as a schema has it. @param readAgain reads it once it is known to be JSON that does not nest too deep
  * @throws GatewayError invalid_body (400) with every fault
  */
 export function parseBody<Schema extends GenericSchema>(
   schema: Schema,
   text: string,
   depthMax: number,
-  readJson?: (text: string) => unknown,
+  readAgain?: (text: string) => unknown,
 ): InferOutput<Schema> {
   const isEmpty = text.trim() === '';
-  const value = isEmpty ? {} : parseJson(text);
+  const value = isEmpty ? {} : parseJson(text, depthMax);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalidBody('', 'The body must be a JSON object.');
-  if (jsonDepth(text) > depthMax)
-    throw invalidBody('', `The body nests deeper than ${depthMax} arrays and objects.`);
   refuseStranger(schema, value);
   const judged = judge(schema, value, 'body');
   // Only then: what it reads a number as could pass for an object.
-  return readJson && !isEmpty ? judge(schema, readJson(text), 'body') : judged;
+  return readAgain && !isEmpty ? judge(schema, readAgain(text), 'body') : judged;
 }
 
 /**
@@ -69,20 +67,21 @@ function membersOf(schema: object): string[] | undefined {
   return pipe?.map(membersOf).find((members) => members !== undefined);
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string, depthMax: number): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text, { ...PLAIN_JSON, limits: { ...PLAIN_JSON.limits, depth: depthMax } });
   } catch (error) {
-    const offset = jsonFaultOffset(text) ?? 0;
-    const { line, column } = positionAt(text, offset);
-    const where = offset === text.length ? `ends too early, at line ${line}` : `is not JSON at line ${line}`;
-    throw gatewayError(
-      'invalid_argument',
-      'invalid_body',
-      `The body ${where}, column ${column}.`,
-      { field: '', line, column },
-      error,
-    );
+    if (error instanceof JsonExcess)
+      throw invalidBody('', `The body nests deeper than ${depthMax} arrays and objects.`);
+    if (!(error instanceof JsonFault)) throw error;
+    const before = text.slice(0, error.offset);
+    const line = before.split('\n').length;
+    const column = error.offset - before.lastIndexOf('\n');
+    const where =
+      error.offset === text.length ? `ends too early, at line ${line}` : `is not JSON at line ${line}`;
+    const details = { field: '', line, column };
+    const message = `The body ${where}, column ${column}.`;
+    throw gatewayError('invalid_argument', 'invalid_body', message, details, error);
   }
 }
 

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { jsonDepth, jsonFaultOffset, positionAt } from '../../../src/platform/http/json-fault.ts';
-import { runs } from '../../support/runs.ts';
+import { JsonFault, PLAIN_JSON, readJson } from '../../src/lib/json-reader.ts';
+import { runs } from '../support/runs.ts';
+
+function faultOffset(text: string): number | undefined {
+  try {
+    readJson(text, PLAIN_JSON);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof JsonFault);
+    return error.offset;
+  }
+}
 
 function isJson(text: string): boolean {
   try {
@@ -44,25 +54,25 @@ describe('the place where a text stops being JSON', () => {
     ['[1}', 2],
     ['{} x', 3],
     ['tru', 0],
-    ['01', 1],
+    ['01', 0],
     ['-', 0],
     ['1.', 1],
-    ['"a\nb"', 0],
+    ['"a\nb"', 2],
     ['"\\x"', 0],
     ['"\\u00g0"', 0],
-    ['"a', 0],
+    ['"a', 2],
     ['NaN', 0],
     ['{"a":undefined}', 5],
   ] as const)
     test(`is ${offset} in ${JSON.stringify(text)}`, () => {
-      assert.equal(jsonFaultOffset(text), offset);
+      assert.equal(faultOffset(text), offset);
       assert.equal(isJson(text), false);
     });
 
   test('exists exactly when Node refuses the text, and lies within it', () => {
     fc.assert(
       fc.property(fc.oneof(damaged, fc.json(), fc.string()), (text) => {
-        const offset = jsonFaultOffset(text);
+        const offset = faultOffset(text);
         assert.equal(offset === undefined, isJson(text), text);
         if (offset !== undefined) assert.ok(offset <= text.length);
       }),
@@ -72,35 +82,6 @@ describe('the place where a text stops being JSON', () => {
 
   test('is found in a text as large as a body may be', () => {
     const text = `{"a":"${'\\n'.repeat(200_000)}${'x'.repeat(600_000)}",}`;
-    assert.equal(jsonFaultOffset(text), text.length - 1);
-  });
-
-  test('has a line and a column, both from 1', () => {
-    assert.deepEqual(positionAt('ab', 0), { line: 1, column: 1 });
-    assert.deepEqual(positionAt('{\n "a"\n}', 3), { line: 2, column: 2 });
-    assert.deepEqual(positionAt('a\n', 2), { line: 2, column: 1 });
-  });
-});
-
-describe('the depth of JSON', () => {
-  test('counts arrays and objects that are open at once, not brackets in texts', () => {
-    for (const [text, depth] of [
-      ['1', 0],
-      ['{}', 1],
-      ['[[],[[]]]', 3],
-      ['{"[[[":"{{\\"{"}', 1],
-      ['{"a":[{"b":[]}]}', 4],
-    ] as const)
-      assert.equal(jsonDepth(text), depth, text);
-  });
-
-  test('is that of the value', () => {
-    const depthOf = (value: unknown): number =>
-      value !== null && typeof value === 'object' ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        assert.equal(jsonDepth(JSON.stringify(value)), depthOf(value));
-      }),
-    );
+    assert.equal(faultOffset(text), text.length - 1);
   });
 });

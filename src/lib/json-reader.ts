@@ -1,6 +1,6 @@
 /**
- * JSON of devices, read with its limits kept while reading: a text is given up at the first excess, so that what it
- * costs is bounded by the limits and not by what a device can write into one message. Each character is looked at
+ * JSON of others, read with its limits kept while reading: a text is given up at the first excess, so that what it
+ * costs is bounded by the limits and not by what somebody can write into one message. Each character is looked at
  * once. Pure.
  */
 
@@ -23,12 +23,31 @@ interface JsonReading {
   wellFormed: boolean;
 }
 
+/** As `JSON.parse` reads. */
+export const PLAIN_JSON: JsonReading = {
+  limits: { keyLength: Infinity, depth: Infinity, values: Infinity },
+  exact: false,
+  nonFinite: false,
+  wellFormed: false,
+};
+
 /** The text is JSON, but more than the limits allow; `message` follows "A message". */
 export class JsonExcess extends Error {}
 
+/** Where a text stops being JSON; nothing of it is repeated, as it may be secret. */
+export class JsonFault extends SyntaxError {
+  /** Of the first token that cannot be; the length of a text that ends too early. */
+  readonly offset: number;
+
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
 /**
  * The same as `JSON.parse` but for the options.
- * @throws SyntaxError, JsonExcess
+ * @throws JsonFault, JsonExcess
  */
 export function readJson(text: string, reading: JsonReading): unknown {
   return new JsonReader(text, reading).read();
@@ -146,7 +165,7 @@ class JsonReader {
       if (code === 0x22) {
         this.#at = at + 1;
         if (!hasEscapes && at - start <= COPIED_LENGTH) return this.#text.slice(start + 1, at);
-        return this.#unescaped(JSON.parse(this.#text.slice(start, at + 1)) as string);
+        return this.#unescaped(start, at + 1);
       }
       if (code === 0x5c) {
         hasEscapes = true;
@@ -158,8 +177,14 @@ class JsonReader {
     }
   }
 
-  #unescaped(text: string): string {
-    return this.#reading.wellFormed ? text.toWellFormed() : text;
+  #unescaped(start: number, end: number): string {
+    try {
+      const text = JSON.parse(this.#text.slice(start, end)) as string;
+      return this.#reading.wellFormed ? text.toWellFormed() : text;
+    } catch {
+      this.#at = start;
+      throw this.#unexpected();
+    }
   }
 
   #word<Value>(word: string, value: Value): Value {
@@ -207,10 +232,13 @@ class JsonReader {
     return this.#nonFinite('Infinity', Number.NEGATIVE_INFINITY);
   }
 
-  #unexpected(): SyntaxError {
-    return this.#at >= this.#text.length
-      ? new SyntaxError('it ends too early')
-      : new SyntaxError(`an unexpected character at position ${this.#at}`);
+  #unexpected(): JsonFault {
+    const offset = Math.min(this.#at, this.#text.length);
+    const isEnd = offset === this.#text.length;
+    return new JsonFault(
+      offset,
+      isEnd ? 'it ends too early' : `an unexpected character at position ${offset}`,
+    );
   }
 }
 
