@@ -90,6 +90,29 @@ export function notFound(code: string, message: string): GatewayError {
   return gatewayError('not_found', code, message);
 }
 
+/** What passes by itself, after a while that may be known. */
+export function unavailable(
+  message: string,
+  options: { cause?: unknown; retryAfterS?: number } = {},
+): GatewayError {
+  return new GatewayError('unavailable', [{ code: 'unavailable', message }], options);
+}
+
+export function tooManyRequests(message: string, retryAfterS?: number): GatewayError {
+  const problem = { code: 'too_many_requests', message };
+  return new GatewayError('rate_limited', [problem], retryAfterS === undefined ? {} : { retryAfterS });
+}
+
+/** Another one has what must be nobody else's. */
+export function alreadyExists(message: string, field: string, value: string): GatewayError {
+  return gatewayError('conflict', 'already_exists', message, { field, value });
+}
+
+/** There are as many as there may be. */
+export function limitReached(code: string, message: string, limit: number): GatewayError {
+  return gatewayError('unprocessable', code, message, { limit });
+}
+
 /** The text of anything that was thrown, for a log field; never for a decision. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

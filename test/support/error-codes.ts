@@ -16,7 +16,9 @@ export interface ListedCode {
 }
 
 const TEXT = `'([\\w/]+)'`;
-const CALLS = /(?<![.\w])(?<!function )(gatewayError|notFound)\(\s*/g;
+const CALLS = /(?<![.\w])(?<!function )(gatewayError|notFound|limitReached)\(\s*/g;
+/** Of those that are given a code alone. */
+const KINDS: Readonly<Record<string, string>> = { notFound: 'not_found', limitReached: 'unprocessable' };
 const KIND_AND_CODE = new RegExp(`^${TEXT},\\s*(?:${TEXT})?`);
 const CODE = new RegExp(`^${TEXT}`);
 const PROBLEM = new RegExp(`(?<!\\w)code:\\s*${TEXT}`, 'g');
@@ -28,10 +30,11 @@ export function usedCodes(sources: readonly SourceFile[]): UsedCode[] {
       const by = call[1] ?? '';
       const rest = file.text.slice(call.index + call[0].length, call.index + call[0].length + 200);
       const where = `${file.path}:${lineAt(file.text, call.index)}`;
-      const match = by === 'notFound' ? CODE.exec(rest) : KIND_AND_CODE.exec(rest);
+      const kind = KINDS[by];
+      const match = kind === undefined ? KIND_AND_CODE.exec(rest) : CODE.exec(rest);
       // `lib/errors.ts` hands codes through from its callers.
       if (file.path === 'src/lib/errors.ts' && match?.[2] === undefined) continue;
-      if (by === 'notFound') used.push({ code: match?.[1], kind: 'not_found', by, where });
+      if (kind !== undefined) used.push({ code: match?.[1], kind, by, where });
       else used.push({ code: match?.[2], kind: match?.[1], by, where });
     }
     for (const match of file.text.matchAll(PROBLEM))

@@ -1,6 +1,6 @@
 /** Health and metrics, for service managers and monitoring. */
 import * as v from 'valibot';
-import { errorOfProblems, gatewayError } from '../../lib/errors.ts';
+import { errorOfProblems, unavailable } from '../../lib/errors.ts';
 import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Appliance } from './service.ts';
@@ -50,8 +50,7 @@ export function applianceRoutes(options: {
       role: null,
       beforeClaim: true,
       handle: () => {
-        if (!options.appliance.isServing())
-          throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
+        if (!options.appliance.isServing()) throw unavailable('The gateway is starting.');
         const { httpsPort } = options.appliance;
         const secure = httpsPort === undefined ? {} : { https_port: httpsPort };
         return { status: 'ok' as const, version: options.version, ...secure };

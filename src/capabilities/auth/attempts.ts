@@ -8,7 +8,7 @@
  * After a few failures the next attempt waits. A success forgives the failures of its own account and address,
  * not those at other accounts. Open sessions and tokens never notice. Everything is in memory and bounded.
  */
-import { GatewayError, gatewayError } from '../../lib/errors.ts';
+import { type GatewayError, tooManyRequests, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 
@@ -186,7 +186,7 @@ export class Attempts {
       if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
-      throw gatewayError('unavailable', 'unavailable', 'The attempt was given up.', undefined, error);
+      throw unavailable('The attempt was given up.', { cause: error });
     }
   }
 
@@ -202,10 +202,9 @@ export class Attempts {
   }
 
   #tooMany(): GatewayError {
-    return new GatewayError(
-      'rate_limited',
-      [{ code: 'too_many_requests', message: 'Too many failed logins; wait a little.' }],
-      { retryAfterS: Math.ceil(this.#limits.failureDelayMaxMs / 1_000) },
+    return tooManyRequests(
+      'Too many failed logins; wait a little.',
+      Math.ceil(this.#limits.failureDelayMaxMs / 1_000),
     );
   }
 }

@@ -3,7 +3,7 @@
  * another cost stay valid. One at a time, because each takes 19 MiB and a core.
  */
 import { argon2, timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../../lib/errors.ts';
+import { type GatewayError, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 
@@ -101,9 +101,5 @@ function text(bytes: Buffer): string {
 }
 
 function tooMany(): GatewayError {
-  return new GatewayError(
-    'rate_limited',
-    [{ code: 'too_many_requests', message: 'Too many logins at once; try again in a moment.' }],
-    { retryAfterS: 2 },
-  );
+  return tooManyRequests('Too many logins at once; try again in a moment.', 2);
 }

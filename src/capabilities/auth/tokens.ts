@@ -4,7 +4,7 @@
  * stored counts at once.
  */
 import type { Emitter } from '../../lib/emitter.ts';
-import { type GatewayError, gatewayError, notFound } from '../../lib/errors.ts';
+import { type GatewayError, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { correctStamp, type Clock, type StampCorrection } from '../../platform/clock/index.ts';
 import { type Principal } from '../../platform/http/index.ts';
@@ -172,11 +172,10 @@ export class Tokens {
     const isFull = own.length >= limits.tokensPerPerson || made.length >= limits.tokens;
     if (!isFull) return;
     const whose = limit === limits.tokens ? 'There are' : 'You have';
-    throw gatewayError(
-      'unprocessable',
+    throw limitReached(
       'token_limit_reached',
       `${whose} ${limit} access tokens; revoke those that nobody uses.`,
-      { limit },
+      limit,
     );
   }
 

@@ -1,5 +1,5 @@
 /** People with a password. An installer manages them; the last installer stays. */
-import { gatewayError, notFound } from '../../lib/errors.ts';
+import { alreadyExists, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { foldedName } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -77,14 +77,9 @@ export class Users {
     const { limits, store } = this.#options;
     const folded = foldedName(name);
     if (store.users.all().some((user) => foldedName(user.name) === folded))
-      throw gatewayError('conflict', 'already_exists', `There is a user "${name}" already.`, {
-        field: 'name',
-        value: name,
-      });
+      throw alreadyExists(`There is a user "${name}" already.`, 'name', name);
     if (store.users.all().length >= limits.users)
-      throw gatewayError('unprocessable', 'user_limit_reached', `There are ${limits.users} users.`, {
-        limit: limits.users,
-      });
+      throw limitReached('user_limit_reached', `There are ${limits.users} users.`, limits.users);
   }
 
   /**

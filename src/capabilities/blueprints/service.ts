@@ -1,6 +1,6 @@
 /** The use cases of blueprints and device profiles. */
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, GatewayError, invalidBody, notFound, type Problem } from '../../lib/errors.ts';
+import { errorOfProblems, invalidBody, notFound, type Problem, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -147,10 +147,9 @@ export class Blueprints {
     const { clock } = this.#options;
     const waitMs = this.#validations.owed(caller, clock.monotonicMs());
     if (waitMs > 0)
-      throw new GatewayError(
-        'rate_limited',
-        [{ code: 'too_many_requests', message: 'Judging your uploads took too long; wait for Retry-After.' }],
-        { retryAfterS: Math.ceil(waitMs / 1_000) },
+      throw tooManyRequests(
+        'Judging your uploads took too long; wait for Retry-After.',
+        Math.ceil(waitMs / 1_000),
       );
     const compiled = await this.#compile(zip, {
       givesWay: true,

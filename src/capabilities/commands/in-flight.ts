@@ -3,7 +3,7 @@
  * a response at once; callers, events and acknowledgements wait until it is on disk.
  */
 import { Emitter } from '../../lib/emitter.ts';
-import { GatewayError } from '../../lib/errors.ts';
+import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -107,7 +107,7 @@ export class InFlight {
     if ((this.#countsByDevice().get(deviceId) ?? 0) < inFlightPerDevice) return;
     this.#queue.dropped();
     const message = `The device has ${inFlightPerDevice} commands in progress; wait for one to end.`;
-    throw new GatewayError('rate_limited', [{ code: 'too_many_requests', message }], { retryAfterS: 1 });
+    throw tooManyRequests(message, 1);
   }
 
   #countsByDevice(): Map<string, number> {

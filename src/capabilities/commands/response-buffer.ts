@@ -2,7 +2,7 @@
  * Responses on their way to the disk: they share the group commit of state.db, and what depends on them
  * (acknowledgement, waiting callers, events) runs after the sync.
  */
-import { gatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import type { CommandStore, NewResponse } from './store.ts';
@@ -72,7 +72,7 @@ export class ResponseBuffer {
     this.#refused.inc();
     this.#queue.dropped();
     const message = 'The disk does not take data.';
-    throw gatewayError('unavailable', 'unavailable', message, undefined, commits.failure);
+    throw unavailable(message, { cause: commits.failure });
   }
 
   /** Resolves when everything buffered until now is on disk; rejects when that cannot be promised. */

@@ -6,7 +6,7 @@
  * was lost ends as TIMEOUT, because sending it again could do harm.
  */
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, gatewayError } from '../../lib/errors.ts';
+import { errorOfProblems, gatewayError, unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
@@ -287,13 +287,7 @@ function recordNew({ options, store, limits }: Parts, execution: Execution): voi
       if (surplus > 0) store.trim(deviceId, ephemeral, surplus);
     });
   } catch (error) {
-    throw gatewayError(
-      'unavailable',
-      'unavailable',
-      'The execution could not be stored, so the command was not sent.',
-      undefined,
-      error,
-    );
+    throw unavailable('The execution could not be stored, so the command was not sent.', { cause: error });
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { gatewayError, notFound } from '../../lib/errors.ts';
+import { alreadyExists, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { nameContains } from '../../lib/text.ts';
@@ -208,7 +208,7 @@ export class DeviceService {
     this.#requireFreeSlug(slug);
     const { hardwareId, channelId } = fields.communication;
     if (hardwareId !== undefined && channelId !== undefined && this.atAddress(hardwareId, channelId))
-      throw alreadyExists('hardware_id', hardwareId);
+      throw alreadyTaken('hardware_id', hardwareId);
     const nowMs = clock.wallMs();
     const device = { ...fields, id: fields.id ?? newId(), slug, createdAtMs: nowMs, updatedAtMs: nowMs };
     database.transaction(() => {
@@ -330,13 +330,11 @@ export class DeviceService {
   #requireRoom(): void {
     const limit = this.#limits.devices;
     if (this.#registry.count < limit) return;
-    throw gatewayError('unprocessable', 'device_limit_reached', `The gateway has ${limit} devices.`, {
-      limit,
-    });
+    throw limitReached('device_limit_reached', `The gateway has ${limit} devices.`, limit);
   }
 
   #requireFreeSlug(slug: string): void {
-    if (this.find(slug)) throw alreadyExists('slug', slug);
+    if (this.find(slug)) throw alreadyTaken('slug', slug);
   }
 }
 
@@ -382,11 +380,8 @@ function passes(device: Device, filter: DeviceFilter, manifest: Devices['manifes
   return profiles.every((profile) => implemented.includes(profile));
 }
 
-function alreadyExists(field: string, value: string): Error {
-  return gatewayError('conflict', 'already_exists', `Another device has the ${field} "${value}".`, {
-    field,
-    value,
-  });
+function alreadyTaken(field: string, value: string): Error {
+  return alreadyExists(`Another device has the ${field} "${value}".`, field, value);
 }
 
 function invalidBlueprint(message: string): Error {

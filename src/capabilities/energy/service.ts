@@ -1,5 +1,5 @@
 /** The energy of the site: what flows now, and the books of hours, days and months. */
-import { gatewayError, invalidQuery } from '../../lib/errors.ts';
+import { gatewayError, invalidQuery, unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -87,7 +87,7 @@ export class Energy {
     if (toS <= fromS) throw invalidQuery('to', 'Parameter "to" must be later than "from".');
     this.#checkCost(fromS, toS, query.granularity);
     if (this.#running >= this.#limits.queriesAtOnce)
-      throw gatewayError('unavailable', 'unavailable', 'Too many questions for energy are being answered.');
+      throw unavailable('Too many questions for energy are being answered.');
     this.#running++;
     try {
       return await this.#sumUp({ ...query, fromS, toS }, { timezone, nowS }, signal);

@@ -1,7 +1,7 @@
 /** Ports of the built-in module: serial lines of the option, and all those that people add while it runs. */
 import { eq } from 'drizzle-orm';
 import { Emitter } from '../../lib/emitter.ts';
-import { gatewayError, notFound } from '../../lib/errors.ts';
+import { alreadyExists, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -54,11 +54,10 @@ export class ModulePorts {
   /** @throws GatewayError already_exists (409), serial_port_limit_reached (422) */
   addSerial(port: SerialPortRecord): ListedSerialPort {
     if (this.serial().length >= LIMITS.module.serialPorts)
-      throw gatewayError(
-        'unprocessable',
+      throw limitReached(
         'serial_port_limit_reached',
         `The module has ${LIMITS.module.serialPorts} serial ports.`,
-        { limit: LIMITS.module.serialPorts },
+        LIMITS.module.serialPorts,
       );
     this.#refuseTaken([port.name, ...port.aliases]);
     this.#options.database.orm.insert(serialPort).values(port).run();
@@ -69,11 +68,10 @@ export class ModulePorts {
   /** @throws GatewayError already_exists (409), io_port_limit_reached (422) */
   addIo(port: IoPortRecord): IoPortRecord {
     if (this.io().length >= LIMITS.module.ioPorts)
-      throw gatewayError(
-        'unprocessable',
+      throw limitReached(
         'io_port_limit_reached',
         `The module has ${LIMITS.module.ioPorts} ports of this kind.`,
-        { limit: LIMITS.module.ioPorts },
+        LIMITS.module.ioPorts,
       );
     this.#refuseTaken([port.name]);
     this.#options.database.orm.insert(ioPort).values(port).run();
@@ -117,11 +115,7 @@ export class ModulePorts {
       ...this.io().map(({ name }) => name),
     ]);
     const twice = names.find((name) => taken.has(name));
-    if (twice !== undefined)
-      throw gatewayError('conflict', 'already_exists', `Another port is called "${twice}".`, {
-        field: 'name',
-        value: twice,
-      });
+    if (twice !== undefined) throw alreadyExists(`Another port is called "${twice}".`, 'name', twice);
   }
 
   #requireSerial(name: string): ListedSerialPort {

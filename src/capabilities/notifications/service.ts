@@ -1,6 +1,6 @@
 /** Channels by which people outside are told of alerts. */
 import { randomUUID } from 'node:crypto';
-import { gatewayError, GatewayError, invalidBody, notFound } from '../../lib/errors.ts';
+import { invalidBody, limitReached, notFound, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -85,11 +85,10 @@ export class Notifications {
   create(change: ChannelChange): Channel {
     const { channels } = this.#limits;
     if (this.#channels.size >= channels)
-      throw gatewayError(
-        'unprocessable',
+      throw limitReached(
         'notification_channel_limit_reached',
         `The gateway has ${channels} notification channels.`,
-        { limit: channels },
+        channels,
       );
     const { clock } = this.#options;
     const base = { id: this.#newId(), createdAtMs: Math.floor(clock.wallMs()) };
@@ -140,10 +139,9 @@ export class Notifications {
     const channel = this.require(id);
     const waitMs = this.#testRates.take(id, clock.monotonicMs());
     if (waitMs > 0)
-      throw new GatewayError(
-        'rate_limited',
-        [{ code: 'too_many_requests', message: 'This channel was tested too often; try again in a moment.' }],
-        { retryAfterS: Math.ceil(waitMs / 1_000) },
+      throw tooManyRequests(
+        'This channel was tested too often; try again in a moment.',
+        Math.ceil(waitMs / 1_000),
       );
     const nowMs = Math.floor(clock.wallMs());
     const message = composeTest({ id: this.#newId() }, channel.name, { site: site.get(), nowMs });

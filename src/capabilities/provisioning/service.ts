@@ -4,7 +4,7 @@
  */
 import { randomBytes as systemRandomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { gatewayError, notFound } from '../../lib/errors.ts';
+import { alreadyExists, gatewayError, notFound } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Role } from '../../lib/role.ts';
@@ -242,10 +242,7 @@ function renamedModule(parts: Parts, { name, hardwareId, type }: NewModule): Pro
   const existing = devices.atAddress(hardwareId, OWN_CHANNEL);
   if (!existing) return undefined;
   if (existing.type !== type)
-    throw gatewayError('conflict', 'already_exists', 'A device of another type has this hardware id.', {
-      field: 'hardware_id',
-      value: hardwareId,
-    });
+    throw alreadyExists('A device of another type has this hardware id.', 'hardware_id', hardwareId);
   return { device: devices.update(existing, { name }) };
 }
 

@@ -1,5 +1,5 @@
 /** Dry runs of scripts, which the sandbox does: one at a time, ended with its caller. */
-import { type GatewayError, gatewayError } from '../../lib/errors.ts';
+import { gatewayError, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -127,8 +127,4 @@ export class DryRuns {
     });
     if (this.#present === asking) send({ type: 'dry_run_answer', dryRun, id, ...given });
   }
-}
-
-function unavailable(message: string): GatewayError {
-  return gatewayError('unavailable', 'unavailable', message);
 }

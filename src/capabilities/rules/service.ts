@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatDurationMs } from '../../lib/duration.ts';
 import { Emitter } from '../../lib/emitter.ts';
-import { gatewayError, invalidBody, notFound } from '../../lib/errors.ts';
+import { alreadyExists, gatewayError, invalidBody, limitReached, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -189,9 +189,11 @@ export class Rules {
   /** @throws GatewayError already_exists, rule_limit_reached */
   create({ slug, script, disabled }: NewRule): Rule {
     if (this.#rules.size >= this.#limits.rules)
-      throw gatewayError('unprocessable', 'rule_limit_reached', `The site has ${this.#limits.rules} rules.`, {
-        limit: this.#limits.rules,
-      });
+      throw limitReached(
+        'rule_limit_reached',
+        `The site has ${this.#limits.rules} rules.`,
+        this.#limits.rules,
+      );
     this.#requireFreeSlug(slug);
     const rule = { id: this.#newId(), slug, disabled, script, createdAtMs: this.#options.clock.wallMs() };
     this.#store.insert(rule);
@@ -330,6 +332,6 @@ export class Rules {
   #requireFreeSlug(slug: string): void {
     if (!this.#find(slug)) return;
     const message = `Another rule has the slug "${slug}".`;
-    throw gatewayError('conflict', 'already_exists', message, { field: 'slug', value: slug });
+    throw alreadyExists(message, 'slug', slug);
   }
 }

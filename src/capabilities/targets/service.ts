@@ -1,7 +1,7 @@
 /** The targets of the gateway: made and changed by people, at work all the time. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { gatewayError, notFound } from '../../lib/errors.ts';
+import { alreadyExists, limitReached, notFound } from '../../lib/errors.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
@@ -131,9 +131,12 @@ export class Targets {
   create(given: NewTarget): Promise<ListedTarget> {
     return this.#inTurn(async () => {
       const { clock, database, dataDir, limits, newId = randomUUID } = this.#options;
-      const { targetsMax: limit } = limits;
-      if (this.#records.size >= limit)
-        throw gatewayError('unprocessable', 'target_limit_reached', `There are ${limit} targets.`, { limit });
+      if (this.#records.size >= limits.targetsMax)
+        throw limitReached(
+          'target_limit_reached',
+          `There are ${limits.targetsMax} targets.`,
+          limits.targetsMax,
+        );
       this.#requireFree(given.name);
       const nowMs = clock.wallMs();
       const record: TargetRecord = {
@@ -250,10 +253,7 @@ export class Targets {
 
   #requireFree(name: string): void {
     if ([...this.#records.values()].some((record) => record.name === name))
-      throw gatewayError('conflict', 'already_exists', `Another target is called "${name}".`, {
-        field: 'name',
-        value: name,
-      });
+      throw alreadyExists(`Another target is called "${name}".`, 'name', name);
   }
 
   #open(record: TargetRecord): void {

@@ -6,7 +6,7 @@
  *                                        └────▶ history (its own thread): blocks, roll-ups, queries
  */
 import { Emitter } from '../../lib/emitter.ts';
-import { gatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
@@ -107,12 +107,11 @@ export class Telemetry {
    * cannot be stored.
    */
   handle(message: IncomingMessage): Promise<void> | void {
-    if (!this.#intake.isStarted)
-      return Promise.reject(gatewayError('unavailable', 'unavailable', 'The gateway is starting.'));
+    if (!this.#intake.isStarted) return Promise.reject(unavailable('The gateway is starting.'));
     if (this.#options.clock.isSet() || hasTime(message)) return this.#store(message);
     return (
       this.#clockSyncBuffer.hold(message) ??
-      Promise.reject(gatewayError('unavailable', 'unavailable', 'The clock of the gateway is not set.'))
+      Promise.reject(unavailable('The clock of the gateway is not set.'))
     );
   }
 

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -122,7 +122,7 @@ class Sealing {
         // It opens no other database.
         const isOfHistory = error !== undefined && isDamage(error);
         this.#failure = isOfHistory
-          ? gatewayError('unavailable', 'unavailable', HISTORY_DAMAGED, undefined, error)
+          ? unavailable(HISTORY_DAMAGED, { cause: error })
           : (error ?? new Error('the thread that seals the backup ended early'));
         this.#asked?.reject(this.#failure);
         resolve();

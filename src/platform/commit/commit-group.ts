@@ -15,7 +15,7 @@
  * When a commit fails (disk full, I/O error) nothing is forgotten: the data stays with its owner, the same
  * groups are tried again, and waiting callers keep waiting, so nothing is acknowledged before it is on disk.
  */
-import { gatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Timer } from '../clock/index.ts';
 import type { Instruments } from '../metrics/index.ts';
@@ -236,13 +236,7 @@ class BatchedCommits implements CommitGroup {
 }
 
 function refusal(cause: Error | undefined): Error {
-  return gatewayError(
-    'unavailable',
-    'unavailable',
-    'The disk does not take data and the buffer is full.',
-    undefined,
-    cause,
-  );
+  return unavailable('The disk does not take data and the buffer is full.', { cause });
 }
 
 function createCounters(

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { GatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { type Answer, isGenerator } from './answer.ts';
 
 /** Aborted when the connection ends before the whole answer was handed to it. */
@@ -18,13 +18,6 @@ export function departureOf(outgoing: ServerResponse): AbortSignal {
   if (outgoing.destroyed) leave();
   else outgoing.once('close', leave);
   return departure.signal;
-}
-
-/** Reason of what ends early although nobody did anything wrong. */
-export function unavailable(message: string, retryAfterS?: number): GatewayError {
-  return new GatewayError('unavailable', [{ code: 'unavailable', message }], {
-    ...(retryAfterS !== undefined && { retryAfterS }),
-  });
 }
 
 /**

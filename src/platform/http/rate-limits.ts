@@ -3,7 +3,7 @@
  * authentications and anonymous calls per address. Exact on the clock of the gateway. A legitimate token is never
  * refused because of somebody else's failures.
  */
-import { GatewayError } from '../../lib/errors.ts';
+import { tooManyRequests } from '../../lib/errors.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Clock } from '../clock/index.ts';
 
@@ -55,10 +55,9 @@ export class RateLimits {
   #take(rates: Rates, key: string): void {
     const waitMs = rates.take(key, this.#clock.monotonicMs());
     if (waitMs === 0) return;
-    throw new GatewayError(
-      'rate_limited',
-      [{ code: 'too_many_requests', message: 'Too many requests; wait for the time in Retry-After.' }],
-      { retryAfterS: Math.max(1, Math.ceil(waitMs / 1_000)) },
+    throw tooManyRequests(
+      'Too many requests; wait for the time in Retry-After.',
+      Math.max(1, Math.ceil(waitMs / 1_000)),
     );
   }
 }

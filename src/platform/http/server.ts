@@ -7,19 +7,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
+import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { responseOf } from './answer.ts';
 import { Answering, type AppOptions } from './app.ts';
 import { Connections } from './connections.ts';
-import { unavailable } from './departure.ts';
 import { requestOfUpgrade } from './exchange.ts';
 import { NodeServer } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import { WebSockets } from './web-socket.ts';
-
-const RETRY_AFTER_STOP_S = 5;
 
 export interface HttpOptions extends Omit<AppOptions, 'newId'>, Omit<PipelineOptions, 'onAuthenticated'> {
   /** Makes request ids. */
@@ -88,7 +86,7 @@ export class Http {
   /** Stops accepting, lets running requests end within `withinMs`, closes the rest. */
   async stop(withinMs: number): Promise<void> {
     const closed = Promise.all([this.#plain.close(), this.#secure?.close()]);
-    this.#stopping.abort(unavailable('The gateway is stopping.', RETRY_AFTER_STOP_S));
+    this.#stopping.abort(unavailable('The gateway is stopping.'));
     this.#webSockets.closeWhere(() => true, 1001, 'gateway is stopping');
     const deadline = this.#options.clock.setTimer(withinMs, () => this.#connections.destroyAll());
     await closed;

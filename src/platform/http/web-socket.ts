@@ -6,7 +6,7 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { addressKey } from '../../lib/address.ts';
-import { gatewayError } from '../../lib/errors.ts';
+import { gatewayError, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { type Answer, commonHeaders, errorAnswer } from './answer.ts';
@@ -106,7 +106,7 @@ export class WebSockets {
     const caller = { principal: verdict.principal, identity: rateKeyOf(verdict.principal, address), address };
     const tooMany = this.#fullFor(caller);
     if (tooMany !== undefined) {
-      const full = gatewayError('rate_limited', 'too_many_requests', tooMany);
+      const full = tooManyRequests(tooMany);
       const headers = { ...commonHeaders(newId()), 'retry-after': String(RETRY_AFTER_FULL_S) };
       return refuse(socket, errorAnswer(full, headers));
     }

@@ -1,7 +1,7 @@
 /** The files of a journal as their writer sees them: which one is written to, which are free, which are left alone. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { gatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
 import type { JournalFile, JournalFiles } from './files.ts';
@@ -128,12 +128,7 @@ export class SegmentWriter {
     await this.close();
     let segment = this.#free().find(({ sizeBytes }) => sizeBytes >= wantedBytes);
     if (!segment) {
-      if (!this.#mayGrow())
-        throw gatewayError(
-          'unavailable',
-          'unavailable',
-          'The disk is almost full; what is left is for control.',
-        );
+      if (!this.#mayGrow()) throw unavailable('The disk is almost full; what is left is for control.');
       segment = {
         name: this.#freeName(),
         firstSequence: undefined,

@@ -6,7 +6,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
-import { gatewayError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
@@ -150,26 +150,15 @@ export class DegradableDatabase implements SqlDatabase {
   }
 
   #use<Result>(fn: (database: Database) => Result): Result {
-    if (!this.#database)
-      throw gatewayError(
-        'unavailable',
-        'unavailable',
-        'The history cannot be read now.',
-        undefined,
-        this.#failure,
-      );
+    if (!this.#database) throw unavailable('The history cannot be read now.', { cause: this.#failure });
     try {
       return fn(this.#database);
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.report(error);
-      throw gatewayError(
-        'unavailable',
-        'unavailable',
-        'Part of the history is damaged; what can be read of it is there in a moment.',
-        undefined,
-        error,
-      );
+      throw unavailable('Part of the history is damaged; what can be read of it is there in a moment.', {
+        cause: error,
+      });
     }
   }
 

@@ -1,5 +1,5 @@
 /** What the disk refuses, in words of the gateway: the world's fault, not ours. */
-import { type GatewayError, gatewayError } from '../../lib/errors.ts';
+import { type GatewayError, unavailable } from '../../lib/errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
@@ -15,13 +15,11 @@ const FAULTS: [code: RegExp, message: string][] = [
 /** The error itself unless it says that the disk takes no data; then `unavailable` with the error as cause. */
 export function asDiskFault(error: unknown): unknown {
   const message = diskFaultOf(error);
-  return message === undefined
-    ? error
-    : gatewayError('unavailable', 'unavailable', message, undefined, error);
+  return message === undefined ? error : unavailable(message, { cause: error });
 }
 
 /** Data that was written is not certain to be on the disk. */
-export const diskFails = (): GatewayError => gatewayError('unavailable', 'unavailable', FAILING);
+export const diskFails = (): GatewayError => unavailable(FAILING);
 
 /** What the disk refuses, as a sentence; undefined for other errors. */
 function diskFaultOf(error: unknown): string | undefined {

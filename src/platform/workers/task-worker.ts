@@ -3,7 +3,7 @@
  * exceeds its time or memory ends with its thread, not with the program. One task at a time, others wait in
  * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
  */
-import { GatewayError, messageOf } from '../../lib/errors.ts';
+import { messageOf, unavailable } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { startThread, type Thread } from '../threads/index.ts';
@@ -85,11 +85,9 @@ export class TaskWorker<Input, Output> {
     const queue = terms.givesWay === true ? this.#behind : this.#waiting;
     if (this.#current !== undefined && queue.length >= this.#options.waiting)
       return Promise.reject(
-        new GatewayError(
-          'unavailable',
-          [{ code: 'unavailable', message: 'Too many requests of this kind are waiting; try again later.' }],
-          { retryAfterS: RETRY_AFTER_S },
-        ),
+        unavailable('Too many requests of this kind are waiting; try again later.', {
+          retryAfterS: RETRY_AFTER_S,
+        }),
       );
     return new Promise((resolve, reject) => {
       queue.push({ input, terms, resolve, reject });

@@ -6,7 +6,14 @@
  *                                                                                                        │
  *                                       answer, until the broker has it ◀── outcome, on disk ◀───────────┘
  */
-import { GatewayError, gatewayError, notFound, type Problem } from '../../../lib/errors.ts';
+import {
+  gatewayError,
+  GatewayError,
+  notFound,
+  type Problem,
+  tooManyRequests,
+  unavailable,
+} from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { formatTimestamp } from '../../../lib/timestamp.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
@@ -135,7 +142,7 @@ export class CommandRequests {
   #tooMany(): GatewayError {
     const { perMinute } = this.#options.settings;
     const message = `At most ${perMinute} requests are taken in a minute; nothing was done.`;
-    return new GatewayError('rate_limited', [{ code: 'too_many_requests', message }]);
+    return tooManyRequests(message);
   }
 
   /** @throws GatewayError request_retained (422), request_expired (422), invalid_body (400), unavailable (503) */
@@ -148,8 +155,7 @@ export class CommandRequests {
         'request_retained',
         'The broker kept this request for later: requests must not be retained.',
       );
-    if (!clock.isSet())
-      throw gatewayError('unavailable', 'unavailable', 'The gateway does not know the time yet.');
+    if (!clock.isSet()) throw unavailable('The gateway does not know the time yet.');
     const nowMs = clock.wallMs();
     if (expiresAtMs <= nowMs)
       throw gatewayError(
@@ -187,11 +193,7 @@ export class CommandRequests {
     database.transaction(() => {
       if (this.#store.count(record.id) >= remembered) this.#forget();
       if (this.#store.count(record.id) >= remembered)
-        throw gatewayError(
-          'rate_limited',
-          'too_many_requests',
-          `${remembered} requests have not passed their deadline yet; nothing was done.`,
-        );
+        throw tooManyRequests(`${remembered} requests have not passed their deadline yet; nothing was done.`);
       this.#store.insert(row);
     });
     this.#open.add(id);

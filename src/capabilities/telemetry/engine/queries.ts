@@ -1,5 +1,5 @@
 /** Queries on their way to the thread of the store and back: how many at once, in which order, until when. */
-import { gatewayError } from '../../../lib/errors.ts';
+import { unavailable } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Metrics } from '../../../platform/metrics/index.ts';
 import type { Piece, PieceOf, StorePlan } from '../query/answer.ts';
@@ -55,7 +55,7 @@ export class Queries {
     if (this.#active >= queriesAtOnce && this.#waiting.length >= queriesWaiting) {
       this.#refused.inc();
       this.#queue.dropped();
-      throw gatewayError('unavailable', 'unavailable', 'Too many time series queries are waiting.');
+      throw unavailable('Too many time series queries are waiting.');
     }
     return this.#answer(plan, signal);
   }
@@ -91,7 +91,7 @@ export class Queries {
   failAll(): void {
     for (const entry of this.#running.values()) {
       entry.isDone = true;
-      entry.error = gatewayError('unavailable', 'unavailable', 'The telemetry store was restarted.');
+      entry.error = unavailable('The telemetry store was restarted.');
       entry.wake();
     }
   }

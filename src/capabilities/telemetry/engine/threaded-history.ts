@@ -1,6 +1,6 @@
 /** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
-import { gatewayError } from '../../../lib/errors.ts';
+import { unavailable } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
 import type { Instruments } from '../../../platform/metrics/index.ts';
@@ -115,13 +115,13 @@ export class ThreadedHistory {
    * @throws GatewayError unavailable, when too many queries wait or the store is down
    */
   query<Plan extends StorePlan>(plan: Plan, signal: AbortSignal): AsyncGenerator<PieceOf<Plan>> {
-    if (!this.#isReady) throw gatewayError('unavailable', 'unavailable', 'The telemetry store is starting.');
+    if (!this.#isReady) throw unavailable('The telemetry store is starting.');
     return this.#queries.run(plan, signal);
   }
 
   /** What came after a position. @throws GatewayError unavailable, when the store is down */
   async changes(plan: ChangesPlan): Promise<Changes> {
-    if (!this.#isReady) throw gatewayError('unavailable', 'unavailable', 'The telemetry store is starting.');
+    if (!this.#isReady) throw unavailable('The telemetry store is starting.');
     return await this.#queries.changes(plan);
   }
 

@@ -2,7 +2,7 @@
  * The way of samples to the disk: ingest, journal, and the store that takes over what was synced. It begins at once;
  * while the store or the journal cannot be opened the newest values follow, and messages wait.
  */
-import { gatewayError } from '../../../lib/errors.ts';
+import { unavailable } from '../../../lib/errors.ts';
 import type { Emitter } from '../../../lib/emitter.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
@@ -108,7 +108,7 @@ export class Intake {
   /** @throws GatewayError unavailable, before the start */
   get parts(): Readonly<Parts> {
     if (this.#parts) return this.#parts;
-    throw gatewayError('unavailable', 'unavailable', 'The gateway is starting.');
+    throw unavailable('The gateway is starting.');
   }
 
   /** @throws GatewayError unavailable, while nothing can be stored */
@@ -270,7 +270,7 @@ export class Intake {
 
   #unreachable(): Error {
     const why = this.failure() ?? 'it is starting';
-    return gatewayError('unavailable', 'unavailable', `The history cannot be written now: ${why}.`);
+    return unavailable(`The history cannot be written now: ${why}.`);
   }
 
   #warn(key: string, message: string, error: unknown): void {
