@@ -31,7 +31,7 @@ const ROOT = join(import.meta.dirname, '..');
 const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
 /** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
 const SLOW = [
-  /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages))\//,
+  /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages|threads))\//,
   /^test\/capabilities\/rules\/(?:sandbox|methods|dry-runs)\./,
   /^test\/capabilities\/blueprints\/(?:hostile|archive|round-trip)\./,
   /^test\/capabilities\/telemetry\/threaded-history\./,

@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import workerThreads, { type Worker as Thread } from 'node:worker_threads';
 import type { UpkeepResult, UpkeepTask } from '../../src/platform/sqlite/upkeep-tasks.ts';
-import { LOADED } from '../../src/platform/threads/loaded.ts';
+import { END, LOADED } from '../../src/platform/threads/signals.ts';
 import type { Answer, Question } from '../../src/platform/workers/task-worker.ts';
 
 const ENTRY = /\/upkeep-thread\.[jt]s$/;
@@ -62,14 +62,23 @@ class UpkeepClient extends EventEmitter {
     queueMicrotask(() => this.emit('message', LOADED));
   }
 
-  postMessage({ number, input }: Question<UpkeepTask>): void {
+  postMessage(message: Question<UpkeepTask> | typeof END): void {
+    if (message === END) {
+      void this.terminate().then(() => this.emit('exit'));
+      return;
+    }
+    const { number, input } = message;
     void this.#shared.ask(input).then((answer) => {
       if (!this.#isOver) this.emit('message', { ...answer, number });
     });
   }
 
-  unref(): void {
+  ref(): void {
     // Nothing of its own keeps the process alive.
+  }
+
+  unref(): void {
+    this.ref();
   }
 
   /** What is in hand is finished: no thread that was ended writes to a database of the next start. */

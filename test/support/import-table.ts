@@ -224,7 +224,7 @@ export const TABLE: ImportTable = {
       mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
       node: 'all',
     },
-    { place: 'platform/threads', mayImport: [], node: 'all' },
+    { place: 'platform/threads', mayImport: ['platform/clock'], node: 'all' },
     {
       place: 'platform/sqlite',
       mayImport: [

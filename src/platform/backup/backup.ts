@@ -108,7 +108,7 @@ class Sealing {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     signal?.throwIfAborted();
-    const giveUp = (): void => void this.#thread.terminate();
+    const giveUp = (): void => void this.#thread.end();
     this.#giveUpLater = () => clock.setTimer(limits.readerIdleMs, giveUp);
     this.#thread = startThread({
       entry: programEntry('platform/backup/seal-thread'),
@@ -138,7 +138,7 @@ class Sealing {
     return new ReadableStream({
       start: (controller) => give(controller, first),
       pull: async (controller) => give(controller, await this.#next()),
-      cancel: () => this.#thread.terminate(),
+      cancel: () => this.#thread.end(),
     });
   }
 

@@ -106,6 +106,14 @@ export function nextTurn(): Promise<void> {
   });
 }
 
+/**
+ * Resolves after so much time of the system, whatever the clock of the program says: for threads, which keep no other.
+ * It does not keep the process alive.
+ */
+export function realPause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+}
+
 /** What the promise gives, or undefined after `durationMs`: the caller goes on, whatever the promise waits for does too. */
 export function within<Value>(
   clock: Pick<Clock, 'setTimer'>,

@@ -1,6 +1,6 @@
 /** The inside of a worker thread that `startThread` started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { LOADED } from './loaded.ts';
+import { END, LOADED } from './signals.ts';
 
 /** A thread's end of its channel. */
 export interface ThreadPort<Data, ToThread, FromThread> {
@@ -28,11 +28,23 @@ export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, To
   // Only a program that was started with the permission model has rights to give up.
   const { permission } = process as { permission?: { drop(right: string): void } };
   for (const right of MAIN_THREAD_ONLY) permission?.drop(right);
+  const early: ToThread[] = [];
+  let handler = (message: ToThread): void => void early.push(message);
+  port.on('message', (message: ToThread | typeof END) => {
+    if (message === END) process.exit();
+    handler(message);
+  });
+  // Who waits for no message does not stay for one.
+  port.unref();
   port.postMessage(LOADED);
   return {
     data: workerData as Data,
     post: (message, transfer = []) => port.postMessage(message, transfer),
-    onMessage: (handle) => void port.on('message', handle),
+    onMessage: (handle) => {
+      handler = handle;
+      port.ref();
+      for (const message of early.splice(0)) handle(message);
+    },
     close: () => port.close(),
   };
 }

@@ -3,13 +3,23 @@
  * the module that `programEntry` names, and speaks by messages only.
  */
 import { Worker } from 'node:worker_threads';
-import { LOADED, loadedOf } from './loaded.ts';
+import { realPause } from '../clock/index.ts';
+import { END, LOADED } from './signals.ts';
+
+/** Of real time: a thread that takes part in no turn for so long is ended where it stands. */
+const LAST_TURN_MS = 1_000;
 
 /** One that was started. */
 export interface Thread {
   /** Sends a message; buffers named in `transfer` move over and are empty here afterwards. */
   post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
-  /** Ends the thread where it stands; resolves when it is gone. */
+  /**
+   * Ends the thread between two turns of its event loop, or, when it comes to none within a second, where it stands.
+   * Resolves when it is gone. What the runtime was making when a thread is ended where it stands may end the program: a
+   * zlib stream does that is not quite made.
+   */
+  end(): Promise<void>;
+  /** Ends the thread where it stands, for one that is stuck; resolves when it is gone. */
   terminate(): Promise<void>;
 }
 
@@ -34,7 +44,7 @@ export function startThread(options: ThreadOptions): Thread {
     return begin(options);
   } catch (error) {
     queueMicrotask(() => options.onExit(error as Error));
-    return { post: () => undefined, terminate: () => Promise.resolve() };
+    return { post: () => undefined, end: () => Promise.resolve(), terminate: () => Promise.resolve() };
   }
 }
 
@@ -48,19 +58,33 @@ function begin(options: ThreadOptions): Thread {
   });
   if (options.isUnref === true) worker.unref();
   let failure: Error | undefined;
-  const loaded = loadedOf(worker);
+  const exited = Promise.withResolvers<void>();
+  const loaded = Promise.withResolvers<void>();
   worker.on('message', (message) => {
-    if (message !== LOADED) options.onMessage(message);
+    if (message === LOADED) loaded.resolve();
+    else options.onMessage(message);
   });
   worker.on('error', (error: Error) => {
     failure = error;
   });
-  worker.on('exit', () => options.onExit(failure));
+  worker.on('exit', () => {
+    loaded.resolve();
+    exited.resolve();
+    options.onExit(failure);
+  });
+  const terminate = async (): Promise<void> => {
+    await loaded.promise;
+    await worker.terminate();
+  };
   return {
     post: (message, transfer) => worker.postMessage(message, transfer),
-    terminate: async () => {
-      await loaded;
-      await worker.terminate();
+    end: async () => {
+      await loaded.promise;
+      worker.ref();
+      worker.postMessage(END);
+      await Promise.race([exited.promise, realPause(LAST_TURN_MS)]);
+      await terminate();
     },
+    terminate,
   };
 }

@@ -106,7 +106,7 @@ export class TaskWorker<Input, Output> {
     for (const task of [...this.#waiting.splice(0), ...this.#behind.splice(0)])
       task.reject(new TaskFailure('stopped', 'stopped'));
     this.#end(new TaskFailure('stopped', 'stopped'));
-    await thread?.terminate();
+    await thread?.end();
   }
 
   #next(): void {
@@ -191,7 +191,7 @@ export class TaskWorker<Input, Output> {
     this.#idle = undefined;
     if (task) this.#ended(task);
     task?.reject(failure);
-    void thread?.terminate();
+    void thread?.end();
     this.#next();
   }
 }

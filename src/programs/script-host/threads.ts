@@ -107,7 +107,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
-    await Promise.all([...this.#threads].map((thread) => thread.terminate()));
+    await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
   /** The emptiest that has room, or one more thread while there may be one. */
@@ -177,7 +177,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
       (other) => other !== host && !other.isSolitary && !other.isEnding,
     );
     if (!host.isSolitary && others.length === 0) return;
-    void host.terminate();
+    void host.end();
   }
 
   #ended(host: HostThread<Types>, error: Error | undefined): void {
@@ -264,9 +264,9 @@ class HostThread<Types extends ScriptTypes> {
     this.#thread?.post(message);
   }
 
-  terminate(): Promise<void> {
+  end(): Promise<void> {
     this.isEnding = true;
-    return this.#thread?.terminate() ?? Promise.resolve();
+    return this.#thread?.end() ?? Promise.resolve();
   }
 
   /** A slice that lasts and lasts is stuck where no hook is called. */
@@ -277,6 +277,7 @@ class HostThread<Types extends ScriptTypes> {
     this.#lastedMs = isSame ? this.#lastedMs + passedMs : 0;
     if (this.isEnding || this.#lastedMs < stuckMs) return;
     this.isStuck = true;
-    void this.terminate();
+    this.isEnding = true;
+    void this.#thread?.terminate();
   }
 }

@@ -70,14 +70,12 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
         },
       };
       threads.push(thread);
-      return {
-        post: (message) => thread.posted.push(message as ToThread<DeviceTypes>),
-        terminate: () => {
-          if (!thread.isTerminated) onExit(undefined);
-          thread.isTerminated = true;
-          return Promise.resolve();
-        },
+      const end = (): Promise<void> => {
+        if (!thread.isTerminated) onExit(undefined);
+        thread.isTerminated = true;
+        return Promise.resolve();
       };
+      return { post: (message) => thread.posted.push(message as ToThread<DeviceTypes>), end, terminate: end };
     },
   });
   return { scripts, clock, threads, released, carriedOut, faults };

@@ -32,7 +32,7 @@ const commands: Record<string, (text: string) => void> = {
       youngHeapMaxMib: 4,
       onMessage: (message) => {
         parent.send(String(message));
-        void thread.terminate();
+        void thread.end();
       },
       onExit: () => undefined,
     });

@@ -161,7 +161,7 @@ export class ThreadedHistory {
     this.#stopped = Promise.withResolvers<void>();
     this.#post({ kind: 'stop' });
     await this.#stopped.promise;
-    await this.#thread?.terminate();
+    await this.#thread?.end();
   }
 
   #post(message: ToEngine): void {
@@ -199,7 +199,7 @@ export class ThreadedHistory {
   async #release(): Promise<void> {
     this.#isReleased = true;
     this.#restartTimer?.cancel();
-    await this.#thread?.terminate();
+    await this.#thread?.end();
   }
 
   #opened(): void {
