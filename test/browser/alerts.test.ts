@@ -90,7 +90,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.equal(receiver.posts.length, 1);
     await receiver.close();
     await page.getByRole('button', { name: 'Test Service team' }).press('Enter');
-    await page.getByText(/did not get through: Nobody listens/).waitFor();
+    await page.getByText(/did not get through: Nothing listens/).waitFor();
     await page.locator('[data-test=deliveries]').getByText('not delivered').waitFor();
     await picture(page, 'notifications');
     assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');

@@ -168,7 +168,7 @@ test('a test says what became of it, and why', async (t) => {
   );
   assert.equal(receiver.posts.length, 2);
   await receiver.close();
-  assert.equal(await tried(channels.hook), `FAILED Nobody listens at 127.0.0.1:${receiver.port}.`);
+  assert.equal(await tried(channels.hook), `FAILED Nothing listens at 127.0.0.1:${receiver.port}.`);
   await receiver.listenAgain();
   assert.equal(
     refusal(await gateway().call('OWNER', 'POST', `${CHANNELS}/${channels.hook.id}/test`)),

@@ -228,7 +228,7 @@ test('a dead receiver costs a line of its own log: it is tried again, others are
   await pass(gatherMs);
   await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
   await eventually(() => alive.posts.length === 1);
-  assert.equal((await deliveriesOf(id))[0]?.error, `Nobody listens at 127.0.0.1:${dead.port}.`);
+  assert.equal((await deliveriesOf(id))[0]?.error, `Nothing listens at 127.0.0.1:${dead.port}.`);
   await pass(retryFirstMs);
   await eventually(async () => (await deliveriesOf(id))[0]?.attempts === 2);
   await device.telemetry({ alerts: ['made_up', 'another'] });

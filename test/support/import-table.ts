@@ -281,7 +281,11 @@ export const TABLE: ImportTable = {
     // Packages of newer versions: whose they are, and whether they fit.
     { place: 'platform/packages', mayImport: ['platform/files'], node: 'all' },
     // Mail and HTTP requests to servers that people name.
-    { place: 'platform/outbound', mayImport: ['platform/clock'], node: 'all' },
+    {
+      place: 'platform/outbound',
+      mayImport: ['platform/clock', 'platform/http-client'],
+      node: 'all',
+    },
     { place: 'platform/upload', mayImport: [], node: 'all' },
     {
       place: 'platform/workers',

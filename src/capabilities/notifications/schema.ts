@@ -269,7 +269,7 @@ const deliveryShape = shape.named(
     attempts: 2,
     created_at: '2026-03-01T08:00:10.000Z',
     attempted_at: '2026-03-01T08:01:10.000Z',
-    error: 'Nobody listens at smtp.example.org:587.',
+    error: 'Nothing listens at smtp.example.org:587.',
   },
 );
 

@@ -92,7 +92,7 @@ export class HttpClient {
       if (error instanceof HttpFailure) throw error;
       const sentence = isLate
         ? `${call.url.host} did not answer within ${timeoutMs / 1_000} s.`
-        : (connectionFailure(error, call.url) ??
+        : (connectionFailure(error, call.url, ': give its certificate') ??
           `${call.url.host} ended the connection before it had answered.`);
       throw new HttpFailure(sentence, { cause: error });
     } finally {

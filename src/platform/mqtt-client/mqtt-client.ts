@@ -312,7 +312,8 @@ function sentenceOf(error: unknown, url: URL): string {
   const { code } = error as { code?: unknown };
   const refusal = typeof code === 'number' ? REFUSALS[code] : undefined;
   if (refusal !== undefined) return `${url.host} ${refusal}.`;
-  return connectionFailure(error, url) ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
+  const sentence = connectionFailure(error, url, ': give its certificate');
+  return sentence ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
 }
 
 function clientOptions(options: MqttClientOptions, version: Version): IClientOptions {

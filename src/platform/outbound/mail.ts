@@ -1,6 +1,7 @@
 /** Mail to an SMTP server whose address people typed. The library is loaded with the first one. */
+import { connectionFailure } from '../../lib/connection-failure.ts';
 import type { Clock } from '../clock/index.ts';
-import { connectionProblem, DeliveryError } from './delivery-error.ts';
+import { DeliveryError } from './delivery-error.ts';
 
 interface Mail {
   host: string;
@@ -67,16 +68,15 @@ export async function sendMail(mail: Mail, clock: Clock): Promise<string | undef
   }
 }
 
-function problemOf(error: unknown, place: string, { encryption }: Mail): string {
+function problemOf(error: unknown, place: string, { encryption, host }: Mail): string {
   const { code = '', responseCode } = error as { code?: string; responseCode?: number };
   const status = responseCode === undefined ? '' : ` (${responseCode})`;
   if (code === 'EAUTH') return `${place} does not accept the user name and password${status}.`;
-  const known = connectionProblem(error, place);
+  const known = connectionFailure(error, { host: place, hostname: host });
   if (known !== undefined) return known;
   if (code === 'ETLS' || (encryption !== 'NONE' && code === 'ESOCKET'))
     return `${place} does not offer the encryption ${encryption}, or not with a certificate to trust.`;
   if (code === 'EENVELOPE') return `${place} refuses the sender or a receiver${status}.`;
-  if (code === 'ETIMEDOUT') return `${place} did not answer in time.`;
   if (responseCode !== undefined) return `${place} refused the mail${status}.`;
   return `The mail could not be handed to ${place}.`;
 }

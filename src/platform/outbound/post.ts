@@ -1,6 +1,7 @@
 /** HTTP requests to servers outside whose addresses people typed. */
 import type { Clock } from '../clock/index.ts';
-import { connectionProblem, DeliveryError } from './delivery-error.ts';
+import { HttpClient, HttpFailure } from '../http-client/index.ts';
+import { DeliveryError } from './delivery-error.ts';
 
 interface HttpPost {
   url: string;
@@ -11,36 +12,29 @@ interface HttpPost {
   signal: AbortSignal;
 }
 
+/** Nobody reads it. */
+const ANSWER_MAX_BYTES = 1_048_576;
+
 /**
- * Resolves when the server took it (2xx). Of the answer nothing but its status is read, and no redirection is followed, so
+ * Resolves when the server took it (2xx). Of the answer nothing but its status is told, and no redirection is followed, so
  * that nobody can read other servers of the network by it.
  * @throws DeliveryError
  */
 export async function post({ url, headers, body, timeoutMs, signal }: HttpPost, clock: Clock): Promise<void> {
-  const place = new URL(url).host;
-  const late = new AbortController();
-  const timer = clock.setTimer(timeoutMs, () => late.abort());
+  const address = new URL(url);
+  const client = new HttpClient({ clock, timeoutMs, answerMaxBytes: ANSWER_MAX_BYTES });
   let status: number;
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers,
-      body,
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, late.signal]),
-    });
-    status = response.status;
-    await response.body?.cancel();
+    const call = { method: 'POST', url: address, headers, body: Buffer.from(body) } as const;
+    ({ status } = await client.send(call, signal));
   } catch (error) {
-    signal.throwIfAborted();
-    if (late.signal.aborted)
-      throw new DeliveryError(`${place} did not answer within ${timeoutMs / 1_000} s.`, { cause: error });
-    const problem = connectionProblem(error, place) ?? `The request to ${place} failed.`;
-    throw new DeliveryError(problem, { cause: error });
+    if (!(error instanceof HttpFailure)) throw error;
+    throw new DeliveryError(error.message, { cause: error });
   } finally {
-    timer.cancel();
+    client.close();
   }
-  if (status < 200 || status > 299) throw new DeliveryError(`${place} answered ${status}${wordsOf(status)}.`);
+  if (status < 200 || status > 299)
+    throw new DeliveryError(`${address.host} answered ${status}${wordsOf(status)}.`);
 }
 
 function wordsOf(status: number): string {
