@@ -1,5 +1,5 @@
 /** Which blueprints of the gateway those of a site file are: an upload has no name there, so their bytes tell. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Api } from './api.ts';
 import type { WantedBlueprint } from './read.ts';
 import type { Step } from './step.ts';
@@ -26,8 +26,8 @@ export class BlueprintIds {
         : await api.all<{ id: string; source: string }>('/v3/blueprints', 'blueprints');
     for (const { id, source } of listed) {
       if (source !== 'UPLOADED') continue;
-      const hash = hashOf(await api.bytes(`/v3/blueprints/${id}/zip?view=ORIGINAL`));
-      for (const { name, zip } of wanted) if (hashOf(zip) === hash) ids.get(name)?.push(id);
+      const here = hash('sha256', await api.bytes(`/v3/blueprints/${id}/zip?view=ORIGINAL`));
+      for (const { name, zip } of wanted) if (hash('sha256', zip) === here) ids.get(name)?.push(id);
     }
     return new BlueprintIds(api, wanted, ids);
   }
@@ -58,8 +58,4 @@ export class BlueprintIds {
     const found = await this.#api.find<{ blueprint: { id: string } }>(`/v3/blueprints/${path}`);
     return found && [found.blueprint.id];
   }
-}
-
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -7,7 +7,7 @@ import { newChannelBody } from '../capabilities/notifications/index.ts';
 import { newRuleBody } from '../capabilities/rules/index.ts';
 import { newTargetBody } from '../capabilities/targets/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { shape } from '../platform/http/index.ts';
+import { issueText, shape } from '../platform/http/index.ts';
 
 const { entries } = LIMITS.siteFile;
 
@@ -88,18 +88,7 @@ export function faultsOfScript(given: object): Fault[] {
 }
 
 function faultOf(issue: v.BaseIssue<unknown>): Fault {
-  const isMissing = issue.input === undefined && issue.received === 'undefined';
-  return {
-    path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'),
-    message: isMissing ? 'is required' : sentence(issue.message),
-  };
-}
-
-function sentence(message: string): string {
-  const match = /^Invalid (?:\w+): Expected (.+) but received (.+)$/.exec(message);
-  if (!match) return message;
-  const allowed = match[1]?.replace(/^<=/, 'at most ').replace(/^>=/, 'at least ');
-  return `must be ${allowed}, got ${match[2]}`;
+  return { path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'), message: issueText(issue) };
 }
 
 /** Of a schema of any kind, what may lie in it. */

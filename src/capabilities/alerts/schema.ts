@@ -13,11 +13,10 @@ export const listQuery = v.object({
     description: 'Only those that somebody has, or nobody has, acknowledged.',
   }),
   'device_id.in': query.optionalList('Of these devices, by id or slug.'),
-  severity: query.choices(ALERT_SEVERITIES, 'Only alerts of exactly these severities. Absent: all.'),
+  severity: query.optionalChoices(ALERT_SEVERITIES, 'Only alerts of exactly these severities. Absent: all.'),
   from: query.instant('Alerts that were still raised at this moment.'),
   to: query.instant('Alerts that were raised before this moment.'),
-  limit: query.limit(LIMITS.alerts.listItems, LIMITS.http.pageItems),
-  offset: query.offset(),
+  ...query.page(LIMITS.alerts.listItems),
 });
 
 /** `idOf`: the id of a device by id or slug. */
@@ -30,7 +29,7 @@ export function filterOf(
     isActive: state === undefined ? undefined : state === 'RAISED',
     isAcknowledged: acknowledged === undefined ? undefined : acknowledged === 'true',
     deviceIds: input['device_id.in']?.map(idOf),
-    severities: severity.length > 0 ? severity : undefined,
+    severities: severity,
     fromMs: input.from,
     beforeMs: input.to,
   };

@@ -12,11 +12,7 @@ const filters = {
   operation: query.text('Name of the operation, such as `update_device`.'),
 };
 
-export const listQuery = v.object({
-  ...filters,
-  limit: query.limit(LIMITS.audit.listItems, LIMITS.http.pageItems),
-  offset: query.offset(),
-});
+export const listQuery = v.object({ ...filters, ...query.page(LIMITS.audit.listItems) });
 
 export const exportQuery = v.object(filters);
 

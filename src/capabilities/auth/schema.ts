@@ -8,7 +8,6 @@ import { effectiveRole, ISSUABLE_ROLES, TOKEN_KINDS, type TokenRecord, type User
 import type { Session } from './sign-in.ts';
 
 const { passwordLengthMin, passwordLengthMax, tokenLifetimeMaxMs } = LIMITS.auth;
-const { pageItems } = LIMITS.http;
 
 const name = shape.name();
 
@@ -148,12 +147,10 @@ export const createTokenBody = v.pipe(
   shape.example({ name: 'dashboard', role: 'READONLY', expires_in: '30d' }),
 );
 
-const page = { limit: query.limit(pageItems, pageItems), offset: query.offset() };
-
-export const listUsersQuery = v.object(page);
+export const listUsersQuery = v.object(query.page());
 
 export const listTokensQuery = v.object({
-  ...page,
+  ...query.page(),
   kind: query.choice([...TOKEN_KINDS, 'ALL'], 'TOKEN', 'Access tokens, sessions of logins, or both.'),
 });
 

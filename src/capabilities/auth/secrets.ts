@@ -1,5 +1,5 @@
 /** Texts that prove who somebody is: tokens for programs, a claim code for a person to type. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** 256 bits: nobody guesses it, so a plain hash is enough to store it. */
 const TOKEN_BYTES = 32;
@@ -28,5 +28,5 @@ export function normalizeClaimCode(typed: string): string {
 }
 
 export function hashOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }

@@ -33,10 +33,7 @@ function readRoutes(service: Blueprints): Route[] {
       method: 'GET',
       paths: ['/v3/blueprints'],
       role: 'READONLY',
-      query: v.object({
-        limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
-        offset: query.offset(),
-      }),
+      query: v.object(query.page()),
       handle: (call) => {
         const { blueprints, totalCount } = service.list(call.query.limit, call.query.offset);
         return { blueprints: blueprints.map(listedToWire), total_count: totalCount };
@@ -145,10 +142,7 @@ function profileRoutes(service: Blueprints): Route[] {
       method: 'GET',
       paths: ['/v3/blueprints/device_profiles'],
       role: 'READONLY',
-      query: v.object({
-        limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
-        offset: query.offset(),
-      }),
+      query: v.object(query.page()),
       handle: (call) => {
         const { limit, offset } = call.query;
         const profiles = service.profiles.list();

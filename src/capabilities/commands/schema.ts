@@ -52,10 +52,9 @@ const listEntries = {
   order: query.choice(ORDERS, 'CREATED_AT_ASC', 'Oldest or newest first.'),
   'created_at.gte': query.instant('Executions created at this moment or later.'),
   'created_at.lt': query.instant('Executions created before this moment.'),
-  'state.in': query.choices(EXECUTION_STATES, 'Executions in one of these states.'),
+  'state.in': query.optionalChoices(EXECUTION_STATES, 'Executions in one of these states.'),
   'name.in': query.optionalList('Executions of one of these commands.'),
-  limit: query.limit(LIMITS.commands.pageItems, LIMITS.http.pageItems),
-  offset: query.offset(),
+  ...query.page(LIMITS.commands.pageItems),
 };
 
 export const listQuery = v.object(listEntries);
@@ -71,14 +70,13 @@ export const siteListQuery = v.object({
 type ListInput = v.InferOutput<typeof listQuery>;
 
 export function listQueryOf(input: ListInput, deviceIds: readonly string[] | undefined): ListQuery {
-  const states = input['state.in'];
   const assumed: Retention = input.expand.includes('ephemeral') ? 'ALL' : 'PERSISTENT';
   return {
     deviceIds,
     retention: input.retention ?? assumed,
     createdFromMs: input['created_at.gte'],
     createdBeforeMs: input['created_at.lt'],
-    states: states.length > 0 ? states : undefined,
+    states: input['state.in'],
     names: input['name.in'],
     descending: input.order === 'CREATED_AT_DESC',
     limit: input.limit,

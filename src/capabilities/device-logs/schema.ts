@@ -26,7 +26,7 @@ const filterEntries = {
     default: 'ALL',
     description: 'Older name of retention, which counts when both are given.',
   }),
-  severity: query.choices(LOG_SEVERITIES, 'Only entries of exactly these severities. Absent: all.'),
+  severity: query.optionalChoices(LOG_SEVERITIES, 'Only entries of exactly these severities. Absent: all.'),
 };
 
 export const streamQuery = v.object(filterEntries);
@@ -45,7 +45,7 @@ export const listQuery = v.object({
 export function filterOf(input: v.InferOutput<typeof streamQuery>): LogFilter {
   return {
     persist: PERSIST_OF[input.retention ?? input.show ?? 'ALL'],
-    severities: input.severity.length > 0 ? input.severity : undefined,
+    severities: input.severity,
   };
 }
 

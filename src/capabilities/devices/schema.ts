@@ -1,6 +1,5 @@
 /** Shapes on the wire. Source: docs/interface/http.md#devices. */
 import * as v from 'valibot';
-import { LIMITS } from '../../lib/limits.ts';
 import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
@@ -28,12 +27,11 @@ export const getQuery = v.object({ expand: query.choices(EXPANSIONS, EXPAND_ABOU
 
 export const listQuery = v.object({
   expand: query.choices(EXPANSIONS, EXPAND_ABOUT),
-  limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
-  offset: query.offset(),
+  ...query.page(),
   'profiles.has': query.optionalList('Devices that implement all of these profiles.'),
   'id.in': query.optionalList('Devices with one of these ids.'),
   'slug.in': query.optionalList('Devices with one of these slugs.'),
-  'type.in': query.choices(DEVICE_TYPES, 'Devices of one of these types.'),
+  'type.in': query.optionalChoices(DEVICE_TYPES, 'Devices of one of these types.'),
   'name.contains': query.text('Part of the name, in any case.'),
 });
 
@@ -41,7 +39,7 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
   return {
     ids: input['id.in'],
     slugs: input['slug.in'],
-    types: input['type.in'].length > 0 ? input['type.in'] : undefined,
+    types: input['type.in'],
     profiles: input['profiles.has'],
     nameContains: input['name.contains'],
   };

@@ -1,5 +1,5 @@
 /** What modules fetch in chunks: scripts and facts of blueprints, by their SHA-256. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Blueprints, CompiledManifest } from '../blueprints/index.ts';
 import { type BlueprintFacts, encodeFacts } from '../../protocol/module.ts';
 
@@ -21,7 +21,7 @@ export function createContents(blueprints: Blueprints) {
     const script = blueprints.script(blueprintId);
     if (script === undefined) return undefined;
     const facts = encodeFacts(factsOf(blueprints.manifest(blueprintId)));
-    const loaded = { script, facts, scriptHash: hashOf(script), factsHash: hashOf(facts) };
+    const loaded = { script, facts, scriptHash: hash('sha256', script), factsHash: hash('sha256', facts) };
     known.set(blueprintId, loaded);
     return loaded;
   }
@@ -38,10 +38,10 @@ export function createContents(blueprints: Blueprints) {
       );
     },
     /** The bytes of something that was referred to before. */
-    get: (hash: string) => {
+    get: (wanted: string) => {
       for (const { script, facts, scriptHash, factsHash } of known.values()) {
-        if (hash === scriptHash) return script;
-        if (hash === factsHash) return facts;
+        if (wanted === scriptHash) return script;
+        if (wanted === factsHash) return facts;
       }
       return undefined;
     },
@@ -66,8 +66,4 @@ function factsOf(manifest: CompiledManifest): BlueprintFacts {
       ]),
     ),
   };
-}
-
-function hashOf(content: Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex');
 }

@@ -185,8 +185,7 @@ function changeOf(input: BodyInput): ChannelChange {
 
 export const deliveryQuery = v.object({
   channel_id: query.text('Of this channel. Absent: of all.'),
-  limit: query.limit(deliveryItems, LIMITS.http.pageItems),
-  offset: query.offset(),
+  ...query.page(deliveryItems),
 });
 
 const channelShape = shape.named(

@@ -140,8 +140,7 @@ function readingRoutes(options: RouteOptions): Route[] {
       query: logListQuery,
       errors: ['404 rule_not_found'],
       handle: (call) => {
-        const { severity, limit, offset } = call.query;
-        const severities = severity.length > 0 ? severity : undefined;
+        const { severity: severities, limit, offset } = call.query;
         const { id } = ruleOf(options, call);
         const { entries, totalCount } = rules.logs.list(id, { severities, limit, offset });
         return { logs: entries.map(logToWire), total_count: totalCount };
@@ -330,7 +329,7 @@ export function ruleStreams(options: RouteOptions): Stream[] {
         return (socket) => [
           rules.events.on('log_entry', 'rule log stream', ({ entry }) => {
             if (entry.ruleId !== rule.id) return;
-            if (severity.length === 0 || severity.includes(entry.severity)) socket.send(logToWire(entry));
+            if (severity?.includes(entry.severity) ?? true) socket.send(logToWire(entry));
           }),
           rules.events.on('rule_deleted', 'rule log stream', ({ ruleId }) => {
             if (ruleId === rule.id) socket.close(1008, 'The rule was deleted.');

@@ -119,20 +119,17 @@ export const ruleIdsBody = v.pipe(
   shape.example({ rule_ids: ['surplus-to-load'] }),
 );
 
-export const listQuery = v.object({
-  limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
-  offset: query.offset(),
-});
+export const listQuery = v.object(query.page());
 
 const SEVERITY_ABOUT = 'Only entries of exactly these severities. Absent: all.';
 
 export const logListQuery = v.object({
   limit: query.limit(LIMITS.rules.logPageItems, LIMITS.rules.logPageItems, true),
   offset: query.offset(),
-  severity: query.choices(LOG_SEVERITIES, SEVERITY_ABOUT),
+  severity: query.optionalChoices(LOG_SEVERITIES, SEVERITY_ABOUT),
 });
 
-export const logStreamQuery = v.object({ severity: query.choices(LOG_SEVERITIES, SEVERITY_ABOUT) });
+export const logStreamQuery = v.object({ severity: query.optionalChoices(LOG_SEVERITIES, SEVERITY_ABOUT) });
 
 export function engineToWire(engine: Engine, timezone: string) {
   return { id: engine.id, state: engine.state, timezone };

@@ -1,6 +1,5 @@
 /** Requests and answers of site operations as they stand on the wire (docs/interface/http.md#sites). */
 import * as v from 'valibot';
-import { LIMITS } from '../../lib/limits.ts';
 import { nameContains } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import { query, shape } from '../../platform/http/index.ts';
@@ -82,8 +81,7 @@ export const updateBody = v.pipe(
 const ARCHIVED_STATES = ['ACTIVE', 'ARCHIVED', 'ALL'] as const;
 
 export const listQuery = v.object({
-  limit: query.limit(LIMITS.http.pageItems, LIMITS.http.pageItems),
-  offset: query.offset(),
+  ...query.page(),
   'name.contains': query.text('Part of the name, in any case.'),
   archived_state: query.choice(ARCHIVED_STATES, 'ACTIVE', 'Sites in use, archived ones, or both.'),
 });

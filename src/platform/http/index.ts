@@ -1,7 +1,7 @@
 export type { Answered } from './operation.ts';
 export { acceptsGzip, JSON_HEADERS, statusOf } from './answer.ts';
 export type { RouteGroup } from './route.ts';
-export { parseBody } from './parse.ts';
+export { issueText, parseBody } from './parse.ts';
 export * as query from './query.ts';
 export * as shape from './wire-schema.ts';
 export type { Principal } from './principal.ts';

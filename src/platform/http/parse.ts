@@ -2,7 +2,7 @@
  * From raw query and body to checked values. Every fault is listed, one problem per fault, so that a person
  * corrects a request in one go. Bodies are JSON whatever `Content-Type` says (docs/interface/http.md#requests).
  */
-import { type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
+import { type BaseIssue, type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
 import {
   errorOfProblems,
   type GatewayError,
@@ -94,8 +94,7 @@ function judge<Schema extends GenericSchema>(
   if (result.success) return result.output;
   const problems = result.issues.slice(0, LIMITS.http.problems).map((issue): Problem => {
     const name = getDotPath(issue) ?? '';
-    const isMissing = issue.input === undefined && issue.received === 'undefined';
-    const text = isMissing ? 'is required' : sentence(issue.message);
+    const text = issueText(issue);
     return where === 'query'
       ? { code: 'invalid_query', message: `Query parameter "${name}" ${text}.`, details: { parameter: name } }
       : { code: 'invalid_body', message: `Field "${name}" ${text}.`, details: { field: name } };
@@ -103,10 +102,13 @@ function judge<Schema extends GenericSchema>(
   throw errorOfProblems('invalid_argument', problems) ?? new Error('a failed check lists its problems');
 }
 
-/** valibot's own "Invalid type: Expected string but received 5" as the rest of our sentence. */
-function sentence(message: string): string {
+/** Goes on behind the name of a member; in place of valibot's own "Invalid type: Expected string but received 5". */
+export function issueText({ input, received, message }: BaseIssue<unknown>): string {
+  if (input === undefined && received === 'undefined') return 'is required';
   const match = /^Invalid (?:\w+): Expected (.+) but received (.+)$/.exec(message);
-  return match ? `must be ${match[1]}, got ${match[2]}` : message;
+  if (!match) return message;
+  const allowed = match[1]?.replace(/^<=/, 'at most ').replace(/^>=/, 'at least ');
+  return `must be ${allowed}, got ${match[2]}`;
 }
 
 /** Reads a body up to `maximumBytes`. @throws GatewayError payload_too_large (413), invalid_body (400) */

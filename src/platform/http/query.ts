@@ -6,6 +6,7 @@
  */
 import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { wire, WIRE, type WireSchema } from './wire-schema.ts';
 
@@ -103,15 +104,18 @@ export const offset = () =>
     0,
   );
 
+/** Members `limit` and `offset` of a list. */
+export const page = (fallback: number = LIMITS.http.pageItems) => ({
+  limit: limit(fallback, LIMITS.http.pageItems),
+  offset: offset(),
+});
+
 /** One of the names in any case; returns the name as listed. */
 export const choice = <const Name extends string>(names: readonly Name[], fallback: Name, about = '') =>
-  withDefault(oneOf(names, told(about, { default: fallback })), fallback);
+  withDefault(optionalChoice(names, told(about, { default: fallback })), fallback);
 
 /** `more`: what the description says beside the names. */
 export const optionalChoice = <const Name extends string>(names: readonly Name[], more: WireSchema = {}) =>
-  oneOf(names, more);
-
-const oneOf = <const Name extends string>(names: readonly Name[], more: WireSchema) =>
   parsed(
     (value) => names.find((name) => name.toUpperCase() === value.toUpperCase()),
     `one of: ${names.join(', ')}`,
@@ -134,6 +138,13 @@ export const choices = <const Name extends string>(names: readonly Name[], about
       }
       return found;
     }),
+  );
+
+/** The same, or `undefined` when the parameter is absent or empty. */
+export const optionalChoices = <const Name extends string>(names: readonly Name[], about = '') =>
+  v.pipe(
+    choices(names, about),
+    v.transform((found) => (found.length > 0 ? found : undefined)),
   );
 
 const FLAGS = new Map([

@@ -1,7 +1,7 @@
 /**
  * Scripts and facts by their hash: fetched chunk by chunk, verified, kept as long as somebody runs them.
  */
-import { createHash } from 'node:crypto';
+import { hash as hashOf } from 'node:crypto';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Assignment, ToModule } from '../../protocol/module.ts';
@@ -98,7 +98,7 @@ export class ContentLibrary {
 
   #finish(hash: string, entry: Fetching): void {
     const bytes = Buffer.concat(entry.chunks);
-    if (createHash('sha256').update(bytes).digest('hex') !== hash) return this.#restart(hash, entry);
+    if (hashOf('sha256', bytes) !== hash) return this.#restart(hash, entry);
     entry.timer?.cancel();
     this.#fetching.delete(hash);
     this.#whole.set(hash, bytes);
