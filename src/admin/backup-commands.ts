@@ -1,11 +1,11 @@
 /** Local commands that carry a gateway to another box, or back to an earlier day. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { isPlainCopy, prepareCopyRestore, prepareRestore, saveBackup } from '../platform/backup/index.ts';
 import { packageVersion } from '../platform/files/index.ts';
-import { type Command, type Run, type Terminal, UsageError, type Values } from './command.ts';
+import { type Command, openFile, type Run, type Terminal, UsageError, type Values } from './command.ts';
 
 export const BACKUP_COMMANDS: Record<string, Command> = {
   backup: {
@@ -63,14 +63,6 @@ const TAKEN_OVER = [
   'The gateway takes it over when it is started the next time; what is here now is kept beside it.',
   'Tokens that were revoked since then are valid again: see list-tokens.',
 ];
-
-async function openFile(path: string, flags: string): Promise<FileHandle> {
-  try {
-    return await open(path, flags, 0o600);
-  } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error });
-  }
-}
 
 export async function passwordOf(
   { 'password-file': path }: Values,

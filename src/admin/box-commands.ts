@@ -1,14 +1,13 @@
 /** Local commands that end something: the data, the installation, the life of a site on this box. Each is asked twice. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import { saveBackup } from '../platform/backup/index.ts';
 import { packageVersion } from '../platform/files/index.ts';
 import { passwordOf } from './backup-commands.ts';
-import { type Command, type Terminal, UsageError, type Values } from './command.ts';
+import { type Command, openFile, type Terminal, UsageError, type Values } from './command.ts';
 
 const SERVICE = 'energy-gateway.service';
 
@@ -48,9 +47,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
         values,
         terminal,
       );
-      const file = await open(path, 'wx', 0o600).catch((cause: unknown) => {
-        throw new UsageError(messageOf(cause), { cause });
-      });
+      const file = await openFile(path, 'wx');
       if (stopService()) system('systemctl', ['disable', SERVICE]);
       return ({ config: { dataDir }, clock, log, withState }) =>
         withState(async ({ database, record }) => {

@@ -1,5 +1,6 @@
 /** What a local command is, and what it works on. */
 import { statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLocalAudit } from '../capabilities/audit/index.ts';
@@ -171,9 +172,35 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   );
 }
 
-/** Why nothing came from there, in the system's words: those of fetch itself say nothing. */
-export function silenceReason(error: unknown): string {
-  return messageOf(error instanceof Error && error.cause ? error.cause : error);
+/** @throws UsageError in the system's words */
+export async function openFile(path: string, flags: string): Promise<FileHandle> {
+  try {
+    return await open(path, flags, 0o600);
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+}
+
+/** What the running gateway answers. @throws Error when it does not, in time */
+export async function askGateway(
+  { config, clock }: Pick<Local, 'config' | 'clock'>,
+  path: string,
+  { withinMs, token }: { withinMs: number; token?: string },
+): Promise<{ ok: boolean; text: string }> {
+  const url = localUrl(config, path);
+  const silence = new AbortController();
+  const timer = clock.setTimer(withinMs, () => silence.abort());
+  try {
+    const headers: Record<string, string> = token === undefined ? {} : { 'X-Service-Auth-Token': token };
+    const response = await fetch(url, { headers, signal: silence.signal });
+    return { ok: response.ok, text: await response.text() };
+  } catch (error) {
+    // Those of fetch itself say nothing.
+    const reason = messageOf(error instanceof Error && error.cause ? error.cause : error);
+    throw new Error(`The gateway does not answer at ${url}: ${reason}`, { cause: error });
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** Where the gateway of this configuration answers on this machine. */

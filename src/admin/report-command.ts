@@ -1,9 +1,8 @@
 /** The local command that gathers what somebody far away needs to find a fault. */
 import { spawnSync } from 'node:child_process';
-import { open } from 'node:fs/promises';
 import { messageOf } from '../lib/errors.ts';
 import { withoutSecrets } from '../lib/redaction.ts';
-import { type Command, localUrl, type Local, silenceReason, UsageError } from './command.ts';
+import { askGateway, type Command, type Local, openFile } from './command.ts';
 
 const REPORT = '/v3/problem_report';
 const TOKEN_LIFETIME_MS = 60_000;
@@ -28,14 +27,12 @@ export const REPORT_COMMANDS: Record<string, Command> = {
   'problem-report': {
     takes: ['file'],
     prepare: async (_values, [path = '']) => {
-      const file = await open(path, 'wx', 0o600).catch((cause: unknown) => {
-        throw new UsageError(messageOf(cause), { cause });
-      });
+      const file = await openFile(path, 'wx');
       const system = Object.fromEntries(
         Object.entries(ASKED).map(([name, [program = '', ...words]]) => [name, answerOf(program, words)]),
       );
       return async (local) => {
-        const gateway = await askGateway(local);
+        const gateway = await reportOf(local);
         await file.writeFile(`${JSON.stringify({ gateway, system }, null, 2)}\n`);
         await file.close();
         return [
@@ -58,22 +55,16 @@ function answerOf(program: string, words: readonly string[]): string[] {
 }
 
 /** What the running gateway says of itself, or why it does not; by a token that is gone afterwards. */
-async function askGateway({ config, clock, withState }: Local): Promise<unknown> {
-  return withState(async ({ auth }) => {
+async function reportOf(local: Local): Promise<unknown> {
+  return local.withState(async ({ auth }) => {
     const request = { name: 'problem report', role: 'OWNER', lifetimeMs: TOKEN_LIFETIME_MS } as const;
     const token = auth.tokens.create(request);
-    const silence = new AbortController();
-    const timer = clock.setTimer(ANSWER_MS, () => silence.abort());
     try {
-      const response = await fetch(localUrl(config, REPORT), {
-        headers: { 'X-Service-Auth-Token': token.text },
-        signal: silence.signal,
-      });
-      return await response.json();
+      const { text } = await askGateway(local, REPORT, { withinMs: ANSWER_MS, token: token.text });
+      return JSON.parse(text) as unknown;
     } catch (error) {
-      return { unreachable: silenceReason(error) };
+      return { unreachable: messageOf(error) };
     } finally {
-      timer.cancel();
       auth.tokens.revoke(token.record.id);
     }
   });
