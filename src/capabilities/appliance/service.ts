@@ -174,7 +174,8 @@ export class Appliance {
     this.#delay.set(load.eventLoopDelayMs / 1_000);
     const nowMs = clock.monotonicMs();
     const rate = this.#telemetryRate(status.telemetryValues, nowMs);
-    const alerts = this.#alertsOf(status, load.diskFreeBytes / load.diskTotalBytes);
+    const raised = this.#raisedBy(status, load.diskFreeBytes / load.diskTotalBytes);
+    const alerts = raised.map(({ name }) => name);
     tellTelemetry({
       status: alerts.includes('history_degraded') || alerts.includes('clock_not_set') ? 'degraded' : 'ok',
       uptime_s: Math.round((nowMs - this.#startedMs) / 1_000),
@@ -199,7 +200,11 @@ export class Appliance {
       flash_written_bytes_per_day: this.#writing.perDay(load.writtenBytes, nowMs) ?? null,
       last_backup_age_h: ageHours(status.backup.goodAtMs, clock) ?? null,
       alerts,
-      ...(alerts.length > 0 && { alert_details: detailsOf(status) }),
+      ...(alerts.length > 0 && {
+        alert_details: Object.fromEntries(
+          raised.flatMap(({ name, detail }) => (detail === undefined ? [] : [[name, detail]])),
+        ),
+      }),
     });
   }
 
@@ -211,34 +216,47 @@ export class Appliance {
     return rate;
   }
 
-  #alertsOf(status: PartsStatus, diskFreeShare: number): string[] {
+  /** What is raised now, with what a person needs to know about it beyond its name. */
+  #raisedBy(status: PartsStatus, diskFreeShare: number): { name: string; detail: string | undefined }[] {
     const { clock } = this.#options;
+    const { backup, historyMissing, journalSetAside, unknownDevices } = status;
+    const { foreign } = status.historySetAside;
     const nowMs = clock.monotonicMs();
     const wasRestarted = this.#restarts.isRecent(status.restarts, nowMs);
     const isHistoryShort = this.#removals.isRecent(status.historyRemovedEarly, nowMs);
     const isHistoryDamaged =
       this.#damages.isRecent(status.historyDamagedParts, nowMs) && status.historyDamagedParts > 0;
-    return [
-      ...(diskFreeShare < DISK_ALMOST_FULL_SHARE ? ['disk_almost_full'] : []),
-      ...(status.isDiskFull ? ['disk_full'] : []),
-      ...(status.isStateRecovered ? ['state_recovered'] : []),
-      ...(status.stateRowsQuarantined.length > 0 ? ['state_rows_quarantined'] : []),
-      ...(status.historyDegraded === undefined ? [] : ['history_degraded']),
-      ...(isHistoryDamaged || damagedFilesOf(status).length > 0 ? ['history_damaged'] : []),
-      ...(status.historyMissing.length > 0 ? ['history_missing'] : []),
-      ...(isHistoryShort ? ['history_shortened'] : []),
-      ...(status.historySetAside.foreign.length > 0 ? ['history_of_other_site'] : []),
-      ...(status.unknownDevices.length > 0 ? ['history_of_unknown_devices'] : []),
-      ...(status.isTlsOff ? ['tls_off'] : []),
-      ...(status.backup.isOverdue ? ['backup_overdue'] : []),
-      ...(status.targetsFailing.length > 0 ? ['target_failing'] : []),
-      ...(status.targetsRefusing.length > 0 ? ['target_refusing'] : []),
-      ...(status.commandsFailing.length > 0 ? ['target_commands_failing'] : []),
-      ...(status.siteFileFault === undefined ? [] : ['site_file_not_applied']),
-      ...(status.updateFailure === undefined ? [] : ['update_failed']),
-      ...(clock.isSet() ? [] : ['clock_not_set']),
-      ...(wasRestarted ? ['service_restarted'] : []),
+    const damaged = [
+      ...status.historySetAside.damaged,
+      ...journalSetAside.map((name) => `telemetry-journal/${name}`),
     ];
+    const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
+    const all: [name: string, isRaised: boolean, detail?: string][] = [
+      ['disk_almost_full', diskFreeShare < DISK_ALMOST_FULL_SHARE],
+      ['disk_full', status.isDiskFull],
+      ['state_recovered', status.isStateRecovered],
+      ['state_rows_quarantined', quarantined.length > 0, listed('Rows by table: ', quarantined)],
+      ['history_degraded', status.historyDegraded !== undefined, status.historyDegraded],
+      ['history_damaged', isHistoryDamaged || damaged.length > 0, listed('Set aside: ', damaged)],
+      ['history_missing', historyMissing.length > 0, listed('Begun anew: ', historyMissing)],
+      ['history_shortened', isHistoryShort],
+      ['history_of_other_site', foreign.length > 0, listed('Set aside: ', foreign)],
+      [
+        'history_of_unknown_devices',
+        unknownDevices.length > 0,
+        listed(`${unknownDevices.length}: `, unknownDevices.slice(0, UNKNOWN_NAMED)),
+      ],
+      ['tls_off', status.isTlsOff],
+      ['backup_overdue', backup.isOverdue, backup.fault ?? NO_BACKUP],
+      ['target_failing', status.targetsFailing.length > 0, named(status.targetsFailing)],
+      ['target_refusing', status.targetsRefusing.length > 0, named(status.targetsRefusing)],
+      ['target_commands_failing', status.commandsFailing.length > 0, named(status.commandsFailing)],
+      ['site_file_not_applied', status.siteFileFault !== undefined, status.siteFileFault],
+      ['update_failed', status.updateFailure !== undefined, status.updateFailure],
+      ['clock_not_set', !clock.isSet()],
+      ['service_restarted', wasRestarted],
+    ];
+    return all.flatMap(([name, isRaised, detail]) => (isRaised ? [{ name, detail }] : []));
   }
 }
 
@@ -277,46 +295,16 @@ function faultsOf({ historyDegraded, isDiskFull, missingPrograms }: PartsStatus)
   ];
 }
 
-const damagedFilesOf = ({ historySetAside, journalSetAside }: PartsStatus): string[] => [
-  ...historySetAside.damaged,
-  ...journalSetAside.map((name) => `telemetry-journal/${name}`),
-];
-
 /** G: a detail stays short enough to read. */
 const UNKNOWN_NAMED = 10;
+
+const listed = (head: string, names: readonly string[]): string | undefined =>
+  names.length > 0 ? `${head}${names.join(', ')}.` : undefined;
 
 const named = (reasons: readonly { name: string; reason: string }[]): string =>
   reasons.map(({ name, reason }) => `${name}: ${reason}`).join(' ');
 
-/** What a person needs to know about the alerts that are raised, by their names. */
-function detailsOf(status: PartsStatus): Record<string, string> {
-  const damaged = damagedFilesOf(status);
-  const { foreign } = status.historySetAside;
-  const failing = named(status.targetsFailing);
-  const refusing = named(status.targetsRefusing);
-  const commands = named(status.commandsFailing);
-  const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
-  return {
-    ...(status.historyDegraded !== undefined && { history_degraded: status.historyDegraded }),
-    ...(failing.length > 0 && { target_failing: failing }),
-    ...(refusing.length > 0 && { target_refusing: refusing }),
-    ...(commands.length > 0 && { target_commands_failing: commands }),
-    ...(status.siteFileFault !== undefined && { site_file_not_applied: status.siteFileFault }),
-    ...(status.updateFailure !== undefined && { update_failed: status.updateFailure }),
-    ...(quarantined.length > 0 && { state_rows_quarantined: `Rows by table: ${quarantined.join(', ')}.` }),
-    ...(damaged.length > 0 && { history_damaged: `Set aside: ${damaged.join(', ')}.` }),
-    ...(status.historyMissing.length > 0 && {
-      history_missing: `Begun anew: ${status.historyMissing.join(', ')}.`,
-    }),
-    ...(status.unknownDevices.length > 0 && {
-      history_of_unknown_devices: `${status.unknownDevices.length}: ${status.unknownDevices.slice(0, UNKNOWN_NAMED).join(', ')}.`,
-    }),
-    ...(status.backup.isOverdue && {
-      backup_overdue: status.backup.fault ?? 'No backup was made by plan for longer than the plan allows.',
-    }),
-    ...(foreign.length > 0 && { history_of_other_site: `Set aside: ${foreign.join(', ')}.` }),
-  };
-}
+const NO_BACKUP = 'No backup was made by plan for longer than the plan allows.';
 
 function ageHours(goodAtMs: number | null | undefined, clock: Clock): number | undefined {
   return goodAtMs === null || goodAtMs === undefined
