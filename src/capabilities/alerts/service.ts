@@ -9,7 +9,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
-import type { RetentionLoop, ScarceRoom } from '../../platform/retention/index.ts';
+import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
@@ -17,7 +17,6 @@ import { Absences } from './absences.ts';
 import { describeAlert, detailsOf, graceMs } from './description.ts';
 import { type Alert, type AlertChange, type AlertFilter, type AlertSource, OFFLINE } from './model.ts';
 import { RaisedAlerts } from './raised.ts';
-import { createAlertRetention } from './retention.ts';
 import { type AlertStore, createAlertStore } from './store.ts';
 import { ALERT_SEVERITIES } from './tables.ts';
 
@@ -73,12 +72,20 @@ export class Alerts {
       burst: limits.changesPerDevice,
     });
     this.events = new Emitter(this.#log);
-    this.#retention = createAlertRetention({
+    this.#retention = new RetentionLoop({
       ...options,
       log: this.#log,
-      store: this.#store,
       limits,
-      onRestamped: () => this.#raised.forgetCleared(),
+      what: 'alerts',
+      failures: metrics.counter(
+        'alert_retention_failures_total',
+        'Rounds of deleting old alerts that failed.',
+      ),
+      deleteBatch: () => this.#deleteSome(),
+      restamp: (correction) => {
+        database.transaction(() => this.#store.restamp(correction));
+        this.#raised.forgetCleared();
+      },
     });
     this.#dropped = metrics.counter('alerts_dropped_total', 'Raised alerts that were not kept.', ['reason']);
     metrics.gauge('alerts_raised', 'Alerts that are raised now.', ['severity'], (gauge) => {
@@ -265,6 +272,19 @@ export class Alerts {
       else this.#raised.clear(alert);
     for (const change of changes) this.events.emit('alert_changed', change);
     return true;
+  }
+
+  /** Of alerts that are over those that are too old or too many. */
+  #deleteSome(): boolean {
+    const { clock, database, room } = this.#options;
+    const { deletedAtOnce, kept, keptPerDevice, keptWhenScarce, lifetimeMs } = this.#limits;
+    const old = clock.proven.olderThan(lifetimeMs);
+    const removed = database.transaction(() => [
+      old ? this.#store.removeOld(old, deletedAtOnce) : 0,
+      this.#store.removeExcessOfOne(keptPerDevice, deletedAtOnce),
+      this.#store.removeExcess(room?.isScarce ? keptWhenScarce : kept, deletedAtOnce),
+    ]);
+    return removed.includes(deletedAtOnce);
   }
 
   /** Within a transaction. */

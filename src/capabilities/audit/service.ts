@@ -4,11 +4,10 @@ import { cutToBytes } from '../../lib/text.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Answered } from '../../platform/http/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
-import type { ScarceRoom } from '../../platform/retention/index.ts';
+import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { type AuditEntry, type AuditFilter, NOBODY, type StoredEntry } from './model.ts';
 import { Refusals } from './refusals.ts';
-import { createRetention } from './retention.ts';
 import { type AuditStore, createAuditStore } from './store.ts';
 
 interface AuditOptions extends Instruments {
@@ -32,7 +31,7 @@ export class Audit {
   readonly #options: AuditOptions;
   readonly #limits: Limits['audit'];
   readonly #store: AuditStore;
-  readonly #retention: ReturnType<typeof createRetention>;
+  readonly #retention: RetentionLoop;
   readonly #refusals: Refusals;
   readonly #dropped: { inc: (labels: { reason: string }) => void };
   readonly #queue: { dropped: () => void };
@@ -44,7 +43,17 @@ export class Audit {
     this.#options = options;
     this.#limits = limits;
     this.#store = createAuditStore(database);
-    this.#retention = createRetention({ ...options, store: this.#store, limits });
+    this.#retention = new RetentionLoop({
+      ...options,
+      limits,
+      what: 'audit trail',
+      failures: options.metrics.counter(
+        'audit_retention_failures_total',
+        'Rounds of deleting old audit entries that failed.',
+      ),
+      deleteBatch: () => this.#deleteSome(),
+      restamp: (correction) => database.transaction(() => this.#store.restamp(correction)),
+    });
     this.#refusals = new Refusals(clock, limits);
     this.#dropped = options.metrics.counter('audit_dropped_total', 'Audit entries not kept one by one.', [
       'reason',
@@ -129,6 +138,20 @@ export class Audit {
   /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
   pages(filter: AuditFilter): Generator<StoredEntry[]> {
     return pagesOf(this.#store, filter, this.#limits.pageItems);
+  }
+
+  /** Of entries that are too old or too many. */
+  #deleteSome(): boolean {
+    const { clock, database, room } = this.#options;
+    const { deletedAtOnce, entries, entriesWhenScarce, automaticEntries, lifetimeMs } = this.#limits;
+    const old = clock.proven.olderThan(lifetimeMs);
+    const kept = room?.isScarce ? Math.min(entries, entriesWhenScarce) : entries;
+    const removed = database.transaction(() => [
+      old ? this.#store.removeOld(old, deletedAtOnce) : 0,
+      this.#store.removeAutomatic(automaticEntries, deletedAtOnce),
+      this.#store.removeExcess(kept, deletedAtOnce),
+    ]);
+    return removed.includes(deletedAtOnce);
   }
 
   start(): void {
