@@ -314,8 +314,8 @@ export function contentChunk(
 }
 
 /**
- * What a module says of itself on its own channel, and how often. While it rests nothing changes, and each time costs the
- * card a sync; whoever reads newest values wants them from the last half minute.
+ * What a module says of itself on its own channel, and how often. While it rests nothing changes, and values cost the card
+ * a sync each time: then it says an empty message each second, and its values so that they stay fresh.
  */
 export const MODULE_INTERVALS = { telemetryMs: 1_000, restingMs: 10_000, propertiesMs: 30_000 } as const;
 

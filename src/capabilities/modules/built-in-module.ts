@@ -120,6 +120,9 @@ export class BuiltInModule {
     tellProperties();
     this.#timers = [
       clock.setTimer(MODULE_INTERVALS.telemetryMs, tellTelemetry),
+      clock.setRepeating(MODULE_INTERVALS.telemetryMs, () =>
+        spokesman.tell('v1/telemetry', { timestamp: epochS() }),
+      ),
       clock.setRepeating(MODULE_INTERVALS.restingMs, tellTelemetry),
       clock.setRepeating(MODULE_INTERVALS.propertiesMs, tellProperties),
     ];

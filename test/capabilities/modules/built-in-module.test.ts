@@ -66,7 +66,7 @@ describe('the built-in module without a device', () => {
     ]);
     assert.deepEqual(kinds(), ['properties']);
     await clock.advance(1_000);
-    assert.deepEqual(kinds(), ['properties', 'telemetry']);
+    assert.equal(kinds()[1], 'telemetry');
     assert.equal(messages[1]?.device.id, own().id);
     assert.deepEqual(Object.keys(messages[1]?.body ?? {}), [
       'timestamp',
@@ -78,8 +78,10 @@ describe('the built-in module without a device', () => {
     ]);
     await clock.advance(29_000);
     assert.equal(kinds().filter((kind) => kind === 'properties').length, 2);
-    // Each of them costs a sync of the card, and nothing changes.
-    assert.equal(kinds().filter((kind) => kind === 'telemetry').length, 4);
+    const told = messages.filter(({ kind }) => kind === 'telemetry').map(({ body }) => Object.keys(body));
+    assert.ok(told.length >= 30, 'it is heard each second');
+    // Values cost a sync of the card, and nothing changes.
+    assert.equal(told.filter((names) => names.length > 1).length, 4);
   });
 
   test('takes commands and answers them: all of no scripts have started again', async (t) => {
