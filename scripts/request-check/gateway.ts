@@ -17,7 +17,7 @@ import {
 } from '../support/gateway-process.ts';
 import { createRandom } from '../support/random.ts';
 import type { Stock } from './pool.ts';
-import { prepareStock } from './prepare.ts';
+import { prepareStock, startReceiver } from './prepare.ts';
 
 export interface StockedGateway {
   home: GatewayHome;
@@ -76,10 +76,11 @@ async function withDevice<Result>(
     statistics: createStatistics(),
     say: () => undefined,
   });
+  const receiver = await startReceiver();
   try {
     await clock.sleep(SETTLE_MS);
     const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
-    const stock = await prepareStock(client, provisioned, dataDir, async (path, body) => {
+    const stock = await prepareStock(client, provisioned, dataDir, receiver.url, async (path, body) => {
       const answer = await fetch(`${home.baseUrl}${path}`, {
         headers: { 'X-Service-Auth-Token': tokens.INSTALLER },
         ...(body && { method: 'POST', body }),
@@ -89,5 +90,6 @@ async function withDevice<Result>(
     return await work({ home, gateway, client, tokens, stock });
   } finally {
     await device.stop();
+    await receiver.stop();
   }
 }

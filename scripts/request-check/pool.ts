@@ -20,6 +20,8 @@ export interface Stock {
   ownProfileZip: Buffer;
   /** Of an alert that was raised. */
   alertId: string;
+  /** Where somebody listens who takes whatever is sent. */
+  receiverUrl: string;
   /** Names of its telemetry. */
   attributes: readonly string[];
   configuration: { group: string; parameters: readonly string[] };
@@ -32,6 +34,8 @@ export interface Pool {
   learn(operation: string, answer: unknown): void;
   /** A good upload for the operation. */
   archiveFor(operation: string): Buffer;
+  /** A good body that no example says, because it names something of this machine; undefined: none. */
+  bodyFor(operation: string): Record<string, unknown> | undefined;
   /** Token of a session whose user has the password that requests tell; undefined until the gateway is claimed. */
   session(): string | undefined;
   readonly stock: Stock;
@@ -57,6 +61,8 @@ const TOLD: Record<string, { kind: string; path: readonly string[] }> = {
   create_user: { kind: 'user', path: ['user', 'id'] },
   create_token: { kind: 'token', path: ['access_token', 'id'] },
   create_rule: { kind: 'rule', path: ['rule', 'id'] },
+  create_target: { kind: 'target', path: ['target', 'id'] },
+  create_notification_channel: { kind: 'channel', path: ['notification_channel', 'id'] },
   add_serial_port: { kind: 'serialPort', path: ['serial_port', 'name'] },
   add_io_port: { kind: 'ioPort', path: ['io_port', 'name'] },
 };
@@ -80,6 +86,10 @@ export function createPool(stock: Stock, random: Random): Pool {
   /** By the name of a parameter or member. */
   const makers: Record<string, (operation: string) => unknown> = {
     ...idMakers({ ...stock, device }, random, anyOf),
+    // The newest one: most of those before are deleted.
+    target_id: () => learned.get('target')?.at(-1),
+    notification_channel_id: () => learned.get('channel')?.at(-1),
+    channel_id: () => learned.get('channel')?.at(-1),
     namespace: () => NAMED[0],
     blueprint_name: () => NAMED[1],
     tag: () => NAMED[2],
@@ -116,6 +126,14 @@ export function createPool(stock: Stock, random: Random): Pool {
   };
   const known = (operation: string, name: string): unknown => makers[name]?.(operation);
 
+  const bodies: Record<string, Record<string, unknown>> = {
+    create_target: {
+      name: 'fleet',
+      kind: 'INFLUXDB',
+      influxdb: { url: `${stock.receiverUrl}/write`, secret: 'a token' },
+    },
+    create_notification_channel: { name: 'Phones', type: 'WEBHOOK', webhook: { url: stock.receiverUrl } },
+  };
   let session: string | undefined;
   const keep = (kind: string, value: string): void =>
     void learned.set(kind, [...(learned.get(kind) ?? []), value].slice(-KEPT));
@@ -128,6 +146,7 @@ export function createPool(stock: Stock, random: Random): Pool {
       operation === 'upload_device_profiles'
         ? random.pick([stock.profilesZip, stock.ownProfileZip])
         : stock.blueprintZip,
+    bodyFor: (operation) => bodies[operation],
     learn: (operation, answer) => {
       // Its user is not in the pool, so nobody deletes it.
       if (operation === 'claim') session = String(membersOf(answer)['token']);

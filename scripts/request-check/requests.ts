@@ -117,13 +117,7 @@ function percentCode(letter: string): string {
 }
 
 /** Their members depend on each other, which a schema cannot say: the kind of a target or channel, the plan's target. */
-const BY_EXAMPLE = new Set([
-  'create_target',
-  'update_target',
-  'create_notification_channel',
-  'update_notification_channel',
-  'update_backup_plan',
-]);
+const BY_EXAMPLE = new Set(['update_target', 'update_notification_channel', 'update_backup_plan']);
 
 interface Draft {
   operation: Operation;
@@ -154,7 +148,10 @@ function draftOf(operation: Operation, values: Values, pool: Pool, random: Rando
     const examples = BY_EXAMPLE.has(operation.operation) ? (json.schema['examples'] as unknown[]) : [];
     // Put together from its members where these fit in any combination: an example is one body only.
     draft.members = membersOf(
-      examples.length > 0 ? random.pick(examples) : values.fitting({ ...json.schema, examples: undefined }),
+      pool.bodyFor(operation.operation) ??
+        (examples.length > 0
+          ? random.pick(examples)
+          : values.fitting({ ...json.schema, examples: undefined })),
     );
     draft.body = Buffer.from(JSON.stringify(draft.members));
     draft.mediaType = random.pick(['application/json', '', 'application/x-www-form-urlencoded']);

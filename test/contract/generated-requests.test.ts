@@ -1,7 +1,7 @@
 /** Every operation answers generated requests as the description says; many more: npm run request-check. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { prepareStock } from '../../scripts/request-check/prepare.ts';
+import { prepareStock, startReceiver } from '../../scripts/request-check/prepare.ts';
 import { checkRequests } from '../../scripts/request-check/run.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 
@@ -15,10 +15,13 @@ test('every operation answers fitting, faulty and hostile requests as described'
   await device.connect();
   device.obey();
   await device.telemetry({ alerts: ['battery_low'] });
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
   const stock = await prepareStock(
     { json: ({ path, method = 'GET', body }) => served.ok('INSTALLER', method, `/v3${path}`, body) },
     device,
     served.dataDir,
+    receiver.url,
     async (path, upload) => {
       const answer = await served.request('INSTALLER', upload ? 'POST' : 'GET', path, upload);
       return Buffer.from(await answer.arrayBuffer());
