@@ -126,14 +126,6 @@ export function createPool(stock: Stock, random: Random): Pool {
   };
   const known = (operation: string, name: string): unknown => makers[name]?.(operation);
 
-  const bodies: Record<string, Record<string, unknown>> = {
-    create_target: {
-      name: 'fleet',
-      kind: 'INFLUXDB',
-      influxdb: { url: `${stock.receiverUrl}/write`, secret: 'a token' },
-    },
-    create_notification_channel: { name: 'Phones', type: 'WEBHOOK', webhook: { url: stock.receiverUrl } },
-  };
   let session: string | undefined;
   const keep = (kind: string, value: string): void =>
     void learned.set(kind, [...(learned.get(kind) ?? []), value].slice(-KEPT));
@@ -146,7 +138,7 @@ export function createPool(stock: Stock, random: Random): Pool {
       operation === 'upload_device_profiles'
         ? random.pick([stock.profilesZip, stock.ownProfileZip])
         : stock.blueprintZip,
-    bodyFor: (operation) => bodies[operation],
+    bodyFor: (operation) => ownBodies(stock)[operation],
     learn: (operation, answer) => {
       // Its user is not in the pool, so nobody deletes it.
       if (operation === 'claim') session = String(membersOf(answer)['token']);
@@ -160,6 +152,17 @@ export function createPool(stock: Stock, random: Random): Pool {
       keep(told.kind, id);
       if (told.kind === 'user') keep('userName', String(membersOf(membersOf(answer)['user'])['name']));
     },
+  };
+}
+
+function ownBodies({ receiverUrl }: Stock): Record<string, Record<string, unknown>> {
+  return {
+    create_target: {
+      name: 'fleet',
+      kind: 'INFLUXDB',
+      influxdb: { url: `${receiverUrl}/write`, secret: 'a token' },
+    },
+    create_notification_channel: { name: 'Phones', type: 'WEBHOOK', webhook: { url: receiverUrl } },
   };
 }
 
