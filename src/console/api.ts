@@ -24,10 +24,8 @@ export class ApiError extends Error {
 
 /** No answer came: whether the gateway has done what was asked is not known. */
 export class NoAnswer extends Error {
-  constructor(cause: unknown) {
-    super(say.frame.noAnswer, {
-      cause,
-    });
+  constructor(cause: unknown, effect: Effect = 'reads') {
+    super(effect === 'reads' ? say.frame.noAnswer : say.frame.noAnswerToChange, { cause });
   }
 }
 
@@ -51,10 +49,54 @@ export async function call<Answer>(
   method: Method,
   path: string,
   body?: unknown,
-  effect: Effect = 'changes',
+  effect: Effect = effectOf(method),
 ): Promise<Answer> {
   const response = await send(method, path, { body, effect });
-  return (await response.json()) as Answer;
+  return whole(response.json() as Promise<Answer>, effect);
+}
+
+const effectOf = (method: Method): Effect => (method === 'GET' ? 'reads' : 'changes');
+
+/** What is cut off on its way is no answer. @throws NoAnswer */
+async function whole<Content>(content: Promise<Content>, effect: Effect): Promise<Content> {
+  try {
+    return await content;
+  } catch (error) {
+    throw new NoAnswer(error, effect);
+  }
+}
+
+const NOT_FOUND = 404;
+/** Items of one page of a list. */
+const PAGE_ITEMS = 1_000;
+
+/** The first items of a list, as many as are wanted, and how many there are. @throws ApiError, NoAnswer */
+export async function callForList<Item>(
+  address: string,
+  name: string,
+  wanted = Infinity,
+): Promise<{ items: Item[]; total: number }> {
+  const items: Item[] = [];
+  let total = Infinity;
+  while (items.length < Math.min(wanted, total)) {
+    const limit = Math.min(PAGE_ITEMS, wanted - items.length);
+    const page = `${address}${address.includes('?') ? '&' : '?'}limit=${limit}&offset=${items.length}`;
+    const answer = await call<Record<string, Item[]> & { total_count: number }>('GET', page);
+    const found = answer[name] ?? [];
+    items.push(...found);
+    total = found.length === 0 ? items.length : answer.total_count;
+  }
+  return { items, total };
+}
+
+/** Takes something away; what another page has taken away before is gone as well. @throws ApiError, NoAnswer */
+export async function remove(address: string): Promise<void> {
+  try {
+    await call('DELETE', address);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === NOT_FOUND)) throw error;
+    changeCount.value += 1;
+  }
 }
 
 /** The answer as text; nothing is changed by it. @throws ApiError, NoAnswer */
@@ -64,7 +106,7 @@ export async function callForText(
   body: unknown,
   accept: string,
 ): Promise<string> {
-  return (await send(method, path, { body, accept, effect: 'reads' })).text();
+  return whole((await send(method, path, { body, accept, effect: 'reads' })).text(), 'reads');
 }
 
 /**
@@ -78,7 +120,7 @@ export async function callForLines(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const { body: content } = await send('POST', path, { body, effect: 'reads', signal });
+    const { body: content } = await send('POST', path, { body, effect: 'reads', end: signal });
     let rest = '';
     const reader = content?.pipeThrough(new TextDecoderStream()).getReader();
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
@@ -98,20 +140,41 @@ export async function callForFile(
   path: string,
   body: unknown,
 ): Promise<{ name: string; content: Blob }> {
-  const response = await send(method, path, { body, effect: 'changes' });
+  const effect = effectOf(method);
+  const response = await send(method, path, { body, effect, end: null });
   const [, name = 'file'] =
     /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
-  try {
-    return { name, content: await response.blob() };
-  } catch (error) {
-    throw new NoAnswer(error);
-  }
+  return { name, content: await whole(response.blob(), effect) };
+}
+
+/** Ends what is asked from now on. */
+let asking = new AbortController();
+/** End what was asked before the line was lost. */
+const unanswered: AbortController[] = [];
+
+/** What was asked until now may never be answered. */
+export function noteLineLost(): void {
+  unanswered.push(asking);
+  asking = new AbortController();
+}
+
+/** It will not be answered any more; and browsers let only so many wait at once. */
+export function noteLineBack(): void {
+  for (const one of unanswered.splice(0)) one.abort();
+}
+
+interface Question {
+  body: unknown;
+  accept?: string;
+  effect: Effect;
+  /** Ends it; files take the time that they take. */
+  end?: AbortSignal | null;
 }
 
 async function send(
   method: Method,
   path: string,
-  { body, accept, effect, signal }: { body: unknown; accept?: string; effect: Effect; signal?: AbortSignal },
+  { body, accept, effect, end = body instanceof Blob ? undefined : asking.signal }: Question,
 ): Promise<Response> {
   const headers: Record<string, string> = {
     // No other site's page can send it, so the cookie counts with it.
@@ -131,14 +194,14 @@ async function send(
       method,
       headers,
       ...(content !== undefined && { body: content }),
-      ...(signal && { signal }),
+      ...(end && { signal: end }),
     });
   } catch (error) {
-    throw new NoAnswer(error);
+    throw new NoAnswer(error, effect);
   }
   noteGatewayTime(response.headers.get('date'), askedAtMs);
   if (response.ok) {
-    if (method !== 'GET' && effect === 'changes') changeCount.value += 1;
+    if (effect === 'changes') changeCount.value += 1;
     return response;
   }
   const problems = await problemsOf(response);

@@ -3,9 +3,10 @@
  * drawn follows a few times a second, so that a thousand devices do not drown a phone.
  */
 import { type Signal, signal } from '@preact/signals';
-import { ApiError, call, path } from './api.ts';
+import { ApiError, call, noteLineBack, noteLineLost, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import { lookForOtherConsole } from './other-console.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
 import { confirm } from './session.ts';
 import { ChangingStream } from './stream.ts';
@@ -86,6 +87,10 @@ export function liveDevice(idOrSlug: string): LiveDevice | undefined {
 export function startLive(): () => void {
   const opened = new ChangingStream<MonitorMessage>(EVERYTHING, {
     onOpen: () => {
+      noteLineBack();
+      // It was asked on the line that was lost.
+      loading = undefined;
+      if (isAway.value) void lookForOtherConsole();
       isConnected.value = true;
       isAway.value = false;
       clearTimeout(unopened);
@@ -94,6 +99,7 @@ export function startLive(): () => void {
       void reload();
     },
     onClose: () => {
+      noteLineLost();
       isConnected.value = false;
       isAway.value = true;
       // The stream of a login that was ended is closed, and nothing else would tell.

@@ -1,10 +1,9 @@
 /** Devices as the API has them. What they said of their connection meanwhile counts more than an answer on its way. */
-import { call, path } from './api.ts';
+import { call, callForList, path } from './api.ts';
 import type { Device } from './shapes.ts';
 
 type Connectivity = Device['connectivity'];
 
-const PAGE = 1_000;
 const PARTS = 'connectivity,communication,raised_alert_names';
 
 /** What was heard since each reading that is under way began. */
@@ -17,19 +16,8 @@ export function noteConnection(deviceId: string, connectivity: Connectivity): vo
 
 /** All of them. */
 export function readList(): Promise<Device[]> {
-  return asHeard(async () => {
-    const found: Device[] = [];
-    let total = Infinity;
-    while (found.length < total) {
-      const { devices, total_count: count } = await call<{ devices: Device[]; total_count: number }>(
-        'GET',
-        `/v3/devices?expand=${PARTS}&limit=${PAGE}&offset=${found.length}`,
-      );
-      found.push(...devices);
-      total = devices.length === 0 ? 0 : count;
-    }
-    return found;
-  });
+  const address = `/v3/devices?expand=${PARTS}`;
+  return asHeard(async () => (await callForList<Device>(address, 'devices')).items);
 }
 
 /** One, by id or slug, with its properties. */

@@ -74,11 +74,11 @@ export async function claim(claimCode: string, name: string, password: string): 
 }
 
 export async function logIn(name: string, password: string): Promise<void> {
-  await call('POST', '/v3/auth/login', { name, password });
+  await call('POST', '/v3/auth/login', { name, password }, 'reads');
   await look();
 }
 
 export async function logOut(): Promise<void> {
-  await call('POST', '/v3/auth/logout');
+  await call('POST', '/v3/auth/logout', undefined, 'reads');
   leave();
 }

@@ -1,7 +1,7 @@
 /** Alerts of the site: what is raised, what was, and who is told. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { deviceIds, liveDevice } from '../live.ts';
@@ -53,9 +53,12 @@ export function AlertsPage({ tab = '' }: { tab: string | undefined }) {
 function AcknowledgeAll() {
   const action = useAction(() => call('POST', '/v3/alerts/acknowledge'));
   return (
-    <Button disabled={action.isBusy} onClick={() => void action.start()}>
-      {say.alerts.acknowledgeAll}
-    </Button>
+    <>
+      <ErrorNotice error={action.error} />
+      <Button disabled={action.isBusy} onClick={() => void action.start()}>
+        {say.alerts.acknowledgeAll}
+      </Button>
+    </>
   );
 }
 
@@ -81,12 +84,12 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
   const [device, setDevice] = useState('');
   const [severity, setSeverity] = useState('');
   const [limit, setLimit] = useState(PAGE_ITEMS);
-  const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED', limit: String(limit) });
+  const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED' });
   if (device !== '') question.set('device_id.in', device);
   if (severity !== '') question.set('severity', severity);
   const { answer, error, again } = useAnswer(
-    () => call<{ alerts: Alert[]; total_count: number }>('GET', `/v3/alerts?${question}`),
-    [String(question)],
+    () => callForList<Alert>(`/v3/alerts?${question}`, 'alerts', limit),
+    [String(question), limit],
   );
   useAlertChanges(again);
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
@@ -118,15 +121,15 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
       </div>
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
-      {answer?.alerts.length === 0 && (
+      {answer?.items.length === 0 && (
         <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
           {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
         </Empty>
       )}
-      {answer && answer.alerts.length > 0 && <Rows alerts={answer.alerts} onChanged={again} />}
-      {answer && answer.total_count > answer.alerts.length && (
+      {answer && answer.items.length > 0 && <Rows alerts={answer.items} onChanged={again} />}
+      {answer && answer.total > answer.items.length && (
         <Button onClick={() => setLimit(limit + PAGE_ITEMS)}>
-          {say.alerts.showOlder(answer.total_count - answer.alerts.length)}
+          {say.alerts.showOlder(answer.total - answer.items.length)}
         </Button>
       )}
     </>

@@ -1,6 +1,6 @@
 /** Who and what may use the gateway: the own password, tokens for programs, users. */
 import { useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { call, path, remove } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ActivityCard } from '../parts/activity.tsx';
 import { NEW_PASSWORD, WhosePassword } from '../parts/new-password.tsx';
@@ -117,7 +117,7 @@ function UsersCard() {
                 title={say.everywhere.deleteTitle(user.name)}
                 text={say.access.deleteUserText}
                 confirm={say.everywhere.delete}
-                run={() => call('DELETE', path`/v3/auth/users/${user.id}`).then(again)}
+                run={() => remove(path`/v3/auth/users/${user.id}`).then(again)}
               >
                 {say.everywhere.deleteAsking}
               </AskButton>

@@ -1,6 +1,6 @@
 /** Name, blueprint, connection and end of a device. */
 import { useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { call, path, remove } from '../api.ts';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
@@ -160,8 +160,8 @@ function FactsCard({ live: { device } }: { live: LiveDevice }) {
 }
 
 function DeleteCard({ live: { device } }: { live: LiveDevice }) {
-  const remove = async (): Promise<void> => {
-    await call('DELETE', path`/v3/devices/${device.id}`);
+  const end = async (): Promise<void> => {
+    await remove(path`/v3/devices/${device.id}`);
     await loadDevices();
     go('#/');
   };
@@ -174,7 +174,7 @@ function DeleteCard({ live: { device } }: { live: LiveDevice }) {
           title={say.everywhere.deleteTitle(device.name)}
           text={say.devices.deleteText}
           confirm={say.everywhere.delete}
-          run={remove}
+          run={end}
         >
           {say.everywhere.deleteAsking}
         </AskButton>

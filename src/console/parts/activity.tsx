@@ -1,6 +1,6 @@
 /** Who changed or commanded what. */
 import { useState } from 'preact/hooks';
-import { call, changeCount } from '../api.ts';
+import { callForList, changeCount } from '../api.ts';
 import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
@@ -13,7 +13,7 @@ const REFUSED_FROM = 400;
 export function ActivityCard() {
   const [limit, setLimit] = useState(PAGE);
   const { answer, error } = useAnswer(
-    () => call<{ entries: AuditEntry[]; total_count: number }>('GET', `/v3/audit?limit=${limit}`),
+    () => callForList<AuditEntry>('/v3/audit', 'entries', limit),
     [limit, changeCount.value],
   );
   return (
@@ -28,12 +28,12 @@ export function ActivityCard() {
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       <ul class="rows">
-        {answer?.entries.map((entry) => (
+        {answer?.items.map((entry) => (
           <Entry entry={entry} key={entry.number} />
         ))}
       </ul>
-      {answer && answer.total_count > answer.entries.length && (
-        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total_count)}</Button>
+      {answer && answer.total > answer.items.length && (
+        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total)}</Button>
       )}
     </Card>
   );

@@ -1,6 +1,6 @@
 /** What became of commands. */
 import { useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { callForList, path } from '../api.ts';
 import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Button, Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
@@ -11,9 +11,9 @@ const PAGE = 10;
 const REFRESH_MS = 2_000;
 const OPEN: ReadonlySet<string> = new Set(['NEW', 'IN_PROGRESS']);
 
-function newest(deviceId: string, limit: number): Promise<{ executions: Execution[]; total_count: number }> {
+function newest(deviceId: string, limit: number): Promise<{ items: Execution[]; total: number }> {
   const list = path`/v3/devices/${deviceId}/commands/executions`;
-  return call('GET', `${list}?expand=log&retention=ALL&order=CREATED_AT_DESC&limit=${limit}`);
+  return callForList(`${list}?expand=log&retention=ALL&order=CREATED_AT_DESC`, 'executions', limit);
 }
 
 /** The newest executions of a device; `round` changes when there may be new ones. */
@@ -23,7 +23,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
     () => newest(live.device.id, limit),
     [live.device.id, round, limit],
   );
-  const isOpen = answer?.executions.some(({ state }) => OPEN.has(state)) === true;
+  const isOpen = answer?.items.some(({ state }) => OPEN.has(state)) === true;
   // What is under way is not left standing as that.
   useRefresh(() => isOpen && refresh(), REFRESH_MS);
   return (
@@ -34,8 +34,8 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
     >
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
-      {answer?.executions.length === 0 && <p class="hint">{say.devices.noExecution}</p>}
-      {answer?.executions.map((execution) => (
+      {answer?.items.length === 0 && <p class="hint">{say.devices.noExecution}</p>}
+      {answer?.items.map((execution) => (
         <details class="execution-item" key={execution.id}>
           <summary>
             <StateBadge state={execution.state} />
@@ -48,8 +48,8 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
           <ExecutionDetails execution={execution} live={live} />
         </details>
       ))}
-      {answer && answer.total_count > answer.executions.length && (
-        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total_count)}</Button>
+      {answer && answer.total > answer.items.length && (
+        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total)}</Button>
       )}
     </Card>
   );

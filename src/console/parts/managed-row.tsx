@@ -1,7 +1,7 @@
 /** One of a list of things that somebody set up: what it is, whether it works, and what can be done with it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { call, remove } from '../api.ts';
 import { AskButton, Button, Dialog, ErrorNotice, Notice, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
@@ -105,7 +105,7 @@ function Delete({ name, address, deleting }: ManagedRowProps) {
       text={deleting}
       confirm={say.everywhere.delete}
       aria-label={say.everywhere.deleteName(name)}
-      run={() => call('DELETE', address)}
+      run={() => remove(address)}
     >
       {say.everywhere.delete}
     </AskButton>

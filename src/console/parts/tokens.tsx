@@ -1,6 +1,6 @@
 /** Tokens for programs, and open logins. */
 import { useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { call, path, remove } from '../api.ts';
 import { momentText } from '../format.ts';
 import {
   AskButton,
@@ -92,7 +92,7 @@ function TokenRow({ token, onRevoked }: { token: AccessToken; onRevoked: () => v
           title={say.access.endTitle(token.name)}
           text={say.access.endText}
           confirm={say.access.endConfirm}
-          run={() => call('DELETE', path`/v3/auth/tokens/${token.id}`).then(onRevoked)}
+          run={() => remove(path`/v3/auth/tokens/${token.id}`).then(onRevoked)}
         >
           {say.access.endAsking}
         </AskButton>

@@ -1,6 +1,5 @@
 /** For whoever has no hardware: a house that a script makes up, by a blueprint that lies beside the console. */
-import { call } from '../api.ts';
-import { Faults } from '../faults.ts';
+import { call, callForFile } from '../api.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { ErrorNotice, useAction } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
@@ -40,11 +39,7 @@ export function SimulatedDevice({
 const isSimulated = ({ source, display_name: title, has_script: hasScript }: Blueprint): boolean =>
   source === 'UPLOADED' && title === TITLE && hasScript;
 
-async function readZip(): Promise<Blob> {
-  const response = await fetch(ZIP);
-  if (!response.ok) throw new Faults([say.adding.simulatedLost]);
-  return response.blob();
-}
+const readZip = async (): Promise<Blob> => (await callForFile('GET', ZIP, undefined)).content;
 
 /** Stores the blueprint of a zip, as any client does. */
 export async function uploadBlueprint(

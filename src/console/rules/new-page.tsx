@@ -1,5 +1,6 @@
 /** A new rule: from a form, a template, or nothing. */
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { call } from '../api.ts';
 import { words } from '../format.ts';
 import { DryRun } from '../parts/dry-run.tsx';
 import { go } from '../route.ts';
@@ -29,11 +30,7 @@ const NEW = '';
 type Samples = Readonly<Record<string, string>>;
 
 /** Built from the samples of the documentation. */
-async function readSamples(): Promise<Samples> {
-  const response = await fetch('/rule-samples.json');
-  if (!response.ok) throw new Error(say.rules.templatesLost);
-  return (await response.json()) as Samples;
-}
+const readSamples = (): Promise<Samples> => call('GET', '/rule-samples.json');
 
 /** The first line of a sample says what it does. */
 const aboutOf = (code: string): string =>

@@ -1,6 +1,6 @@
 /** One rule: its script, what it would have done, what it logs. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { remove } from '../api.ts';
 import { DryRun } from '../parts/dry-run.tsx';
 import { LogView } from '../parts/log-view.tsx';
 import { go } from '../route.ts';
@@ -186,7 +186,7 @@ function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolea
         text={say.rules.deleteText}
         confirm={say.everywhere.delete}
         run={async () => {
-          await call('DELETE', ruleAddress(rule.id));
+          await remove(ruleAddress(rule.id));
           dropDraft(rule.id);
           go('#/rules');
         }}

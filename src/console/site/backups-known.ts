@@ -18,6 +18,8 @@ export function backupsKnown(): Promise<BackupsKnown> {
   const nowMs = performance.now();
   if (asked?.atChange !== atChange || nowMs - asked.atMs > KNOWN_FOR_MS)
     asked = { atChange, atMs: nowMs, answer: ask() };
+  // Who asks after a failure asks anew.
+  asked.answer.catch(() => (asked = undefined));
   return asked.answer;
 }
 

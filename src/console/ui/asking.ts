@@ -1,6 +1,6 @@
 /** What is asked of the gateway by a button or by being shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isConnected } from '../connection.ts';
+import { isAway, isConnected } from '../connection.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
   isBusy: boolean;
@@ -80,9 +80,14 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
     };
   }, [...keys, round]);
   const isBack = isConnected.value;
+  const wasAway = useRef(false);
+  if (isAway.value) wasAway.current = true;
   useEffect(() => {
-    // What could not be read while the gateway was away is read when it is back.
-    if (isBack && error !== undefined) setRound((count) => count + 1);
+    if (!isBack) return;
+    // What could not be read while the gateway was away is read when it is back, and what was asked of it meanwhile.
+    if (error !== undefined || (wasAway.current && askedAtMs.current !== undefined))
+      setRound((count) => count + 1);
+    wasAway.current = false;
   }, [isBack]);
   const again = (): void => setRound((count) => count + 1);
   const refresh = (): void => {

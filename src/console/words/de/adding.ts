@@ -45,7 +45,6 @@ export const adding: Words['adding'] = {
   trySimulated: 'Mit einem simulierten Gerät ausprobieren',
   simulatedHint:
     'Ein Haus mit Sonne, Batterie und Netz. Alles daran ist simuliert: Nichts ist angeschlossen, und Sie können es jederzeit löschen.',
-  simulatedLost: 'Das simulierte Gerät ließ sich nicht laden.',
   dropRepository: 'Das ZIP eines Blueprints oder eines ganzen Repositorys hierher ziehen oder auswählen …',
   blueprintsInZip: 'Blueprints im ZIP',
   whichOne: (count) => `Darin sind ${count} Blueprints. Welcher soll es sein?`,

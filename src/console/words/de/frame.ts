@@ -4,6 +4,8 @@ import type { Words } from '../en.ts';
 export const frame: Words['frame'] = {
   noAnswer:
     'Das Gateway hat nicht geantwortet. Prüfen Sie, ob es läuft und ob dieses Gerät in seinem Netz ist.',
+  noAnswerToChange:
+    'Das Gateway hat nicht geantwortet. Ob dies ausgeführt wurde, ist nicht bekannt: Sehen Sie nach, bevor Sie es noch einmal versuchen.',
   answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
   overview: 'Übersicht',
   alerts: 'Meldungen',

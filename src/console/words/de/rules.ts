@@ -18,7 +18,6 @@ export const rules: Words['rules'] = {
   disable: 'Ausschalten',
   lastLog: (words) => `Letzter Eintrag ${words}`,
   lastError: (words) => `Letzter Fehler ${words}`,
-  templatesLost: 'Die Vorlagen konnten nicht geladen werden. Laden Sie die Seite neu.',
   onlyOwners: 'Nur Eigentümer oder Installateure legen Regeln an',
   goOn: 'Damit weitermachen',
   throwTitle: 'Das nicht gespeicherte Skript verwerfen?',

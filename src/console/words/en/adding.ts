@@ -44,7 +44,6 @@ export const adding = {
   trySimulated: 'Try it with a simulated device',
   simulatedHint:
     'A house with sun, battery and grid. All of it is simulated: nothing is connected, and you can delete it at any time.',
-  simulatedLost: 'The simulated device could not be loaded.',
   dropRepository: 'Drop the zip of a blueprint or of a whole repository here, or choose one…',
   blueprintsInZip: 'Blueprints in the zip',
   whichOne: (count: number) => `There are ${count} blueprints in it. Which one?`,

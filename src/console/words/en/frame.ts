@@ -3,6 +3,8 @@ import type { Piece } from '../piece.ts';
 
 export const frame = {
   noAnswer: 'The gateway did not answer. Check that it runs and that this device is on its network.',
+  noAnswerToChange:
+    'The gateway did not answer. It is not known whether this was done: look before you try it again.',
   answeredWith: (status: number) => `The gateway answered with status ${status}.`,
   overview: 'Overview',
   alerts: 'Alerts',

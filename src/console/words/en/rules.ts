@@ -17,7 +17,6 @@ export const rules = {
   disable: 'Disable',
   lastLog: (words: string) => `Last log ${words}`,
   lastError: (words: string) => `Last error ${words}`,
-  templatesLost: 'The templates could not be loaded. Load the page again.',
   onlyOwners: 'Only an owner or installer makes rules',
   goOn: 'Go on with it',
   throwTitle: 'Throw the unsaved script away?',
