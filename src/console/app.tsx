@@ -117,6 +117,7 @@ function Console() {
         {!isConnected.value && <ConnectionLost />}
         {isConnected.value && <ErrorNotice error={loadError.value} />}
         {!may('READONLY') ? <Loading /> : <Page />}
+        {isOtherZone() && <p class="hint other-zone">{say.frame.timesOf(zone.value ?? '')}</p>}
       </main>
     </div>
   );

@@ -16,15 +16,23 @@ export function may(needed: string | undefined): boolean {
   return reaches(role.value, needed);
 }
 
+/** Nobody ended the login here; it may be too old. */
+export const hasEnded = signal(false);
+
 whenLoggedOut(() => {
   if (state.value !== 'logged-in') return;
   leave();
+  hasEnded.value = true;
   // Perhaps access was reset, and it is the claim code that is wanted now.
   void look();
 });
 
 /** Kept by the browser: whoever was logged in here probably still is, and is asked for at once. */
 const LOGGED_IN = 'logged-in';
+const NAME = 'login-name';
+
+/** Who logged in last in this browser. */
+export const lastName = (): string => localStorage.getItem(NAME) ?? 'installer';
 
 function leave(): void {
   localStorage.removeItem(LOGGED_IN);
@@ -53,6 +61,7 @@ export async function look(): Promise<void> {
     const found = await call<{ me: Me }>('GET', '/v3/auth/me');
     me.value = found.me;
     state.value = 'logged-in';
+    hasEnded.value = false;
     localStorage.setItem(LOGGED_IN, 'yes');
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 401)) {
@@ -60,6 +69,7 @@ export async function look(): Promise<void> {
       return;
     }
     leave();
+    hasEnded.value ||= wasLoggedIn;
     if (wasLoggedIn) await look();
   }
 }
@@ -70,11 +80,13 @@ async function isClaimed(): Promise<boolean> {
 
 export async function claim(claimCode: string, name: string, password: string): Promise<void> {
   await call('POST', '/v3/auth/claim', { claim_code: claimCode, name, password });
+  localStorage.setItem(NAME, name);
   await look();
 }
 
 export async function logIn(name: string, password: string): Promise<void> {
   await call('POST', '/v3/auth/login', { name, password }, 'reads');
+  localStorage.setItem(NAME, name);
   await look();
 }
 

@@ -4,7 +4,6 @@ import { words } from '../format.ts';
 import { HistoryView } from '../history/view.tsx';
 import type { LiveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
-import { Empty } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 const CHOSEN_FIRST = 2;
@@ -13,12 +12,6 @@ export function ChartTab({ live }: { live: LiveDevice }) {
   const names = live.manifest ? drawable(live.manifest) : [];
   const [chosen, setChosen] = useState<readonly string[]>(() => firstChoice(live));
   const [window, setWindow] = useState('hour');
-  if (names.length === 0)
-    return (
-      <Empty title={say.devices.nothingToDraw}>
-        <p>{say.devices.nothingToDrawText}</p>
-      </Empty>
-    );
   return (
     <HistoryView
       chosen={chosen.map((attribute) => ({ live, attribute }))}

@@ -1,6 +1,6 @@
 /** Commands of a device: forms made from the manifest, and what became of each execution. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, NoAnswer, path } from '../api.ts';
+import { call, path } from '../api.ts';
 import { initialTexts, judge, textOf, type Texts, typedValues } from '../arguments.ts';
 import { words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
@@ -12,7 +12,6 @@ import {
   Button,
   Card,
   Dialog,
-  Empty,
   ErrorNotice,
   Form,
   Notice,
@@ -40,11 +39,6 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
         <Notice kind="warning">
           <p>{say.devices.offlineNoCommand}</p>
         </Notice>
-      )}
-      {commands.length === 0 && (
-        <Empty title={say.devices.noCommand}>
-          <p>{say.devices.noCommandText}</p>
-        </Empty>
       )}
       <div class="columns">
         {Object.entries(groups).map(([group, members = []]) => (
@@ -189,11 +183,6 @@ function CommandForm({
         onValues={(values) => onTexts((before) => ({ ...before, ...values }))}
       />
       <ArgumentFields declared={command.arguments ?? {}} texts={texts} onTexts={onTexts} />
-      {action.error instanceof NoAnswer && (
-        <Notice kind="warning">
-          <p>{say.devices.notKnownWhether}</p>
-        </Notice>
-      )}
     </Form>
   );
 }

@@ -13,7 +13,7 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
   void live.version.value;
   const { device, manifest } = live;
   const groups = manifest ? groupValues(manifest) : [];
-  const settings = `#/devices/${encodeURIComponent(device.slug)}/settings`;
+  const base = `#/devices/${encodeURIComponent(device.slug)}`;
   return (
     <>
       <Alerts live={live} />
@@ -21,26 +21,13 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
         <Empty title={say.devices.noValues}>
           <p>{say.devices.noValuesText}</p>
           {may('OWNER') && device.type !== 'GATEWAY' && (
-            <a class="button primary" href={settings}>
+            <a class="button primary" href={`${base}/settings`}>
               {say.devices.assignBlueprint}
             </a>
           )}
         </Empty>
       )}
-      {groups.length > 0 && live.values.size === 0 && (
-        <Empty title={say.devices.nothingYet}>
-          <p>
-            {device.connectivity?.status === 'ONLINE'
-              ? say.devices.connectedText
-              : say.devices.notConnectedText}
-          </p>
-          {may('OWNER') && device.connectivity?.status !== 'ONLINE' && (
-            <a class="button" href={settings}>
-              {say.devices.connectionConfiguration}
-            </a>
-          )}
-        </Empty>
-      )}
+      {groups.length > 0 && live.values.size === 0 && <NothingYet live={live} base={base} />}
       {live.values.size > 0 && (
         <WithSparklines live={live}>
           <div class="columns">
@@ -54,6 +41,33 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
       )}
       <Properties live={live} />
     </>
+  );
+}
+
+/** @param base address of the device's page */
+function NothingYet({ live: { device }, base }: { live: LiveDevice; base: string }) {
+  const isOnline = device.connectivity?.status === 'ONLINE';
+  const hasScript = device.type === 'LUA';
+  return (
+    <Empty title={say.devices.nothingYet}>
+      <p>
+        {isOnline
+          ? say.devices.connectedText
+          : hasScript
+            ? say.devices.notReachedText
+            : say.devices.notConnectedText}
+      </p>
+      {!isOnline && hasScript && may('USER') && (
+        <a class="button" href={`${base}/logs`}>
+          {say.devices.logs}
+        </a>
+      )}
+      {!isOnline && !hasScript && may('OWNER') && (
+        <a class="button" href={`${base}/settings`}>
+          {say.devices.connectionConfiguration}
+        </a>
+      )}
+    </Empty>
   );
 }
 

@@ -43,6 +43,8 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
     );
   void live.version.value;
   const { device, manifest } = live;
+  const tabs = tabsOf(live);
+  const current = tabs.some(([key]) => key === tab) ? tab : 'values';
   return (
     <>
       <PageHead title={device.name} back={{ href: '#/', text: say.everywhere.devices }}>
@@ -58,10 +60,10 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
       <Tabs
         name={say.devices.partsOfDevice}
         base={`#/devices/${encodeURIComponent(device.slug)}`}
-        tabs={tabsOf(live)}
-        current={tab}
+        tabs={tabs}
+        current={current}
       />
-      <Tab live={live} tab={tab} onChanged={again} />
+      <Tab live={live} tab={current} onChanged={again} />
     </>
   );
 }

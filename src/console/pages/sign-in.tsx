@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
-import { claim, logIn, look } from '../session.ts';
+import { claim, hasEnded, lastName, logIn, look } from '../session.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { LanguageChoice } from '../parts/language-choice.tsx';
 import { Button, Field, Form, Input, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
@@ -89,11 +89,16 @@ function NameField({
 }
 
 export function LoginPage() {
-  const [name, setName] = useState('installer');
+  const [name, setName] = useState(lastName);
   const [password, setPassword] = useState('');
   const action = useAction(() => logIn(name, password));
   return (
     <Gate title={say.frame.logIn}>
+      {hasEnded.value && (
+        <Notice>
+          <p>{say.frame.loginEnded}</p>
+        </Notice>
+      )}
       <Form action={action} submit={say.frame.logIn}>
         <NameField name={name} onName={setName} label={say.everywhere.name} />
         <Field label={say.everywhere.password}>
@@ -110,7 +115,12 @@ export function LoginPage() {
       </Form>
       <details>
         <summary>{say.frame.passwordLost}</summary>
-        <p>{say.frame.passwordLostText(<code>npm run admin -- reset-access</code>)}</p>
+        <p>
+          {say.frame.passwordLostText(
+            <code>sudo energy-gateway reset-access</code>,
+            <code>npm run admin -- reset-access</code>,
+          )}
+        </p>
       </details>
     </Gate>
   );

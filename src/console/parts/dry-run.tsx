@@ -15,7 +15,8 @@ const PERIODS = ([1, 3, 7] as const).map((days) => ({ value: String(days), text:
 
 export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string | undefined }) {
   const [days, setDays] = useState('1');
-  const [report, setReport] = useState<DryRunReport | undefined>(undefined);
+  const [report, setReport] = useState<(DryRunReport & { of: string }) | undefined>(undefined);
+  const of = JSON.stringify(script);
   const trying = useAction(async () => {
     setReport(undefined);
     const nowS = gatewayNowMs() / 1_000;
@@ -29,7 +30,7 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
     // For their names; one that is not there any more shows its id.
     const deviceIds = new Set([...answer.entries, ...answer.read].flatMap(({ device_id: id }) => id ?? []));
     await Promise.allSettled([...deviceIds].map((id) => loadDevice(id)));
-    setReport(answer);
+    setReport({ ...answer, of });
   });
   return (
     <div data-test="dry-run">
@@ -40,6 +41,11 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
         <Select value={days} onValue={setDays} choices={PERIODS} aria-label={say.dryRun.period} />
       </div>
       <ErrorNotice error={trying.error} />
+      {report && report.of !== of && (
+        <Notice kind="warning">
+          <p>{say.dryRun.changedSince}</p>
+        </Notice>
+      )}
       {report && <Result report={report} />}
     </div>
   );

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from './asking.ts';
-import { Button, ErrorNotice } from './pieces.tsx';
+import { Button, ErrorNotice, focusOn } from './pieces.tsx';
 import { say } from '../words/index.ts';
 
 /** A window above the page. */
@@ -36,13 +36,6 @@ export function Dialog({
       {children}
     </dialog>
   );
-}
-
-/** It is no stop of the Tab key, and none at which a dialog begins. */
-function focusOn(heading: HTMLElement | null): void {
-  if (!heading) return;
-  heading.tabIndex = -1;
-  heading.focus();
 }
 
 /** The second click of two was meant for what stood here before, not for the button that asks whether to go on. */
@@ -121,7 +114,12 @@ export function Question({ text, confirm, isDangerous, isBusy, error, onConfirm,
       <ErrorNotice error={error} />
       <div class="actions end">
         <Button onClick={onClose}>{say.everywhere.cancel}</Button>
-        <Button kind={isDangerous ? 'danger' : 'primary'} disabled={isBusy} onClick={onConfirm}>
+        <Button
+          kind={isDangerous ? 'danger' : 'primary'}
+          disabled={isBusy}
+          aria-busy={isBusy === true}
+          onClick={onConfirm}
+        >
           {confirm}
         </Button>
       </div>

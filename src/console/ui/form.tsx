@@ -44,7 +44,12 @@ export function Form({
       {!isReadOnly && (
         <div class="actions end">
           {buttons}
-          <Button kind="primary" type="submit" disabled={action.isBusy || isIncomplete}>
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={action.isBusy || isIncomplete}
+            aria-busy={action.isBusy}
+          >
             {submit}
           </Button>
         </div>

@@ -11,6 +11,8 @@ type Kind = 'primary' | 'plain' | 'danger';
 interface ButtonProps {
   kind?: Kind;
   disabled?: boolean | undefined;
+  /** It works on what it was pressed for. */
+  'aria-busy'?: boolean;
   onClick?: () => void;
   type?: 'button' | 'submit';
   children: ComponentChildren;
@@ -39,7 +41,31 @@ function useFocusAfter(isDisabled: boolean) {
     hadFocus.current = false;
     if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
   }, [isDisabled]);
+  useEffect(
+    () => () => {
+      const { current } = element;
+      if (current !== null && (hadFocus.current || current === document.activeElement)) passOn(current);
+    },
+    [],
+  );
   return element;
+}
+
+/** From a button that goes away, often with all that it was about, to the heading above it. */
+function passOn(button: HTMLElement): void {
+  const heading = button.closest('section, dialog')?.querySelector<HTMLElement>('h2');
+  // By then it is seen what is left.
+  setTimeout(() => {
+    if (document.activeElement !== document.body) return;
+    focusOn(heading?.isConnected === true ? heading : document.getElementById('content'));
+  });
+}
+
+/** What is no stop of the Tab key has the focus, and the page stays where it is. */
+export function focusOn(place: HTMLElement | null): void {
+  if (!place) return;
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
 }
 
 /** The sentences of what went wrong. */

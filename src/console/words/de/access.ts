@@ -41,7 +41,7 @@ export const access: Words['access'] = {
   expired: ' · abgelaufen',
   endName: (name) => `${name} beenden`,
   endTitle: (name) => `${name} beenden?`,
-  endText: 'Wer es benutzt, ist sofort ausgeschlossen.',
+  endText: 'Wer damit angemeldet ist, ist sofort ausgeschlossen.',
   endConfirm: 'Beenden',
   endAsking: 'Beenden …',
   tokenName: (name) => `Token ${name}`,

@@ -70,7 +70,7 @@ export const box: Words['box'] = {
   restoreAsking: 'Wiederherstellen …',
   storage: 'Speicher',
   daysLeft: (count) =>
-    `Bei jetzigem Tempo ist noch Platz für ${count} Tage; danach weicht der älteste Verlauf dem neuesten.`,
+    `Bei jetzigem Tempo ist noch Platz für ${count} ${count === 1 ? 'Tag' : 'Tage'}; danach weicht der älteste Verlauf dem neuesten.`,
   oldestGivesWay: 'Der älteste Verlauf weicht dem neuesten, wenn kein Platz mehr ist.',
   diskFree: 'Freier Speicherplatz',
   samplesKept: 'Jeder Messwert bleibt',

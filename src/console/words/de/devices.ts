@@ -19,17 +19,11 @@ export const devices: Words['devices'] = {
   anyKind: 'Jede Art',
   profile: 'Profil',
   anyProfile: 'Jedes Profil',
-  nothingToDraw: 'Nichts zu zeichnen',
-  nothingToDrawText: 'Der Blueprint nennt keine Zahlenwerte.',
   offlineNoCommand: 'Das Gerät ist offline. Es nimmt keinen Befehl an, bis es sich verbindet.',
-  noCommand: 'Kein Befehl für Ihre Rolle',
-  noCommandText: 'Die Befehle dieses Geräts brauchen eine höhere Rolle als Ihre.',
   commands: 'Befehle',
   runCommand: (command) => `${command} ausführen`,
   runAsking: 'Ausführen …',
   run: 'Ausführen',
-  notKnownWhether:
-    'Es ist nicht bekannt, ob das Gerät den Befehl bekommen hat. Sehen Sie in seinen Ausführungen nach, bevor Sie ihn noch einmal ausführen.',
   toldNothing: 'Das Gerät hat seine Einstellungen nicht mitgeteilt.',
   askingDevice: 'Das Gerät wird gefragt …',
   fillIn: 'Jetzige Werte eintragen',
@@ -67,6 +61,8 @@ export const devices: Words['devices'] = {
   connectedText: 'Das Gerät ist verbunden. Seine ersten Werte erscheinen hier von selbst.',
   notConnectedText:
     'Das Gerät hat sich noch nicht verbunden. Erzeugen Sie seine Verbindungskonfiguration und hinterlegen Sie sie im Gerät.',
+  notReachedText:
+    'Sein Skript hat das Gerät nicht erreicht. Wo es sucht, steht in der Konfiguration, was es fand, im Protokoll.',
   connectionConfiguration: 'Verbindungskonfiguration',
   properties: 'Eigenschaften',
   alert: 'Meldung',

@@ -13,6 +13,7 @@ export const dryRun: Words['dryRun'] = {
     limit_reached: 'Das Skript braucht zu lange, um die ganze Zeit auszuprobieren.',
   },
   cameTo: (moment: string) => `Es kam bis ${moment}. Nichts wurde befohlen oder gespeichert.`,
+  changedSince: 'Das Skript wurde seitdem geändert. Was darunter steht, gilt für das von vorher.',
   truncated: 'Nicht alles, was es getan hat, ist aufgeführt.',
   nothing: 'Es hat nichts getan',
   nothingText: 'Zu dem, was in dieser Zeit gemessen wurde, hat das Skript nichts zu sagen oder zu befehlen.',
@@ -30,7 +31,8 @@ export const dryRun: Words['dryRun'] = {
   whatItDid: 'Was die Regel getan hat',
   whatItRead: 'Was die Regel gelesen hat',
   noneDrawn: 'Sie hat keine Werte gelesen, die sich zeichnen lassen.',
-  moreRead: (count: number) => `${count} weitere Werte, die sie gelesen hat, sind nicht gezeichnet.`,
+  moreRead: (count: number) =>
+    `Von dem, was sie gelesen hat, ${count === 1 ? 'ist 1 weiterer Wert' : `sind ${count} weitere Werte`} nicht gezeichnet.`,
   marks: (signs: readonly Piece[]): Piece[] => ['Zeichen: ', ...signs],
   keys: 'Pfeiltasten gehen von einem zum nächsten; sein Ort ist im Diagramm markiert.',
   wholeTime: 'Ganze Zeit',

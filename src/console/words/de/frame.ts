@@ -51,10 +51,13 @@ export const frame: Words['frame'] = {
     file,
     ' in seinem Datenordner.',
   ],
-  passwordLostText: (command) => [
-    'Auf dem Gateway selbst, in seinem Programmordner: ',
-    command,
-    '. Das beendet alle Anmeldungen und zeigt einen neuen Übernahmecode.',
+  passwordLostText: (installed, fromSources) => [
+    'Auf dem Gateway selbst: ',
+    installed,
+    ', oder wo es aus seinen Quellen läuft ',
+    fromSources,
+    '. Das beendet die Anmeldungen der Installateure und zeigt einen neuen Übernahmecode.',
   ],
+  loginEnded: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an, um weiterzumachen, wo Sie waren.',
   language: 'Sprache',
 };

@@ -50,7 +50,7 @@ export const rules: Words['rules'] = {
   timeAbout: 'Einen Befehl eines Geräts ausführen, täglich oder an manchen Tagen.',
   surplusTitle: 'Solange die Sonne mehr liefert als verbraucht wird',
   surplusAbout: 'Etwas einschalten, statt einzuspeisen, und vor dem Netzbezug wieder ausschalten.',
-  noDeviceHasAny: 'kein Gerät hat eines',
+  noDeviceHasAny: 'kein passendes Gerät',
   command: 'Befehl',
   scriptMade: 'Das Skript, das daraus entsteht',
   value: 'Wert',

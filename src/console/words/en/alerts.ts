@@ -50,7 +50,7 @@ export const alerts = {
   noneYetText: 'What is over stands here, for two years.',
   noneText: 'All devices that tell of themselves are well.',
   showOlder: (count: number) => `Show older (${count} more)`,
-  cameBack: (count: number) => ` · came back ${count} times`,
+  cameBack: (count: number) => ` · came back ${count === 1 ? 'once' : `${count} times`}`,
   acknowledgeOf: (alert: string, device: string) => `Acknowledge ${alert} of ${device}`,
   acknowledge: 'Acknowledge',
   chartAround: (alert: string, device: string) => `Chart around ${alert} of ${device}`,

@@ -69,7 +69,7 @@ export const box = {
   restoreAsking: 'Restore…',
   storage: 'Storage',
   daysLeft: (count: number) =>
-    `At the present pace there is room for ${count} more days; then the oldest history gives way to the newest.`,
+    `At the present pace there is room for ${count} more ${count === 1 ? 'day' : 'days'}; then the oldest history gives way to the newest.`,
   oldestGivesWay: 'The oldest history gives way to the newest when there is no more room.',
   diskFree: 'Disk free',
   samplesKept: 'Every sample is kept for',

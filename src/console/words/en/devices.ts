@@ -18,17 +18,11 @@ export const devices = {
   anyKind: 'Any kind',
   profile: 'Profile',
   anyProfile: 'Any profile',
-  nothingToDraw: 'Nothing to draw',
-  nothingToDrawText: 'The blueprint declares no numbers.',
   offlineNoCommand: 'The device is offline; it takes no command until it connects.',
-  noCommand: 'No command for your role',
-  noCommandText: 'The commands of this device need a higher role than yours.',
   commands: 'Commands',
   runCommand: (command: string) => `Run ${command}`,
   runAsking: 'Run…',
   run: 'Run',
-  notKnownWhether:
-    'It is not known whether the device got the command. Look at its executions before you run it again.',
   toldNothing: 'The device did not tell its settings.',
   askingDevice: 'Asking the device…',
   fillIn: 'Fill in the present values',
@@ -65,6 +59,8 @@ export const devices = {
   connectedText: 'The device is connected; its first values appear here by themselves.',
   notConnectedText:
     'The device has not connected. Make its connection configuration and put it into the device.',
+  notReachedText:
+    'Its script has not reached the device. Its configuration says where it looks, its log what it found.',
   connectionConfiguration: 'Connection configuration',
   properties: 'Properties',
   alert: 'Alert',

@@ -49,10 +49,13 @@ export const frame = {
     file,
     ' in its data folder.',
   ],
-  passwordLostText: (command: Piece): Piece => [
-    'On the gateway itself, in its program folder: ',
-    command,
-    '. It ends all logins and shows a new claim code.',
+  passwordLostText: (installed: Piece, fromSources: Piece): Piece => [
+    'On the gateway itself: ',
+    installed,
+    ', or where it runs from its sources ',
+    fromSources,
+    '. It ends the logins of installers and shows a new claim code.',
   ],
+  loginEnded: 'Your login has ended. Log in again to go on where you were.',
   language: 'Language',
 };
