@@ -5,6 +5,9 @@ import { language, locale, say } from './words/index.ts';
 
 /** From this age on a value is shown as old. */
 const STALE_AFTER_S = 30;
+/** Of what comes less often: after so many of its usual pauses, as a chart sees a gap then, and never later than this. */
+const LATE_AFTER_PAUSES = 2.5;
+const STALE_AFTER_MAX_S = 300;
 /** A measurement from the future is not trusted beyond what clocks differ by. */
 const CLOCK_DIFFERENCE_S = 60;
 
@@ -134,17 +137,19 @@ export function ageText(ageS: number): string {
 
 /**
  * How old a value is by the gateway's clock. A measurement from the future counts from when it was received, and
- * as untrusted when that is not known.
+ * as untrusted when that is not known. @param pauseS between two measurements, as usual; 0: not known
  */
 export function freshness(
   timestampS: number,
   receivedAtS: number | undefined,
   nowS: number,
+  pauseS = 0,
 ): { ageS: number; isStale: boolean } {
   const isAhead = timestampS > nowS + CLOCK_DIFFERENCE_S;
   if (isAhead && receivedAtS === undefined) return { ageS: 0, isStale: true };
   const ageS = Math.max(0, isAhead ? nowS - (receivedAtS ?? nowS) : nowS - timestampS);
-  return { ageS, isStale: ageS > STALE_AFTER_S };
+  const freshS = Math.min(Math.max(STALE_AFTER_S, pauseS * LATE_AFTER_PAUSES), STALE_AFTER_MAX_S);
+  return { ageS, isStale: ageS > freshS };
 }
 
 /** Day, month and time of an instant where the site is. */

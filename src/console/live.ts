@@ -24,7 +24,13 @@ interface KnownValue {
   timestampS: number;
   /** Undefined for a value that was read, not heard. */
   receivedAtS: number | undefined;
+  /** Seconds since the measurement before, and before that one; 0: not known. */
+  pausesS: readonly [last: number, before: number];
 }
+
+/** How often it is measured; one long pause is no rhythm, and a short one after it ends it. */
+export const pauseOf = ({ pausesS: [last, before] }: KnownValue): number =>
+  before === 0 ? last : Math.min(last, before);
 
 export interface LiveDevice {
   device: Device;
@@ -304,10 +310,12 @@ function setValue(
   const before = live.values.get(name);
   if (before && before.timestampS > timestampS) return;
   const isSame = before?.timestampS === timestampS;
+  const [last = 0] = before?.pausesS ?? [];
   live.values.set(name, {
     value,
     timestampS,
     receivedAtS: receivedAtS ?? (isSame ? before.receivedAtS : undefined),
+    pausesS: isSame ? before.pausesS : [before ? timestampS - before.timestampS : 0, last],
   });
 }
 

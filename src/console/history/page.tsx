@@ -1,20 +1,24 @@
 /** The history of any values of the site; the address keeps the stretch of time and what is drawn. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
+import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, watchAll, watchValues } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { go } from '../route.ts';
-import { Button, Field, Loading, Select } from '../ui.tsx';
+import { Button, Field, Loading, Select, useAnswer } from '../ui.tsx';
 import { HistoryHead } from './head.tsx';
 import { type Chosen, HistoryView } from './view.tsx';
 import { say } from '../words/index.ts';
 
 const BETWEEN_SERIES = '~';
 const BETWEEN_NAMES = '.';
+/** With the charge as many as there are colours. */
+const POWERS_MAX = 5;
 
 /** `<device>.<attribute>~…`; what is not there any more is left out. */
-function chosenOf(text: string | undefined): Chosen[] {
-  return (text ?? '').split(BETWEEN_SERIES).flatMap((one): Chosen[] => {
+function chosenOf(text: string): Chosen[] {
+  return text.split(BETWEEN_SERIES).flatMap((one): Chosen[] => {
     const at = one.indexOf(BETWEEN_NAMES);
     const live = at < 0 ? undefined : liveDevice(one.slice(0, at));
     const attribute = one.slice(at + 1);
@@ -39,14 +43,16 @@ export function HistoryPage({
   const able = useMemo(ableDevices, [deviceIds.value]);
   const add = useRef((_one: Chosen): void => undefined);
   const adding = useMemo(() => <AddSeries devices={able} onAdd={(one) => add.current(one)} />, [able]);
-  if (deviceIds.value === undefined)
+  const sources = useAnswer(readSources, []);
+  const areAsked = sources.answer === undefined && sources.error === undefined;
+  if (deviceIds.value === undefined || (text === undefined && areAsked))
     return (
       <>
         <HistoryHead tab="" />
         <Loading />
       </>
     );
-  const chosen = text === undefined ? firstOf(able) : chosenOf(text);
+  const chosen = text === undefined ? firstOf(able, sources.answer ?? []) : chosenOf(text);
   const show = (series: readonly Chosen[], stretch = window): void => {
     const names = series.map(({ live, attribute }) => `${live.device.id}${BETWEEN_NAMES}${attribute}`);
     go(`#/history/${stretch ?? 'hour'}/${names.join(BETWEEN_SERIES) || BETWEEN_SERIES}`);
@@ -86,8 +92,27 @@ function ableDevices(): LiveDevice[] {
   return devices.filter((live) => drawableOf(live).length > 0);
 }
 
-/** The first value of the first device, so that there is something to see. */
-function firstOf(devices: readonly LiveDevice[]): Chosen[] {
+type Sources = EnergySourcesOnWire['items'];
+
+const readSources = (): Promise<Sources> =>
+  call<{ energy_sources: EnergySourcesOnWire }>('GET', '/v3/site/energy/sources').then(
+    ({ energy_sources: { items } }) => items,
+  );
+
+/** What people look for: the powers of the site beside the charge. */
+function energyOf(sources: Sources): Chosen[] {
+  const named = (part: 'power' | 'state_of_charge'): string[] =>
+    sources.flatMap((source) =>
+      source[part] === null ? [] : `${source.device_id}${BETWEEN_NAMES}${source[part]}`,
+    );
+  const names = new Set([...named('power').slice(0, POWERS_MAX), ...named('state_of_charge').slice(0, 1)]);
+  return chosenOf([...names].join(BETWEEN_SERIES));
+}
+
+/** Else the first value of the first device, so that there is something to see. */
+function firstOf(devices: readonly LiveDevice[], sources: Sources): Chosen[] {
+  const energy = energyOf(sources);
+  if (energy.length > 0) return energy;
   const [live] = devices;
   const [attribute] = live?.manifest ? mainValues(live.manifest).numbers : [];
   return live && attribute !== undefined ? [{ live, attribute }] : [];
@@ -95,7 +120,7 @@ function firstOf(devices: readonly LiveDevice[]): Chosen[] {
 
 function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: (one: Chosen) => void }) {
   const [id, setId] = useState('');
-  const [added, setAdded] = useState(0);
+  const [attribute, setAttribute] = useState('');
   const live = devices.find(({ device }) => device.id === id) ?? devices[0];
   if (!live) return null;
   const names = drawableOf(live);
@@ -105,19 +130,18 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
         <Select
           name="device"
           value={live.device.id}
-          onValue={setId}
+          onValue={(chosen) => {
+            setId(chosen);
+            setAttribute('');
+          }}
           choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
         />
       </Field>
       <Field label={say.history.drawAlso}>
         <Select
           name="attribute"
-          value=""
-          onValue={(attribute) => {
-            onAdd({ live, attribute });
-            // Drawn anew it asks again, for the same value too.
-            setAdded(added + 1);
-          }}
+          value={attribute}
+          onValue={setAttribute}
           choices={[
             { value: '', text: say.everywhere.choose },
             ...names.map((name) => ({
@@ -126,6 +150,18 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
             })),
           ]}
         />
+      </Field>
+      {/* By itself a choice would be taken with each arrow key, on the way to the one that is wanted. */}
+      <Field label="">
+        <Button
+          disabled={attribute === ''}
+          onClick={() => {
+            onAdd({ live, attribute });
+            setAttribute('');
+          }}
+        >
+          {say.everywhere.add}
+        </Button>
       </Field>
     </div>
   );

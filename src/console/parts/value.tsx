@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { ageText, freshness, showValue } from '../format.ts';
 import { nowS, slowNowS } from '../gateway-time.ts';
 import { isAway } from '../connection.ts';
-import type { LiveDevice } from '../live.ts';
+import { type LiveDevice, pauseOf } from '../live.ts';
 import { say } from '../words/index.ts';
 
 /** From this age on it is told in minutes and is past all doubt about being old. */
@@ -14,13 +14,15 @@ const SLOW_FROM_S = 120;
 export function Value({ live, name }: { live: LiveDevice; name: string }) {
   void live.version.value;
   const known = live.values.get(name);
+  const pauseS = known ? pauseOf(known) : 0;
   // Drawn anew when it becomes old, not every second until then.
   const isOldNow = useMemo(
     () =>
       computed(
-        () => known !== undefined && freshness(known.timestampS, known.receivedAtS, nowS.value).isStale,
+        () =>
+          known !== undefined && freshness(known.timestampS, known.receivedAtS, nowS.value, pauseS).isStale,
       ),
-    [known?.timestampS, known?.receivedAtS],
+    [known?.timestampS, known?.receivedAtS, pauseS],
   );
   const isStale = isOldNow.value;
   if (!known) return <span class="value none">–</span>;

@@ -105,6 +105,8 @@ export function BooksCard() {
       {shown ? <Books shown={shown} /> : error === undefined && <Loading />}
       <p>
         <a href="#/history/energy">{say.site.otherTimes}</a>
+        {' · '}
+        <a href="#/history/day">{say.site.powerOfDay}</a>
       </p>
     </Card>
   );

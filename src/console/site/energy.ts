@@ -53,14 +53,14 @@ const number = (value: number, digits: number): string =>
 /** `850 W`, `3.2 kW`: as many digits as mean something. */
 export function powerText(powerW: number): { text: string; unit: string } {
   const amount = Math.abs(powerW);
-  if (amount < 1_000) return { text: number(Math.round(amount), 0), unit: 'W' };
+  if (Math.round(amount) < 1_000) return { text: number(amount, 0), unit: 'W' };
   if (amount < 1e6) return { text: number(amount / 1_000, amount < 100_000 ? 1 : 0), unit: 'kW' };
   return { text: number(amount / 1e6, 2), unit: 'MW' };
 }
 
 /** `12.4 kWh` */
 export function energyText(energyWh: number): string {
-  if (energyWh < 1_000) return `${number(energyWh, 0)} Wh`;
+  if (Math.round(energyWh) < 1_000) return `${number(energyWh, 0)} Wh`;
   if (energyWh < 1e6) return `${number(energyWh / 1_000, energyWh < 100_000 ? 1 : 0)} kWh`;
   return `${number(energyWh / 1e6, 2)} MWh`;
 }

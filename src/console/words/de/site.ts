@@ -13,6 +13,7 @@ export const site: Words['site'] = {
   today: 'Heute',
   yesterday: 'Gestern',
   thisMonth: 'Dieser Monat',
+  powerOfDay: 'Leistung und Ladezustand des letzten Tages',
   otherTimes: 'Andere Tage, Monate und Jahre',
   fromSun: 'aus PV',
   fromGenerators: 'aus Generatoren',

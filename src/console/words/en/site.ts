@@ -13,6 +13,7 @@ export const site = {
   today: 'Today',
   yesterday: 'Yesterday',
   thisMonth: 'This month',
+  powerOfDay: 'Power and charge of the last day',
   otherTimes: 'Other days, months and years',
   fromSun: 'from the sun',
   fromGenerators: 'from generators',
