@@ -5,9 +5,10 @@ import { language, locale, say } from './words/index.ts';
 
 /** From this age on a value is shown as old. */
 const STALE_AFTER_S = 30;
-/** Of what comes less often: after so many of its usual pauses, as a chart sees a gap then, and never later than this. */
+/** Of what comes less often: after so many of its usual pauses, as a chart sees a gap then. */
 const LATE_AFTER_PAUSES = 2.5;
-const STALE_AFTER_MAX_S = 300;
+/** A longer one is a gap, as far as anybody knows. */
+const PAUSE_MAX_S = 240;
 /** A measurement from the future is not trusted beyond what clocks differ by. */
 const CLOCK_DIFFERENCE_S = 60;
 
@@ -148,8 +149,8 @@ export function freshness(
   const isAhead = timestampS > nowS + CLOCK_DIFFERENCE_S;
   if (isAhead && receivedAtS === undefined) return { ageS: 0, isStale: true };
   const ageS = Math.max(0, isAhead ? nowS - (receivedAtS ?? nowS) : nowS - timestampS);
-  const freshS = Math.min(Math.max(STALE_AFTER_S, pauseS * LATE_AFTER_PAUSES), STALE_AFTER_MAX_S);
-  return { ageS, isStale: ageS > freshS };
+  const lateS = pauseS > PAUSE_MAX_S ? 0 : pauseS * LATE_AFTER_PAUSES;
+  return { ageS, isStale: ageS > Math.max(STALE_AFTER_S, lateS) };
 }
 
 /** Day, month and time of an instant where the site is. */
