@@ -283,14 +283,14 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     receiver.status = 401;
     await live.telemetry({ battery_soc: 41 });
     await row.getByText('does not take it').waitFor();
-    await row.getByText(/behind: \d+ values?, .* wait/).waitFor();
+    await row.getByText(/behind, waiting: \d+ values?, /).waitFor();
     await picture(page, 'targets');
     await row.getByRole('button', { name: 'Change Fleet' }).click();
     await page.getByText('One is kept; empty: as it is.').first().waitFor();
     await page.fill('[name=attributes]', 'battery_*, status');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await row.getByText('battery_*, status').waitFor();
-    await row.getByRole('button', { name: 'Switch Fleet off' }).click();
+    await row.getByRole('button', { name: 'Switch off Fleet' }).click();
     await row.getByText('(off)').waitFor();
     assert.ok(!(await page.content()).includes('a token of ours'));
     await row.getByRole('button', { name: 'Delete Fleet' }).click();
@@ -360,6 +360,8 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
       'Access',
     ]);
     assert.equal(await page.getByText('First steps').count(), 0);
+    await page.evaluate("location.hash = '#/devices/looked-at/settings'");
+    await page.locator('.tabs a[aria-current]', { hasText: 'Values' }).waitFor();
     await context.close();
   });
 

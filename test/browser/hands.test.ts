@@ -153,6 +153,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.locator('[name=device]').selectOption({ label: 'Battery' });
     for (let time = 0; time < 2; time++) {
       await page.locator('[name=attribute]').selectOption({ label: 'PV Power' });
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
       await page.getByRole('button', { name: 'Remove Battery · PV Power' }).waitFor();
       if (time === 0) await page.getByRole('button', { name: 'Remove Battery · PV Power' }).click();
       await until(async () => (await page.locator('[name=attribute]').inputValue()) === '');

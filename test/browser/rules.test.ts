@@ -219,6 +219,9 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     const row = tried.locator('.picture-table tbody tr').first();
     assert.match(await row.innerText(), /(9[1-9]|100|[12]\d|30)/);
     await picture(page, 'rule-dry-run');
+    assert.equal(await tried.getByText('The script was changed since.').count(), 0);
+    await editor().press('Space');
+    await tried.getByText('The script was changed since.').waitFor();
     await tried.getByRole('link', { name: 'Open in History' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
     assert.equal(await page.locator('.chosen li').count(), 2);

@@ -197,16 +197,21 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   });
 
   test('draws several devices over any stretch; a zoom loads finer data, stays at refresh and stands in the address', async () => {
-    await open('#/history/day');
+    await open('#/');
+    await page.getByRole('link', { name: 'Power and charge of the last day' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
+    // What the site gives and uses is there at first, and the charge.
+    const drawn = await page.locator('.chosen').innerText();
+    for (const name of ['PV Power', 'Battery Power', 'Load', 'SOC']) assert.ok(drawn.includes(name), drawn);
     const other = await gateway.provision('Roof');
     await other.connect();
     await other.telemetry({ timestamp: nowS(), pv_total_power: 900 });
     await open('#/');
     await page.getByRole('link', { name: /^Roof/ }).waitFor();
-    await open('#/history/day');
+    await open(`#/history/day/${device.id}.pv_total_power`);
     await page.locator('[name=device]').selectOption({ label: 'Roof' });
     await page.locator('[name=attribute]').selectOption({ label: 'PV Power' });
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByText('Roof · PV Power').first().waitFor();
     const asked: { granularity: string }[] = [];
     page.on('request', (request) => {

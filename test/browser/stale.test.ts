@@ -1,41 +1,14 @@
 /** Nothing old is shown as of now: answers and messages that come late, lines that are cut, machines that slept. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page, Route, WebSocketRoute } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
+import { liveLine } from './live-line.ts';
 import { openAnother, useConsole } from './support.ts';
 
 const TENANT = { name: 'tenant', password: 'a password of theirs' };
 const TWO_HOURS_MS = 7_200_000;
-
-/** The line of live messages: it can be cut and mended, and more can be said on it. */
-function liveLine() {
-  const sockets = new Set<WebSocketRoute>();
-  let isCut = false;
-  return {
-    lay: (page: Page): Promise<void> =>
-      page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => {
-        if (isCut) return void socket.close();
-        sockets.add(socket);
-        socket.connectToServer();
-      }),
-    cut: async (page: Page): Promise<void> => {
-      isCut = true;
-      for (const socket of sockets) await socket.close();
-      sockets.clear();
-      await page.getByText('No live connection to the gateway.').waitFor();
-    },
-    mend: async (page: Page): Promise<void> => {
-      isCut = false;
-      await page.evaluate("dispatchEvent(new Event('online'))");
-      await page.getByText('No live connection to the gateway.').waitFor({ state: 'detached' });
-    },
-    say: (message: object): void => {
-      for (const socket of sockets) socket.send(JSON.stringify(message));
-    },
-  };
-}
 
 const open = (page: Page, hash: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(hash)}`);

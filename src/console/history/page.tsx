@@ -99,10 +99,20 @@ const readSources = (): Promise<Sources> =>
     ({ energy_sources: { items } }) => items,
   );
 
+/** The first of each role before the second of any. */
+function inTurn(sources: Sources): Sources {
+  const turnOf = ({ role }: Sources[number], place: number): number =>
+    sources.slice(0, place).filter((other) => other.role === role).length;
+  return sources
+    .map((source, place) => ({ source, turn: turnOf(source, place) }))
+    .toSorted((a, b) => a.turn - b.turn)
+    .map(({ source }) => source);
+}
+
 /** What people look for: the powers of the site beside the charge. */
 function energyOf(sources: Sources): Chosen[] {
   const named = (part: 'power' | 'state_of_charge'): string[] =>
-    sources.flatMap((source) =>
+    inTurn(sources).flatMap((source) =>
       source[part] === null ? [] : `${source.device_id}${BETWEEN_NAMES}${source[part]}`,
     );
   const names = new Set([...named('power').slice(0, POWERS_MAX), ...named('state_of_charge').slice(0, 1)]);

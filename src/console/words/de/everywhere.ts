@@ -46,8 +46,8 @@ export const everywhere: Words['everywhere'] = {
   testName: (name) => `${name} testen`,
   testing: 'Wird getestet …',
   change: 'Ändern',
-  off: 'Aus',
-  on: 'Ein',
+  off: 'Ausschalten',
+  on: 'Einschalten',
   switchOff: (name) => `${name} ausschalten`,
   switchOn: (name) => `${name} einschalten`,
 };

@@ -45,8 +45,8 @@ export const everywhere = {
   testName: (name: string) => `Test ${name}`,
   testing: 'Testing…',
   change: 'Change',
-  off: 'Off',
-  on: 'On',
-  switchOff: (name: string) => `Switch ${name} off`,
-  switchOn: (name: string) => `Switch ${name} on`,
+  off: 'Switch off',
+  on: 'Switch on',
+  switchOff: (name: string) => `Switch off ${name}`,
+  switchOn: (name: string) => `Switch on ${name}`,
 };

@@ -1,0 +1,146 @@
+/** What somebody does while the line to the gateway is lost, another page does the same, or another version is installed. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { liveLine } from './live-line.ts';
+import { openAnother, useConsole } from './support.ts';
+
+const TENANT = { name: 'tenant', password: 'a password of theirs' };
+/** More than a page of the API has. */
+const CHANGES = 1_010;
+const AT_ONCE = 50;
+
+const open = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+const focused = async (page: Page): Promise<string> =>
+  String(await page.evaluate('`${document.activeElement?.tagName} ${document.activeElement?.textContent}`'));
+
+describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('leaves no button waiting for an answer that never comes, and what it was for may have been done', async (t) => {
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    const asked = Promise.withResolvers<void>();
+    await page.route('**/v3/auth/tokens', (route) =>
+      // Without an answer to this one it waits for ever.
+      route.request().method() === 'POST' ? asked.resolve() : route.continue(),
+    );
+    await open(page, '#/access');
+    await page.getByRole('button', { name: 'New token…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('[name=name]').fill('dashboard');
+    const make = dialog.getByRole('button', { name: 'Make token' });
+    await make.click();
+    await asked.promise;
+    assert.equal(await make.isDisabled(), true);
+    assert.equal(await make.getAttribute('aria-busy'), 'true');
+    await line.cut(page);
+    await line.mend(page);
+    await dialog.getByRole('alert').getByText('It is not known whether this was done').waitFor();
+    await page.unroute('**/v3/auth/tokens');
+    assert.equal(await dialog.locator('[name=name]').inputValue(), 'dashboard');
+    await make.click();
+    await dialog.getByText('Copy it now').waitFor();
+  });
+
+  test('leaves no page loading: what was asked for is read when it is back', async (t) => {
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    let asked = 0;
+    await page.route('**/v3/blueprints', (route) => (asked++ === 0 ? undefined : route.continue()));
+    await open(page, '#/blueprints');
+    await until(() => asked === 1);
+    await line.cut(page);
+    await line.mend(page);
+    await page.getByRole('heading', { name: 'Built in' }).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+  });
+
+  test('brings the console of the version that is installed then, with the next page', async (t) => {
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    await page.evaluate('window.isTheOneBefore = true');
+    await line.cut(page);
+    await line.mend(page);
+    await open(page, '#/rules');
+    await page.getByRole('heading', { name: 'Rules' }).waitFor();
+    assert.equal(await page.evaluate('window.isTheOneBefore'), true);
+    await page.route(`${opened().gateway.origin}/`, async (route) => {
+      if (route.request().resourceType() === 'document') return route.continue();
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/app-\w+\.js/, 'app-ANOTHER1.js');
+      return route.fulfill({ response, body });
+    });
+    await line.cut(page);
+    const looked = page.waitForResponse(`${opened().gateway.origin}/`);
+    await line.mend(page);
+    await (await looked).finished();
+    await until(async () => {
+      await open(page, `#/alerts`);
+      await open(page, `#/access`);
+      await page.getByRole('heading', { name: 'Access' }).waitFor();
+      return (await page.evaluate('window.isTheOneBefore')) === undefined;
+    });
+  });
+});
+
+describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('may have deleted a row before, and the keyboard goes on where it was', async (t) => {
+    const { gateway } = opened();
+    const { user } = await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'USER' });
+    const page = await openAnother(t, opened());
+    await open(page, '#/access');
+    const button = page.getByRole('button', { name: 'Delete tenant' });
+    await button.waitFor();
+    await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/users/${(user as { id: string }).id}`);
+    await button.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).press('Enter');
+    await button.waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await until(async () => (await focused(page)) === 'H2 Users');
+  });
+
+  test('may have ended the login, and the next one is asked for with the reason and the name', async (t) => {
+    const { gateway } = opened();
+    await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'OWNER' });
+    const page = await openAnother(t, opened(), TENANT);
+    await open(page, '#/history/energy');
+    await page.locator('[data-test=energy-history]').waitFor();
+    const { access_tokens: sessions } = await gateway.ok('INSTALLER', 'GET', '/v3/auth/tokens?kind=SESSION');
+    for (const { id, user } of sessions as { id: string; user?: { name: string } }[])
+      if (user?.name === TENANT.name) await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/tokens/${id}`);
+    await page.getByText('Your login has ended.').waitFor();
+    assert.equal(await page.inputValue('[name=name]'), TENANT.name);
+    await page.fill('[name=password]', TENANT.password);
+    await page.keyboard.press('Enter');
+    await page.locator('[data-test=energy-history]').waitFor();
+  });
+
+  test('may have changed more than the API tells at once: all of it is shown', async (t) => {
+    const { gateway } = opened();
+    for (let from = 0; from < CHANGES; from += AT_ONCE)
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, index) =>
+          gateway.ok('OWNER', 'PATCH', '/v3/site', { name: `Site ${from + index}` }),
+        ),
+      );
+    const page = await openAnother(t, opened());
+    await open(page, '#/access');
+    const card = page.locator('section', { has: page.getByRole('heading', { name: 'Activity' }) });
+    const more = card.getByRole('button', { name: /^Show more of/ });
+    let shown = 0;
+    for (let press = 0; press < 4; press++) {
+      await more.click();
+      await until(async () => (await card.locator('.rows li').count()) > shown);
+      shown = await card.locator('.rows li').count();
+    }
+    await until(async () => (await card.locator('.rows li').count()) > CHANGES);
+    await more.waitFor({ state: 'detached' });
+  });
+});

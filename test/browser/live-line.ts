@@ -1,0 +1,30 @@
+/** The line on which a page hears of everything, in the hands of a test. */
+import type { Page, WebSocketRoute } from 'playwright-core';
+
+/** The line of live messages: it can be cut and mended, and more can be said on it. */
+export function liveLine() {
+  const sockets = new Set<WebSocketRoute>();
+  let isCut = false;
+  return {
+    lay: (page: Page): Promise<void> =>
+      page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => {
+        if (isCut) return void socket.close();
+        sockets.add(socket);
+        socket.connectToServer();
+      }),
+    cut: async (page: Page): Promise<void> => {
+      isCut = true;
+      for (const socket of sockets) await socket.close();
+      sockets.clear();
+      await page.getByText('No live connection to the gateway.').waitFor();
+    },
+    mend: async (page: Page): Promise<void> => {
+      isCut = false;
+      await page.evaluate("dispatchEvent(new Event('online'))");
+      await page.getByText('No live connection to the gateway.').waitFor({ state: 'detached' });
+    },
+    say: (message: object): void => {
+      for (const socket of sockets) socket.send(JSON.stringify(message));
+    },
+  };
+}
