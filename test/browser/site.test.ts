@@ -202,7 +202,8 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.locator('[data-test=chart] canvas').waitFor();
     // What the site gives and uses is there at first, and the charge.
     const drawn = await page.locator('.chosen').innerText();
-    for (const name of ['PV Power', 'Battery Power', 'Load', 'SOC']) assert.ok(drawn.includes(name), drawn);
+    for (const name of ['PV Power', 'Battery Power', 'Grid Power', 'Load Power', 'State of Charge'])
+      assert.ok(drawn.includes(name), drawn);
     const other = await gateway.provision('Roof');
     await other.connect();
     await other.telemetry({ timestamp: nowS(), pv_total_power: 900 });

@@ -1,4 +1,5 @@
 /** Backups by themselves: when, whereto, and the last one that is known to be good. */
+import { useState } from 'preact/hooks';
 import { call, changeCount } from '../api.ts';
 import { bytesText, momentText } from '../format.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
@@ -135,12 +136,21 @@ function bodyOf(typed: Typed): Record<string, unknown> {
   };
 }
 
+/** What is other than before: somebody else may change the rest at the same time. */
+function changeOf(before: Typed, typed: Typed): Record<string, unknown> {
+  const known = bodyOf(before);
+  return Object.fromEntries(Object.entries(bodyOf(typed)).filter(([name, value]) => value !== known[name]));
+}
+
 function PlanForm({ plan }: { plan: BackupPlan }) {
   const controls = useTyped(() => typedOf(plan));
-  const { typed, change, bound } = controls;
+  const [before, setBefore] = useState(controls.typed);
+  const { typed, setTyped, change, bound } = controls;
   const action = useAction(async () => {
-    await call('PATCH', PLAN, bodyOf(typed));
-    change({ target_password: '', sealing: NOTHING_TYPED, isSealingAnew: false });
+    const answer = await call<{ backup_plan: BackupPlan }>('PATCH', PLAN, changeOf(before, typed));
+    const stored = typedOf(answer.backup_plan);
+    setBefore(stored);
+    setTyped(stored);
   });
   return (
     <Form

@@ -38,7 +38,11 @@ export function ManagedRow(props: ManagedRowProps) {
     setTried(undefined);
     setTried(await props.test());
   });
-  const error = testing.error;
+  const change = (): void => {
+    // What a test found says nothing of what is typed now.
+    setTried(undefined);
+    setChanging(true);
+  };
   return (
     <li>
       <span>
@@ -56,7 +60,7 @@ export function ManagedRow(props: ManagedRowProps) {
             {testing.isBusy ? say.everywhere.testing : say.everywhere.test}
           </Button>
           {form && (
-            <Button aria-label={say.everywhere.changeName(name)} onClick={() => setChanging(true)}>
+            <Button aria-label={say.everywhere.changeName(name)} onClick={change}>
               {say.everywhere.change}
             </Button>
           )}
@@ -64,7 +68,7 @@ export function ManagedRow(props: ManagedRowProps) {
           <Delete {...props} />
         </div>
       )}
-      <ErrorNotice error={error} />
+      <ErrorNotice error={testing.error} />
       {tried && (
         <Notice kind={tried.isGood ? 'success' : 'warning'}>
           <p>{tried.text}</p>
@@ -86,6 +90,7 @@ function Switch({ name, address, isEnabled }: ManagedRowProps) {
   return (
     <>
       <Button
+        isSwitch
         disabled={switching.isBusy}
         aria-label={isEnabled ? say.everywhere.switchOff(name) : say.everywhere.switchOn(name)}
         onClick={() => void switching.start()}

@@ -20,13 +20,13 @@ export function Waiting({ id, hasScript }: { id: string; hasScript: boolean }) {
           <ConfigurationTab live={live} />
         </section>
       )}
-      <Arrival live={live} />
+      <Arrival live={live} hasScript={hasScript} />
       {hasScript && <LogsTab live={live} />}
     </>
   );
 }
 
-function Arrival({ live }: { live: LiveDevice }) {
+function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) {
   void live.version.value;
   const { device, values, manifest } = live;
   const isOnline = device.connectivity?.status === 'ONLINE';
@@ -51,6 +51,7 @@ function Arrival({ live }: { live: LiveDevice }) {
               : say.adding.waitingValue}
         </p>
       )}
+      {!isOnline && !hasScript && <p class="hint">{say.adding.nothingComes}</p>}
     </Card>
   );
 }

@@ -36,7 +36,7 @@ export function RulesPage() {
     <>
       <PageHead title={say.frame.rules}>
         {may('OWNER') && answer && (
-          <Button disabled={switching.isBusy} onClick={() => void switching.start()}>
+          <Button isSwitch disabled={switching.isBusy} onClick={() => void switching.start()}>
             {isSuspended ? say.rules.letRun : say.rules.suspendAll}
           </Button>
         )}
@@ -99,7 +99,7 @@ function RuleRow({
       <span class="actions">
         <RuleBadge rule={rule} isSuspended={isSuspended} />
         {may('OWNER') && (
-          <Button disabled={switching.isBusy} onClick={() => void switching.start()}>
+          <Button isSwitch disabled={switching.isBusy} onClick={() => void switching.start()}>
             {rule.disabled ? say.rules.enable : say.rules.disable}
           </Button>
         )}

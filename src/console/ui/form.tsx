@@ -115,6 +115,8 @@ export function Input({ value, onValue, type = 'text', ...rest }: InputProps) {
     <input
       ref={element}
       type={kind}
+      // Names may be read from right to left.
+      dir="auto"
       value={value}
       onInput={(event) => onValue(event.currentTarget.value)}
       {...rest}

@@ -13,6 +13,8 @@ interface ButtonProps {
   disabled?: boolean | undefined;
   /** It works on what it was pressed for. */
   'aria-busy'?: boolean;
+  /** A second press takes the first one back: not that of a double click. */
+  isSwitch?: boolean;
   onClick?: () => void;
   type?: 'button' | 'submit';
   children: ComponentChildren;
@@ -21,10 +23,23 @@ interface ButtonProps {
   'data-command'?: string;
 }
 
-export function Button({ kind = 'plain', type = 'button', children, ...rest }: ButtonProps) {
+export function Button({
+  kind = 'plain',
+  type = 'button',
+  isSwitch = false,
+  onClick,
+  children,
+  ...rest
+}: ButtonProps) {
   const element = useFocusAfter(rest.disabled === true);
   return (
-    <button ref={element} type={type} class={`button ${kind}`} {...rest}>
+    <button
+      ref={element}
+      type={type}
+      class={`button ${kind}`}
+      onClick={({ detail: count }) => (!isSwitch || count < 2) && onClick?.()}
+      {...rest}
+    >
       {children}
     </button>
   );

@@ -77,6 +77,8 @@ export const adding: Words['adding'] = {
   waitingFor: (name) => `Warten auf ${name}`,
   doesItWork: 'Funktioniert es?',
   waitingFirst: 'Warten auf die erste Nachricht …',
+  nothingComes:
+    'Es kommt nichts? Das Gerät braucht die Adresse und die Zugangsdaten von oben und einen Weg durch das Netz dorthin.',
   connectedWithout: 'Es ist verbunden. Ohne Blueprint wird keiner seiner Werte aufgezeichnet.',
   waitingValue: 'Es ist verbunden. Warten auf den ersten Wert …',
   noZip: 'Diese Datei ist kein ZIP.',

@@ -76,6 +76,8 @@ export const adding = {
   waitingFor: (name: string) => `Waiting for ${name}`,
   doesItWork: 'Does it work?',
   waitingFirst: 'Waiting for the first message…',
+  nothingComes:
+    'Nothing comes? The device needs the address and the credentials from above, and a way through the network to it.',
   connectedWithout: 'It is connected. Without a blueprint, none of its values are recorded.',
   waitingValue: 'It is connected; waiting for its first value…',
   noZip: 'This file is no zip.',
