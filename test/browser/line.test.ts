@@ -103,7 +103,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).press('Enter');
     await button.waitFor({ state: 'detached' });
     assert.equal(await page.getByRole('alert').count(), 0);
-    await until(async () => (await focused(page)) === 'H2 Users');
+    await until(async () => (await focused(page)) === 'BUTTON Change…');
   });
 
   test('may have ended the login, and the next one is asked for with the reason and the name', async (t) => {

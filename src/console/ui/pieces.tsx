@@ -66,13 +66,19 @@ function useFocusAfter(isDisabled: boolean) {
   return element;
 }
 
-/** From a button that goes away, often with all that it was about, to the heading above it. */
+/** From a button that goes away, mostly with all that it was about, to what is beside, or to the heading above. */
 function passOn(button: HTMLElement): void {
+  const row = button.closest('li');
+  const beside = [row?.nextElementSibling, row?.previousElementSibling].map((other) =>
+    other?.querySelector<HTMLElement>('a, button'),
+  );
   const heading = button.closest('section, dialog')?.querySelector<HTMLElement>('h2');
   // By then it is seen what is left.
   setTimeout(() => {
     if (document.activeElement !== document.body) return;
-    focusOn(heading?.isConnected === true ? heading : document.getElementById('content'));
+    const control = beside.find((one) => one?.isConnected);
+    if (control) control.focus();
+    else focusOn(heading?.isConnected === true ? heading : document.getElementById('content'));
   });
 }
 
