@@ -10,7 +10,7 @@ import { lineAt } from './source-files.ts';
 
 /** Attributes that nobody reads; `name` is one where it begins small. */
 const TECHNICAL =
-  /^(?:class|type|href|role|d|id|key|kind|rel|list|step|scope|style|accept|pattern|autocomplete|autocapitalize|viewBox|preserveAspectRatio|text-anchor|transform|stroke-dasharray|base|prefix|suggested|loading|data-.*|aria-(?:hidden|current|sort|labelledby|describedby|activedescendant|live))$/;
+  /^(?:class|type|dir|href|role|d|id|key|kind|rel|list|step|scope|style|accept|pattern|autocomplete|autocapitalize|viewBox|preserveAspectRatio|text-anchor|transform|stroke-dasharray|base|prefix|suggested|loading|data-.*|aria-(?:hidden|current|sort|labelledby|describedby|activedescendant|live))$/;
 /** Members of objects that people read. */
 const READ = /^(?:text|title|label|hint|about|nothing|none)$/;
 const SENTENCE = /^\p{Lu}\p{Ll}|\p{L}[,.:;!?]? \p{L}|^ \p{L}|\p{L} $|…/u;

@@ -70,9 +70,9 @@ function useFocusAfter(isDisabled: boolean) {
 function passOn(button: HTMLElement): void {
   const row = button.closest('li');
   const beside = [row?.nextElementSibling, row?.previousElementSibling].map((other) =>
-    other?.querySelector<HTMLElement>('a, button'),
+    other?.querySelector<HTMLElement>('a,button'),
   );
-  const heading = button.closest('section, dialog')?.querySelector<HTMLElement>('h2');
+  const heading = button.closest('section,dialog')?.querySelector<HTMLElement>('h2');
   // By then it is seen what is left.
   setTimeout(() => {
     if (document.activeElement !== document.body) return;
