@@ -70,12 +70,18 @@ const NOT_FOUND = 404;
 /** Items of one page of a list. */
 const PAGE_ITEMS = 1_000;
 
-/** The first items of a list, as many as are wanted, and how many there are. @throws ApiError, NoAnswer */
+interface Listed<Item> {
+  items: Item[];
+  /** How many there are. */
+  total: number;
+}
+
+/** The first items of a list, as many as are wanted. @throws ApiError, NoAnswer */
 export async function callForList<Item>(
   address: string,
   name: string,
   wanted = Infinity,
-): Promise<{ items: Item[]; total: number }> {
+): Promise<Listed<Item>> {
   const items: Item[] = [];
   let total = Infinity;
   while (items.length < Math.min(wanted, total)) {

@@ -7,17 +7,7 @@ import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ExecutionDetails, Executions } from '../parts/executions.tsx';
 import { may } from '../session.ts';
-import {
-  type Action,
-  Button,
-  Card,
-  Dialog,
-  ErrorNotice,
-  Form,
-  Notice,
-  Question,
-  useAction,
-} from '../ui.tsx';
+import { type Action, Button, Card, Dialog, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
 import type { Command, Execution } from '../shapes.ts';
 import { say } from '../words/index.ts';
 

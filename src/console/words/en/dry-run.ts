@@ -31,7 +31,8 @@ export const dryRun = {
   whatItDid: 'What the rule did',
   whatItRead: 'What the rule read',
   noneDrawn: 'It read no values that can be drawn.',
-  moreRead: (count: number) => `Of what it read, ${count} more ${count === 1 ? 'value is' : 'values are'} not drawn.`,
+  moreRead: (count: number) =>
+    `Of what it read, ${count} more ${count === 1 ? 'value is' : 'values are'} not drawn.`,
   marks: (signs: readonly Piece[]): Piece[] => ['Marks: ', ...signs],
   keys: 'Arrow keys go from one to the next; its place is marked in the chart.',
   wholeTime: 'Whole time',
