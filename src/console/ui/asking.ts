@@ -59,6 +59,8 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   const [error, setError] = useState<unknown>(undefined);
   const [round, setRound] = useState(0);
   const askedAtMs = useRef<number | undefined>(undefined);
+  // Known before what it means is drawn.
+  const hasFailed = useRef(false);
   useEffect(() => {
     let isCurrent = true;
     askedAtMs.current = performance.now();
@@ -66,12 +68,14 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
       (found) => {
         if (!isCurrent) return;
         askedAtMs.current = undefined;
+        hasFailed.current = false;
         setAnswer(found);
         setError(undefined);
       },
       (failure: unknown) => {
         if (!isCurrent) return;
         askedAtMs.current = undefined;
+        hasFailed.current = true;
         setError(failure);
       },
     );
@@ -85,7 +89,7 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   useEffect(() => {
     if (!isBack) return;
     // What could not be read while the gateway was away is read when it is back, and what was asked of it meanwhile.
-    if (error !== undefined || (wasAway.current && askedAtMs.current !== undefined))
+    if (hasFailed.current || (wasAway.current && askedAtMs.current !== undefined))
       setRound((count) => count + 1);
     wasAway.current = false;
   }, [isBack]);

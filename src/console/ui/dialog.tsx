@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from './asking.ts';
-import { Button, ErrorNotice, focusOn } from './pieces.tsx';
+import { Button, ErrorNotice, focusOn, wayOnFrom } from './pieces.tsx';
 import { say } from '../words/index.ts';
 
 /** A window above the page. */
@@ -19,10 +19,13 @@ export function Dialog({
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
+    if (!(before instanceof HTMLElement)) return element.current?.showModal();
+    const goOn = wayOnFrom(before);
     element.current?.showModal();
-    // The keyboard goes on where it was.
+    // The keyboard goes on where it was, if that is still there.
     return () => {
-      if (before instanceof HTMLElement) before.focus();
+      before.focus();
+      goOn();
     };
   }, []);
   useEffect(() => {

@@ -1,6 +1,6 @@
 /** What pages are made of: buttons, cards, notices. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
 import { may } from '../session.ts';
 import { siteName } from '../site-name.ts';
@@ -56,30 +56,34 @@ function useFocusAfter(isDisabled: boolean) {
     hadFocus.current = false;
     if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
   }, [isDisabled]);
-  useEffect(
+  // While it is still in its place.
+  useLayoutEffect(
     () => () => {
       const { current } = element;
-      if (current !== null && (hadFocus.current || current === document.activeElement)) passOn(current);
+      if (current !== null && (hadFocus.current || current === document.activeElement))
+        setTimeout(wayOnFrom(current));
     },
     [],
   );
   return element;
 }
 
-/** From a button that goes away, mostly with all that it was about, to what is beside, or to the heading above. */
-function passOn(button: HTMLElement): void {
-  const row = button.closest('li');
+/**
+ * From a control that goes away, mostly with all that it was about, to what is beside, or to the heading above. The way is
+ * taken where the keyboard is nowhere.
+ */
+export function wayOnFrom(gone: HTMLElement): () => void {
+  const row = gone.closest('li');
   const beside = [row?.nextElementSibling, row?.previousElementSibling].map((other) =>
     other?.querySelector<HTMLElement>('a,button'),
   );
-  const heading = button.closest('section,dialog')?.querySelector<HTMLElement>('h2');
-  // By then it is seen what is left.
-  setTimeout(() => {
+  const heading = gone.closest('section,dialog')?.querySelector<HTMLElement>('h2');
+  return () => {
     if (document.activeElement !== document.body) return;
     const control = beside.find((one) => one?.isConnected);
     if (control) control.focus();
     else focusOn(heading?.isConnected === true ? heading : document.getElementById('content'));
-  });
+  };
 }
 
 /** What is no stop of the Tab key has the focus, and the page stays where it is. */
