@@ -76,22 +76,6 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     );
   });
 
-  test('that never came is looked for in what the script says', async () => {
-    const { page, open, gateway } = opened();
-    const { blueprints } = await gateway.ok('OWNER', 'GET', '/v3/blueprints');
-    const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');
-    const [blueprint] = (blueprints as { id: string; display_name: string }[]).filter(
-      ({ display_name: title }) => title === 'Modbus Inverter',
-    );
-    const [runtime] = (devices as { id: string; type: string }[]).filter(({ type }) => type === 'GATEWAY');
-    const ids = { blueprint_id: blueprint?.id, runtime_id: runtime?.id };
-    await gateway.ok('OWNER', 'POST', '/v3/provisioning/lua_device', { name: 'Cellar', ...ids });
-    await open('#/devices/cellar');
-    const empty = page.locator('.empty', { hasText: 'Its script has not reached the device.' });
-    await empty.getByRole('link', { name: 'Logs' }).click();
-    await page.locator('[data-test=logs]').waitFor();
-  });
-
   test('of a second box is told by the package and from the sources', async () => {
     const { page, open } = opened();
     await open('#/add/module');
@@ -103,6 +87,24 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
       .waitFor();
     await connection.getByText('npm run module -- --config barn.json').waitFor();
     await picture(page, 'module-connection');
+  });
+
+  test('of a script that told nothing is looked for at its module and in its log', async () => {
+    const { page, open, gateway } = opened();
+    const { blueprints } = await gateway.ok('OWNER', 'GET', '/v3/blueprints');
+    const blueprint = (blueprints as { id: string; display_name: string }[]).find(
+      ({ display_name: title }) => title === 'Modbus Inverter',
+    );
+    const { device: barn } = await gateway.ok('OWNER', 'GET', '/v3/devices/barn');
+    await gateway.ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
+      name: 'Cellar',
+      blueprint_id: blueprint?.id,
+      runtime_id: (barn as { id: string }).id,
+    });
+    await open('#/devices/cellar');
+    const empty = page.locator('.empty', { hasText: 'Its script has told nothing yet' });
+    await empty.getByRole('link', { name: 'Logs' }).click();
+    await page.locator('[data-test=logs]').waitFor();
   });
 
   test(

@@ -303,7 +303,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const { page, open, gateway } = opened();
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'Pacific/Kiritimati' });
     await page.reload();
-    await page.getByText('Times of Pacific/Kiritimati').waitFor();
+    await page.locator('.who').getByText('Times of Pacific/Kiritimati').waitFor();
     await open('#/access');
     const there = new Date().toLocaleDateString('en-GB', {
       dateStyle: 'medium',

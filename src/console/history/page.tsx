@@ -162,7 +162,7 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
         />
       </Field>
       {/* By itself a choice would be taken with each arrow key, on the way to the one that is wanted. */}
-      <Field label="">
+      <div class="field">
         <Button
           disabled={attribute === ''}
           onClick={() => {
@@ -172,7 +172,7 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
         >
           {say.everywhere.add}
         </Button>
-      </Field>
+      </div>
     </div>
   );
 }

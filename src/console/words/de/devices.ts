@@ -62,7 +62,7 @@ export const devices: Words['devices'] = {
   notConnectedText:
     'Das Gerät hat sich noch nicht verbunden. Erzeugen Sie seine Verbindungskonfiguration und hinterlegen Sie sie im Gerät.',
   notReachedText:
-    'Sein Skript hat das Gerät nicht erreicht. Wo es sucht, steht in der Konfiguration, was es fand, im Protokoll.',
+    'Sein Skript hat noch nichts mitgeteilt: Das Modul, auf dem es läuft, ist vielleicht nicht verbunden, oder sein Protokoll sagt, warum.',
   connectionConfiguration: 'Verbindungskonfiguration',
   properties: 'Eigenschaften',
   alert: 'Meldung',

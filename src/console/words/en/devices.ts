@@ -60,7 +60,7 @@ export const devices = {
   notConnectedText:
     'The device has not connected. Make its connection configuration and put it into the device.',
   notReachedText:
-    'Its script has not reached the device. Its configuration says where it looks, its log what it found.',
+    'Its script has told nothing yet: the module on which it runs may not be connected, or its log says why.',
   connectionConfiguration: 'Connection configuration',
   properties: 'Properties',
   alert: 'Alert',
