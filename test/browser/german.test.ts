@@ -35,7 +35,7 @@ async function textsOf(page: Page): Promise<string[]> {
 
 /** Words of the page's own controls that go on in the next line. */
 async function brokenWords(page: Page): Promise<string[]> {
-  return (await page.evaluate(`[...document.querySelectorAll('.nav li a, .button, .tabs a, th')].flatMap((control) => {
+  return (await page.evaluate(`[...document.querySelectorAll('.nav li a, .button, .segments button, .tabs a, th')].flatMap((control) => {
     const words = [];
     const texts = document.createTreeWalker(control, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode(); text; text = texts.nextNode())
