@@ -79,6 +79,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     const looked = page.waitForResponse(`${opened().gateway.origin}/`);
     await line.mend(page);
     await (await looked).finished();
+    // It may be loaded anew before this is answered.
     await open(page, '#/access').catch(() => undefined);
     await until(async () => {
       // What was read of it may not be known with the first page after it.
