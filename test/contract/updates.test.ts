@@ -180,6 +180,23 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(await last(), 'Version 0.2.0 failed; 0.1.0 runs again.');
   });
 
+  test('is answered for, too, where what the updater wrote cannot be read', async (t) => {
+    const { call, updater } = await startUpdates(t);
+    for (const file of [updater.outcomeFile, updater.trialFile, updater.failureFile]) mkdirSync(file);
+    const { status, update } = await call('GET', '');
+    assert.deepEqual([status, update.last_outcome, update.failed_trial], [200, null, null]);
+  });
+
+  test('that cannot be handed over stays what it was', async (t) => {
+    const { call, upload, dataDir } = await startUpdates(t);
+    const { update } = await upload();
+    renameSync(join(dataDir, 'update/uploaded.deb'), join(dataDir, 'elsewhere.deb'));
+    assert.equal((await call('POST', '/install')).status, 500);
+    renameSync(join(dataDir, 'elsewhere.deb'), join(dataDir, 'update/uploaded.deb'));
+    assert.deepEqual((await call('GET', '')).update, update);
+    assert.equal((await call('POST', '/install')).update.installing, true);
+  });
+
   test('that went away by itself is named with the reason, until the next one, however it was installed', async (t) => {
     const { call, updater } = await startUpdates(t);
     const failed = async (line?: string) => {

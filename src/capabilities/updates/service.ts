@@ -112,9 +112,10 @@ export class Updates {
     if (!this.#uploaded)
       throw refused('not_uploaded', 'No package was uploaded since the gateway was started.');
     log.info('the uploaded version is to be installed', { version: this.#uploaded.version });
-    this.#handedOver = { atMs: clock.monotonicMs(), outcomeBefore: folder.outcome };
-    this.#uploaded = undefined;
+    const outcomeBefore = folder.outcome;
     folder.handOver();
+    this.#handedOver = { atMs: clock.monotonicMs(), outcomeBefore };
+    this.#uploaded = undefined;
     return this.status();
   }
 

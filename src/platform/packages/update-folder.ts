@@ -130,8 +130,18 @@ export class UpdateFolder {
   }
 }
 
+/** Empty where the updater left nothing, or nothing that can be read: what it tells of the past stops no work. */
+function textOf(file: string): string {
+  try {
+    return readPrivateFile(file) ?? '';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return '';
+    throw error;
+  }
+}
+
 function outcomeIn(file: string): UpdateOutcome | undefined {
-  const [, at = '', message = ''] = /^(\S+) (.*)$/m.exec(readPrivateFile(file) ?? '') ?? [];
+  const [, at = '', message = ''] = /^(\S+) (.*)$/m.exec(textOf(file)) ?? [];
   const atMs = Date.parse(at);
   return Number.isNaN(atMs) ? undefined : { atMs, message };
 }
@@ -139,7 +149,7 @@ function outcomeIn(file: string): UpdateOutcome | undefined {
 /** "TIME VERSION-DIGEST REASON STATUS WORDS" */
 function failureIn(file: string): TrialFailure | undefined {
   const [, at = '', version = '', name = '', status, words = ''] =
-    /^(\S+) (\S+)-[^\s-]+ (\S+) (\S+) ?(.*)$/m.exec(readPrivateFile(file) ?? '') ?? [];
+    /^(\S+) (\S+)-[^\s-]+ (\S+) (\S+) ?(.*)$/m.exec(textOf(file)) ?? [];
   const atMs = Date.parse(at);
   if (Number.isNaN(atMs)) return undefined;
   return {
