@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer';
 import * as v from 'valibot';
 import { LIMITS } from '../lib/limits.ts';
 import { deviceTopic } from './device-topic.ts';
+import { exactJson, parseExactJson } from './telemetry.ts';
 
 /** Said in `hello`; a gateway that speaks another version answers nothing and writes a log entry. */
 export const MODULE_PROTOCOL: { readonly version: number } = { version: 1 };
@@ -258,7 +259,7 @@ export function encodeModuleMessage(message: ToModule | FromModule): string {
     // A Buffer that came from another thread is a plain array of bytes.
     value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
   ]);
-  return JSON.stringify(Object.fromEntries(wire));
+  return exactJson(Object.fromEntries(wire));
 }
 
 function decode<Message>(
@@ -268,7 +269,7 @@ function decode<Message>(
   let value: unknown = payload;
   if (payload instanceof Uint8Array) {
     try {
-      value = JSON.parse(Buffer.from(payload).toString('utf8'));
+      value = parseExactJson(Buffer.from(payload).toString('utf8'));
     } catch {
       return { problem: 'a message is not JSON' };
     }

@@ -1,11 +1,12 @@
 /**
- * Whole numbers beyond 2^53 on their way to a device and back (docs/interface/http.md#commands): with all their digits,
- * wherever they are shown. Texts are compared, because reading them would round them.
+ * Whole numbers beyond 2^53 on their way to a device and back (docs/interface/http.md#commands and #configuration): with
+ * all their digits, wherever they are shown. Texts are compared, because reading them would round them.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 
 const LARGE = '9007199254740993';
 const LARGEST = '18446744073709551615';
@@ -23,7 +24,14 @@ commands:
       number: {display_name: N, type: integer, min: 1}
       ratio: {display_name: R, type: float}
       plan: {display_name: P, type: json, json_schema: '{"type": "object", "properties": {"id": {"type": "integer"}}}'}
+configuration:
+  main:
+    display_name: Main
+    parameters:
+      number: {display_name: N, type: integer, max: 10000000000000000}
+      plan: {display_name: P, type: json, json_schema: '{"type": "object"}'}
 `;
+const CONFIGURATION = '/v3/devices/counter/configuration/main';
 const EXECUTE = '/v3/devices/counter/execute_command';
 const EXECUTIONS = '/v3/devices/counter/commands/executions';
 
@@ -38,6 +46,8 @@ const gateway = useTestGateway({}, async ({ ok, provision }) => {
   );
   const device = await provision('Counter', String(id));
   const { client } = await device.connect();
+  const { hardwareId, channelId } = device.config;
+  await device.subscribe(`v1/to/${hardwareId}/${channelId}/v1/configuration`);
   client.on('message', (_topic, payload) => void requests.push(payload.toString()));
   device.onRequest = (request) => {
     const answer = `{"id":"${request.id}","state":"completed","payload":${PAYLOAD}}`;
@@ -85,4 +95,15 @@ test('they are no object where one is needed', async () => {
 test('they do not let a body nest deeper than any other', async () => {
   const deep = `{"name":"store","arguments":{"plan":${'['.repeat(100_000)}${LARGE}${']'.repeat(100_000)}}}`;
   assert.equal(refusal(await gateway().call('USER', 'POST', EXECUTE, deep)), '400 invalid_body');
+});
+
+test('they are kept as configuration, shown, and told to the device, also after a restart', async () => {
+  const values = `{"number":${LARGE},"plan":{"id":${LARGEST},"ids":[-${LARGE}]}}`;
+  const changed = await said('PATCH', CONFIGURATION, `{"set":${values}}`);
+  await until(() => requests.includes(`{"main":${values}}`));
+  await gateway().restart();
+  for (const text of [changed, await said('GET', CONFIGURATION)])
+    assert.equal(text, `{"configuration":${values}}`);
+  const more = await gateway().call('USER', 'PATCH', CONFIGURATION, `{"set":{"number":${LARGEST}}}`);
+  assert.equal(refusal(more), '422 invalid_configuration');
 });

@@ -5,7 +5,7 @@
 import type { Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CompiledCommand } from './manifest.ts';
-import { checkDeviceValue, checkValue } from './values.ts';
+import { checkWritableValue } from './values.ts';
 
 /** Stands for a sensitive value wherever a request is stored or listed. */
 const MASK = '***';
@@ -37,18 +37,11 @@ export function checkArguments(
       else if (declaration.default !== undefined) accepted.push([name, declaration.default]);
       continue;
     }
-    const judged = roundedNumbers(value);
-    const checked = (isFromLua ? checkDeviceValue : checkValue)(declaration, judged);
-    if (checked.problem === undefined)
-      accepted.push([name, checked.value === judged ? value : checked.value]);
+    const checked = checkWritableValue(declaration, value, isFromLua);
+    if (checked.problem === undefined) accepted.push([name, checked.value]);
     else problems.push(problemOf(name, `Argument "${name}" ${checked.problem}.`));
   }
   return problems.length > 0 ? { problems } : { arguments: Object.fromEntries(accepted) };
-}
-
-/** What stands for the digits of an integer beyond 2^53 (`parseWritableJson`) is judged as the number next to it. */
-function roundedNumbers(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 /** The arguments as they may be stored and shown: values of sensitive ones replaced. */

@@ -11,5 +11,5 @@ export { BUILT_IN_IDS } from './model.ts';
 export { missingRequirements, offersOfModule, remedyFor } from './requirements.ts';
 export { blueprintRoutes } from './routes.ts';
 export { Blueprints } from './service.ts';
-export { checkDeviceValue, checkValue, type ValueDeclaration } from './values.ts';
+export { checkDeviceValue, checkWritableValue, type ValueDeclaration } from './values.ts';
 export { blueprintRows } from './tables.ts';

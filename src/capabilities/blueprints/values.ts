@@ -50,6 +50,21 @@ export function checkDeviceValue(declaration: ValueDeclaration, value: unknown):
   return again.problem === undefined ? again : checked;
 }
 
+/**
+ * The same for a value that is handed on as JSON: what stands for the digits of an integer beyond 2^53 (`writableJson`) is
+ * judged as the number next to it, and stays.
+ */
+export function checkWritableValue(
+  declaration: ValueDeclaration,
+  value: unknown,
+  isFromDevice = false,
+): CheckedValue {
+  const judged: unknown =
+    typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
+  const checked = (isFromDevice ? checkDeviceValue : checkValue)(declaration, judged);
+  return checked.problem === undefined && checked.value === judged ? { value } : checked;
+}
+
 /** The values an enum allows; `undefined` without one. */
 function allowedValues(declaration: ValueDeclaration): EnumValue[] | undefined {
   return declaration.enum ?? declaration.enum_with_metainfo?.map((item) => item.value);

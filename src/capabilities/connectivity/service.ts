@@ -53,7 +53,12 @@ const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'pro
 const MODULES: ReadonlySet<Device['type']> = new Set(['VIRTUAL_UCM', 'HARDWARE_UCM']);
 
 /** Kinds whose integers beyond 2^53 are not rounded on their way. */
-const EXACT: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties', 'command_responses']);
+const EXACT: ReadonlySet<DeviceMessageKind> = new Set([
+  'telemetry',
+  'properties',
+  'command_responses',
+  'module',
+]);
 
 /** Kinds of which a message says something without a body. */
 const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([

@@ -5,7 +5,7 @@
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import type { Device } from '../devices/index.ts';
 import {
-  checkValue,
+  checkWritableValue,
   type CompiledArgument,
   type CompiledConfigurationGroup,
   type CompiledManifest,
@@ -28,7 +28,10 @@ export interface DeviceSide {
   read(device: Device, group: string): Promise<ConfigurationValues | undefined>;
 }
 
-/** A stored value, with what the manifest said about its parameter when it was set. */
+/**
+ * A stored value, with what the manifest said about its parameter when it was set. It is for JSON.stringify, which writes
+ * integers beyond 2^53 with all their digits.
+ */
 export type StoredValue = Omit<typeof deviceConfiguration.$inferSelect, 'deviceId' | 'updatedAtMs'>;
 
 /** Values of a group that count under its present declaration, defaults filled in, in the order of the manifest. */
@@ -79,7 +82,7 @@ export function groupOf(manifest: CompiledManifest, name: string): CompiledConfi
 
 /** What is wrong with a value, reading on from the parameter's name; undefined when it may be set. */
 export function problemOf(parameter: CompiledArgument, value: unknown): string | undefined {
-  const { problem } = checkValue(parameter, value);
+  const { problem } = checkWritableValue(parameter, value);
   if (problem !== undefined) return problem;
   return typeof value === 'string' ? formatProblem(parameter.format, value) : undefined;
 }

@@ -1,5 +1,6 @@
 /** Operations on the configuration of a device (docs/interface/http.md#configuration). */
 import { route, type Call, type Route } from '../../platform/http/index.ts';
+import { parseWritableJson } from '../../protocol/telemetry.ts';
 import { devicePaths, type Device, type Devices } from '../devices/index.ts';
 import { configurationShape, getQuery, updateBody } from './schema.ts';
 import { createDeviceSideConfiguration } from './device-side.ts';
@@ -44,6 +45,7 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
       paths: devicePaths(GROUP),
       role: ROLE,
       body: updateBody,
+      readJson: parseWritableJson,
       errors: [...ERRORS, '400 invalid_body', '422 invalid_configuration', '422 configuration_refused'],
       handle: async (call) => {
         // Values may be secrets.

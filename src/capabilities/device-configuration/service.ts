@@ -14,7 +14,7 @@ import { roleIncludes, roleOfAccessLevel, type Role } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import {
-  checkDeviceValue,
+  checkWritableValue,
   type CompiledArgument,
   type CompiledConfigurationGroup,
   type CompiledManifest,
@@ -140,7 +140,7 @@ export class DeviceConfiguration {
     const allowed: ConfigurationValues = {};
     for (const [parameter, raw] of Object.entries(read)) {
       const declared = Object.hasOwn(group.parameters, parameter) ? group.parameters[parameter] : undefined;
-      const { value } = declared ? checkDeviceValue(declared, raw) : {};
+      const { value } = declared ? checkWritableValue(declared, raw, true) : {};
       if (declared && value !== undefined && problemOf(declared, value) === undefined)
         allowed[parameter] = value;
     }

@@ -1,13 +1,15 @@
 /** Rows of configuration values that were set. */
-import { and } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import { type Database, given, upsert } from '../../platform/sqlite/index.ts';
+import { parseWritableJson } from '../../protocol/telemetry.ts';
 import type { StoredValue } from './model.ts';
 import { deviceConfiguration } from './tables.ts';
 
 export type ConfigurationStore = ReturnType<typeof createConfigurationStore>;
 
 export function createConfigurationStore({ orm }: Database) {
-  const { deviceId, group, parameter, value, type, isSensitive } = deviceConfiguration;
+  const { deviceId, group, parameter, type, isSensitive } = deviceConfiguration;
+  const value = sql<unknown>`${deviceConfiguration.value}`.mapWith(parseWritableJson);
   const ofDevice = given(deviceId);
   const ofGroup = and(ofDevice, given(group));
   const columns = { group, parameter, value, type, isSensitive };

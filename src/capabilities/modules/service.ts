@@ -24,6 +24,7 @@ import {
   type ScriptState,
   type ToModule,
 } from '../../protocol/module.ts';
+import { writableJson } from '../../protocol/telemetry.ts';
 import type { BuiltInModule } from './built-in-module.ts';
 import { createContents, type Contents } from './contents.ts';
 import {
@@ -295,7 +296,7 @@ export class Modules {
       channel_id: channelId,
       group,
     }));
-    return answer?.type === 'configuration_values' ? answer.values : undefined;
+    return answer?.type === 'configuration_values' ? tableOf(answer.values) : undefined;
   }
 
   async #ask(
@@ -360,7 +361,7 @@ export class Modules {
       const ended = await executeWithin(
         this.#options,
         target,
-        { name, arguments: message.arguments, ephemeral: false },
+        { name, arguments: tableOf(message.arguments) ?? {}, ephemeral: false },
         { caller: { role: 'SYSTEM', origin }, timeoutMs: message.timeout_ms },
       );
       if (!ended) return this.#fail(module, id, 'timeout');
@@ -377,6 +378,10 @@ export class Modules {
     return atAddress ?? devices.find(target);
   }
 }
+
+/** For whoever writes JSON: with all digits of its integers. */
+const tableOf = (values: Record<string, unknown> | undefined): Record<string, unknown> | undefined =>
+  writableJson(values) as Record<string, unknown> | undefined;
 
 function outcomeOf({ state, response }: Execution): {
   state: 'completed' | 'error';

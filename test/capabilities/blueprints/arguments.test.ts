@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import {
   checkArguments,
   checkDeviceValue,
-  checkValue,
+  checkWritableValue,
   maskSensitive,
   type CompiledArgument,
   type CompiledCommand,
@@ -137,8 +137,8 @@ describe('values', () => {
   ];
   for (const [type, accepted, refused] of cases)
     test(`of type ${type}`, () => {
-      for (const value of accepted) assert.deepEqual(checkValue({ type }, value), { value });
-      for (const value of refused) assert.match(checkValue({ type }, value).problem ?? '', /^must be /);
+      for (const value of accepted) assert.deepEqual(checkWritableValue({ type }, value), { value });
+      for (const value of refused) assert.match(checkWritableValue({ type }, value).problem ?? '', /^must be /);
     });
 
   test('an empty Lua table is the empty value of the declared type', () => {
@@ -150,7 +150,7 @@ describe('values', () => {
 
   test('a schema that refers to itself without end is a fault of the value, not of the program', () => {
     assert.match(
-      checkValue({ type: 'json', json_schema: { $ref: '#' } }, 1).problem ?? '',
+      checkWritableValue({ type: 'json', json_schema: { $ref: '#' } }, 1).problem ?? '',
       /its schema cannot be applied/,
     );
   });

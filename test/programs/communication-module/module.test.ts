@@ -100,8 +100,8 @@ describe('a communication module', () => {
             return { value = value, reason = reason, why = why, number = tostring(args.number) }
           end)
           enapter.register_command_handler('ask', function()
-            local state, payload, err = ucm.new('H2', 'rl6'):execute_command('close', { ch = 3 }, { timeout = 500 })
-            return { state = state, payload = payload, err = err }
+            local state, payload, err = ucm.new('H2', 'rl6'):execute_command('close', { ch = 3, id = 9007199254740993 }, { timeout = 500 })
+            return { state = state, target = payload.target, ch = payload.ch, id = tostring(payload.id), err = err }
           end)`,
       },
     ]);
@@ -115,7 +115,11 @@ describe('a communication module', () => {
         state: 'completed',
         payload: { value: 'grün', reason: 'NotFound', why: 'NotFound', number: '9007199254740993' },
       },
-      { id: 'e2', state: 'completed', payload: { state: 'completed', payload: { target: 'H2', ch: 3 } } },
+      {
+        id: 'e2',
+        state: 'completed',
+        payload: { state: 'completed', target: 'H2', ch: 3, id: '9007199254740993' },
+      },
     ]);
     assert.equal(gateway.storage.size, 0);
   });
@@ -129,12 +133,13 @@ describe('a communication module', () => {
     gateway.assign([device]);
     await isIn(gateway, 'conf', 'running');
     const logs = (): unknown[] => gateway.bodies('conf', 'v3/logs').map(({ message }) => message);
-    gateway.configure('conf', { a: { x: 2 }, b: { x: 1 } }, []);
+    const large = 2n ** 53n + 1n;
+    gateway.configure('conf', { a: { x: large }, b: { x: 1 } }, []);
     await until(() => logs().length === 2);
     // The same values, but somebody wrote them.
-    gateway.configure('conf', { a: { x: 2 }, b: { x: 1 } }, ['b']);
+    gateway.configure('conf', { a: { x: large }, b: { x: 1 } }, ['b']);
     await until(() => logs().length === 3);
-    assert.deepEqual(logs(), ['start', 'a 2', 'b 1']);
+    assert.deepEqual(logs(), ['start', `a ${large}`, 'b 1']);
   });
 
   test('leaves a script alone that is assigned again, replaces a changed one, stops one that is gone', async () => {

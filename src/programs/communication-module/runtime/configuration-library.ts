@@ -1,5 +1,6 @@
 /** `configuration` of the newer generation (docs/interface/lua-devices.md#configuration). */
 import { type HostFunction, type Library, LuaJson, textArgument } from '../../../lua/index.ts';
+import { exactJson } from '../../../protocol/telemetry.ts';
 import { type ScriptHost } from './script-host.ts';
 
 export const CONFIGURATION_LIBRARY: Library = {
@@ -78,7 +79,7 @@ export function configurationFunctions(host: ScriptHost): Record<string, HostFun
         const name = textArgument(group, 1, 'read');
         const values = groupOf(name);
         if (values === undefined) return [undefined, `unknown configuration group: ${name}`];
-        return [new LuaJson(JSON.stringify(values))];
+        return [new LuaJson(exactJson(values))];
       },
     },
     configuration_reads: {

@@ -12,6 +12,7 @@ import {
   textOf,
 } from '../../../lua/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
+import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
 import type {
   CallResult,
   ConfigurationGroups,
@@ -120,7 +121,7 @@ export class DeviceScript {
     // The older generation has no such callbacks.
     if (this.#start.facts.api === 'v1') return;
     for (const name of changed) {
-      const values = new LuaJson(JSON.stringify(next[name] ?? {}));
+      const values = new LuaJson(exactJson(next[name] ?? {}));
       const isStored = this.#agreed.get(name) === canonicalValues(next[name]);
       this.#agreed.delete(name);
       this.#script.machine
@@ -131,7 +132,7 @@ export class DeviceScript {
 
   check(id: string, group: string, values: Record<string, unknown>): void {
     if (this.#start.facts.api === 'v1') return this.#post({ kind: 'verdict', id });
-    const table = new LuaJson(JSON.stringify(values));
+    const table = new LuaJson(exactJson(values));
     this.#script.machine.call('configuration_check', [group, table], this.#limits.module.verdictMs).then(
       ([refusal]) => {
         const text = textOf(refusal);
@@ -296,7 +297,7 @@ function librariesOf(isOld: boolean): Library[] {
 
 /** A list is no table of parameters, unless it is empty. */
 function tableOf({ text }: LuaJson): { values?: Record<string, unknown> } {
-  return text.startsWith('{') ? { values: JSON.parse(text) as Record<string, unknown> } : {};
+  return text.startsWith('{') ? { values: parseExactJson(text) as Record<string, unknown> } : {};
 }
 
 function describe(failure: LuaFailure): string {

@@ -8,6 +8,7 @@ import {
   textOf,
   textArgument,
 } from '../../../lua/index.ts';
+import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
 import { failedResult, type ScriptHost } from './script-host.ts';
 
 export const PEER_LIBRARY: Library = {
@@ -48,7 +49,7 @@ export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
         const targetChannelId = textOf(targetChannel);
         if (args instanceof LuaJson && Buffer.byteLength(args.text) > argumentsBytes)
           return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];
-        const given = args instanceof LuaJson ? (JSON.parse(args.text) as unknown) : {};
+        const given = args instanceof LuaJson ? parseExactJson(args.text) : {};
         const result = await host.call({
           kind: 'request',
           timeoutMs,
@@ -66,7 +67,7 @@ export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
         const { state, payload, error } = result.answer;
         if (error !== undefined || state === undefined)
           return [undefined, ...failedResult(error ?? 'no state', 7).slice(0, 2)];
-        return [state, new LuaJson(JSON.stringify(payload ?? {}))];
+        return [state, new LuaJson(exactJson(payload ?? {}))];
       },
     },
   };
