@@ -77,7 +77,12 @@ export class Authority {
       names,
       ...(kind === 'web' ? webValidity(clock, limits) : LONG_VALIDITY),
     });
-    writeKeyFile(path, made);
+    try {
+      writeKeyFile(path, made);
+    } catch (error) {
+      // It serves; the next check makes another one.
+      log.warnLimited(path, 86_400_000, 'the server certificate cannot be kept', { path, error });
+    }
     log.info('server certificate was made', {
       kind,
       reason: reason ?? 'none',

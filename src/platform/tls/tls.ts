@@ -73,7 +73,8 @@ export class Tls {
     this.#authority = authority;
     this.#web = web;
     this.#devices = devices;
-    this.#operator = options.operatorCertificate && readOperator(options.operatorCertificate);
+    const { operatorCertificate, log } = options;
+    this.#operator = operatorCertificate && rereadOperator(operatorCertificate, undefined, log);
   }
 
   /** Certificate of our authority, PEM: the only one that devices trust. */
@@ -143,7 +144,10 @@ function readOperator(files: { certificatePath: string; privateKeyPath: string }
   return parseKeyFile(certificate ?? '', key ?? '', files.certificatePath);
 }
 
-/** Files are replaced one after the other: what does not fit together is no reason to stop serving. */
+/**
+ * Files are replaced one after the other, and their owner may be another user: what cannot be used is no reason to stop
+ * serving, least of all devices, which do not see it.
+ */
 function rereadOperator(
   files: { certificatePath: string; privateKeyPath: string },
   present: KeyAndCertificate | undefined,
@@ -152,7 +156,8 @@ function rereadOperator(
   try {
     return readOperator(files);
   } catch (error) {
-    log.warn("the operator's certificate is not usable now, the one read before stays", { error });
+    if (present) log.warn("the operator's certificate is not usable now, the one read before stays", { error });
+    else log.error("the operator's certificate is not usable, HTTPS has one made here until it is", { error });
     return present;
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -241,37 +241,47 @@ describe('renewal', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('that fails keeps what is there, and says so', async (t) => {
+  test('that cannot be written serves all the same, and says so', async (t) => {
     const { open, lines, folder, names } = startBench(t);
     const tls = await open();
-    const before = tls.serverContext();
-    rmSync(folder, { recursive: true });
-    writeFileSync(folder, 'in the way');
+    for (const kind of ['web', 'devices']) {
+      rmSync(join(folder, `${kind}.pem`));
+      mkdirSync(join(folder, `${kind}.pem`));
+    }
     names.dns.push('other');
     await tls.check();
-    assert.deepEqual(tls.serverContext(), before);
-    assert.ok(lines.some(({ message }) => message === 'certificates could not be renewed'));
+    const again = await open();
+    for (const { cert } of [tls, again].flatMap((one) => [one.serverContext(), one.deviceContext()]))
+      assert.equal(new X509Certificate(cert as string).checkHost('other'), 'other');
+    assert.ok(lines.some(({ message }) => message === 'the server certificate cannot be kept'));
   });
 });
 
 describe("an operator's certificate", () => {
-  test('that cannot be used stops the start and says why', async (t) => {
-    const { folder, open } = startBench(t);
-    const tls = await open();
-    const one = await tls.issueClientCertificate(newHardwareId());
-    const other = await tls.issueClientCertificate(newHardwareId());
+  test('that cannot be used gives way to one made here until it can, and the log says why', async (t) => {
+    const { folder, open, lines } = startBench(t);
+    const own = await open();
+    const one = await own.issueClientCertificate(newHardwareId());
+    const other = await own.issueClientCertificate(newHardwareId());
     const certificatePath = join(folder, 'own.crt');
     const privateKeyPath = join(folder, 'own.key');
-    const operatorCertificate = { certificatePath, privateKeyPath };
-    await assert.rejects(open({ operatorCertificate }), /operator's certificate cannot be read: ENOENT/);
+    const assertUnused = async (why: RegExp) => {
+      const tls = await open({ operatorCertificate: { certificatePath, privateKeyPath } });
+      assert.deepEqual(tls.serverContext(), own.serverContext());
+      const { level, message, error } = lines.at(-1) ?? {};
+      assert.deepEqual([level, /not usable, HTTPS has one made here/.test(String(message))], ['error', true]);
+      assert.match(JSON.stringify(error), why);
+      return tls;
+    };
+    await assertUnused(/operator's certificate cannot be read: ENOENT/);
     writeFileSync(certificatePath, one.certificatePem);
     writeFileSync(privateKeyPath, other.privateKeyPem);
-    await assert.rejects(
-      open({ operatorCertificate }),
-      /own\.crt: the private key does not belong to the certificate/,
-    );
+    await assertUnused(/own\.crt: the private key does not belong to the certificate/);
     writeFileSync(privateKeyPath, one.certificatePem);
-    await assert.rejects(open({ operatorCertificate }), /own\.crt has no private key/);
+    const tls = await assertUnused(/own\.crt has no private key/);
+    writeFileSync(privateKeyPath, one.privateKeyPem);
+    await tls.check();
+    assert.equal(tls.serverContext().key, one.privateKeyPem);
   });
 
   test('serves HTTPS with its whole chain, is read again when it changes, and devices do not see it', async (t) => {
