@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Auth, type IssuableRole, ISSUABLE_ROLES } from '../capabilities/auth/index.ts';
 import { parseDurationMs } from '../lib/duration.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { nameProblem, normalizedName } from '../lib/text.ts';
+import { normalizedName, storedNameProblem } from '../lib/text.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
 import { type Command, type Local, type RecordAudit, table, UsageError, type Values } from './command.ts';
 
@@ -97,15 +97,9 @@ function roleOf(text: string): IssuableRole {
 
 function nameOf(values: Values): string {
   const name = normalizedName(values.name);
-  const problem = name === '' ? 'must not be empty' : (lengthProblem(name) ?? nameProblem(name));
+  const problem = storedNameProblem(name, LIMITS.http.nameLength);
   if (problem !== undefined) throw new UsageError(`--name ${problem}`);
   return name;
-}
-
-/** The same bound as for names that come over HTTP. */
-function lengthProblem(name: string): string | undefined {
-  const { nameLength } = LIMITS.http;
-  return Array.from(name).length > nameLength ? `must have at most ${nameLength} characters` : undefined;
 }
 
 function lifetimeOf({ 'expires-in': text }: Values): number | undefined {

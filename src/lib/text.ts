@@ -56,6 +56,13 @@ export function nameProblem(name: string): string | undefined {
   return `must not contain control, invisible or unassigned characters such as U+${code}`;
 }
 
+/** What keeps a name, as `normalizedName` gives it, from being stored; undefined: nothing. Reads on from "the name". */
+export function storedNameProblem(name: string, lengthMax: number): string | undefined {
+  if (name === '') return 'must not be empty';
+  if (Array.from(name).length > lengthMax) return `must have at most ${lengthMax} characters`;
+  return nameProblem(name);
+}
+
 /** Whether a stored name has the part in it, in any case and however the letters of the part are composed. */
 export function nameContains(name: string, part: string): boolean {
   return withoutJoiners(name).toLowerCase().includes(withoutJoiners(part).normalize('NFC').toLowerCase());

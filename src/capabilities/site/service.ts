@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
+import { normalizedName } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -45,7 +46,7 @@ export function createSite(options: SiteOptions) {
   function makeSite(): SiteRecord {
     const made: SiteRecord = {
       id: newId(),
-      name: options.defaultName,
+      name: normalizedName(options.defaultName),
       timezone: canonicalTimeZone(options.defaultTimezone) ?? options.defaultTimezone,
       archived: false,
       createdAtMs: clock.wallMs(),

@@ -2,6 +2,8 @@
  * Every option of the gateway: one table, from which the environment, the configuration file, the checks
  * and README's section are made.
  */
+import { LIMITS } from '../../lib/limits.ts';
+import { normalizedName, storedNameProblem } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
 
 export type OptionValue = string | number | boolean;
@@ -152,6 +154,7 @@ export const OPTIONS = [
     name: 'site_name',
     type: 'string',
     default: null,
+    check: (value) => storedNameProblem(normalizedName(value), LIMITS.http.nameLength),
     purpose: 'Name of the site made at first start; else the host name.',
   },
   {

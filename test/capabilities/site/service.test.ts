@@ -20,7 +20,7 @@ function start(t: TestContext): { site: Site; restart: () => Site; database: Dat
   let ids = 0;
   const open = (defaultName: string, defaultTimezone: string): Site =>
     createSite({ database, clock, log, newId: () => `site-${++ids}`, defaultName, defaultTimezone });
-  const site = open('Depot', 'Europe/Berlin');
+  const site = open(' Depot\u00A0', 'Europe/Berlin');
   return { site, restart: () => open('Other', 'UTC'), database, lines };
 }
 

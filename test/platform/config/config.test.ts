@@ -53,6 +53,12 @@ describe('a configuration is refused', () => {
     assert.deepEqual(faultsOf(both), []);
   });
 
+  test('when the site cannot have the name', () => {
+    for (const name of [' ', 'x'.repeat(256), 'De\u200Bpot'])
+      assert.equal(faultsOf({ GATEWAY_SITE_NAME: name }).length, 1, name);
+    assert.deepEqual(faultsOf({ GATEWAY_SITE_NAME: ` ${'ü'.repeat(255)} ` }), []);
+  });
+
   test('when the name on the local network has no place in one', () => {
     for (const name of ['-gateway', 'gateway.local', 'my gateway', 'x'.repeat(31)])
       assert.equal(faultsOf({ GATEWAY_MDNS_NAME: name }).length, 1, name);
