@@ -64,7 +64,7 @@ export async function buildCapabilities(
 ) {
   const records = buildRecords(infrastructure, listening, started);
   const { id: siteId } = records.site.get();
-  if (infrastructure.hadState && !records.site.isNew) noteMissingHistory(infrastructure, siteId);
+  noteMissingHistory(infrastructure, records);
   infrastructure.history.open(historyOwner(siteId));
   const flows = buildFlows(infrastructure, records, started);
   await flows.telemetry.start();

@@ -1,6 +1,10 @@
 /** History that is gone beside a state that had one: a new one is begun, and a person is told for some days. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Auth } from '../capabilities/auth/index.ts';
+import type { Devices } from '../capabilities/devices/index.ts';
+import type { Provisioning } from '../capabilities/provisioning/index.ts';
+import type { Site } from '../capabilities/site/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { readNote, writePrivateFile } from '../platform/files/index.ts';
 import { foreignPath } from '../platform/sqlite/index.ts';
@@ -16,11 +20,20 @@ interface Note {
   foundAtMs: number;
 }
 
-/** To be called before the history is opened, on a box that had one. */
-export function noteMissingHistory(
-  { options: { config, clock, log }, history, journalFolder }: Infrastructure,
-  siteId: string,
-): void {
+interface Records {
+  site: Pick<Site, 'get'>;
+  auth: Pick<Auth, 'isClaimed'>;
+  devices: Pick<Devices, 'all'>;
+  provisioning: Pick<Provisioning, 'own'>;
+}
+
+/** To be called before the history is opened. */
+export function noteMissingHistory(infrastructure: Infrastructure, records: Records): void {
+  const { options, history, journalFolder, hadState } = infrastructure;
+  const { config, clock, log } = options;
+  const { id: siteId } = records.site.get();
+  // A first start that the power cut off leaves a state, and no history yet.
+  if (!hadState || !isInUse(records)) return;
   // One that was set aside, as damaged or with another site's state, is not missing.
   if (history.isSalvaging || existsSync(foreignPath(history.path, siteId))) return;
   const missing = [history.path, journalFolder]
@@ -34,6 +47,10 @@ export function noteMissingHistory(
   } catch (error) {
     log.warn('the note of the missing history could not be written', { error });
   }
+}
+
+function isInUse({ auth, devices, provisioning: { own } }: Records): boolean {
+  return auth.isClaimed() || devices.all().some(({ id }) => id !== own.gateway.id && id !== own.module.id);
 }
 
 /** Names of what was missing at this or a former start, not long before this one. */

@@ -17,6 +17,19 @@ test('a new box has no history to miss, nor has one that starts again', async (t
   );
 });
 
+test('a first start that was cut off before there was a history is not told of one that is gone', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.stop();
+  removeHistory(gateway);
+  await gateway.restart();
+  assert.equal((await alerts(gateway)).includes('history_missing'), false);
+});
+
+function removeHistory({ dataDir }: TestGateway): void {
+  for (const name of ['history.db', 'history.db-wal', 'history.db-shm', 'telemetry-journal'])
+    rmSync(join(dataDir, name), { recursive: true, force: true });
+}
+
 async function alerts(gateway: TestGateway): Promise<string[]> {
   const { devices } = await gateway.ok(
     'OWNER',
@@ -41,8 +54,7 @@ test('history.db and the journal that are gone are named by an alert, until a pe
   const gateway = await startTestGateway(t);
   const before = await gateway.provision('Battery');
   await gateway.stop();
-  for (const name of ['history.db', 'history.db-wal', 'history.db-shm', 'telemetry-journal'])
-    rmSync(join(gateway.dataDir, name), { recursive: true, force: true });
+  removeHistory(gateway);
   await gateway.restart();
   const [line] = gateway.lines.filter(({ message }) => message === SENTENCE);
   assert.equal(line?.level, 'error');
