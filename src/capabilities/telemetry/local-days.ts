@@ -18,16 +18,27 @@ export function localDayEdges(
   if (!Number.isInteger(days)) return undefined;
   const dayOf = localDayOf(timeZone);
   const edges: number[] = [];
+  /** Before it the clocks of the zone are not changed. */
+  let steadyUntilS = Number.NEGATIVE_INFINITY;
   for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {
     if (day > LAST_DAY) return [...edges, LAST_DAY * DAY_S];
     const usualS = (edges.at(-1) ?? Number.NaN) + granularityS;
+    const isSteady = usualS < steadyUntilS;
     // Almost always as long after the one before as days are; the calendar of a zone is slow to ask.
-    const isUsual = dayOf(usualS - 1) < day && dayOf(usualS) >= day;
+    const isUsual = isSteady || (dayOf(usualS - 1) < day && dayOf(usualS) >= day);
+    // A day that begins with a change, as where midnight is skipped, is no measure of the next one.
+    if (isUsual && !isSteady) steadyUntilS = nextChangeS(timeZone, usualS - 1);
     const startS = isUsual ? usualS : startOfDay(day, dayOf);
     // A day that the zone skipped begins with the one after it.
     if (startS !== edges.at(-1)) edges.push(startS);
     if (startS >= toS) return edges;
   }
+}
+
+/** When the clocks of the zone are changed next, after this second; infinite when they never are. */
+function nextChangeS(timeZone: string, atS: number): number {
+  const at = new Temporal.ZonedDateTime(BigInt(atS) * 1_000_000_000n, timeZone);
+  return (at.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY) / 1_000;
 }
 
 /** Days since 1970-01-01 by the calendar of the zone. */

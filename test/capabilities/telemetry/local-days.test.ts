@@ -81,6 +81,32 @@ describe('local days', () => {
       const range = { fromS: at(from), toS: at(to), granularityS: days * 86_400 };
       assert.deepEqual(texts(localDayEdges(zone, range) ?? []), edges);
     });
+
+  // Midnight skipped and told twice, Ramadan, half an hour, a day that was skipped, none at all.
+  for (const zone of [
+    'Europe/Berlin',
+    'America/Santiago',
+    'Africa/Casablanca',
+    'Asia/Gaza',
+    'Australia/Lord_Howe',
+    'Pacific/Apia',
+    'Asia/Kolkata',
+  ])
+    test(`follow the calendar of ${zone} for many years, one after the other`, () => {
+      const calendar = new Intl.DateTimeFormat('en-CA', { timeZone: zone });
+      const dates = (
+        localDayEdges(zone, {
+          fromS: at('2005-01-01T12:00Z'),
+          toS: at('2050-01-01T12:00Z'),
+          granularityS: 86_400,
+        }) ?? []
+      ).map((edge) => [calendar.format(edge * 1_000 - 1_000), calendar.format(edge * 1_000)]);
+      dates.slice(1).forEach(([before, date], index) => {
+        assert.equal(before, dates[index]?.[1], `the day before ${date} is whole`);
+        assert.notEqual(before, date);
+      });
+      assert.ok(dates.length > 45 * 365);
+    });
 });
 
 describe('a query by days', () => {
