@@ -98,6 +98,8 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     const card = page.locator(`[data-device=${device.slug}]`);
     await card.getByText('ONLINE').waitFor();
     await card.getByText(/1\d min ago/).waitFor();
+    // A quick answer would put the clock right again, before anybody looks.
+    await page.route('**/v3/**', () => undefined);
     const sentMs = Date.now() - TWO_HOURS_MS;
     line.say({
       device_id: device.id,
@@ -106,7 +108,6 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
       telemetry: { status: 'charging' },
     });
     await card.getByText('Charging').waitFor();
-    await page.clock.runFor(2_000);
     assert.match(await card.innerText(), /1\d min ago/);
     await device.leave();
   });
