@@ -63,28 +63,50 @@ function localTime(wallMs: number, timeZone: string): { day: number; minute: num
   return { day, minute: local.hour * 60 + local.minute };
 }
 
+/** Whose backups they are: several gateways may share a place, and bear one name. */
+export interface BackupOwner {
+  /** Of the site; its name may change. */
+  id: string;
+  slug: string;
+}
+
 /** Without a colon, which file systems of sticks do not take. */
-export function backupName(slug: string, wallMs: number): string {
-  return `${slug}-${new Date(wallMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.backup`;
+export function backupName({ id, slug }: BackupOwner, wallMs: number): string {
+  const stamp = new Date(wallMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+  return `${slug}-${keyOf(id)}-${stamp}Z.backup`;
 }
 
 /**
  * Those of this gateway that are beyond the number to keep: `made`, the last one, stays whatever the clock called it, and
  * with it the newest of the others. `.part` of tries that were cut go too.
  */
-export function namesToRemove(names: readonly string[], slug: string, keep: number, made: string): string[] {
-  const own = new RegExp(`^${slug}-${STAMP}\\.backup$`);
-  const others = names.filter((name) => own.test(name) && name !== made).toSorted();
-  return [...others.slice(0, Math.max(0, others.length - keep + 1)), ...partsOf(names, slug)];
+export function namesToRemove(
+  names: readonly string[],
+  owner: BackupOwner,
+  keep: number,
+  made: string,
+): string[] {
+  const others = ownOf(names, owner, '').filter((name) => name !== made);
+  const byTime = others.toSorted((a, b) => (stampOf(a) < stampOf(b) ? -1 : 1));
+  return [...byTime.slice(0, Math.max(0, others.length - keep + 1)), ...partsOf(names, owner)];
 }
 
 /** What tries of this gateway that were cut left. */
-export function partsOf(names: readonly string[], slug: string): string[] {
-  const part = new RegExp(`^${slug}-${STAMP}\\.backup\\.part$`);
-  return names.filter((name) => part.test(name));
+export function partsOf(names: readonly string[], owner: BackupOwner): string[] {
+  return ownOf(names, owner, '\\.part');
 }
 
-const STAMP = '\\d{8}T\\d{6}Z';
+/** Earlier versions named them without a part of the id. */
+function ownOf(names: readonly string[], { id, slug }: BackupOwner, ending: string): string[] {
+  const own = new RegExp(`^(?:${slug}|[a-z0-9-]+-${keyOf(id)})-${STAMP}${ending}$`);
+  return names.filter((name) => own.test(name));
+}
+
+const STAMP = '\\d{8}T\\d{6}Z\\.backup';
+
+const stampOf = (name: string): string => name.slice(name.lastIndexOf('-'));
+
+const keyOf = (id: string): string => id.slice(0, 8);
 
 /** Such as 03:15. */
 export function formatMinute(minute: number): string {

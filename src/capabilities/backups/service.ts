@@ -29,6 +29,7 @@ import type { Site } from '../site/index.ts';
 import {
   type BackupOutcome,
   backupName,
+  type BackupOwner,
   type BackupPlan,
   isDue,
   isOverdue,
@@ -122,7 +123,7 @@ export class Backups {
       const { stream, ended } = await openBackup(this.#source(includeHistory), password);
       void ended.then(() => (this.#isBusy = false));
       const day = formatTimestamp(this.#options.clock.wallMs()).slice(0, 10);
-      return { fileName: `${this.#slug()}-${day}.backup`, stream };
+      return { fileName: `${this.#owner().slug}-${day}.backup`, stream };
     } catch (error) {
       this.#isBusy = false;
       throw asDiskFault(error);
@@ -262,8 +263,8 @@ export class Backups {
     let target: BackupTarget | undefined;
     try {
       target = this.#targetOf(plan);
-      const slug = this.#slug();
-      const name = backupName(slug, startedMs);
+      const owner = this.#owner();
+      const name = backupName(owner, startedMs);
       const sizeBytes = await deliverBackup({
         ...this.#source(plan.includeHistory),
         password: plan.password ?? '',
@@ -281,7 +282,7 @@ export class Backups {
       this.#failedAtMs = undefined;
       this.#runs.inc({ result: 'good' });
       this.#log.info('backup made', { name, size_bytes: sizeBytes });
-      for (const old of namesToRemove(await target.names(), slug, plan.keep, name)) await target.remove(old);
+      for (const old of namesToRemove(await target.names(), owner, plan.keep, name)) await target.remove(old);
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       this.#runs.inc({ result: 'failed' });
@@ -305,7 +306,7 @@ export class Backups {
   /** What cuts of power left half written may be what the place has no room for. */
   async #removeParts(target: BackupTarget): Promise<void> {
     try {
-      for (const part of partsOf(await target.names(), this.#slug())) await target.remove(part);
+      for (const part of partsOf(await target.names(), this.#owner())) await target.remove(part);
     } catch (error) {
       this.#log.debug('parts of backups could not be removed', { error });
     }
@@ -350,8 +351,9 @@ export class Backups {
     return this.#store.plan() ?? PLAN_DEFAULT;
   }
 
-  #slug(): string {
-    return slugFromName(this.#options.site.get().name, 'gateway', () => false);
+  #owner(): BackupOwner {
+    const { id, name } = this.#options.site.get();
+    return { id, slug: slugFromName(name, 'gateway', () => false) };
   }
 
   #isMount(target: string | null): boolean {

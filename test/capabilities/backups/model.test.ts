@@ -91,10 +91,11 @@ describe('backups are overdue', () => {
 });
 
 describe('of the backups at a target', () => {
-  const name = (day: string) => backupName('depot', at(`${day}T02:15`));
+  const DEPOT = { id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', slug: 'depot' };
+  const name = (day: string, owner = DEPOT) => backupName(owner, at(`${day}T02:15`));
 
   test('a name has no character that a stick refuses', () => {
-    assert.equal(name('10'), 'depot-20260310T021500Z.backup');
+    assert.equal(name('10'), 'depot-3f0c6a52-20260310T021500Z.backup');
   });
 
   test('the oldest of this gateway beyond the number to keep go, and nothing of anybody else', () => {
@@ -104,20 +105,28 @@ describe('of the backups at a target', () => {
       name('11'),
       'depot-2026.backup',
       'other-20260301T021500Z.backup',
+      name('01', { ...DEPOT, id: '11111111-6a0e-4d0e-9b52-0c6f3f0f7a11' }),
       'x',
     ];
-    assert.deepEqual(namesToRemove(there, 'depot', 2, name('12')), [name('10')]);
-    assert.deepEqual(namesToRemove(there, 'depot', 3, name('12')), []);
+    assert.deepEqual(namesToRemove(there, DEPOT, 2, name('12')), [name('10')]);
+    assert.deepEqual(namesToRemove(there, DEPOT, 3, name('12')), []);
+  });
+
+  test('those from before the site had another name go in their turn, and those that earlier versions named', () => {
+    const there = [name('12'), 'depot-20260311T021500Z.backup', name('10', { ...DEPOT, slug: 'yard-2' })];
+    const sorted = there.toReversed();
+    assert.deepEqual(namesToRemove(there, DEPOT, 2, name('12')), sorted.slice(0, 1));
+    assert.deepEqual(namesToRemove(there, DEPOT, 1, name('12')), sorted.slice(0, 2));
   });
 
   test('the one just made stays, also when the clock that names it is behind', () => {
     const there = [name('12'), name('10'), name('11')];
-    assert.deepEqual(namesToRemove(there, 'depot', 2, name('10')), [name('11')]);
-    assert.deepEqual(namesToRemove(there, 'depot', 1, name('10')), [name('11'), name('12')]);
+    assert.deepEqual(namesToRemove(there, DEPOT, 2, name('10')), [name('11')]);
+    assert.deepEqual(namesToRemove(there, DEPOT, 1, name('10')), [name('11'), name('12')]);
   });
 
   test('what a cut of power left half written goes', () => {
     const there = [`${name('10')}.part`, name('11')];
-    assert.deepEqual(namesToRemove(there, 'depot', 2, name('11')), [`${name('10')}.part`]);
+    assert.deepEqual(namesToRemove(there, DEPOT, 2, name('11')), [`${name('10')}.part`]);
   });
 });
