@@ -10,6 +10,7 @@ import { passwordOf } from './backup-commands.ts';
 import { type Command, openFile, type Terminal, UsageError, type Values } from './command.ts';
 
 const SERVICE = 'energy-gateway.service';
+const GO_ON_HERE = `Back here instead: systemctl enable --now ${SERVICE}`;
 
 export const BOX_COMMANDS: Record<string, Command> = {
   'factory-reset': {
@@ -61,14 +62,16 @@ export const BOX_COMMANDS: Record<string, Command> = {
             version: packageVersion(),
             historyPath: existsSync(historyPath) ? historyPath : undefined,
           };
-          await saveBackup(options, password, () => file);
+          await saveBackup(options, password, () => file).catch((cause: unknown) => {
+            throw new Error(`${messageOf(cause)}\nThe gateway is off now. ${GO_ON_HERE}`, { cause });
+          });
           return [
             `The site with its history is in ${path}. On the other box, with the same or a newer version:`,
             `  energy-gateway restore ${path}`,
             '  systemctl restart energy-gateway',
             'Give it the name or address of this one, so that devices find it. The data here stays until:',
             '  energy-gateway uninstall --delete-data',
-            `Back here instead: systemctl enable --now ${SERVICE}`,
+            GO_ON_HERE,
           ];
         });
     },

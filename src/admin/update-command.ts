@@ -27,6 +27,8 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
         system('env', [
           'DEBIAN_FRONTEND=noninteractive',
           'apt-get',
+          // The system's own updates may be under way.
+          '--option=DPkg::Lock::Timeout=600',
           'install',
           '--yes',
           '--no-install-recommends',

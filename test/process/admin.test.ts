@@ -13,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -28,6 +28,7 @@ import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const PASSWORD = 'correct horse';
+const NO_ROOT = process.getuid?.() !== 0 && 'only root ends a gateway for good';
 
 function admin(
   home: Pick<GatewayHome, 'entries' | 'environment'>,
@@ -178,6 +179,26 @@ describe('local commands before the first start', () => {
       clock.close();
       home.remove();
       other.remove();
+    }
+  });
+
+  test('that could not move the site elsewhere says how it goes on here', { skip: NO_ROOT }, async () => {
+    const home = await createGatewayHome('bundle');
+    const [bin, passwordFile] = [join(home.folder, 'bin'), join(home.folder, 'password')];
+    // No service of the machine that runs the tests is touched.
+    const environment = { ...home.environment, PATH: `${bin}:/usr/bin:/bin` };
+    try {
+      mkdirSync(bin);
+      writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 });
+      writeFileSync(passwordFile, 'a long sentence\n');
+      admin(home, 'create-token');
+      writeFileSync(join(home.folder, 'data', 'history.db'), 'no database. '.repeat(1_000));
+      const words = [join(home.folder, 'site.backup'), '--password-file', passwordFile];
+      const { status, stderr } = admin({ ...home, environment }, 'move', ...words, '--confirm', hostname());
+      assert.equal(status, 1);
+      assert.match(stderr, /damaged[^]*The gateway is off now\..*systemctl enable --now energy-gateway/);
+    } finally {
+      home.remove();
     }
   });
 
