@@ -8,7 +8,7 @@
  * An operator's own certificate replaces `web.pem` only: devices trust our authority and nothing else.
  */
 import { readFileSync } from 'node:fs';
-import type { SecureContextOptions } from 'node:tls';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { messageOf } from '../../lib/errors.ts';
 import type { Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -141,7 +141,10 @@ function readOperator(files: { certificatePath: string; privateKeyPath: string }
       throw new Error(`the operator's certificate cannot be read: ${messageOf(error)}`, { cause: error });
     }
   });
-  return parseKeyFile(certificate ?? '', key ?? '', files.certificatePath);
+  const pair = parseKeyFile(certificate ?? '', key ?? '', files.certificatePath);
+  // What OpenSSL does not take, such as a short key, would end the start of the server.
+  createSecureContext(contextOf(pair));
+  return pair;
 }
 
 /**
@@ -156,8 +159,10 @@ function rereadOperator(
   try {
     return readOperator(files);
   } catch (error) {
-    if (present) log.warn("the operator's certificate is not usable now, the one read before stays", { error });
-    else log.error("the operator's certificate is not usable, HTTPS has one made here until it is", { error });
+    if (present)
+      log.warn("the operator's certificate is not usable now, the one read before stays", { error });
+    else
+      log.error("the operator's certificate is not usable, HTTPS has one made here until it is", { error });
     return present;
   }
 }
