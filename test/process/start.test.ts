@@ -17,6 +17,7 @@ import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
 import { localCopies } from '../../src/platform/sqlite/index.ts';
+import { until } from '../support/until.ts';
 import { runToEnd, startHealthy, temporaryHome } from './support.ts';
 
 const dataDirOf = (home: GatewayHome): string => join(home.folder, 'data');
@@ -26,6 +27,8 @@ async function usedHome(t: TestContext): Promise<GatewayHome> {
   const home = await temporaryHome(t);
   const { gateway, call } = await startHealthy(t, home);
   await call('POST', '/v3/provisioning/standalone', { name: 'Battery' });
+  // Made beside the work of a gateway that is ready.
+  await until(() => localCopies(join(dataDirOf(home), 'backups')).length > 0);
   await gateway.end('SIGTERM');
   return home;
 }
