@@ -122,9 +122,9 @@ describe('the sample rules', () => {
       await until(async () => {
         await relay.telemetry({ closed: relayIs });
         await inverter.telemetry(values);
-        return relay.requests.length > before;
+        // A value that came before may have it commanded once more what it was before.
+        return names(relay).slice(before).includes(wanted);
       });
-      assert.equal(names(relay).at(-1), wanted);
     };
     await measure({ grid_total_power: -2_500, battery_soc: 90 }, false, 'close');
     await rules.heard('surplus', /^close$/);
