@@ -138,7 +138,8 @@ describe('values', () => {
   for (const [type, accepted, refused] of cases)
     test(`of type ${type}`, () => {
       for (const value of accepted) assert.deepEqual(checkWritableValue({ type }, value), { value });
-      for (const value of refused) assert.match(checkWritableValue({ type }, value).problem ?? '', /^must be /);
+      for (const value of refused)
+        assert.match(checkWritableValue({ type }, value).problem ?? '', /^must be /);
     });
 
   test('an empty Lua table is the empty value of the declared type', () => {
