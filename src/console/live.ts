@@ -164,19 +164,16 @@ async function readDevices(): Promise<void> {
       known.delete(id);
       watched.delete(id);
     }
-  deviceIds.value = found.toSorted(byName).map(({ id }) => id);
+  deviceIds.value = found.map(({ id }) => id);
   draw();
-}
-
-/** The gateway itself last: people look for their devices. */
-function byName(a: Device, b: Device): number {
-  const rank = ({ type }: Device): number => (type === 'GATEWAY' ? 2 : type.endsWith('_UCM') ? 1 : 0);
-  return rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true });
 }
 
 /** Reads one device anew, with its properties. */
 export async function loadDevice(idOrSlug: string): Promise<LiveDevice> {
-  return note(await readDevice(idOrSlug));
+  const live = await note(await readDevice(idOrSlug));
+  // A new one is in no list yet.
+  if (deviceIds.value?.includes(live.device.id) === false) reloadSoon('all');
+  return live;
 }
 
 async function note(device: Device): Promise<LiveDevice> {

@@ -1,5 +1,5 @@
 /** A day, a month or a year where the site is, as it stands in an address: `2026-11-22`, `2026-11` or `2026`. Pure. */
-import { timesAs } from './zone.ts';
+import { timeFormat, timesAs } from './zone.ts';
 
 export const UNITS = ['day', 'month', 'year'] as const;
 export type Unit = (typeof UNITS)[number];
@@ -9,7 +9,7 @@ const LENGTH: Readonly<Record<Unit, number>> = { day: 10, month: 7, year: 4 };
 
 export function periodAt(unit: Unit, atMs: number, zone: string | undefined): string {
   // In parts: browsers are not of one mind about how a short date is put together.
-  const parts = new Intl.DateTimeFormat('en-GB', {
+  const parts = timeFormat('en-GB', {
     timeZone: zone,
     year: 'numeric',
     month: '2-digit',
@@ -71,7 +71,7 @@ function beginMs(period: string, zone: string | undefined): number {
 
 /** By how much clocks of the zone are ahead of those of UTC. */
 function aheadMs(atMs: number, zone: string | undefined): number {
-  const parts = new Intl.DateTimeFormat('en-CA', {
+  const parts = timeFormat('en-CA', {
     timeZone: zone,
     hourCycle: 'h23',
     year: 'numeric',

@@ -1,5 +1,6 @@
 /** Devices as the API has them. What they said of their connection meanwhile counts more than an answer on its way. */
 import { call, callForList, path } from './api.ts';
+import { compareNames } from './by-name.ts';
 import type { Device } from './shapes.ts';
 
 type Connectivity = Device['connectivity'];
@@ -14,10 +15,16 @@ export function noteConnection(deviceId: string, connectivity: Connectivity): vo
   for (const heard of readings) heard.set(deviceId, connectivity);
 }
 
-/** All of them. */
+/** All of them, in the order in which they are listed. */
 export function readList(): Promise<Device[]> {
   const address = `/v3/devices?expand=${PARTS}`;
-  return asHeard(async () => (await callForList<Device>(address, 'devices')).items);
+  return asHeard(async () => (await callForList<Device>(address, 'devices')).items.toSorted(byName));
+}
+
+/** The gateway itself last: people look for their devices. */
+function byName(a: Device, b: Device): number {
+  const rank = ({ type }: Device): number => (type === 'GATEWAY' ? 2 : type.endsWith('_UCM') ? 1 : 0);
+  return rank(a) - rank(b) || compareNames(a.name, b.name);
 }
 
 /** One, by id or slug, with its properties. */

@@ -8,6 +8,7 @@ export {
   Form,
   Input,
   InputField,
+  isSomethingTyped,
   SecretField,
   Select,
   SelectField,

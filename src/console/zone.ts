@@ -13,7 +13,17 @@ export function isOtherZone(): boolean {
   return zone.value !== undefined && zone.value !== ownZone();
 }
 
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** The same for the same: one is made in the time in which it writes hundreds of moments. */
+export function timeFormat(language: string, format: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify([language, format]);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(language, format);
+  formats.set(key, known);
+  return known;
+}
+
 /** How moments are written where the site is, in the language of the reader. */
 export function timesAs(format: Intl.DateTimeFormatOptions, timeZone = zone.value): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat(locale, { ...format, timeZone });
+  return timeFormat(locale, { ...format, timeZone });
 }

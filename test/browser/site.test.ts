@@ -146,6 +146,20 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       .split('\r\n');
     assert.match(head, /^from,to,source_pv_wh,/);
     assert.equal(rows.length, 12);
+    const [sheet] = await Promise.all([
+      page.waitForEvent('download'),
+      card.getByRole('button', { name: 'For a spreadsheet' }).click(),
+    ]);
+    assert.match(readFileSync(await sheet.path(), 'utf8'), /^\ufeffFrom,Sun kWh,.*\r\n\d{4}-01-01 00:00:00,/);
+    // From the year into the month by the table, from there into the day by the picture.
+    await card.locator('tbody tr').nth(yesterday.getUTCMonth()).getByRole('link').click();
+    await page.waitForURL(/#\/history\/energy\/\d{4}-\d{2}$/);
+    await card.getByText('Consumption 2.5 kWh').waitFor();
+    await card
+      .locator('.energy-bars g')
+      .nth(yesterday.getUTCDate() - 1)
+      .click();
+    await page.waitForURL(`**/#/history/energy/${yesterday.toISOString().slice(0, 10)}`);
     await open('#/history/energy/2001-02-03');
     await card.getByText('No energy is known of this time').waitFor({ timeout: 60_000 });
     await open('#/');
@@ -197,6 +211,8 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   });
 
   test('draws several devices over any stretch; a zoom loads finer data, stays at refresh and stands in the address', async () => {
+    const silent = await gateway.provision('Never heard of');
+    await page.reload();
     await open('#/');
     await page.getByRole('link', { name: 'Power and charge of the last day' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
@@ -204,6 +220,8 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     const drawn = await page.locator('.chosen').innerText();
     for (const name of ['PV Power', 'Battery Power', 'Grid Power', 'Load Power', 'State of Charge'])
       assert.ok(drawn.includes(name), drawn);
+    assert.ok(!drawn.includes('Never heard of'), drawn);
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${silent.id}`);
     const other = await gateway.provision('Roof');
     await other.connect();
     await other.telemetry({ timestamp: nowS(), pv_total_power: 900 });

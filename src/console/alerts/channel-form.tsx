@@ -1,5 +1,6 @@
 /** A notification channel, a new one or another form of one. */
 import { call, path } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import {
   Check,
@@ -36,10 +37,15 @@ type Controls = ReturnType<typeof useTyped<Typed>>;
 
 export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: () => void }) {
   const controls = useTyped(() => typedOf(channel));
-  const { typed, change, bound } = controls;
+  const { typed, before, change, bound } = controls;
   const action = useAction(async () => {
     const body = bodyOf(typed, channel);
-    if (channel) await call('PATCH', path`/v3/notification_channels/${channel.id}`, body);
+    if (channel)
+      await call(
+        'PATCH',
+        path`/v3/notification_channels/${channel.id}`,
+        changesOf(bodyOf(before, channel), body),
+      );
     else await call('POST', '/v3/notification_channels', body);
     onDone();
   });

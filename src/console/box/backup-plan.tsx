@@ -1,6 +1,6 @@
 /** Backups by themselves: when, whereto, and the last one that is known to be good. */
-import { useState } from 'preact/hooks';
 import { call, changeCount } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { bytesText, momentText } from '../format.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { may } from '../session.ts';
@@ -136,21 +136,12 @@ function bodyOf(typed: Typed): Record<string, unknown> {
   };
 }
 
-/** What is other than before: somebody else may change the rest at the same time. */
-function changeOf(before: Typed, typed: Typed): Record<string, unknown> {
-  const known = bodyOf(before);
-  return Object.fromEntries(Object.entries(bodyOf(typed)).filter(([name, value]) => value !== known[name]));
-}
-
 function PlanForm({ plan }: { plan: BackupPlan }) {
   const controls = useTyped(() => typedOf(plan));
-  const [before, setBefore] = useState(controls.typed);
-  const { typed, setTyped, change, bound } = controls;
+  const { typed, before, take, change, bound } = controls;
   const action = useAction(async () => {
-    const answer = await call<{ backup_plan: BackupPlan }>('PATCH', PLAN, changeOf(before, typed));
-    const stored = typedOf(answer.backup_plan);
-    setBefore(stored);
-    setTyped(stored);
+    const body = changesOf(bodyOf(before), bodyOf(typed));
+    take(typedOf((await call<{ backup_plan: BackupPlan }>('PATCH', PLAN, body)).backup_plan));
   });
   return (
     <Form

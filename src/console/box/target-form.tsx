@@ -1,5 +1,6 @@
 /** A target of telemetry, a new one or another form of one. */
 import { call, path } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { deviceIds, liveDevice } from '../live.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import type { Target } from '../shapes.ts';
@@ -54,10 +55,10 @@ const idOf = (name: string): string =>
 
 export function TargetForm({ target, onDone }: { target?: Target; onDone: () => void }) {
   const controls = useTyped(() => typedOf(target, idOf));
-  const { typed, bound } = controls;
+  const { typed, before, bound } = controls;
   const action = useAction(async () => {
     const body = bodyOf(typed, target);
-    if (target) await call('PATCH', path`/v3/targets/${target.id}`, body);
+    if (target) await call('PATCH', path`/v3/targets/${target.id}`, changesOf(bodyOf(before, target), body));
     else await call('POST', '/v3/targets', body);
     onDone();
   });

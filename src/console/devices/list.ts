@@ -1,5 +1,6 @@
 /** Which devices a list shows, and in which order. Pure but for what the list remembers. */
 import { signal } from '@preact/signals';
+import { compareNames } from '../by-name.ts';
 import { typeName } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { isBlank } from '../main-values.ts';
@@ -48,8 +49,7 @@ function fits(live: LiveDevice, { text, kind, profile, status }: ListView): bool
   return status === '' || isOnline(live) === (status === 'ONLINE');
 }
 
-const byName = (a: LiveDevice, b: LiveDevice): number =>
-  a.device.name.localeCompare(b.device.name, 'en', { numeric: true });
+const byName = (a: LiveDevice, b: LiveDevice): number => compareNames(a.device.name, b.device.name);
 
 /** Alerts first, then what is offline. */
 const rankOf = (live: LiveDevice): number => (alertsOf(live) > 0 ? 0 : isOnline(live) ? 2 : 1);

@@ -6,9 +6,11 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, watchAll, watchValues } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { go } from '../route.ts';
-import { Button, Field, Loading, Select, useAnswer } from '../ui.tsx';
+import { gatewayNowMs } from '../gateway-time.ts';
+import { Button, ErrorNotice, Field, Loading, Select, useAnswer } from '../ui.tsx';
 import { HistoryHead } from './head.tsx';
 import { type Chosen, HistoryView } from './view.tsx';
+import { windowOf } from './window.ts';
 import { say } from '../words/index.ts';
 
 const BETWEEN_SERIES = '~';
@@ -43,16 +45,20 @@ export function HistoryPage({
   const able = useMemo(ableDevices, [deviceIds.value]);
   const add = useRef((_one: Chosen): void => undefined);
   const adding = useMemo(() => <AddSeries devices={able} onAdd={(one) => add.current(one)} />, [able]);
-  const sources = useAnswer(readSources, []);
-  const areAsked = sources.answer === undefined && sources.error === undefined;
-  if (deviceIds.value === undefined || (text === undefined && areAsked))
+  const isToChoose = text === undefined && deviceIds.value !== undefined;
+  const first = useAnswer(
+    async () => (isToChoose ? readFirst(able, windowOf(window, gatewayNowMs() / 1_000).fromS) : undefined),
+    [isToChoose],
+  );
+  const isAsked = first.answer === undefined && first.error === undefined;
+  if (deviceIds.value === undefined || (isToChoose && isAsked))
     return (
       <>
         <HistoryHead tab="" />
         <Loading />
       </>
     );
-  const chosen = text === undefined ? firstOf(able, sources.answer ?? []) : chosenOf(text);
+  const chosen = text === undefined ? (first.answer ?? []) : chosenOf(text);
   const show = (series: readonly Chosen[], stretch = window): void => {
     const names = series.map(({ live, attribute }) => `${live.device.id}${BETWEEN_NAMES}${attribute}`);
     go(`#/history/${stretch ?? 'hour'}/${names.join(BETWEEN_SERIES) || BETWEEN_SERIES}`);
@@ -64,6 +70,7 @@ export function HistoryPage({
   return (
     <>
       <HistoryHead tab="" />
+      {isToChoose && <ErrorNotice error={first.error} />}
       <HistoryView chosen={chosen} window={window} onWindow={(stretch) => show(chosen, stretch)}>
         <ul class="chosen" aria-label={say.history.whatIsDrawn}>
           {chosen.map((one) => {
@@ -109,23 +116,37 @@ function inTurn(sources: Sources): Sources {
     .map(({ source }) => source);
 }
 
-/** What people look for: the powers of the site beside the charge. */
-function energyOf(sources: Sources): Chosen[] {
-  const named = (part: 'power' | 'state_of_charge'): string[] =>
-    inTurn(sources).flatMap((source) =>
-      source[part] === null ? [] : `${source.device_id}${BETWEEN_NAMES}${source[part]}`,
-    );
-  const names = new Set([...named('power').slice(0, POWERS_MAX), ...named('state_of_charge').slice(0, 1)]);
-  return chosenOf([...names].join(BETWEEN_SERIES));
-}
+const nameIn = (source: Sources[number], part: 'power' | 'state_of_charge'): string[] =>
+  source[part] === null ? [] : [`${source.device_id}${BETWEEN_NAMES}${source[part]}`];
 
-/** Else the first value of the first device, so that there is something to see. */
-function firstOf(devices: readonly LiveDevice[], sources: Sources): Chosen[] {
-  const energy = energyOf(sources);
-  if (energy.length > 0) return energy;
-  const [live] = devices;
-  const [attribute] = live?.manifest ? mainValues(live.manifest).numbers : [];
-  return live && attribute !== undefined ? [{ live, attribute }] : [];
+/** Of more devices what is there to begin with says less. */
+const DEVICES_LOOKED_AT = 30;
+
+/**
+ * What people look for: the powers of the site beside the charge, else the first value of a device, so that there is
+ * something to see. What told a value since then comes first, what ever told one comes before what never did.
+ */
+async function readFirst(devices: readonly LiveDevice[], sinceS: number): Promise<Chosen[]> {
+  const sources = inTurn(await readSources());
+  const energy = (part: 'power' | 'state_of_charge'): Chosen[] =>
+    chosenOf([...new Set(sources.flatMap((source) => nameIn(source, part)))].join(BETWEEN_SERIES));
+  const main = devices.slice(0, DEVICES_LOOKED_AT).flatMap((live): Chosen[] => {
+    const [attribute] = live.manifest ? mainValues(live.manifest).numbers : [];
+    return attribute === undefined ? [] : [{ live, attribute }];
+  });
+  const [powers, charges] = [energy('power'), energy('state_of_charge')];
+  const names = Map.groupBy([...powers, ...charges, ...main], ({ live }) => live.device.id);
+  await watchValues(new Map([...names].map(([id, those]) => [id, those.map(({ attribute }) => attribute)])));
+  for (const leastS of [sinceS, 0, -1]) {
+    const told = (all: readonly Chosen[], most: number): Chosen[] =>
+      all
+        .filter(({ live, attribute }) => (live.values.get(attribute)?.timestampS ?? -1) >= leastS)
+        .slice(0, most);
+    const site = [...told(powers, POWERS_MAX), ...told(charges, 1)];
+    const found = site.length > 0 ? site : told(main, 1);
+    if (found.length > 0) return found;
+  }
+  return [];
 }
 
 function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: (one: Chosen) => void }) {

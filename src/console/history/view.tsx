@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { callForText } from '../api.ts';
 import { numberText, words } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
+import { sheetOf, sheetTime } from '../sheet.ts';
 import { timesAs } from '../zone.ts';
 import type { LiveDevice } from '../live.ts';
 import {
@@ -198,11 +199,17 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
   const rows = shown.lines.timesS
     .map((atS, index) => ({ atS, values: shown.lines.mean.map((column) => column[index]) }))
     .filter(({ values }) => values.some((value) => typeof value === 'number'));
+  const head = [say.history.time, ...labels.map(({ label, unit }) => `${label} ${unit}`)];
+  const sheet = (): string =>
+    sheetOf([head, ...rows.map(({ atS, values }) => [sheetTime(atS * 1_000), ...values])]);
   return (
     <>
       <div class="actions">
         <Button onClick={() => setOpen(!isOpen)}>
           {isOpen ? say.history.withoutTable : say.history.asTable}
+        </Button>
+        <Button onClick={() => download('history-sheet.csv', sheet(), 'text/csv')}>
+          {say.history.asSheet}
         </Button>
         {shown.texts.map((text, index) => (
           <Button
@@ -216,7 +223,7 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
       {isOpen && (
         <PictureTable
           name={say.everywhere.values}
-          head={[say.history.time, ...labels.map(({ label, unit }) => `${label} ${unit}`)]}
+          head={head}
           rows={rows
             .slice(-TABLE_ROWS_MAX)
             .toReversed()

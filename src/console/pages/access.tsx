@@ -1,6 +1,7 @@
 /** Who and what may use the gateway: the own password, tokens for programs, users. */
 import { useState } from 'preact/hooks';
 import { call, path, remove } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { momentText } from '../format.ts';
 import { ActivityCard } from '../parts/activity.tsx';
 import { NEW_PASSWORD, WhosePassword } from '../parts/new-password.tsx';
@@ -131,15 +132,13 @@ function UsersCard() {
 }
 
 function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => void }) {
-  const { typed, bound } = useTyped(() => ({
+  const { typed, before, bound } = useTyped(() => ({
     name: user?.name ?? '',
     role: user?.role ?? 'USER',
     password: '',
   }));
-  const { role, password } = typed;
   const action = useAction(async () => {
-    if (user)
-      await call('PATCH', path`/v3/auth/users/${user.id}`, { role, ...(password !== '' && { password }) });
+    if (user) await call('PATCH', path`/v3/auth/users/${user.id}`, changesOf(before, typed));
     else await call('POST', '/v3/auth/users', typed);
     onClose();
   });

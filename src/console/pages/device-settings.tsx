@@ -1,13 +1,25 @@
 /** Name, blueprint, connection and end of a device. */
 import { useState } from 'preact/hooks';
 import { call, path, remove } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
-import { AskButton, Card, Fact, Field, Form, Input, Notice, Select, useAction } from '../ui.tsx';
-import type { ConnectionConfiguration } from '../shapes.ts';
+import {
+  AskButton,
+  Card,
+  Fact,
+  Field,
+  Form,
+  InputField,
+  Notice,
+  Select,
+  useAction,
+  useTyped,
+} from '../ui.tsx';
+import type { ConnectionConfiguration, Device } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
@@ -26,12 +38,15 @@ export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: 
 }
 
 function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged: () => void }) {
-  const [name, setName] = useState(device.name);
-  const [slug, setSlug] = useState(device.slug);
+  const { typed, before, take, bound } = useTyped(() => ({ name: device.name, slug: device.slug }));
+  const changes = changesOf(before, typed);
   const action = useAction(async () => {
-    await call('PATCH', path`/v3/devices/${device.id}`, { name, slug });
-    onChanged();
-    if (slug !== device.slug) go(`#/devices/${encodeURIComponent(slug)}/settings`);
+    const address = path`/v3/devices/${device.id}`;
+    const { name, slug } = (await call<{ device: Device }>('PATCH', address, changes)).device;
+    take({ name, slug });
+    // Somebody else may have given it another one, too.
+    if (slug === device.slug) onChanged();
+    else go(`#/devices/${encodeURIComponent(slug)}/settings`);
   });
   return (
     <Card title={say.everywhere.name}>
@@ -39,14 +54,16 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
         action={action}
         submit={say.everywhere.save}
         done={say.everywhere.saved}
-        isIncomplete={name === device.name && slug === device.slug}
+        isIncomplete={Object.keys(changes).length === 0}
       >
-        <Field label={say.everywhere.name}>
-          <Input value={name} onValue={setName} name="name" required />
-        </Field>
-        <Field label={say.devices.slug} hint={say.devices.slugHint}>
-          <Input value={slug} onValue={setSlug} name="slug" required spellcheck={false} />
-        </Field>
+        <InputField label={say.everywhere.name} {...bound('name')} required />
+        <InputField
+          label={say.devices.slug}
+          hint={say.devices.slugHint}
+          {...bound('slug')}
+          required
+          spellcheck={false}
+        />
       </Form>
     </Card>
   );

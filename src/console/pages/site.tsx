@@ -1,5 +1,6 @@
 /** The one site: its name, place and time zone. */
 import { call } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { may } from '../session.ts';
 import { loadSite, takeSite } from '../site-name.ts';
 import { SourcesCard } from '../site/sources.tsx';
@@ -39,13 +40,14 @@ function typedOf({ name, timezone, location }: Site): Typed {
 }
 
 /** What is emptied is taken away. */
-function changeOf({ name, timezone, place, latitude, longitude }: Typed): Record<string, unknown> {
-  const parts = { name: place, latitude, longitude };
-  const given = Object.entries(parts).filter(([, text]) => text.trim() !== '');
-  const emptied = Object.entries(parts).filter(([, text]) => text.trim() === '');
+function changeOf(before: Typed, typed: Typed): Record<string, unknown> {
+  const { place, latitude, longitude, ...rest } = changesOf({ ...before }, { ...typed }) as Partial<Typed>;
+  const parts = Object.entries({ name: place, latitude, longitude });
+  const changed = parts.filter((part): part is [string, string] => part[1] !== undefined);
+  const given = changed.filter(([, text]) => text.trim() !== '');
+  const emptied = changed.filter(([, text]) => text.trim() === '');
   return {
-    name,
-    timezone,
+    ...rest,
     location: Object.fromEntries(
       given.map(([key, text]) => [key, key === 'name' ? text : typedNumber(text)]),
     ),
@@ -66,11 +68,11 @@ export function SitePage() {
 }
 
 function SiteForm({ stored }: { stored: Site }) {
-  const { typed, setTyped, change, bound } = useTyped(() => typedOf(stored));
+  const { typed, before, take, change, bound } = useTyped(() => typedOf(stored));
   const action = useAction(async () => {
-    const answer = await call<{ site: Site }>('PATCH', '/v3/site', changeOf(typed));
+    const answer = await call<{ site: Site }>('PATCH', '/v3/site', changeOf(before, typed));
     takeSite(answer.site);
-    setTyped(typedOf(answer.site));
+    take(typedOf(answer.site));
   });
   const own = ownZone();
   const isReadOnly = !may('OWNER');

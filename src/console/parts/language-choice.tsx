@@ -1,17 +1,30 @@
 /** In which language the console speaks. */
-import { Select } from '../ui.tsx';
-import { choose, language, LANGUAGES, say } from '../words/index.ts';
+import { useState } from 'preact/hooks';
+import { Dialog, isSomethingTyped, Question, Select } from '../ui.tsx';
+import { choose, language, type Language, LANGUAGES, say } from '../words/index.ts';
 
 export function LanguageChoice() {
+  const [wanted, setWanted] = useState<Language | undefined>(undefined);
+  const stay = (): void => setWanted(undefined);
   return (
     <div class="language">
       <Select
         name="language"
         aria-label={say.frame.language}
-        value={language}
-        onValue={choose}
+        value={wanted ?? language}
+        onValue={(value) => (isSomethingTyped() ? setWanted(value) : choose(value))}
         choices={LANGUAGES}
       />
+      {wanted !== undefined && (
+        <Dialog title={say.frame.otherLanguage} onClose={stay}>
+          <Question
+            text={say.frame.typedIsLost}
+            confirm={say.frame.loadAgain}
+            onConfirm={() => choose(wanted)}
+            onClose={stay}
+          />
+        </Dialog>
+      )}
     </div>
   );
 }

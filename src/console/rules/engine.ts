@@ -1,5 +1,6 @@
 /** What the pages of rules ask the gateway. */
 import { call, NoAnswer, path } from '../api.ts';
+import { compareNames } from '../by-name.ts';
 import { decodeScript, encodeScript } from '../script-text.ts';
 import type { Engine, LogEntry, Rule, RuleScript } from '../shapes.ts';
 import type { ScriptFault } from './code-editor.ts';
@@ -20,7 +21,7 @@ export const switchEngine = (verb: 'suspend' | 'resume'): Promise<unknown> =>
 
 export const readRules = (): Promise<Rule[]> =>
   call<{ rules: Rule[] }>('GET', `${ENGINE}/rules`).then(({ rules }) =>
-    rules.toSorted((a, b) => a.slug.localeCompare(b.slug, 'en', { numeric: true })),
+    rules.toSorted((a, b) => compareNames(a.slug, b.slug)),
   );
 
 export const readRule = (name: string): Promise<Rule> =>
@@ -71,11 +72,13 @@ export const isSameText = (a: RuleText, b: RuleText): boolean =>
 export const switchRule = (id: string, verb: 'enable' | 'disable'): Promise<unknown> =>
   call('POST', `${ruleAddress(id)}/${verb}`);
 
-/** Saves what is other than before; resolves with the rule as it is then. */
-export async function saveRule({ id, slug }: Rule, text: RuleText): Promise<Rule> {
-  const { rule } = await call<{ rule: Rule }>('POST', `${ruleAddress(id)}/update_script`, {
-    script: scriptOf(text),
-  });
-  if (text.slug === slug) return rule;
-  return (await call<{ rule: Rule }>('PATCH', ruleAddress(id), { slug: text.slug })).rule;
+/** Saves what is other than before; resolves with the rule as it is then. Another name alone starts nothing anew. */
+export async function saveRule(before: Rule, text: RuleText): Promise<Rule> {
+  const address = ruleAddress(before.id);
+  const isRenamed = text.slug !== before.slug;
+  let rule = before;
+  if (!isRenamed || !isSameText({ ...textOfRule(before), slug: text.slug }, text))
+    ({ rule } = await call<{ rule: Rule }>('POST', `${address}/update_script`, { script: scriptOf(text) }));
+  if (!isRenamed) return rule;
+  return (await call<{ rule: Rule }>('PATCH', address, { slug: text.slug })).rule;
 }

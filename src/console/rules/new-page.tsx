@@ -145,7 +145,7 @@ function NewScript({ template = EMPTY }: { template?: RuleText }) {
   }, [text]);
   return (
     <Card>
-      <Form action={making} submit={say.rules.makeRule}>
+      <Form action={making} submit={say.rules.makeRule} isKept>
         <RuleFields
           text={text}
           onChange={(part) => setText((before) => ({ ...before, ...part }))}

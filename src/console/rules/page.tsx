@@ -145,6 +145,7 @@ function RuleForm({
         done={say.rules.savedBeside}
         isIncomplete={theirs !== undefined}
         isReadOnly={!isOwner}
+        isKept
         buttons={
           <Buttons
             rule={rule}

@@ -123,6 +123,16 @@ function momentIn(timeZone: string, period: string): (from: string) => string {
   return (from) => (from === '' ? '' : format.format(Date.parse(from)));
 }
 
+/** A year is looked at closer month by month, a month day by day, a day by the powers of its hours. */
+function closerIn(timeZone: string, period: string): (bucket: Energy['buckets'][number]) => string {
+  const unit = unitOf(period);
+  return ({ from, to }) => {
+    const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+    if (unit === 'day') return `#/history/${fromMs / 1_000}-${toMs / 1_000}`;
+    return `#/history/energy/${periodAt(unit === 'year' ? 'month' : 'day', fromMs, timeZone)}`;
+  };
+}
+
 interface Part {
   role: string;
   text: string;
@@ -167,7 +177,11 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
       </dl>
       <Bar title={say.site.consumption} parts={consumption} />
       <Bar title={say.site.role.pv} parts={sun} />
-      <EnergyBars energy={energy} textOf={momentIn(energy.timezone, period)} />
+      <EnergyBars
+        energy={energy}
+        textOf={momentIn(energy.timezone, period)}
+        hrefOf={closerIn(energy.timezone, period)}
+      />
       {before && <Before period={period} book={before.total} />}
       <Gaps book={total} />
       <details class="assumption">

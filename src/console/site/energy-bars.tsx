@@ -1,4 +1,5 @@
 /** Where consumption came from, hour by hour, day by day or month by month, as columns and as a table. */
+import { go } from '../route.ts';
 import { PictureTable } from '../ui.tsx';
 import { type Book, type Energy, energyText } from './energy.ts';
 import { say } from '../words/index.ts';
@@ -14,6 +15,7 @@ const ORIGINS = [
   { role: 'unmeasured', text: say.site.unknown },
 ] as const;
 
+type Bucket = Energy['buckets'][number];
 type Origin = (typeof ORIGINS)[number]['role'];
 
 const usedFrom = ({ flows_wh: flows }: Book, origin: Origin): number =>
@@ -21,8 +23,15 @@ const usedFrom = ({ flows_wh: flows }: Book, origin: Origin): number =>
 
 const usedOf = (book: Book): number => ORIGINS.reduce((sum, { role }) => sum + usedFrom(book, role), 0);
 
-/** @param textOf what the moment is called at which a bucket begins */
-export function EnergyBars({ energy, textOf }: { energy: Energy; textOf: (from: string) => string }) {
+interface Naming {
+  /** What the moment is called at which a bucket begins. */
+  textOf: (from: string) => string;
+  /** Where a bucket is looked at closer. */
+  hrefOf: (bucket: Bucket) => string;
+}
+
+/** For fingers and the mouse; the keyboard finds the same ways in the table. */
+export function EnergyBars({ energy, textOf, hrefOf }: Naming & { energy: Energy }) {
   const { buckets } = energy;
   const most = Math.max(...buckets.map(usedOf), 1);
   const stepPx = WIDTH / Math.max(buckets.length, 1);
@@ -39,8 +48,9 @@ export function EnergyBars({ energy, textOf }: { energy: Energy; textOf: (from: 
         {buckets.map((bucket, index) => {
           let topPx = HEIGHT;
           return (
-            <g key={bucket.from}>
+            <g key={bucket.from} onClick={() => go(hrefOf(bucket))}>
               <title>{`${textOf(bucket.from)}: ${energyText(usedOf(bucket))}`}</title>
+              <rect class="whole" x={index * stepPx} width={stepPx} height={HEIGHT} />
               {shown.map(({ role }) => {
                 const heightPx = (usedFrom(bucket, role) / most) * HEIGHT;
                 if (heightPx === 0) return null;
@@ -65,7 +75,7 @@ export function EnergyBars({ energy, textOf }: { energy: Energy; textOf: (from: 
         <span>{say.site.most(energyText(most))}</span>
         <span>{textOf(buckets.at(-1)?.from ?? '')}</span>
       </figcaption>
-      <BarsTable buckets={buckets} shown={shown} textOf={textOf} />
+      <BarsTable {...{ buckets, shown, textOf, hrefOf }} />
     </figure>
   );
 }
@@ -74,10 +84,10 @@ function BarsTable({
   buckets,
   shown,
   textOf,
-}: {
-  buckets: Energy['buckets'];
+  hrefOf,
+}: Naming & {
+  buckets: readonly Bucket[];
   shown: readonly (typeof ORIGINS)[number][];
-  textOf: (from: string) => string;
 }) {
   return (
     <details>
@@ -87,7 +97,7 @@ function BarsTable({
         head={[say.site.from, ...shown.map(({ text }) => text)]}
         rows={buckets.map((bucket) => ({
           key: bucket.from,
-          title: textOf(bucket.from),
+          title: <a href={hrefOf(bucket)}>{textOf(bucket.from)}</a>,
           cells: shown.map(({ role }) => energyText(usedFrom(bucket, role))),
         }))}
       />

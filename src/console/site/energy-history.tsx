@@ -5,6 +5,7 @@ import { Books, useBooks } from './books.tsx';
 import type { Energy } from './energy.ts';
 import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
 import { Button, Card, download, Empty, ErrorNotice, Loading } from '../ui.tsx';
+import { sheetOf, sheetTime } from '../sheet.ts';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
 import { say } from '../words/index.ts';
@@ -61,6 +62,11 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
           <>
             {isEmpty(shown.energy) ? <Empty title={say.site.noEnergy} /> : <Books shown={shown} />}
             <div class="actions">
+              <Button
+                onClick={() => download(`energy-${period}-sheet.csv`, sheetOfBooks(shown.energy), 'text/csv')}
+              >
+                {say.history.asSheet}
+              </Button>
               <Button onClick={() => download(`energy-${period}.csv`, csvOf(shown.energy), 'text/csv')}>
                 {say.history.asCsv}
               </Button>
@@ -76,6 +82,22 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
 
 const isEmpty = ({ total }: Energy): boolean =>
   [...Object.values(total.sources_wh), ...Object.values(total.uses_wh)].every((energyWh) => energyWh === 0);
+
+const kWh = (energyWh: number): number => Math.round(energyWh) / 1_000;
+
+/** What an owner counts: the numbers of the page for each hour, day or month. */
+function sheetOfBooks({ buckets, timezone }: Energy): string {
+  const { role, imported, exported, charged, discharged, consumption, selfSufficiency } = say.site;
+  const names = [role.pv, role.generator, imported, exported, charged, discharged, consumption];
+  const head = [say.site.from, ...names.map((name) => `${name} kWh`), `${selfSufficiency} %`];
+  const rows = buckets.map(({ from, sources_wh: sources, uses_wh: uses, self_sufficiency: ratio }) => [
+    sheetTime(Date.parse(from), timezone),
+    ...[sources.pv, sources.generator, sources.grid, uses.grid, uses.battery, sources.battery].map(kWh),
+    kWh(uses.load + uses.electrolyser + uses.ev_charger),
+    ratio === null ? null : Math.round(ratio * 100),
+  ]);
+  return sheetOf([head, ...rows]);
+}
 
 /** Wh by source and use of each hour, day or month. */
 function csvOf({ buckets }: Energy): string {

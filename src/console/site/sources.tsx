@@ -1,11 +1,22 @@
 /** Which values are the energy of the site: what profiles say, and what the owner says once. */
-import { useState } from 'preact/hooks';
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
+import { changesOf } from '../changes.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { may } from '../session.ts';
-import { Button, Card, ErrorNotice, Field, Form, Loading, Select, useAction, useAnswer } from '../ui.tsx';
+import {
+  Button,
+  Card,
+  ErrorNotice,
+  Field,
+  Form,
+  Loading,
+  Select,
+  useAction,
+  useAnswer,
+  useTyped,
+} from '../ui.tsx';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
 
@@ -53,15 +64,22 @@ const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
 
 function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
   const { items } = answer.energy_sources;
-  const [own, setOwn] = useState(() => ownOf(answer));
+  const { typed, before, take, base, change: put } = useTyped(() => ({ own: ownOf(answer) }));
+  const { own } = typed;
   const action = useAction(async () => {
+    // They are stored as a whole.
+    const stored = { own: ownOf(await call<Answer>('GET', PATH)) };
+    if ('own' in changesOf(before, stored)) {
+      base(stored);
+      throw new Error(say.site.changedMeanwhile);
+    }
     const body = { items: own.map(({ profile: _profile, ...item }) => item) };
-    setOwn(ownOf(await call<Answer>('PATCH', PATH, body)));
+    take({ own: ownOf(await call<Answer>('PATCH', PATH, body)) });
     onChanged();
   });
-  const take = (sources: Source[]): void => {
+  const list = (sources: Source[]): void => {
     action.clear();
-    setOwn(sources);
+    put({ own: sources });
   };
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
   const known = items.filter(
@@ -69,7 +87,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
   );
   const isReadOnly = !may('OWNER');
   const change = (index: number) => (part: Partial<Source>) =>
-    setOwn(own.map((source, place) => (place === index ? { ...source, ...part } : source)));
+    put({ own: own.map((source, place) => (place === index ? { ...source, ...part } : source)) });
   return (
     <Form
       action={action}
@@ -77,7 +95,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
       done={say.everywhere.saved}
       isReadOnly={isReadOnly}
       buttons={
-        <Button onClick={() => take([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
+        <Button onClick={() => list([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>
           {say.site.addValue}
         </Button>
       }
@@ -98,7 +116,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
           source={source}
           devices={devices}
           onChange={change(index)}
-          onRemove={() => take(own.filter((_, place) => place !== index))}
+          onRemove={() => list(own.filter((_, place) => place !== index))}
         />
       ))}
     </Form>
@@ -167,11 +185,11 @@ function SourceFields({
           />
         </Field>
       )}
-      <Field label="">
+      <div class="field">
         <Button aria-label={say.everywhere.removeName(say.site.role[source.role])} onClick={onRemove}>
           {say.everywhere.remove}
         </Button>
-      </Field>
+      </div>
     </div>
   );
 }

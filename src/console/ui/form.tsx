@@ -1,9 +1,15 @@
 /** Forms and their controls. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Action } from './asking.ts';
 import { Button, ErrorNotice, Notice } from './pieces.tsx';
 import { say } from '../words/index.ts';
+
+/** Forms into which something was typed that was not sent. */
+const typedInto = new Set<HTMLFormElement>();
+
+/** Whether something would be lost with the page. */
+export const isSomethingTyped = (): boolean => typedInto.size > 0;
 
 /**
  * A form that the page handles: its fields, what went wrong or that it is done, its buttons. It is sent once at a time,
@@ -15,6 +21,7 @@ export function Form({
   done,
   isIncomplete = false,
   isReadOnly = false,
+  isKept = false,
   buttons,
   children,
 }: {
@@ -24,17 +31,31 @@ export function Form({
   done?: ComponentChildren;
   isIncomplete?: boolean;
   isReadOnly?: boolean;
+  /** What is typed is not lost with the page. */
+  isKept?: boolean;
   /** Beside the button that sends it. */
   buttons?: ComponentChildren;
   children: ComponentChildren;
 }) {
+  const element = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    const { current } = element;
+    return () => void (current && typedInto.delete(current));
+  }, []);
+  useEffect(() => {
+    if (action.isDone && element.current) typedInto.delete(element.current);
+  }, [action.isDone]);
   return (
     <form
+      ref={element}
       onSubmit={(event) => {
         event.preventDefault();
         if (!isIncomplete) void action.start();
       }}
-      onInput={() => action.isDone && action.clear()}
+      onInput={({ currentTarget }) => {
+        if (!isKept) typedInto.add(currentTarget);
+        if (action.isDone) action.clear();
+      }}
     >
       <fieldset disabled={isReadOnly} class="plain">
         {children}
@@ -58,16 +79,22 @@ export function Form({
   );
 }
 
-/** What is typed into the controls of a form; `bound` ties one to the part of its name. */
+/** What is typed into the controls of a form, over what was there `before`; `bound` ties one to the part of its name. */
 export function useTyped<Typed extends object>(initial: () => Typed) {
   const [typed, setTyped] = useState(initial);
+  const [before, base] = useState(typed);
+  /** It is stored now. */
+  const take = (stored: Typed): void => {
+    base(stored);
+    setTyped(stored);
+  };
   const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
   const bound = <Name extends keyof Typed & string>(name: Name) => ({
     name: name as string,
     value: typed[name],
     onValue: (value: Typed[Name]) => change({ [name]: value } as unknown as Partial<Typed>),
   });
-  return { typed, setTyped, change, bound };
+  return { typed, before, base, take, setTyped, change, bound };
 }
 
 interface FieldProps {
@@ -77,22 +104,36 @@ interface FieldProps {
   isMarked?: boolean | undefined;
 }
 
-/** A labelled control; the label wraps it, so no ids are needed. */
+/** A labelled control; the label wraps it. The hint is no part of its name, but is read after it. */
 export function Field({ label, hint, isMarked, children }: FieldProps & { children: ComponentChildren }) {
+  const id = useId();
+  const place = useRef<HTMLDivElement>(null);
+  const hasHint = hint !== undefined && hint !== '';
+  useLayoutEffect(() => {
+    const control = place.current?.querySelector('input,select,textarea');
+    if (hasHint) control?.setAttribute('aria-describedby', id);
+    else control?.removeAttribute('aria-describedby');
+  });
   return (
-    <label class="field">
-      <span class="label">
-        {label}
-        {isMarked && (
-          <span class="required" title={say.everywhere.required}>
-            {' '}
-            *
-          </span>
-        )}
-      </span>
-      {children}
-      {hint !== undefined && hint !== '' && <span class="hint">{hint}</span>}
-    </label>
+    <div class="field" ref={place}>
+      <label>
+        <span class="label">
+          {label}
+          {isMarked && (
+            <span class="required" title={say.everywhere.required}>
+              {' '}
+              *
+            </span>
+          )}
+        </span>
+        {children}
+      </label>
+      {hasHint && (
+        <span class="hint" id={id}>
+          {hint}
+        </span>
+      )}
+    </div>
   );
 }
 

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 interface TableRow {
   /** Different in each row. */
   key: string | number;
-  title: string;
+  title: ComponentChildren;
   cells: readonly ComponentChildren[];
 }
 

@@ -60,4 +60,8 @@ export const frame: Words['frame'] = {
   ],
   loginEnded: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an, um weiterzumachen, wo Sie waren.',
   language: 'Sprache',
+  otherLanguage: 'Andere Sprache',
+  typedIsLost:
+    'Dafür wird die Seite neu geladen. Was Sie eingegeben und nicht gespeichert haben, geht verloren.',
+  loadAgain: 'Neu laden',
 };

@@ -15,6 +15,7 @@ export const history: Words['history'] = {
   before: (label) => `${label}, davor`,
   withoutTable: 'Ohne Tabelle',
   asTable: 'Als Tabelle',
+  asSheet: 'Für Tabellenprogramme',
   asCsv: 'Als CSV-Datei',
   beforeAsCsv: 'Die Zeit davor als CSV-Datei',
   range: 'Zeitraum',

@@ -58,4 +58,7 @@ export const frame = {
   ],
   loginEnded: 'Your login has ended. Log in again to go on where you were.',
   language: 'Language',
+  otherLanguage: 'Another language',
+  typedIsLost: 'The page is loaded again for it. What you have typed and not saved is lost.',
+  loadAgain: 'Load again',
 };

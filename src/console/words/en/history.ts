@@ -14,6 +14,7 @@ export const history = {
   before: (label: string) => `${label}, before`,
   withoutTable: 'Without the table',
   asTable: 'As a table',
+  asSheet: 'For a spreadsheet',
   asCsv: 'As a CSV file',
   beforeAsCsv: 'The time before as a CSV file',
   range: 'Range',

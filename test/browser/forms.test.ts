@@ -1,0 +1,116 @@
+/** Forms: what others change meanwhile stays, what is typed is not lost without a word, and what a control is called. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { visit } from './pages.ts';
+import { useConsole } from './support.ts';
+
+describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('of the site sends what was changed alone', async () => {
+    const { gateway, page } = opened();
+    const location = { name: 'Hall 2', latitude: 52.5, longitude: 13.4 };
+    await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot', location });
+    await visit(page, '#/site');
+    await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot north', location: { latitude: 48.1 } });
+    await page.fill('[name=longitude]', '11.5');
+    await page.fill('[name=place]', '');
+    await page.press('[name=place]', 'Enter');
+    await page.getByText('Saved.').waitFor();
+    const { site } = (await gateway.ok('OWNER', 'GET', '/v3/site')) as { site: Record<string, unknown> };
+    assert.equal(site['name'], 'Depot north');
+    assert.deepEqual(site['location'], { name: '', latitude: 48.1, longitude: 11.5 });
+    // What others have changed is there now.
+    assert.equal(await page.inputValue('[name=name]'), 'Depot north');
+  });
+
+  test('of a device, a target and a channel send what was changed alone', async () => {
+    const { gateway, page } = opened();
+    await gateway.provision('Battery');
+    const device = '/v3/devices/battery';
+    await visit(page, '#/devices/battery/settings');
+    await gateway.ok('OWNER', 'PATCH', device, { slug: 'battery-2' });
+    await page.fill('[name=name]', 'Battery in the hall');
+    await page.press('[name=slug]', 'Enter');
+    await page.waitForURL(/#\/devices\/battery-2\/settings$/);
+    await page.getByRole('heading', { name: 'Battery in the hall' }).waitFor();
+
+    const { notification_channel: channel } = (await gateway.ok(
+      'OWNER',
+      'POST',
+      '/v3/notification_channels',
+      { name: 'Phones', type: 'NTFY', ntfy: { topic: 'depot-4711' } },
+    )) as { notification_channel: { id: string } };
+    const address = `/v3/notification_channels/${channel.id}`;
+    await visit(page, '#/alerts/notifications');
+    await page.getByRole('button', { name: 'Change Phones' }).click();
+    await gateway.ok('OWNER', 'PATCH', address, { minimum_severity: 'error', ntfy: { topic: 'depot-4712' } });
+    await page.getByRole('dialog').locator('[name=name]').fill('All phones');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { notification_channels: channels } = (await gateway.ok(
+      'OWNER',
+      'GET',
+      '/v3/notification_channels',
+    )) as { notification_channels: Record<string, unknown>[] };
+    assert.partialDeepStrictEqual(channels, [
+      { name: 'All phones', minimum_severity: 'error', ntfy: { topic: 'depot-4712' } },
+    ]);
+  });
+
+  test('of the energy sources puts itself in the place of what others said only when asked again', async () => {
+    const { gateway, page } = opened();
+    await visit(page, '#/site');
+    const card = page.locator('[data-test=energy-sources]');
+    await card.getByRole('button', { name: 'Add a value' }).click();
+    await card.locator('[name=device]').selectOption({ label: 'Battery in the hall' });
+    await card.locator('[name=power]').selectOption({ label: 'AC Power' });
+    const theirs = { role: 'pv', device_id: 'battery-2', power: 'pv_total_power' };
+    await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [theirs] });
+    await card.getByRole('button', { name: 'Save' }).click();
+    await card.getByText(/^Somebody else has changed this meanwhile/).waitFor();
+    await card.getByRole('button', { name: 'Save' }).click();
+    await card.getByText('Saved.').waitFor();
+    const { energy_sources: sources } = (await gateway.ok('OWNER', 'GET', '/v3/site/energy/sources')) as {
+      energy_sources: { items: { role: string; profile: string | null }[] };
+    };
+    const own = sources.items.filter(({ profile }) => profile === null);
+    assert.deepEqual(
+      own.map(({ role }) => role),
+      ['grid'],
+    );
+    await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
+  });
+
+  test('say their hints after the names of their controls, not as part of them', async () => {
+    const { page } = opened();
+    await visit(page, '#/site');
+    const zone = page.getByRole('combobox', { name: 'Time zone', exact: true });
+    const hint = await zone.getAttribute('aria-describedby');
+    assert.match(await page.locator(`[id="${hint}"]`).innerText(), /^Rules and schedules follow it\./);
+  });
+
+  test('are asked about before another language takes what was typed', async () => {
+    const { page } = opened();
+    await visit(page, '#/alerts');
+    await visit(page, '#/site');
+    await page.fill('[name=place]', 'Behind the hall');
+    await page.getByLabel('Language').selectOption('de');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(await page.inputValue('[name=language]'), 'en');
+    assert.equal(await page.inputValue('[name=place]'), 'Behind the hall');
+    await page.press('[name=place]', 'Enter');
+    await page.getByText('Saved.').waitFor();
+    await page.getByLabel('Language').selectOption('de');
+    await page.getByLabel('Sprache').waitFor();
+    await page.getByLabel('Sprache').selectOption('en');
+    await until(async () => (await page.getByLabel('Language').count()) === 1);
+  });
+
+  test('the browser had nothing to complain about', () => {
+    assert.deepEqual(opened().complaints, []);
+  });
+});
