@@ -30,6 +30,8 @@ const PROGRAM_PARTS = [
   'platform/processes',
   // Scripts run in threads of the program.
   'platform/threads',
+  // Memory that nobody uses goes back to the system.
+  'platform/host',
 ];
 
 export const TABLE: ImportTable = {

@@ -2,10 +2,10 @@
  * Memory that nobody uses goes back to the system: what a start, a compilation or a flood has left free between blocks
  * of the C library, and pages of the runtime's own file that were needed once, compilers above all. No program sees a
  * difference; who needs such a page again gets it from the same file. Node calls the C library since 26.1; where it
- * cannot, nothing is done.
+ * cannot, nothing is done. A program that was started with permissions has none to call it from then on.
  */
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../clock/index.ts';
+import { realPause } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
 /** The first time soon after the start, then each time twice as late. */
@@ -24,14 +24,18 @@ interface Range {
   length: bigint;
 }
 
-/** Goes on as long as the program runs. */
-export async function returnSpareMemory({ clock, log }: { clock: Clock; log: Log }): Promise<void> {
+/** Goes on as long as the program runs, and does not keep it running. */
+export async function returnSpareMemory(log: Log): Promise<void> {
   try {
     const { dlopen } = await import('node:ffi');
     const { functions } = dlopen(null, CALLS);
+    // A program that runs foreign code was given the right to call the C library for these two calls alone.
+    const { permission } = process as { permission?: { drop(right: string): void } };
+    permission?.drop('ffi');
     for (let delayMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
-      await clock.sleep(delayMs);
+      await realPause(delayMs);
       const residentBefore = process.memoryUsage.rss();
+      globalThis.gc?.();
       functions.malloc_trim(0n);
       for (const { start, length } of unchangedRanges(await mappings(log), process.execPath))
         functions.madvise(start, length, DONT_NEED);

@@ -13,7 +13,7 @@ export interface ThreadPort<Data, ToThread, FromThread> {
 }
 
 /** What no thread needs; with the first one it could start another thread with every right. */
-const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write'];
+const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write', 'ffi'];
 
 /** Processor time that this thread has taken. */
 export function processorMs(): number {

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
+import { returnSpareMemory } from '../../platform/host/index.ts';
 import { createLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent } from '../../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
@@ -88,6 +89,7 @@ async function run(): Promise<void> {
     clock,
     write: (text) => void process.stdout.write(text),
   }).child({ program: 'communication-module' });
+  void returnSpareMemory(log);
   const module = startModule({
     configuration: given.configuration,
     clock,

@@ -5,6 +5,7 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
+import { returnSpareMemory } from '../../platform/host/index.ts';
 import { createLog } from '../../platform/log/index.ts';
 import { connectToParent, type Payload } from '../../platform/processes/index.ts';
 import { RULE_SANDBOX_PROGRAM, type SandboxSettings } from '../../protocol/rule-sandbox.ts';
@@ -27,6 +28,7 @@ const log = createLog({
   write: (text) => void process.stdout.write(text),
 }).child({ component: 'rule-sandbox' });
 
+void returnSpareMemory(log);
 const sandbox = createSandbox({ link, settings, clock, log, limits: LIMITS });
 for (const payload of early) sandbox.receive(payload);
 receive = sandbox.receive;

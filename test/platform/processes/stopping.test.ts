@@ -177,11 +177,11 @@ describe('the rights of a child program', () => {
     };
   };
 
-  test('are none: no file of others, no network, no program', async (t) => {
+  test('are none: no file of others, no network, no program, no native code', async (t) => {
     const { program, runs, tell, file } = childWith(t);
     program.start();
     await runs();
-    for (const order of [`read ${file}`, `write ${file}`, 'run /bin/true', 'listen'])
+    for (const order of [`read ${file}`, `write ${file}`, 'run /bin/true', 'listen', 'native'])
       assert.equal(await tell(order), 'ERR_ACCESS_DENIED', order);
     assert.equal(await tell(`read ${join(PROJECT_ROOT, 'src/lib/limits.ts')}`), 'done');
   });
@@ -190,9 +190,9 @@ describe('the rights of a child program', () => {
     const { program, runs, tell, file } = childWith(t);
     program.start();
     await runs();
-    assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
+    assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
     // The main thread goes on starting threads.
-    assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
+    assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
   });
 
   test('are those it was given', async (t) => {

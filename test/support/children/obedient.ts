@@ -1,8 +1,12 @@
 /** A child program that does what it is told, for the tests of supervision. */
 import { execFileSync, spawn } from 'node:child_process';
+import { dlopen } from 'node:ffi';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { returnSpareMemory } from '../../../src/platform/host/index.ts';
+import { createLog } from '../../../src/platform/log/index.ts';
 import { startThread } from '../../../src/platform/threads/index.ts';
 import { connectToParent, type Payload } from '../../../src/platform/processes/index.ts';
 
@@ -23,6 +27,7 @@ const commands: Record<string, (text: string) => void> = {
   read: (path) => parent.send(attempt(() => readFileSync(path, 'utf8'))),
   write: (path) => parent.send(attempt(() => writeFileSync(path, 'x'))),
   run: (command) => parent.send(attempt(() => execFileSync(command))),
+  native: () => parent.send(attempt(() => dlopen(null))),
   listen: () => parent.send(attempt(() => createServer().listen(0).close())),
   thread: (path) => {
     const thread = startThread({
@@ -69,5 +74,9 @@ const parent = await connectToParent({
     commands[name]?.(rest.join(' '));
   },
 });
+// As programs that run scripts do before the first one.
+const clock = createSystemClock();
+void returnSpareMemory(createLog({ level: 'error', format: 'json', clock, write: () => undefined }));
 await parent.stopRequested;
+clock.close();
 if (!ignoresStop) parent.close();

@@ -1,4 +1,8 @@
-/** A thread of a child program that tries what it must not: to read a file, and to start a thread that may. */
+/**
+ * A thread of a child program that tries what it must not: to read a file, to start a thread that may, and to call
+ * the C library, which may do everything.
+ */
+import { dlopen } from 'node:ffi';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { connectThread } from '../../../src/platform/threads/index.ts';
@@ -16,4 +20,5 @@ function attempt(act: () => unknown): string {
 
 const read = attempt(() => readFileSync(port.data));
 const start = attempt(() => new Worker('0', { eval: true, execArgv: [] }));
-port.post(`${read} ${start}`);
+const call = attempt(() => dlopen(null));
+port.post(`${read} ${start} ${call}`);
