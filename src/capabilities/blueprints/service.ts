@@ -164,7 +164,9 @@ export class Blueprints {
     const { database, clock, log, newId = randomUUID } = this.#options;
     const { manifest, script, problems, warnings, isTolerable } = await this.#compile(zip);
     if (manifest === undefined)
-      throw refusal([...problems.map(invalidBlueprint), ...(isTolerable ? [LENIENT_WOULD_DO] : [])]);
+      throw refusal(
+        problems.map((message) => ({ ...invalidBlueprint(message), ...(isTolerable && LENIENT_WOULD_DO) })),
+      );
     const blueprint = { id: newId(), createdAtMs: clock.wallMs() };
     database.transaction(() =>
       this.#store.put({
@@ -254,13 +256,8 @@ export class Blueprints {
   }
 }
 
-/** Beside problems that the other setting lets pass, so that nobody has to search for it. */
-const LENIENT_WOULD_DO: Problem = {
-  code: 'invalid_blueprint',
-  message:
-    'Nothing else is wrong: with the option blueprint_checks set to LENIENT (GATEWAY_BLUEPRINT_CHECKS) the gateway accepts this blueprint.',
-  details: { option: 'blueprint_checks', value: 'LENIENT' },
-};
+/** Beside each problem when the other setting lets them all pass, so that nobody has to search for it. */
+const LENIENT_WOULD_DO = { details: { option: 'blueprint_checks', value: 'LENIENT' } };
 
 function refusal(problems: readonly Problem[]): Error {
   return errorOfProblems('unprocessable', problems) ?? new Error('refused without a problem');

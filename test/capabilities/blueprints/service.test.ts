@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BUILT_IN_IDS } from '../../../src/capabilities/blueprints/index.ts';
 import { readArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
-import { GatewayError } from '../../../src/lib/errors.ts';
+import { GatewayError, type Problem } from '../../../src/lib/errors.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { manifestWith, startBlueprints, zipOf, type BlueprintSetup } from './support.ts';
 
@@ -123,16 +123,19 @@ describe('the lenient check', () => {
 
   test('is named by a refusal that it would not make, and by no other', async (t) => {
     const { blueprints } = startBlueprints(t);
-    const messages = async (zip: Buffer): Promise<string[]> => {
+    const problemsOf = async (zip: Buffer): Promise<readonly Problem[]> => {
       const error: unknown = await blueprints.upload(zip).catch((reason: unknown) => reason);
       assert.ok(error instanceof GatewayError);
-      return error.problems.map(({ message }) => message);
+      return error.problems;
     };
-    const [hint, ...problems] = (await messages(await published())).toReversed();
-    assert.deepEqual(problems.toReversed(), texts);
-    assert.match(hint ?? '', /blueprint_checks set to LENIENT/);
+    const details = { option: 'blueprint_checks', value: 'LENIENT' };
+    assert.deepEqual(
+      await problemsOf(await published()),
+      texts.map((message) => ({ code: 'invalid_blueprint', message, details })),
+      'the texts of validate, and nothing beside them',
+    );
     const bad = await zipOf({ 'manifest.yml': manifestWith('implements: x.y\nfoo: 1\n') });
-    assert.ok(!(await messages(bad)).some((message) => message.includes('LENIENT')));
+    assert.ok((await problemsOf(bad)).every((problem) => problem.details === undefined));
   });
 
   test('is not needed for modules that are perhaps never asked for: they are warnings', async (t) => {
