@@ -6,7 +6,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { startPostServer } from '../support/receivers.ts';
 import { until } from '../support/until.ts';
 import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
-import { PASSWORD, picture, useConsole } from './support.ts';
+import { openAnother, PASSWORD, picture, useConsole } from './support.ts';
 
 /** A second way to the gateway, on which the stream of this path opens late. @returns its origin */
 async function slowToOpen(t: TestContext, origin: string, path: string): Promise<string> {
@@ -115,6 +115,16 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
       complaints.filter((text) => !/status of 401/.test(text)),
       [],
     );
+  });
+
+  test('who may not see who is told finds what is raised at that address', async (t) => {
+    const user = { name: 'reader', role: 'READONLY', password: PASSWORD };
+    await opened().gateway.ok('INSTALLER', 'POST', '/v3/auth/users', user);
+    const page = await openAnother(t, opened(), { name: 'reader' });
+    await page.evaluate(`location.hash = '#/alerts/notifications'`);
+    await page.locator('.tabs [aria-current]', { hasText: 'Raised' }).waitFor();
+    await page.locator('[data-test=alerts]').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
   });
 
   test('without a complaint of the page', () => {

@@ -36,7 +36,9 @@ const TABS = [
   ['notifications', say.alerts.notifications, 'OWNER'],
 ] as const;
 
-export function AlertsPage({ tab = '' }: { tab: string | undefined }) {
+export function AlertsPage({ tab: wanted = '' }: { tab: string | undefined }) {
+  // A link may be that of somebody else, who may see more.
+  const tab = TABS.find(([name, , role]) => name === wanted && may(role))?.[0] ?? '';
   return (
     <>
       <PageHead title={say.frame.alerts}>{tab === '' && may('USER') && <AcknowledgeAll />}</PageHead>
