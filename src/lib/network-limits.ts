@@ -142,6 +142,8 @@ export const NETWORK_LIMITS = {
     /** G: a message so soon after the acknowledgement of the last was waiting for it; so often in a row, it is no chance. */
     awaitedMs: 100,
     awaitedInRow: 2,
+    /** G: and at most, after it was a chance again and again: a minute at one message a second. */
+    awaitedInRowMax: 64,
     /** G: but who speaks every second waits for nothing, although his acknowledgement comes just before. */
     steadyMs: 970,
     /** G: who was silent for so long speaks seldom; so many of these in `rareWindowMs` are acknowledged at once. */

@@ -63,6 +63,8 @@ export class Publications {
   #acknowledgedMs = Number.NEGATIVE_INFINITY;
   /** Messages in a row that came soon after the acknowledgement of the one before. */
   #awaitedInRow = 0;
+  /** So many of them are no chance. */
+  #awaitedNeeded: number;
   #pendingBytes = 0;
   #isWindowHeld = false;
   /** Messages taken since last asked; counting them one by one would cost more than taking them. */
@@ -80,6 +82,7 @@ export class Publications {
     this.#session = session;
     this.#state = state;
     this.#identity = identity;
+    this.#awaitedNeeded = context.limits.awaitedInRow;
     this.#answering = {
       answer: (packetId) => port.acknowledge(PACKET.puback, packetId),
       refuse: () => port.close('not_taken'),
@@ -307,17 +310,23 @@ export class Publications {
     return awaited;
   }
 
-  /** A client that sends on only when it may forget the last message is slowed down by every acknowledgement. */
+  /**
+   * A client that sends on only when it may forget the last message is slowed down by every acknowledgement. One that is
+   * acknowledged at once and does not send on was taken for such a client by chance: it speaks by a clock, and its messages
+   * came just behind the acknowledgements of others. Each time that happens it takes twice as many chances.
+   */
   #noteWaiting(): void {
     const { limits, clock, hooks, rareSenders } = this.#context;
     const nowMs = clock.monotonicMs();
-    const isPrompt =
-      this.#pendingMessages === 1 &&
-      nowMs - this.#acknowledgedMs <= limits.awaitedMs &&
-      nowMs - this.#identity.lastMessageMs < limits.steadyMs;
+    const isSoon = this.#pendingMessages === 1 && nowMs - this.#acknowledgedMs <= limits.awaitedMs;
+    const isPrompt = isSoon && nowMs - this.#identity.lastMessageMs < limits.steadyMs;
+    if (this.#awaitedInRow === this.#awaitedNeeded)
+      this.#awaitedNeeded = isSoon
+        ? limits.awaitedInRow
+        : Math.min(this.#awaitedNeeded * 2, limits.awaitedInRowMax);
     this.#awaitedInRow = isPrompt ? this.#awaitedInRow + 1 : 0;
     const isOneOfFew = rareSenders.isOneOfFew(this.#identity, nowMs);
-    if (isOneOfFew || this.#awaitedInRow >= limits.awaitedInRow) hooks.onAwaited?.();
+    if (isOneOfFew || this.#awaitedInRow >= this.#awaitedNeeded) hooks.onAwaited?.();
   }
 
   #settle(sizeBytes: number): void {

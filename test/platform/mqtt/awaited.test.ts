@@ -5,7 +5,10 @@ import { login, startTestBroker, turns } from '../../support/mqtt.ts';
 import { publishBytes } from '../../support/mqtt-bytes.ts';
 
 /** Clients whose messages are taken when the test says so. */
-async function startClients(t: Pick<TestContext, 'after'>, limits = { rareSenders: 0 }) {
+async function startClients(
+  t: Pick<TestContext, 'after'>,
+  limits: { rareSenders: number; awaitedInRowMax?: number } = { rareSenders: 0 },
+) {
   const pending: (() => void)[] = [];
   const state = { asked: 0 };
   const b = await startTestBroker(t, {
@@ -46,6 +49,33 @@ describe('a client', () => {
     // Who waits for the same acknowledgement sends on a little earlier.
     for (let count = 0; count < 4; count++) await exchange(1, 20, 920);
     assert.equal(state.asked, 2);
+  });
+
+  test('that was taken for one that waits by chance is so ever more seldom', async (t) => {
+    const { b, state, exchange } = await startClients(t, { rareSenders: 0, awaitedInRowMax: 8 });
+    /** Messages that come with the acknowledgement of the one before, until one is hurried. */
+    const chances = async (): Promise<number> => {
+      const before = state.asked;
+      for (let count = 0; ; count++) {
+        if ((await exchange(1, 0)) > before) return count;
+        await b.clock.advance(50);
+      }
+    };
+    const counts: number[] = [];
+    for (let time = 0; time < 5; time++) {
+      counts.push(await chances());
+      await b.clock.advance(900);
+    }
+    assert.deepEqual(counts, [2, 4, 8, 8, 8]);
+  });
+
+  test('that waits after all, as it goes on at once, is known soon again', async (t) => {
+    const { exchange } = await startClients(t);
+    const asked: number[] = [];
+    // By chance, then twice as many messages, then a pause, then as at first.
+    for (const pauseMs of [50, 50, 900, 50, 50, 50, 50, 50, 900, 50, 50, 50])
+      asked.push(await exchange(1, pauseMs));
+    assert.deepEqual(asked, [0, 0, 1, 1, 1, 1, 1, 2, 3, 3, 3, 4]);
   });
 
   test('that comes once a while is not', async (t) => {

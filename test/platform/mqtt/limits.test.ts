@@ -41,6 +41,7 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
   rareSenders: ['awaited', 'that is one of many who speak seldom shares with them'],
   rareWindowMs: ['awaited', 'that speaks at the same moment as many others shares with them'],
   awaitedInRow: ['awaited', 'that sends on only after its acknowledgement is known to wait'],
+  awaitedInRowMax: ['awaited', 'that was taken for one that waits by chance is so ever more seldom'],
   unacknowledgedBytes: ['redelivery', 'leaves too many bytes unacknowledged'],
   unacknowledgedDeliveries: ['delivery', 'is cut off when it leaves deliveries unacknowledged'],
   keptSessionsPerIdentity: ['delivery', 'is one of eight per identity'],
