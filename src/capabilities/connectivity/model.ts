@@ -16,6 +16,8 @@ export interface DeviceMessage {
   qos: 0 | 1 | 2;
   /** The client marked it as sent again: whoever must count exactly once compares with what it has. */
   duplicate: boolean;
+  /** The gateway says it itself: nobody waits until it is stored. */
+  isOwn?: boolean;
 }
 
 /**

@@ -22,7 +22,13 @@ import {
 import { MODULE_CHANNEL, MODULE_SUBJECT } from '../../protocol/module.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import type { CommandRequest, DeviceMessageHandler, DeviceMessageKind, Spokesman } from './model.ts';
+import type {
+  CommandRequest,
+  DeviceMessage,
+  DeviceMessageHandler,
+  DeviceMessageKind,
+  Spokesman,
+} from './model.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
@@ -162,6 +168,7 @@ export class Connectivity {
           qos: 0,
           duplicate: false,
           receivedAtMs: this.#clock.wallMs(),
+          isOwn: true,
         });
         told?.catch((error: unknown) =>
           this.#log.warnLimited(
@@ -271,7 +278,7 @@ export class Connectivity {
     this.events.emit('message_rejected', { device, message });
   }
 
-  #dispatch(message: Omit<MqttMessage, 'session'>): Promise<void> | void {
+  #dispatch(message: Omit<MqttMessage, 'session'> & Pick<DeviceMessage, 'isOwn'>): Promise<void> | void {
     const topic = parseDeviceTopic(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
@@ -310,6 +317,7 @@ export class Connectivity {
       receivedAtMs: message.receivedAtMs,
       qos: message.qos,
       duplicate: message.duplicate,
+      isOwn: message.isOwn,
     });
   }
 

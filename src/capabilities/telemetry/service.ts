@@ -123,7 +123,7 @@ export class Telemetry {
   /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
   appendOwn(device: Device, values: Record<string, unknown>): void {
     const { clock, log } = this.#options;
-    const stored = this.handle({ device, body: values, receivedAtMs: clock.wallMs() });
+    const stored = this.handle({ device, body: values, receivedAtMs: clock.wallMs(), isOwn: true });
     stored?.catch((error: unknown) => {
       log.warnLimited('telemetry-own', 60_000, 'own telemetry could not be stored', { error });
     });

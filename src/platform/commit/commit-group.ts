@@ -25,9 +25,10 @@ import { SyncBudget } from './sync-budget.ts';
 export interface CommitGroup {
   /**
    * Says that `bytes` more are buffered; resolves after the sync of the commit that holds them. The
-   * promise is shared by the group. Rejects with `unavailable` when the buffers are over their limit.
+   * promise is shared by the group. Rejects with `unavailable` when the buffers are over their limit. What nobody waits
+   * for goes along with what comes next, or alone at the end of the longest window.
    */
-  request: (bytes: number) => Promise<void>;
+  request: (bytes: number, isAwaited?: boolean) => Promise<void>;
   /** True while `bytes` more would be refused; ask before buffering. */
   isFull: (bytes: number) => boolean;
   /** Somebody waits for what is buffered now before going on: it is committed soon, as far as the budget allows. */
@@ -46,7 +47,10 @@ interface Batch {
   reject: (error: Error) => void;
   bytes: number;
   requests: number;
+  /** Somebody waits for it. */
   isAwaited: boolean;
+  /** Somebody waits for it and sends nothing before. */
+  isHurried: boolean;
   openedAtMs: number;
   lastRequestAtMs: number;
 }
@@ -96,7 +100,7 @@ class BatchedCommits implements CommitGroup {
   readonly isFull = (bytes: number): boolean =>
     this.#isStopped || this.#bufferedBytes + bytes > this.#limits.bufferedBytes;
 
-  readonly request = (bytes: number): Promise<void> => {
+  readonly request = (bytes: number, isAwaited = true): Promise<void> => {
     if (this.isFull(bytes)) {
       this.#counters.refused.inc();
       this.#counters.queue.dropped();
@@ -104,6 +108,7 @@ class BatchedCommits implements CommitGroup {
     }
     this.#bufferedBytes += bytes;
     const batch = this.#open ?? this.#openBatch();
+    if (isAwaited && !batch.isAwaited) this.#await(batch);
     const wasBusy = this.#isBusy(batch);
     batch.bytes += bytes;
     batch.requests++;
@@ -117,8 +122,8 @@ class BatchedCommits implements CommitGroup {
 
   readonly expedite = (): void => {
     const batch = this.#open;
-    if (!batch || batch.isAwaited) return;
-    batch.isAwaited = true;
+    if (!batch?.isAwaited || batch.isHurried) return;
+    batch.isHurried = true;
     if (!this.#failure && !this.#running && !this.#isBusy(batch) && this.#budget.hasQuick())
       this.#schedule(this.#limits.quickWindowMs);
   };
@@ -145,13 +150,18 @@ class BatchedCommits implements CommitGroup {
     // A caller may have left; its absence is no fault of the batch.
     promise.catch(() => undefined);
     const nowMs = this.#options.clock.monotonicMs();
-    if (this.#waiting.length === 0 && !this.#running) this.#budget.pauseEnds();
-    const counts = { bytes: 0, requests: 0, isAwaited: false };
+    const counts = { bytes: 0, requests: 0, isAwaited: false, isHurried: false };
     const batch = { promise, resolve, reject, ...counts, openedAtMs: nowMs, lastRequestAtMs: nowMs };
     this.#open = batch;
     this.#waiting.push(batch);
-    if (!this.#failure && !this.#running) this.#schedule(this.#budget.waitMs(false));
+    if (!this.#failure && !this.#running) this.#schedule(this.#budget.waitMs(batch));
     return batch;
+  }
+
+  #await(batch: Batch): void {
+    batch.isAwaited = true;
+    this.#budget.pauseEnds();
+    if (!this.#failure && !this.#running) this.#schedule(this.#budget.waitMs(batch));
   }
 
   #schedule(durationMs: number): void {
@@ -192,9 +202,10 @@ class BatchedCommits implements CommitGroup {
     const batch = this.#open;
     if (this.#failure) {
       if (!this.#isStopped) this.#schedule(this.#limits.retryMs);
-    } else if (batch)
-      this.#schedule(this.#isBusy(batch) ? this.#limits.quietMs : this.#budget.waitMs(batch.isAwaited));
-    else this.#budget.pauseBegins();
+      return;
+    }
+    if (batch?.isAwaited !== true) this.#budget.pauseBegins();
+    if (batch) this.#schedule(this.#isBusy(batch) ? this.#limits.quietMs : this.#budget.waitMs(batch));
   }
 
   async #commitWaiting(): Promise<void> {

@@ -27,11 +27,11 @@ export class SyncBudget {
     this.#filledMs = clock.monotonicMs();
   }
 
-  /** How long a first request may wait. */
-  waitMs(isAwaited: boolean): number {
+  /** How long a first request may wait, of those that somebody waits for, or sends nothing before. */
+  waitMs({ isAwaited, isHurried }: { isAwaited: boolean; isHurried: boolean }): number {
     const { windowMinMs, windowMaxMs, syncAllowanceMs, quickWindowMs } = this.#limits;
-    if (isAwaited && this.hasQuick()) return quickWindowMs;
-    return this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;
+    if (isHurried && this.hasQuick()) return quickWindowMs;
+    return isAwaited && this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;
   }
 
   /** Whether one who waits may be served at once. */
@@ -50,7 +50,7 @@ export class SyncBudget {
 
   /** Nobody waits from now on. */
   pauseBegins(): void {
-    this.#pausedAtMs = this.#clock.monotonicMs();
+    this.#pausedAtMs ??= this.#clock.monotonicMs();
   }
 
   pauseEnds(): void {

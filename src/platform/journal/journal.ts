@@ -80,8 +80,8 @@ export class Journal implements CommitGroup {
     }
   }
 
-  request(bytes: number): Promise<void> {
-    return this.#group.request(bytes);
+  request(bytes: number, isAwaited?: boolean): Promise<void> {
+    return this.#group.request(bytes, isAwaited);
   }
 
   isFull(bytes: number): boolean {

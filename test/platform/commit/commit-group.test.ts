@@ -137,6 +137,31 @@ describe('a commit group', () => {
     assert.ok(commits.length < 130, `${commits.length} commits in 100 s`);
   });
 
+  test('stores what nobody waits for with what comes next, or alone at the end of the longest window', async () => {
+    const { clock, group, commits } = createGroup();
+    void group.request(1, false);
+    await clock.advance(500);
+    assert.equal(commits.length, 0);
+    assert.equal(await waited(clock, group), limits.windowMinMs);
+    assert.equal(commits.length, 1);
+    void group.request(1, false);
+    group.expedite();
+    await clock.advance(limits.windowMaxMs - limits.syncAllowanceMs);
+    assert.equal(commits.length, 2);
+  });
+
+  test('spends no sync on it beside a device that speaks every second, and keeps no device waiting', async () => {
+    const { clock, group, commits } = createGroup();
+    for (let second = 0; second < 60; second++) {
+      const fromMs = clock.monotonicMs();
+      void group.request(1, false);
+      await clock.advance(300);
+      assert.equal(await waited(clock, group), limits.windowMinMs);
+      await clock.advance(1_000 - (clock.monotonicMs() - fromMs));
+    }
+    assert.equal(commits.length, 60);
+  });
+
   test('commits a burst as soon as it pauses', async () => {
     const { clock, group } = createGroup();
     for (let spent = 0; spent < limits.shortWindows; spent++) await waited(clock, group);

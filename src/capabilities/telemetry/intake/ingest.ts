@@ -34,6 +34,8 @@ export interface IncomingMessage {
   device: Device;
   body: Record<string, unknown>;
   receivedAtMs: number;
+  /** The gateway says it itself: nobody waits until it is stored. */
+  isOwn?: boolean;
 }
 
 export class Ingest {
