@@ -134,7 +134,9 @@ export class Intake {
     const { ingest, journal } = this.parts;
     const sizeBytes = ingest.take(message, isRepeated);
     if (!journal) return this.#hold(message);
-    return sizeBytes > 0 || journal.isFull(0) ? journal.request(sizeBytes, message.isOwn !== true) : undefined;
+    return sizeBytes > 0 || journal.isFull(0)
+      ? journal.request(sizeBytes, message.isOwn !== true)
+      : undefined;
   }
 
   /** Times of receipt move along with the wall clock. */
