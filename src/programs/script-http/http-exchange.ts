@@ -2,8 +2,7 @@
  * One HTTP request of a script with everything that belongs to it: redirects, cookies, compression, time limit,
  * size limit. Source: docs/interface/lua-devices.md#http; RFC 9110 for redirects; RFC 6265 for cookies, in the small.
  */
-import http from 'node:http';
-import https from 'node:https';
+import type { Agent, IncomingMessage, request as Request } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { messageOf } from '../../lib/errors.ts';
@@ -116,9 +115,9 @@ function send(
 ): Promise<Received> {
   const url = new URL(request.url);
   const chosen = request.headers.some(([name]) => name.toLowerCase() === 'accept-encoding');
-  const { client, agent } = clientOf(url, request.insecureTls);
+  const client = clientOf(url, request.insecureTls);
   return new Promise((resolve, reject) => {
-    const sending = client.request(url, { method: request.method, signal, agent });
+    const sending = client.request(url, { method: request.method, signal, agent: client.agent });
     sending.on('error', reject);
     for (const [name, value] of headerLines(request, url, clock, chosen)) sending.setHeader(name, value);
     sending.on('response', (response) => {
@@ -132,7 +131,7 @@ function send(
 }
 
 /** `isRaw`: the script asked for an encoding of its own and gets the bytes as they are. */
-async function answerOf(response: http.IncomingMessage, isRaw: boolean, bytesMax: number): Promise<Received> {
+async function answerOf(response: IncomingMessage, isRaw: boolean, bytesMax: number): Promise<Received> {
   const raw = await receive(response, bytesMax);
   const body = isRaw ? raw : await decoded(raw, response.headers['content-encoding'], bytesMax);
   return { code: response.statusCode ?? 0, headers: linesOf(response.rawHeaders), body };
@@ -161,16 +160,38 @@ function headerLines(
 }
 
 const AGENT_OPTIONS = { keepAlive: true, maxFreeSockets: 4, timeout: 60_000 };
-const plainAgent = new http.Agent(AGENT_OPTIONS);
-const strictAgent = new https.Agent(AGENT_OPTIONS);
-const lenientAgent = new https.Agent({ ...AGENT_OPTIONS, rejectUnauthorized: false });
 
-function clientOf(url: URL, insecureTls: boolean): { client: typeof http | typeof https; agent: http.Agent } {
-  if (url.protocol === 'http:') return { client: http, agent: plainAgent };
-  return { client: https, agent: insecureTls ? lenientAgent : strictAgent };
+interface Client {
+  request: typeof Request;
+  agent: Agent;
 }
 
-async function receive(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
+let clients: Record<'plain' | 'strict' | 'lenient', Client> | undefined;
+
+/**
+ * Loaded with the first request, because most scripts never ask; and not by `import`, which fetches all that `node:http`
+ * offers, an engine for `fetch` among it: 16 MB in every thread of scripts.
+ */
+function loadClients(): NonNullable<typeof clients> {
+  const http = process.getBuiltinModule('node:http');
+  const https = process.getBuiltinModule('node:https');
+  return {
+    plain: { request: http.request, agent: new http.Agent(AGENT_OPTIONS) },
+    strict: { request: https.request, agent: new https.Agent(AGENT_OPTIONS) },
+    lenient: {
+      request: https.request,
+      agent: new https.Agent({ ...AGENT_OPTIONS, rejectUnauthorized: false }),
+    },
+  };
+}
+
+function clientOf(url: URL, insecureTls: boolean): Client {
+  clients ??= loadClients();
+  if (url.protocol === 'http:') return clients.plain;
+  return insecureTls ? clients.lenient : clients.strict;
+}
+
+async function receive(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
