@@ -97,6 +97,13 @@ export class TestClock implements Clock {
     await settle();
   }
 
+  /** Moves on to the timer that is due next, which must be there. */
+  async advanceToNext(): Promise<void> {
+    if (this.#entries.size === 0) throw new Error('no timer waits');
+    const dueMs = Math.min(...[...this.#entries].map((entry) => entry.dueMs));
+    await this.advance(Math.max(0, dueMs - this.#monotonicMs));
+  }
+
   /** Time goes by without a timer firing, as while something is computed. */
   spend(durationMs: number): void {
     this.#move(durationMs);
