@@ -1,5 +1,5 @@
 /**
- * Runs the tests: `node --import tsx --test` of the pinned runtime, in two processes beside each other.
+ * Runs the tests: `node --test` of the pinned runtime, through tsx, in two processes beside each other.
  *
  *   quick   unit and contract, what needs no program, browser or device of its own: many files share one process
  *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
@@ -88,7 +88,7 @@ function memoryOrDisk(): string {
 
 /** Runs one test process; resolves with whether everything passed. */
 function run({ files, timeoutMs, folder }: TestRun, factor: number): Promise<boolean> {
-  const args = ['--import', 'tsx', '--conditions=bundled', '--test', '--test-force-exit'];
+  const args = ['--conditions=bundled', '--test', '--test-force-exit'];
   const options = ['--test-isolation=none', `--test-timeout=${timeoutMs}`];
   const child = spawn(process.execPath, [...args, ...options, 'scripts/support/test-suites.ts'], {
     cwd: ROOT,

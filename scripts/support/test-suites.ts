@@ -4,6 +4,10 @@
  */
 import { join } from 'node:path';
 import { suite } from 'node:test';
+import { register } from 'tsx/esm/api';
+
+// In this thread alone: `--import tsx` would be loaded again by every worker thread that a test starts.
+register();
 
 // Programs that a test starts are no test runners.
 process.execArgv = process.execArgv.filter((flag) => !flag.startsWith('--test'));
