@@ -104,27 +104,21 @@ describe('a name of a device', () => {
 });
 
 describe('a body of which nothing is known', () => {
-  const rows: [method: string, path: string, known: string[]][] = [
-    ['PATCH', '/v3/site', ['name', 'timezone', 'location', '_reset']],
-    ['PATCH', '/v3/devices/battery', ['name', 'slug']],
-    ['PATCH', '/v3/devices/battery/configuration/limits', ['set', 'reset']],
-    ['POST', '/v3/provisioning/standalone', ['site_id', 'name', 'slug']],
-  ];
-  for (const [method, path, known] of rows)
-    test(`is refused with what is: ${method} ${path}`, async () => {
+  const call = (method: string, path: string, body: string) => gateway().call('OWNER', method, path, body);
+
+  for (const path of ['/v3/site', '/v3/devices/battery', '/v3/devices/battery/configuration/limits'])
+    test(`changes nothing, as members that nobody knows are passed over: PATCH ${path}`, async () => {
+      const before = await call('PATCH', path, '{}');
+      assert.equal(before.status, 200);
       for (const name of ['nmae', 'constructor', '__proto__']) {
-        const answer = await gateway().call('OWNER', method, path, only(name, 'x'));
-        assert.equal(refusal(answer), '400 invalid_body', name);
-        const [{ details, message }] = (
-          answer.body as { errors: [{ details: { known: string[] }; message: string }] }
-        ).errors;
-        for (const member of known) assert.ok(details.known.includes(member), member);
-        assert.ok(message.includes(JSON.stringify(name)), message);
+        const { status, body } = await call('PATCH', path, only(name, 'x'));
+        assert.deepEqual([status, body], [200, before.body], name);
       }
     });
 
-  test('is no empty one, nor one with a member more than known', async () => {
-    for (const body of ['', '{}', '{"name": null, "colour": "red"}'])
-      assert.equal((await gateway().call('OWNER', 'PATCH', '/v3/site', body)).status, 200, body);
+  test('lacks what is required', async () => {
+    const answer = await call('POST', '/v3/provisioning/standalone', only('nmae', 'x'));
+    assert.equal(refusal(answer), '400 invalid_body');
+    assert.match(JSON.stringify(answer.body), /Field \\"name\\" is required/);
   });
 });

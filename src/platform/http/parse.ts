@@ -37,34 +37,9 @@ export function parseBody<Schema extends GenericSchema>(
   const value = isEmpty ? {} : parseJson(text, depthMax);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalidBody('', 'The body must be a JSON object.');
-  refuseStranger(schema, value);
   const judged = judge(schema, value, 'body');
   // Only then: what it reads a number as could pass for an object.
   return readAgain && !isEmpty ? judge(schema, readAgain(text), 'body') : judged;
-}
-
-/**
- * Members that nobody knows are passed over, but a body of nothing else is a mistake: `{"nmae": "A"}` would change
- * nothing and look like success. @throws GatewayError invalid_body
- */
-function refuseStranger(schema: GenericSchema, body: object): void {
-  const known = membersOf(schema);
-  const given = Object.keys(body);
-  if (known === undefined || given.length === 0 || given.some((name) => known.includes(name))) return;
-  const names = given.slice(0, LIMITS.http.problems).map((name) => JSON.stringify(name.slice(0, 64)));
-  throw gatewayError(
-    'invalid_argument',
-    'invalid_body',
-    `The body has none of the members that are known here: ${known.join(', ')}; it has ${names.join(', ')}.`,
-    { field: '', known },
-  );
-}
-
-/** Names of the members of an object's schema, also within a pipe; undefined where any name may stand. */
-function membersOf(schema: object): string[] | undefined {
-  const { type, entries, pipe } = schema as { type?: unknown; entries?: object; pipe?: object[] };
-  if ((type === 'object' || type === 'strict_object') && entries !== undefined) return Object.keys(entries);
-  return pipe?.map(membersOf).find((members) => members !== undefined);
 }
 
 function parseJson(text: string, depthMax: number): unknown {
