@@ -123,7 +123,7 @@ const SAMPLES: Record<string, () => Sample> = {
   get_blueprint_by_name: () => ({}),
   get_blueprint_zip: () => ({ query: 'view=original' }),
   download_device_profiles: () => ({}),
-  upload_device_profiles: () => ({ body: profilesZip, same: ({ files }) => (files as object[]).map(keys) }),
+  upload_device_profiles: () => ({ body: profilesZip }),
   get_device_configuration: () => ({}),
   update_device_configuration: () => ({ body: { set: { max_charge_power_w: 100 } } }),
   reset_device_configuration: () => ({}),

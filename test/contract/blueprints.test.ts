@@ -152,8 +152,9 @@ describe('an upload', () => {
   test('of profiles can be used at once, keeps the others, and comes back on both paths', async () => {
     const profile = 'blueprint_spec: profile/1.0\ndisplay_name: Quiet\n';
     const zip = await zipOf({ 'sensor/quiet.yml': profile });
-    assert.deepEqual((await post('/v3/blueprints/upload_device_profiles', zip)).body, {
-      files: [{ path: 'sensor/quiet.yml', profile_id: 'sensor.quiet', result: 'ADDED' }],
+    assert.deepEqual((await post('/v3/blueprints/upload_device_profiles', zip)).body, {});
+    assert.deepEqual((await post('/v3/blueprints/upload_device_profiles?expand=files', zip)).body, {
+      files: [{ path: 'sensor/quiet.yml', profile_id: 'sensor.quiet', result: 'UNCHANGED' }],
     });
     const using = await zipOf({ 'manifest.yml': `${GOOD}implements: [sensor.quiet, energy.battery]\n` });
     const { validation_errors: problems } = (await post(VALIDATE, using)).body as {
@@ -168,7 +169,9 @@ describe('an upload', () => {
     );
     assert.deepEqual(first, second);
     assert.ok(first?.includes('sensor/quiet.yml') && first.includes('energy/battery.yml'));
-    const again = (await post(PROFILES, first ?? '')).body as { files: { result: string }[] };
+    const again = (await post(`${PROFILES}?expand=files`, first ?? '')).body as {
+      files: { result: string }[];
+    };
     assert.deepEqual(new Set(again.files.map(({ result }) => result)), new Set(['UNCHANGED']));
   });
 });

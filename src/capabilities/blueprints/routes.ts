@@ -163,8 +163,7 @@ function profileRoutes(service: Blueprints): Route[] {
     }),
     route({
       operation: 'upload_device_profiles',
-      about:
-        'Adds profiles and replaces those of the same path; the others stay. Answers what each file became.',
+      about: 'Adds profiles and replaces those of the same path; the others stay.',
       bodyMedia: UPLOAD_MEDIA,
       answer: blueprintShapes.profilesUploaded,
       method: 'POST',
@@ -172,10 +171,12 @@ function profileRoutes(service: Blueprints): Route[] {
       role: 'OWNER',
       body: 'stream',
       bodyBytes: UPLOAD_BYTES,
+      query: v.object({ expand: query.choices(['files'], 'files: what each file became.') }),
       errors: ['400 invalid_body', '422 invalid_profiles'],
       handle: async (call) => {
         const zip = await readUpload(call, FIELD, LIMITS.http.zipBodyBytes);
-        return { files: (await service.profiles.upload(zip)).map(uploadedFileToWire) };
+        const files = (await service.profiles.upload(zip)).map(uploadedFileToWire);
+        return call.query.expand.includes('files') ? { files } : {};
       },
     }),
     route({

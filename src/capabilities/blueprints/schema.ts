@@ -85,8 +85,13 @@ export const blueprintShapes = {
   blueprintZip: zip('The archive of the blueprint.'),
   profiles: shape.listOf('profiles', profileShape),
   profilesUploaded: v.pipe(
-    v.object({ files: v.array(uploadedFileShape) }),
+    v.object({
+      files: v.optional(
+        v.pipe(v.array(uploadedFileShape), v.description('What each file became; with `expand=files`.')),
+      ),
+    }),
     v.examples([
+      {},
       {
         files: [
           { path: 'energy/battery.yml', profile_id: 'energy.battery', result: 'CHANGED' },

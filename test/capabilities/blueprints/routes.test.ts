@@ -216,7 +216,10 @@ describe('9.4 answers', () => {
     const other = await ask(http, '/v3/blueprints/download_device_profiles');
     assert.ok(zip.equals(Buffer.from(await other.arrayBuffer())));
     for (const path of ['device_profiles/upload', 'upload_device_profiles']) {
-      const upload = await ask(http, `/v3/blueprints/${path}`, { method: 'POST', body: form(zip) });
+      const upload = await ask(http, `/v3/blueprints/${path}?expand=files`, {
+        method: 'POST',
+        body: form(zip),
+      });
       assert.equal(upload.status, 200);
       const { files } = (await upload.json()) as { files: { result: string }[] };
       assert.deepEqual(new Set(files.map(({ result }) => result)), new Set(['UNCHANGED']));
