@@ -127,6 +127,11 @@ describe('an archive is read', () => {
     ...((await readArchive(zip)).files?.keys() ?? []),
   ];
 
+  test('with names in the alphabet of a packer that knows no UTF-8', async () => {
+    const marked = await named(Buffer.from([0x61, 0x84, 0xe1]));
+    assert.deepEqual(await paths(patched(patched(marked, LOCAL, 6, [0, 0]), CENTRAL, 8, [0, 0])), ['aäß']);
+  });
+
   test('with its files as they are', async () => {
     const bytes = Buffer.from([0, 255, 10, 13]);
     const { files } = await readArchive(await zipOf({ 'a/b.bin': bytes, 'manifest.yml': 'x' }));

@@ -3,7 +3,7 @@
  * files give the same bytes. Source: docs/interface/blueprints.md#archive, docs/interface/http.md#blueprints-and-profiles.
  */
 import { crc32 } from 'node:zlib';
-import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl';
+import { fromBufferPromise, getFileNameLowLevel, type Entry, type ZipFile } from 'yauzl';
 import { ZipFile as ZipWriter } from 'yazl';
 import { messageOf } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
@@ -32,6 +32,8 @@ const DEFAULT_LIMITS: ArchiveLimits = {
 
 const NOT_A_ZIP = 'file is not a zip archive';
 const FILE_TYPE_MASK = 0o170000;
+/** Of the general purpose flags: names are UTF-8. */
+const UTF8_NAMES = 0x800;
 const SYMBOLIC_LINK = 0o120000;
 const NAME_BYTES_MAX = 1_024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -81,7 +83,7 @@ async function readEntries(zip: ZipFile, limits: ArchiveLimits): Promise<Archive
 function checkedPath(entry: Entry): string | undefined {
   const raw = entry.fileNameRaw;
   if (raw.length > NAME_BYTES_MAX) throw new ArchiveFault('file name too long');
-  const name = decodedName(raw);
+  const name = decodedName(entry);
   const segments = name.replace(/^(?:\.\/)+/, '').split('/');
   const isFolder = segments.at(-1) === '';
   if (isFolder) segments.pop();
@@ -100,11 +102,13 @@ function checkedPath(entry: Entry): string | undefined {
   return path;
 }
 
-function decodedName(raw: Buffer): string {
+/** UTF-8, which many packers write without saying so; else the alphabet of those that know no other (code page 437). */
+function decodedName({ fileNameRaw: raw, generalPurposeBitFlag: flags, extraFields }: Entry): string {
   try {
     return utf8.decode(raw);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
+    if (!(flags & UTF8_NAMES)) return getFileNameLowLevel(flags, raw, extraFields, true);
     throw new ArchiveFault(`file name ${quoted(raw.toString('latin1'))} is not valid UTF-8`, {
       cause: error,
     });
