@@ -65,11 +65,16 @@ end
 
 local listener
 
-function enapter.on_connection_status_changed(fn) listener = fn end
+function enapter.on_connection_status_changed(fn)
+  if fn ~= nil and type(fn) ~= 'function' then
+    error(format("bad argument #1 to 'on_connection_status_changed' (function expected, got %s)", type(fn)), 2)
+  end
+  listener = fn
+end
 function enapter.get_connection_status() return host.is_connected() end
 
 function kit.entries.connection(is_connected)
-  if type(listener) == 'function' then listener(is_connected) end
+  if listener then listener(is_connected) end
 end
 
 function kit.entries.main()

@@ -204,6 +204,17 @@ describe('a device script', () => {
     await until(() => bench.logs().length > 0);
     assert.deepEqual(bench.logs(), ['info: falsefalse']);
   });
+
+  test('cannot give anything but a function to hear of the link', async () => {
+    const bench = scriptBench(
+      'enapter.log(select(2, pcall(enapter.on_connection_status_changed, 5))) enapter.on_connection_status_changed(nil)',
+    );
+    await bench.started();
+    await until(() => bench.logs().length > 0);
+    assert.deepEqual(bench.logs(), [
+      "info: bad argument #1 to 'on_connection_status_changed' (function expected, got number)",
+    ]);
+  });
 });
 
 describe('the configuration of a device script', () => {
