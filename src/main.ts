@@ -8,7 +8,7 @@ import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
 import { returnSpareMemory } from './platform/host/index.ts';
-import { createLog, type Log, type LogFormat, RecentLines } from './platform/log/index.ts';
+import { createStreamLog, type Log, type LogFormat, RecentLines } from './platform/log/index.ts';
 import { createServiceNotices } from './platform/systemd/index.ts';
 
 /** A person must act; the service manager does not try again (EX_CONFIG of sysexits.h). */
@@ -76,15 +76,7 @@ async function run(): Promise<void> {
   const clock = createSystemClock();
   const format = formatOf(config);
   const recent = new RecentLines(LIMITS.report);
-  const log = createLog({
-    level: config.logLevel,
-    format,
-    clock,
-    write: (text) => {
-      recent.add(text);
-      process.stdout.write(text);
-    },
-  });
+  const log = createStreamLog({ level: config.logLevel, format, clock, stream: process.stdout, recent });
   const gateway = new Gateway({
     config,
     clock,

@@ -205,6 +205,10 @@ export const STORAGE_LIMITS = {
     fullBytes: 131_072,
     checkIntervalMs: 2_000,
   },
+  log: {
+    /** G: of a program's log lines, while nobody takes them; some thousand lines. */
+    waitingBytes: 1_048_576,
+  },
   report: {
     /** G: some thousand lines of the service log, kept in memory for a report. */
     recentBytes: 524_288,

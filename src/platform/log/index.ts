@@ -1,2 +1,9 @@
 export { RecentLines } from './recent-lines.ts';
-export { createLog, type Log, type LogFields, type LogFormat, type LogLevel } from './log.ts';
+export {
+  createLog,
+  createStreamLog,
+  type Log,
+  type LogFields,
+  type LogFormat,
+  type LogLevel,
+} from './log.ts';

@@ -3,8 +3,12 @@
  * in the name. Levels: `error` a person must act; `warn` degraded, recovers alone; `info` start, stop,
  * state changes, one line per request; `debug` per message. Secrets are never handed to it.
  */
+import type { Writable } from 'node:stream';
 import { pino } from 'pino';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
+import { LineOutput } from './line-output.ts';
+import type { RecentLines } from './recent-lines.ts';
 
 /** The lightest first. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
@@ -33,12 +37,27 @@ const JOURNAL_PRIORITY: Record<string, number> = { debug: 7, info: 6, warn: 4, e
 const LIMITED_KEYS_MAX = 1_000;
 const CAUSES_MAX = 8;
 
-export function createLog(options: {
+interface LogOptions {
   level: LogLevel;
   format: LogFormat;
   clock: Clock;
-  write: (text: string) => void;
-}): Log {
+}
+
+/** A log to standard output. A reader that hangs costs lines, which are told, and not the memory of the program. */
+export function createStreamLog(options: LogOptions & { stream: Writable; recent?: RecentLines }): Log {
+  const { stream, recent } = options;
+  const output = new LineOutput(stream, LIMITS.log, ({ lines, bytes }) =>
+    log.warn('log lines were left out: their reader did not take them', { lines, bytes }),
+  );
+  const write = (text: string): void => {
+    recent?.add(text);
+    output.write(text);
+  };
+  const log = createLog({ ...options, write });
+  return log;
+}
+
+export function createLog(options: LogOptions & { write: (text: string) => void }): Log {
   const { clock, format, write } = options;
   const stream = {
     write: (line: string): void => write(visible(format === 'json' ? line : decorate(line, format))),

@@ -9,7 +9,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
 import { returnSpareMemory } from '../../platform/host/index.ts';
-import { createLog, type LogLevel } from '../../platform/log/index.ts';
+import { createStreamLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent } from '../../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
 import { moduleConfigurationOf, parseModuleConfiguration } from './module-configuration.ts';
@@ -83,11 +83,11 @@ async function run(): Promise<void> {
   const given = await orders();
   if (given === undefined) return;
   const clock = createSystemClock();
-  const log = createLog({
+  const log = createStreamLog({
     level: given.level,
     format: process.stdout.isTTY ? 'text' : 'json',
     clock,
-    write: (text) => void process.stdout.write(text),
+    stream: process.stdout,
   }).child({ program: 'communication-module' });
   void returnSpareMemory(log);
   const module = startModule({

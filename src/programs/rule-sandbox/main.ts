@@ -6,7 +6,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
 import { returnSpareMemory } from '../../platform/host/index.ts';
-import { createLog } from '../../platform/log/index.ts';
+import { createStreamLog } from '../../platform/log/index.ts';
 import { connectToParent, type Payload } from '../../platform/processes/index.ts';
 import { RULE_SANDBOX_PROGRAM, type SandboxSettings } from '../../protocol/rule-sandbox.ts';
 import { createSandbox } from './sandbox.ts';
@@ -22,11 +22,9 @@ const link = await connectToParent({
 });
 const settings = link.settings as SandboxSettings;
 const clock = createSystemClock();
-const log = createLog({
-  ...settings.log,
-  clock,
-  write: (text) => void process.stdout.write(text),
-}).child({ component: 'rule-sandbox' });
+const log = createStreamLog({ ...settings.log, clock, stream: process.stdout }).child({
+  component: 'rule-sandbox',
+});
 
 void returnSpareMemory(log);
 const sandbox = createSandbox({ link, settings, clock, log, limits: LIMITS });

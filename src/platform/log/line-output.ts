@@ -1,0 +1,50 @@
+/**
+ * Lines to a stream whose reader may hang, as a service manager that was stopped does, or a pipe that nobody reads: so
+ * much waits for him and no more. From the first line that is left out until he has taken what waits all are, so that
+ * there is one gap and one line that tells of it.
+ */
+import type { Writable } from 'node:stream';
+
+/** What a reader did not get. */
+interface LeftOut {
+  lines: number;
+  bytes: number;
+}
+
+export class LineOutput {
+  readonly #stream: Writable;
+  readonly #waitingBytes: number;
+  readonly #onFlowing: (leftOut: LeftOut) => void;
+  #leftOut: LeftOut = { lines: 0, bytes: 0 };
+
+  /** @param onFlowing told once for every gap, when the reader has taken what was before it */
+  constructor(stream: Writable, limits: { waitingBytes: number }, onFlowing: (leftOut: LeftOut) => void) {
+    this.#stream = stream;
+    this.#waitingBytes = limits.waitingBytes;
+    this.#onFlowing = onFlowing;
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    if (this.#leftOut.lines > 0 || this.#isOver(bytes.length)) {
+      this.#leftOut.lines++;
+      this.#leftOut.bytes += bytes.length;
+      return;
+    }
+    // Bytes, because a stream counts what waits in the units that it is given.
+    this.#stream.write(bytes, () => this.#written());
+  }
+
+  /** One line alone is never too long: nothing would tell that it can go. */
+  #isOver(lineBytes: number): boolean {
+    const { writableLength } = this.#stream;
+    return writableLength > 0 && writableLength + lineBytes > this.#waitingBytes;
+  }
+
+  #written(): void {
+    if (this.#leftOut.lines === 0 || this.#stream.writableLength > 0) return;
+    const leftOut = this.#leftOut;
+    this.#leftOut = { lines: 0, bytes: 0 };
+    this.#onFlowing(leftOut);
+  }
+}
