@@ -167,18 +167,26 @@ describe('the gateway starts', () => {
       if (title.includes('damage')) assert.ok(note.aside !== undefined && existsSync(note.aside));
     });
 
-  test('with a damaged certificate authority, without TLS, and with a missing one from its copy', async (t) => {
+  test('with a damaged or missing certificate authority from its copy, and without TLS when that is damaged too', async (t) => {
     const home = await usedHome(t);
     const path = join(dataDirOf(home), 'tls', 'authority.pem');
+    const copy = join(dataDirOf(home), 'backups', 'authority.pem');
     const authority = readFileSync(path, 'utf8');
-    writeFileSync(path, 'damaged');
-    const { call, gateway } = await startHealthy(t, home);
+    for (const lose of [() => writeFileSync(path, 'damaged'), () => rmSync(path)]) {
+      lose();
+      const { call, gateway } = await startHealthy(t, home);
+      assert.ok(authority.includes((await call('GET', '/ca.pem')).body as string));
+      await gateway.end('SIGTERM');
+      assert.equal(readFileSync(path, 'utf8'), authority);
+    }
+    for (const one of [path, copy]) writeFileSync(one, 'damaged');
+    const { call } = await startHealthy(t, home);
     assert.equal((await call('GET', '/v3/devices/battery')).status, 200);
-    assert.equal(readFileSync(path, 'utf8'), 'damaged');
-    await gateway.end('SIGTERM');
-    rmSync(path);
-    await startHealthy(t, home);
-    assert.equal(readFileSync(path, 'utf8'), authority);
+    assert.equal((await call('GET', '/ca.pem')).status, 422);
+    assert.deepEqual(
+      [path, copy].map((one) => readFileSync(one, 'utf8')),
+      ['damaged', 'damaged'],
+    );
   });
 
   test('with files in the place of folders, and control works', async (t) => {

@@ -1,6 +1,8 @@
 /** The authority's own key and certificate, and what it signs. */
 import { randomBytes as systemRandomBytes, X509Certificate } from 'node:crypto';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, CLOCK_PLAUSIBLE_FROM_MS } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -19,7 +21,7 @@ import { constraintsOf, dividedNames, type PermittedNames } from './name-constra
 export interface AuthorityOptions {
   /** Folder of the keys; made with mode 0700. */
   folder: string;
-  /** Where the authority is kept once more: it comes back from there when its own file is gone. */
+  /** Where the authority is kept once more: it comes back from there when its own file is gone or damaged. */
   authorityCopy?: string;
   clock: Clock;
   log: Log;
@@ -39,11 +41,13 @@ export class Authority {
   readonly #certificate: X509Certificate;
   readonly #constraints: PermittedNames | undefined;
 
-  /** @throws Error when its file is there and not usable: with another authority no device could connect any more. */
+  /**
+   * @throws Error when neither its file nor its copy is usable and one of them is there: with another authority no device
+   * could connect any more.
+   */
   static async open(options: AuthorityOptions): Promise<Authority> {
     openKeyFolder(options.folder);
-    const pair =
-      readKeyFile(pathOf(options, 'authority')) ?? pairOfCopy(options) ?? (await makePair(options));
+    const pair = keptPair(options) ?? (await makePair(options));
     keepCopy(options, pair);
     return new Authority(options, pair);
   }
@@ -124,21 +128,68 @@ function pathOf({ folder }: AuthorityOptions, name: string): string {
   return join(folder, `${name}.pem`);
 }
 
-/** Devices hold certificates of it; another one would lock them all out. */
-function pairOfCopy(options: AuthorityOptions): KeyAndCertificate | undefined {
+/** A file of the authority: what it holds, or why that is of no use; neither when there is none. */
+interface Found {
+  pair?: KeyAndCertificate | undefined;
+  fault?: string;
+}
+
+function look(path: string): Found {
+  try {
+    const pair = readKeyFile(path);
+    if (pair) requireSound(pair, path);
+    return { pair };
+  } catch (error) {
+    return { fault: messageOf(error) };
+  }
+}
+
+/** A certificate may be readable and yet have a bit that another one had. */
+function requireSound({ certificatePem }: KeyAndCertificate, path: string): void {
+  const certificate = new X509Certificate(certificatePem);
+  if (certificate.checkIssued(certificate) && !certificate.verify(certificate.publicKey))
+    throw new Error(`${path}: the signature of the certificate is wrong`);
+}
+
+/** Devices hold certificates of it, so it is never made anew beside a file of it. @throws as `Authority.open` */
+function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
+  const { authorityCopy } = options;
+  const own = look(pathOf(options, 'authority'));
+  if (own.pair) return own.pair;
+  const copy = authorityCopy === undefined ? {} : look(authorityCopy);
+  if (copy.pair) {
+    comeBack(options, copy.pair, own.fault);
+    return copy.pair;
+  }
+  if (own.fault === undefined && copy.fault === undefined) return undefined;
+  const faults = [
+    own.fault ?? 'the file of the authority is missing',
+    copy.fault ?? 'there is no copy of it',
+  ];
+  throw new Error(faults.join('; '));
+}
+
+/** It serves in any case; what was damaged is set aside, and a disk that takes nothing gets it at another start. */
+function comeBack(options: AuthorityOptions, pair: KeyAndCertificate, fault: string | undefined): void {
   const { authorityCopy, log } = options;
-  const kept = authorityCopy === undefined ? undefined : readUsable(authorityCopy, log);
-  if (!kept) return undefined;
-  writeKeyFile(pathOf(options, 'authority'), kept);
-  log.error('certificate authority was missing and came back from its copy', { copy: authorityCopy });
-  return kept;
+  const path = pathOf(options, 'authority');
+  const reason = fault ?? 'it was missing';
+  log.error('certificate authority came back from its copy', { path, copy: authorityCopy, reason });
+  try {
+    if (fault !== undefined) renameSync(path, `${path}.damaged`);
+    writeKeyFile(path, pair);
+  } catch (error) {
+    log.warn('certificate authority could not be written back', { path, error });
+  }
 }
 
 function keepCopy({ authorityCopy, log }: AuthorityOptions, pair: KeyAndCertificate): void {
   if (authorityCopy === undefined) return;
   try {
-    if (readUsable(authorityCopy, log)?.certificatePem !== pair.certificatePem)
-      writeKeyFile(authorityCopy, pair);
+    const copy = look(authorityCopy);
+    if (copy.fault !== undefined)
+      log.warn('copy of the certificate authority was damaged and is made anew', { fault: copy.fault });
+    if (copy.pair?.certificatePem !== pair.certificatePem) writeKeyFile(authorityCopy, pair);
   } catch (error) {
     log.warn('certificate authority could not be copied', { copy: authorityCopy, error });
   }

@@ -55,7 +55,7 @@ export class Tls {
 
   /**
    * Reads the keys, or makes them at the first start.
-   * @throws Error when a file is there and not usable: with a new authority no device could connect any more.
+   * @throws Error when neither the authority nor its copy is usable: with a new one no device could connect any more.
    */
   static async open(options: TlsOptions): Promise<Tls> {
     const authority = await Authority.open(options);

@@ -26,23 +26,6 @@ const webOf = (tls: { serverContext(): { cert?: unknown } }): X509Certificate =>
   new X509Certificate(tls.serverContext().cert as string);
 
 describe('keys that are there and not usable', () => {
-  test('of the authority stop the start: another authority would lock every device out', async (t) => {
-    const { folder, open } = startBench(t);
-    await open();
-    const path = join(folder, 'authority.pem');
-    const text = readFileSync(path, 'utf8');
-    for (const [content, fault] of [
-      ['', /authority\.pem has no certificate in PEM form/],
-      [text.slice(0, text.indexOf('-----BEGIN PRIVATE')), /has no private key in PEM form/],
-      [text.replace(/BEGIN CERTIFICATE-----\n.{8}/, 'BEGIN CERTIFICATE-----\nAAAAAAAA'), /cannot be read/],
-    ] as const) {
-      writeFileSync(path, content);
-      await assert.rejects(open(), { message: fault });
-    }
-    const before = readdirSync(folder).sort();
-    assert.deepEqual(before, ['authority.pem', 'devices.pem', 'web.pem']);
-  });
-
   test('of a server are made anew', async (t) => {
     const { folder, open, lines } = startBench(t);
     const { caPem } = await open();
