@@ -8,6 +8,7 @@ import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
 import { provisionAtFirstStart } from './gateway/first-provisioning.ts';
 import { type GatewayOptions, openInfrastructure, type StartedHook } from './gateway/infrastructure.ts';
+import { listenOn } from './gateway/listen-fault.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 import { LIMITS } from './lib/limits.ts';
@@ -118,11 +119,16 @@ export class Gateway {
     const { http, broker } = this.#servers;
     listening.broker = broker;
     this.#started('http', () => http.stop(HTTP_STOP_MS));
-    const { port: httpPort, httpsPort } = await this.#timed('http', () => http.start());
+    const { httpHost, mqttHost } = options.config;
+    const { port: httpPort, httpsPort } = await this.#timed('http', () =>
+      listenOn({ variable: 'GATEWAY_HTTP_HOST', host: httpHost }, () => http.start()),
+    );
     listening.httpPort = httpPort;
     listening.httpsPort = httpsPort;
     this.#started('mqtt', () => broker.stop());
-    const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () => broker.start());
+    const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () =>
+      listenOn({ variable: 'GATEWAY_MQTT_HOST', host: mqttHost }, () => broker.start()),
+    );
     listening.mqttPort = mqttPort;
     listening.mqttsPort = mqttsPort;
     if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, this.#started);

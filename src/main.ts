@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Gateway, type Started } from './gateway.ts';
+import { hostInUrl, isAnyAddress } from './lib/address.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
 import { createSystemClock } from './platform/clock/index.ts';
@@ -47,19 +48,20 @@ function formatOf(config: Config): LogFormat {
   return process.env['JOURNAL_STREAM'] === undefined ? 'json' : 'journal';
 }
 
-function secureBase(port: number, config: Config): string {
-  return `https://${config.publicHost ?? 'localhost'}:${port}`;
+function hostOf({ publicHost, httpHost }: Config): string {
+  return hostInUrl(publicHost ?? (isAnyAddress(httpHost) ? 'localhost' : httpHost));
 }
 
 /** For the person at the terminal; a service log gets the same as fields. */
 function welcome(started: Started, config: Config): string {
-  const base = `http://${config.publicHost ?? 'localhost'}:${started.httpPort}`;
+  const host = hostOf(config);
+  const base = `http://${host}:${started.httpPort}`;
   const lines = [
     '',
     `  Energy gateway ${packageVersion()} is running.`,
     '',
     `  Console  ${base}/`,
-    ...(started.httpsPort === undefined ? [] : [`           ${secureBase(started.httpsPort, config)}/`]),
+    ...(started.httpsPort === undefined ? [] : [`           https://${host}:${started.httpsPort}/`]),
     `  API      ${base}/v3`,
     `  MQTT     port ${started.mqttPort}${started.mqttsPort === undefined ? '' : `, over TLS ${started.mqttsPort}`}`,
     `  Data     ${resolve(config.dataDir)}`,

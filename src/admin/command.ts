@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLocalAudit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
+import { hostInUrl, localAddress } from '../lib/address.ts';
 import { messageOf } from '../lib/errors.ts';
 import { type Clock, createSystemClock } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
@@ -205,7 +206,5 @@ export async function askGateway(
 
 /** Where the gateway of this configuration answers on this machine. */
 export function localUrl({ httpHost, httpPort }: Config, path: string): string {
-  // An address that reaches a listener on all addresses too.
-  const host = httpHost === '0.0.0.0' || httpHost === '::' ? '127.0.0.1' : httpHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${httpPort}${path}`;
+  return `http://${hostInUrl(localAddress(httpHost))}:${httpPort}${path}`;
 }

@@ -1,4 +1,5 @@
 /** What the gateway says about itself on the local network. */
+import { isAnyAddress } from '../lib/address.ts';
 import type { Config } from '../platform/config/index.ts';
 import { type AnnouncedService, Mdns } from '../platform/mdns/index.ts';
 import type { GatewayOptions, StartedHook } from './infrastructure.ts';
@@ -41,5 +42,5 @@ export function announce(
 }
 
 function isReachedAt(host: string, address: string): boolean {
-  return host === '0.0.0.0' || host === '::' || host === address;
+  return isAnyAddress(host) || host === address;
 }

@@ -4,6 +4,7 @@ import { BuiltInModule } from '../capabilities/modules/index.ts';
 import type { IoPortRecord, ModulePorts, SerialPortRecord } from '../capabilities/module-ports/index.ts';
 import { configurationToWire } from '../capabilities/provisioning/index.ts';
 import { createRuleMethods, createRecordedMethods, RuleSandbox } from '../capabilities/rules/index.ts';
+import { localAddress } from '../lib/address.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { Processes, programEntry, type ProgramRights } from '../platform/processes/index.ts';
 import { type IoPortKind, MODULE_NODE_OPTIONS, MODULE_PROTOCOL, moduleOffers } from '../protocol/module.ts';
@@ -40,7 +41,7 @@ async function startModule(
   const { config, clock } = options;
   const ports = () => settingsOf(modulePorts.serial());
   const ioPorts = () => ioSettingsOf(modulePorts.io());
-  const connection = await provisioning.configureOwnModule(localHost(config.mqttHost));
+  const connection = await provisioning.configureOwnModule(localAddress(config.mqttHost));
   const module = new BuiltInModule({
     clock,
     devices,
@@ -147,11 +148,6 @@ function ioSettingsOf(ports: readonly IoPortRecord[]): Record<string, object> {
       },
     ]),
   );
-}
-
-/** An address that a program on the same box reaches, for a listener on all of them too. */
-function localHost(host: string): string {
-  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
 }
 
 /** As the module reads them: each name with the line behind it, second names too. */

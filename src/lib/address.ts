@@ -1,12 +1,33 @@
+/** Addresses of the network as text. */
+
+/** As people write it: on a socket that takes both families an IPv4 address looks like one of IPv6. */
+export function plainAddress(address: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+}
+
+/** Whether a listener on it takes connections to every address of the machine, `::` those of IPv4 too. */
+export function isAnyAddress(host: string): boolean {
+  return /^(?:[0.]+|[0:]+)$/.test(host);
+}
+
+/** Where a program of this machine reaches a listener. */
+export function localAddress(host: string): string {
+  return isAnyAddress(host) ? '127.0.0.1' : host;
+}
+
+/** As it stands in a URL (RFC 3986 section 3.2.2). */
+export function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /**
  * What limits per address count by. A machine owns a whole IPv6 network of 64 bits, and an IPv4 address
  * looks different on a socket that takes both families.
  */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return 'unknown';
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!address.includes(':')) return address;
+  const plain = plainAddress(address);
+  if (!plain.includes(':')) return plain;
   const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::');
   const front = head === '' ? [] : head.split(':');
   const back = tail === undefined || tail === '' ? [] : tail.split(':');

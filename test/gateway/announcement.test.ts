@@ -40,6 +40,7 @@ test('a listener at one address is announced on that network only', () => {
   const environment = { GATEWAY_HTTP_HOST: '10.0.0.1' };
   assert.equal(announcedAt('10.0.0.1', environment).length, 4);
   assert.deepEqual(announcedAt('10.1.0.1', environment), ['_mqtt._tcp 1883', '_secure-mqtt._tcp 8883']);
+  assert.equal(announcedAt('10.1.0.1', { GATEWAY_HTTP_HOST: '::', GATEWAY_MQTT_HOST: '::0' }).length, 4);
 });
 
 test('the option turns it off, and gives the name', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addressKey } from '../../src/lib/address.ts';
+import { addressKey, hostInUrl, isAnyAddress, localAddress, plainAddress } from '../../src/lib/address.ts';
 
 describe('addresses', () => {
   test('count as one when one machine can choose between them', () => {
@@ -17,5 +17,32 @@ describe('addresses', () => {
       ['1::', '1:0:0:0::/64'],
     ] as const)
       assert.equal(addressKey(address), key);
+  });
+
+  test('of IPv4 look the same on a socket that takes both families', () => {
+    for (const [address, plain] of [
+      ['::ffff:192.0.2.7', '192.0.2.7'],
+      ['::FFFF:192.0.2.7', '192.0.2.7'],
+      ['192.0.2.7', '192.0.2.7'],
+      ['2001:db8::ffff:7', '2001:db8::ffff:7'],
+      ['::1', '::1'],
+      ['unknown', 'unknown'],
+    ] as const)
+      assert.equal(plainAddress(address), plain);
+  });
+
+  test('stand in brackets in a URL, where they are of IPv6', () => {
+    assert.deepEqual(['::1', '192.0.2.7', 'gateway.local'].map(hostInUrl), [
+      '[::1]',
+      '192.0.2.7',
+      'gateway.local',
+    ]);
+  });
+
+  test('that stand for all of the machine are reached at the loopback', () => {
+    for (const host of ['0.0.0.0', '::', '::0', '0:0:0:0:0:0:0:0', '0'])
+      assert.deepEqual([isAnyAddress(host), localAddress(host)], [true, '127.0.0.1'], host);
+    for (const host of ['127.0.0.1', '::1', '10.0.0.0', 'fd00::', 'localhost', ''])
+      assert.deepEqual([isAnyAddress(host), localAddress(host)], [false, host], host);
   });
 });

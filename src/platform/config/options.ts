@@ -32,6 +32,9 @@ const SERIAL_PORTS = new RegExp(`^${SERIAL_PORT}(,${SERIAL_PORT})*$`);
 
 const port = { type: 'integer', unit: 'TCP port', min: 0, max: 65_535 } as const;
 
+const bracketFault = (host: string): string | undefined =>
+  /[[\]]/.test(host) ? 'must be without brackets' : undefined;
+
 export const OPTIONS = [
   {
     name: 'data_dir',
@@ -43,7 +46,9 @@ export const OPTIONS = [
     name: 'http_host',
     type: 'string',
     default: '0.0.0.0',
-    purpose: 'Address on which the HTTP API listens; 127.0.0.1 keeps it for this machine and a proxy on it.',
+    check: bracketFault,
+    purpose:
+      'Address on which the HTTP API listens; `::` is all of IPv6 and IPv4, 127.0.0.1 keeps it for this machine and a proxy on it.',
   },
   {
     name: 'http',
@@ -95,7 +100,8 @@ export const OPTIONS = [
     name: 'mqtt_host',
     type: 'string',
     default: '0.0.0.0',
-    purpose: 'Address on which the MQTT broker listens.',
+    check: bracketFault,
+    purpose: 'Address on which the MQTT broker listens; `::` is all of IPv6 and IPv4.',
   },
   { name: 'mqtt_port', ...port, default: 1_883, purpose: 'Port of plain MQTT; 0 picks a free one.' },
   {

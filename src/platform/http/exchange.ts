@@ -1,6 +1,7 @@
 /** One request with its connection, as the parts between the socket and a handler hand it on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
+import { plainAddress } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Principal } from './principal.ts';
@@ -34,7 +35,7 @@ export function handOver({ env }: RequestContext, answer: Answer): Response {
 }
 
 export function remoteAddressOf({ incoming }: Exchange): string {
-  return incoming?.socket.remoteAddress ?? 'unknown';
+  return plainAddress(incoming?.socket.remoteAddress ?? 'unknown');
 }
 
 /** Whether the request came over TLS. */

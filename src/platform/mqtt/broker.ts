@@ -8,7 +8,7 @@ import type { Log } from '../log/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 import { Admission, type Full } from '../../lib/admission.ts';
-import { addressKey } from '../../lib/address.ts';
+import { addressKey, plainAddress } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
@@ -204,7 +204,7 @@ export class MqttBroker {
     // Its `close` has been and would never be seen.
     if (stream.destroyed) return;
     if (this.#isStopping) return discard(stream);
-    const address = stream.remoteAddress ?? NO_ADDRESS;
+    const address = plainAddress(stream.remoteAddress ?? NO_ADDRESS);
     // Over TLS it was counted before its handshake.
     if (!certificate && !this.#mayConnect(address)) return this.#refuse(stream, address, 'address_rate');
     const own = certificate

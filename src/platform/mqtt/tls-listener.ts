@@ -7,6 +7,7 @@
  * certificate is its revocation, which the login asks for at every connection. OpenSSL's own verdict cannot
  * be used for the rest, because a fault of the dates hides one of the signature.
  */
+import { plainAddress } from '../../lib/address.ts';
 import { Admission, type Full } from '../../lib/admission.ts';
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -102,7 +103,7 @@ export class TlsListener {
 
   #refuse(socket: TLSSocket, problem: string, claimed?: string): void {
     this.#metrics.connects.inc({ result: 'certificate' });
-    const address = socket.remoteAddress ?? 'unknown';
+    const address = plainAddress(socket.remoteAddress ?? 'unknown');
     this.#log.warnLimited(
       `mqtt_certificate:${address}`,
       WARNING_INTERVAL_MS,

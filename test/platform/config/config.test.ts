@@ -22,6 +22,12 @@ function faultsOf(environment: Record<string, string>, file?: string): readonly 
 }
 
 describe('a configuration is refused', () => {
+  test('with an address as it stands in a URL', () => {
+    assert.deepEqual(faultsOf({ GATEWAY_HTTP_HOST: '[::]', GATEWAY_MQTT_HOST: '::' }), [
+      'GATEWAY_HTTP_HOST: "[::]" must be without brackets',
+    ]);
+  });
+
   test('with every fault of environment and file at once', (t) => {
     const file = fileOf(t, 'mqtt_port: 70000\nhttp_port: -5\nsite_zone: UTC\nlog_level: 3\n');
     const faults = faultsOf(

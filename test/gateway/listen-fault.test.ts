@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listenOn } from '../../src/gateway/listen-fault.ts';
+import { UnrecoverableError } from '../../src/lib/errors.ts';
+
+/** As Node tells it (https://nodejs.org/api/errors.html#class-systemerror). */
+const refused = (code: string, address: string): Error =>
+  Object.assign(new Error(`listen ${code}: refused ${address}:8080`), { code, address, syscall: 'listen' });
+
+const faultOn = async (host: string, error: Error): Promise<Error> => {
+  const failed = listenOn({ variable: 'GATEWAY_HTTP_HOST', host }, () => Promise.reject(error));
+  return failed.then(
+    () => assert.fail('it listens'),
+    (fault: Error) => fault,
+  );
+};
+
+test('an address of IPv6 on a machine without it: a person is told what to set, and no new start is tried', async () => {
+  for (const [host, code] of [
+    ['::', 'EAFNOSUPPORT'],
+    ['::1', 'EAFNOSUPPORT'],
+    ['::', 'EADDRNOTAVAIL'],
+  ] as const) {
+    const fault = await faultOn(host, refused(code, host));
+    assert.ok(fault instanceof UnrecoverableError);
+    assert.equal(
+      fault.message,
+      `GATEWAY_HTTP_HOST is ${host}, but this machine has no IPv6: set it to 0.0.0.0 or another address of IPv4, or turn IPv6 on`,
+    );
+  }
+});
+
+test('an address that no network of the machine has now is named with its option, and tried again', async () => {
+  const fault = await faultOn('192.0.2.7', refused('EADDRNOTAVAIL', '192.0.2.7'));
+  assert.ok(!(fault instanceof UnrecoverableError));
+  assert.match(
+    fault.message,
+    /^GATEWAY_HTTP_HOST is 192\.0\.2\.7, which no network of this machine has now: /,
+  );
+});
+
+test('anything else is told as it is', async () => {
+  const taken = refused('EADDRINUSE', '::');
+  assert.equal(await faultOn('::', taken), taken);
+  assert.equal(await listenOn({ variable: 'GATEWAY_HTTP_HOST', host: '::' }, async () => 8_080), 8_080);
+});
