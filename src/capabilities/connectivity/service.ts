@@ -3,6 +3,7 @@
  * capability takes it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
  */
 import { Emitter } from '../../lib/emitter.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -29,6 +30,7 @@ import type {
   DeviceMessageKind,
   Spokesman,
 } from './model.ts';
+import { Owed } from './owed.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
@@ -84,6 +86,7 @@ export class Connectivity {
   readonly #log: Log;
   readonly #limits: Limits;
   readonly events: Emitter<ConnectivityEvents>;
+  readonly #owed: Owed;
   readonly #presence: Presence;
   readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
@@ -126,6 +129,11 @@ export class Connectivity {
     this.#log = options.log.child({ component: 'connectivity' });
     this.#limits = options.limits ?? LIMITS;
     this.events = new Emitter<ConnectivityEvents>(this.#log);
+    this.#owed = new Owed({
+      clock: this.#clock,
+      log: this.#log,
+      durable: options.durable ?? (async () => undefined),
+    });
     this.#presence = new Presence({
       devices: this.#devices,
       clock: this.#clock,
@@ -256,6 +264,20 @@ export class Connectivity {
   }
 
   /**
+   * Sends what a device shall know as it is now. When the disk fails, `tellAll` is called once it takes data again, and
+   * what is to be told under the same key until then goes with it.
+   */
+  async tell(key: string, tellAll: () => void, ...message: Parameters<Connectivity['send']>): Promise<void> {
+    if (this.#owed.has(key)) return;
+    try {
+      await this.send(...message);
+    } catch (error) {
+      if (!(error instanceof GatewayError && error.kind === 'unavailable')) throw error;
+      this.#owed.add(key, tellAll);
+    }
+  }
+
+  /**
    * What the module says about the script of a carried device; undefined: nothing any more. One that does not run
    * is silent before its time is over.
    */
@@ -267,6 +289,7 @@ export class Connectivity {
 
   stop(): void {
     for (const end of this.#unsubscribe) end();
+    this.#owed.stop();
     this.#presence.stop();
   }
 

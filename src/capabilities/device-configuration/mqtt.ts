@@ -13,7 +13,7 @@ import type { DeviceConfiguration } from './service.ts';
 /** Answers devices from now on and tells them of changes; returns what ends that. */
 export function connectConfiguration(options: {
   configuration: DeviceConfiguration;
-  connectivity: Pick<Connectivity, 'handle' | 'send'>;
+  connectivity: Pick<Connectivity, 'handle' | 'tell'>;
   devices: Devices;
   log: Log;
 }): () => void {
@@ -28,10 +28,22 @@ export function connectConfiguration(options: {
     const values = configuration.valuesForDevice(device);
     newest.set(device.id, values);
     connectivity
-      .send(device, CONFIGURATION_SUBJECT, JSON.stringify(values), () => newest.get(device.id) === values)
+      .tell(
+        `configuration ${device.id}`,
+        () => tellAgain(device.id),
+        device,
+        CONFIGURATION_SUBJECT,
+        JSON.stringify(values),
+        () => newest.get(device.id) === values,
+      )
       .catch((error: unknown) =>
         log.warn('configuration not sent', { device_id: device.id, reason: messageOf(error) }),
       );
+  }
+
+  function tellAgain(deviceId: string): void {
+    const device = devices.get(deviceId);
+    if (device) tell(device);
   }
 
   connectivity.handle('configuration_read', ({ device }) => tell(device));

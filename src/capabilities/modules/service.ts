@@ -9,7 +9,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
 import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
-import { type Commands, type Execution, executeWithin } from '../commands/index.ts';
+import { type Commands, executeWithin } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { DeviceConfiguration } from '../device-configuration/index.ts';
 import type { Device, Devices, DeviceService } from '../devices/index.ts';
@@ -24,7 +24,6 @@ import {
   type ScriptState,
   type ToModule,
 } from '../../protocol/module.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
 import type { BuiltInModule } from './built-in-module.ts';
 import { createContents, type Contents } from './contents.ts';
 import {
@@ -35,6 +34,7 @@ import {
 } from './requests.ts';
 import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
 import { deviceStorage } from './tables.ts';
+import { outcomeOf, tableOf } from './values.ts';
 import { isBuiltIn, isModule, requireModule } from './which.ts';
 
 interface ScriptStatus {
@@ -195,9 +195,28 @@ export class Modules {
   #send(module: Device, message: ToModule): void {
     this.#options.connectivity
       .send(module, MODULE_SUBJECT, encodeModuleMessage(message))
-      .catch((error: unknown) =>
-        this.#log.warn('message to a module was lost', { device_id: module.id, error }),
-      );
+      .catch((error: unknown) => this.#lost(module, error));
+  }
+
+  /** What it shall know as it is now; when the disk fails it is told everything once that takes data again. */
+  #tell(module: Device, message: ToModule): void {
+    const { connectivity, devices } = this.#options;
+    const tellAll = (): void => {
+      const present = devices.get(module.id);
+      if (present) this.#tellAll(present);
+    };
+    connectivity
+      .tell(`module ${module.id}`, tellAll, module, MODULE_SUBJECT, encodeModuleMessage(message))
+      .catch((error: unknown) => this.#lost(module, error));
+  }
+
+  #lost(module: Device, error: unknown): void {
+    this.#log.warn('message to a module was lost', { device_id: module.id, error });
+  }
+
+  #tellAll(module: Device): void {
+    this.#assign(module);
+    for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
   }
 
   #greet(module: Device, { version, offers, run }: Of<'hello'>): void {
@@ -212,8 +231,7 @@ export class Modules {
     this.#tellGreeting(module, run, offers);
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#scans.greeted(module, run);
-    this.#assign(module);
-    for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
+    this.#tellAll(module);
   }
 
   /** Once for each start of a module, and not more often than modules start. */
@@ -246,7 +264,7 @@ export class Modules {
     const time_zone = this.#options.site.get().timezone;
     const command_timeout_s = this.#options.commands.timeoutMs / 1_000;
     const revision = ++this.#revision;
-    this.#send(module, { type: 'assignments', revision, time_zone, command_timeout_s, devices });
+    this.#tell(module, { type: 'assignments', revision, time_zone, command_timeout_s, devices });
   }
 
   #sendConfiguration(device: Device, written: string[]): void {
@@ -254,7 +272,7 @@ export class Modules {
     const { channelId } = device.communication;
     if (!module || channelId === undefined) return;
     const groups = this.#options.deviceConfiguration.valuesForDevice(device);
-    this.#send(module, { type: 'configuration', channel_id: channelId, groups, written });
+    this.#tell(module, { type: 'configuration', channel_id: channelId, groups, written });
   }
 
   #sendPiece(module: Device, { hash, offset }: Of<'get'>): void {
@@ -377,15 +395,4 @@ export class Modules {
     // Published scripts always name a channel, also where a person configured an id or a slug.
     return atAddress ?? devices.find(target);
   }
-}
-
-/** For whoever writes JSON: with all digits of its integers. */
-const tableOf = (values: Record<string, unknown> | undefined): Record<string, unknown> | undefined =>
-  writableJson(values) as Record<string, unknown> | undefined;
-
-function outcomeOf({ state, response }: Execution): {
-  state: 'completed' | 'error';
-  payload: Record<string, unknown>;
-} {
-  return { state: state === 'SUCCESS' ? 'completed' : 'error', payload: response?.payload ?? {} };
 }
