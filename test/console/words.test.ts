@@ -59,7 +59,6 @@ const SAME: readonly string[] = [
   'frame.box',
   'rules.templateAbout',
   'rules.templateTitle',
-  'site.hoursAndMinutes',
   'site.role.generator',
   'targets.bearer',
   'targets.formOver.PLAIN',

@@ -43,7 +43,6 @@ export const site: Words['site'] = {
   noValueNow: 'kein Wert',
   noValueYet: 'noch nichts',
   partlyKnown: 'lückenhaft',
-  hoursAndMinutes: (hours, minutes) => `${hours} h ${minutes} min`,
   stepName: 'Anlage benennen',
   stepNameHint: 'Der Name steht im Menü und in den Namen der Sicherungen.',
   stepZone: 'Zeitzone prüfen',

@@ -43,7 +43,6 @@ export const site = {
   noValueNow: 'no value now',
   noValueYet: 'no value yet',
   partlyKnown: 'partly known',
-  hoursAndMinutes: (hours: number, minutes: number) => `${hours} h ${minutes} min`,
   stepName: 'Name the site',
   stepNameHint: 'It stands in the frame and in the names of backups.',
   stepZone: 'Check its time zone',
