@@ -5,7 +5,7 @@ import { initialTexts, judge, textOf, type Texts, typedValues } from '../argumen
 import { words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
-import { ExecutionDetails, Executions } from '../parts/executions.tsx';
+import { ExecutionDetails, Executions, isSettled } from '../parts/executions.tsx';
 import { may } from '../session.ts';
 import { type Action, Button, Card, Dialog, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
 import type { Command, Execution } from '../shapes.ts';
@@ -234,7 +234,7 @@ function Progress({ live, executionId }: { live: LiveDevice; executionId: string
       }
       if (!isCurrent) return;
       if (found) setExecution(found);
-      if (!found || !ENDED.has(found.state)) timer = setTimeout(() => void look(), POLL_INTERVAL_MS);
+      if (!found || !isSettled(found)) timer = setTimeout(() => void look(), POLL_INTERVAL_MS);
     };
     void look();
     return () => {

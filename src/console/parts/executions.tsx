@@ -3,13 +3,35 @@ import { useState } from 'preact/hooks';
 import { callForList, path } from '../api.ts';
 import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
-import { Button, Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { gatewayNowMs } from '../gateway-time.ts';
+import { Button, Card, ErrorNotice, Loading, Notice, useAnswer, useRefresh } from '../ui.tsx';
 import type { Execution } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const PAGE = 10;
 const REFRESH_MS = 2_000;
-const OPEN: ReadonlySet<string> = new Set(['NEW', 'IN_PROGRESS']);
+/** So long after it was sent, a command without an answer in time is looked at for a late one. */
+const LATE_MAX_MS = 600_000;
+
+/** The last word of a device that came when its command counted as unanswered. */
+function lateEndOf({ state, log = [] }: Execution): 'SUCCEEDED' | 'ERROR' | undefined {
+  if (state !== 'TIMEOUT') return undefined;
+  const inTurn = log.toReversed();
+  // The first end is that of the gateway, which did not wait any longer.
+  const end = inTurn.findIndex((response) => response.state === 'ERROR');
+  const late = inTurn.slice(end + 1).findLast(({ state: last }) => last === 'SUCCEEDED' || last === 'ERROR');
+  return late?.state === 'SUCCEEDED' || late?.state === 'ERROR' ? late.state : undefined;
+}
+
+/** Whether the last word of the device is there. */
+export function isSettled(execution: Execution): boolean {
+  const { state } = execution;
+  return state === 'SUCCESS' || state === 'ERROR' || lateEndOf(execution) !== undefined;
+}
+
+const mayChange = (execution: Execution): boolean =>
+  !isSettled(execution) &&
+  (execution.state !== 'TIMEOUT' || gatewayNowMs() - Date.parse(execution.created_at) < LATE_MAX_MS);
 
 function newest(deviceId: string, limit: number): Promise<{ items: Execution[]; total: number }> {
   const list = path`/v3/devices/${deviceId}/commands/executions`;
@@ -23,7 +45,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
     () => newest(live.device.id, limit),
     [live.device.id, round, limit],
   );
-  const isOpen = answer?.items.some(({ state }) => OPEN.has(state)) === true;
+  const isOpen = answer?.items.some(mayChange) === true;
   // What is under way is not left standing as that.
   useRefresh(() => isOpen && refresh(), REFRESH_MS);
   return (
@@ -38,7 +60,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
       {answer?.items.map((execution) => (
         <details class="execution-item" key={execution.id}>
           <summary>
-            <StateBadge state={execution.state} />
+            <StateBadge execution={execution} />
             <b>
               {live.manifest?.commands[execution.request.manifest_name]?.display_name ??
                 execution.request.name}
@@ -63,8 +85,11 @@ const STATE_TEXTS: Readonly<Record<string, string>> = {
   TIMEOUT: say.devices.noAnswer,
 };
 
-function StateBadge({ state }: { state: string }) {
-  return <span class={`badge state ${state.toLowerCase()}`}>{STATE_TEXTS[state] ?? state}</span>;
+function StateBadge({ execution }: { execution: Execution }) {
+  const { state } = execution;
+  const late = lateEndOf(execution);
+  const text = late === undefined ? STATE_TEXTS[state] : say.devices.lateEnd[late];
+  return <span class={`badge state ${state.toLowerCase()}`}>{text ?? state}</span>;
 }
 
 export function ExecutionDetails({ execution, live }: { execution: Execution; live: LiveDevice }) {
@@ -76,9 +101,14 @@ export function ExecutionDetails({ execution, live }: { execution: Execution; li
   return (
     <div class="execution" data-state={execution.state}>
       <p>
-        <StateBadge state={execution.state} /> <small>{momentText(execution.created_at)}</small>
+        <StateBadge execution={execution} /> <small>{momentText(execution.created_at)}</small>
       </p>
       {given.length > 0 && <p class="hint">{given.join(', ')}</p>}
+      {execution.state === 'TIMEOUT' && !isSettled(execution) && (
+        <Notice kind="warning">
+          <p>{say.devices.isDoneUnknown}</p>
+        </Notice>
+      )}
       <ol class="log">
         {log.map((response) => (
           <li key={response.received_at + response.state}>

@@ -88,6 +88,9 @@ export const devices = {
   done: 'Done',
   failed: 'Failed',
   noAnswer: 'No answer in time',
+  isDoneUnknown:
+    'It is not known whether the device has done it. Look at its values before you send the command again.',
+  lateEnd: { SUCCEEDED: 'Done, answered late', ERROR: 'Failed, answered late' },
   isItThere: 'Is it there?',
   testing: 'Testing…',
   testConnection: 'Test the connection',

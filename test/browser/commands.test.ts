@@ -1,0 +1,75 @@
+/** Commands as their sender sees them: carried out, refused, not answered in time, answered after it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { MockDevice } from '../support/mock-device.ts';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { visit } from './pages.ts';
+import { picture, useConsole } from './support.ts';
+
+const UNKNOWN = /^It is not known whether the device has done it/;
+
+describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole({ GATEWAY_COMMAND_TIMEOUT_S: '1' });
+  let device: MockDevice;
+
+  const send = async (): Promise<void> => {
+    const { page } = opened();
+    await page.locator('[data-command=start]').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+  };
+
+  test('that the device refuses is said to have failed, with the words of the device', async () => {
+    const { gateway, page } = opened();
+    device = await gateway.provision('Battery');
+    await device.connect();
+    await visit(page, '#/devices/battery/commands');
+    await send();
+    await until(() => device.requests.length === 1);
+    const [request] = device.requests;
+    assert.ok(request);
+    await device.answer(request, 'error', { message: 'The grid code forbids it.' });
+    const progress = page.locator('[data-test=progress]');
+    await progress.getByText('The grid code forbids it.').waitFor();
+    assert.match(await progress.innerText(), /^Failed/);
+    assert.equal(await progress.getByText(UNKNOWN).count(), 0);
+    await picture(page, 'command-refused');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  });
+
+  test('without an answer in time may have been carried out, until the device says so', async () => {
+    const { page } = opened();
+    for (const [state, end] of [
+      ['completed', 'Done, answered late'],
+      ['error', 'Failed, answered late'],
+    ] as const) {
+      device.requests.length = 0;
+      await send();
+      const progress = page.locator('[data-test=progress]');
+      await progress.getByText(UNKNOWN).waitFor();
+      await picture(page, 'command-unanswered');
+      const [request] = device.requests;
+      assert.ok(request);
+      await device.answer(request, state, {});
+      await progress.getByText(end).waitFor();
+      assert.equal(await progress.getByText(UNKNOWN).count(), 0);
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+      await page.locator('[data-test=executions] summary').first().getByText(end).waitFor();
+    }
+  });
+
+  test('whose late answer comes when nobody looks at it any more is not left standing as unanswered', async () => {
+    const { page } = opened();
+    device.requests.length = 0;
+    await send();
+    await page.locator('[data-test=progress]').getByText(UNKNOWN).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    const newest = page.locator('[data-test=executions] summary').first();
+    await newest.getByText('No answer in time').waitFor();
+    const [request] = device.requests;
+    assert.ok(request);
+    await device.answer(request, 'completed', {});
+    await newest.getByText('Done, answered late').waitFor();
+    await device.leave();
+  });
+});
