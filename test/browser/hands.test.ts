@@ -66,6 +66,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await form.getByRole('button', { name: 'Save' }).press('Enter');
     await form.getByRole('alert').waitFor();
     await until(async () => (await focused(page)) === 'BUTTON Save');
+    await page.reload();
   });
 
   test('what became of a command is followed after one has turned away from it', async () => {
@@ -105,6 +106,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await drawn(page);
     for (const name of ['backup_password', 'backup_repeated'])
       assert.equal(await page.inputValue(`[name=${name}]`), 'one that nobody remembers');
+    await page.reload();
   });
 
   test('a file is chosen again after it was mended', async () => {
@@ -163,6 +165,30 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const rows = await page.locator('.picture-table tbody th').allInnerTexts();
     assert.ok(rows.length >= 3, rows.join());
     assert.equal(new Set(rows).size, rows.length, rows.join());
+  });
+
+  test('of the values of a device those are drawn that have changed', async (t) => {
+    const page = await openAnother(t, opened(), {
+      prepare: (one) =>
+        one.addInitScript(`{
+          const { toLocaleString } = Number.prototype;
+          globalThis.written = 0;
+          Number.prototype.toLocaleString = function (...format) {
+            globalThis.written++;
+            return toLocaleString.apply(this, format);
+          };
+        }`),
+    });
+    await device.telemetry({ battery_soc: 50, pv_total_power: 5, grid_total_power: 6, load_total_power: 7 });
+    await visit(page, '#/devices/battery/values');
+    const charge = page.locator('.fact', { hasText: 'State of Charge' }).first();
+    await charge.getByText('50').waitFor();
+    await page.evaluate('globalThis.written = 0');
+    for (const percent of [51, 52, 53]) {
+      await device.telemetry({ battery_soc: percent });
+      await charge.getByText(String(percent)).waitFor();
+    }
+    assert.equal(await page.evaluate('globalThis.written'), 3);
   });
 
   test('a name without end and without a space fits a phone', async () => {

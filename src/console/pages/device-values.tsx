@@ -4,14 +4,16 @@ import type { LiveDevice } from '../live.ts';
 import { groupValues } from '../main-values.ts';
 import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
 import { Value } from '../parts/value.tsx';
+import { usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { Card, Empty, Fact } from '../ui.tsx';
 import type { Alert } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 export function ValuesTab({ live }: { live: LiveDevice }) {
-  void live.version.value;
-  const { device, manifest } = live;
+  const device = usePart(live, ({ device: present }) => present);
+  const isSilent = usePart(live, ({ values }) => values.size === 0);
+  const manifest = usePart(live, (one) => one.manifest);
   const groups = manifest ? groupValues(manifest) : [];
   const base = `#/devices/${encodeURIComponent(device.slug)}`;
   return (
@@ -27,8 +29,8 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
           )}
         </Empty>
       )}
-      {groups.length > 0 && live.values.size === 0 && <NothingYet live={live} base={base} />}
-      {live.values.size > 0 && (
+      {groups.length > 0 && isSilent && <NothingYet live={live} base={base} />}
+      {!isSilent && (
         <WithSparklines live={live}>
           <div class="columns">
             {groups.map(({ title, names }) => (

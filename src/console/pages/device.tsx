@@ -2,7 +2,7 @@
 import { typeName } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
-import { useWholeDevice } from '../parts/whole-device.ts';
+import { usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { ErrorNotice, Loading, PageHead, Tabs } from '../ui.tsx';
 import { drawable, isBlank } from '../main-values.ts';
@@ -41,8 +41,12 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
         {error === undefined ? <Loading /> : <ErrorNotice error={error} />}
       </>
     );
-  void live.version.value;
-  const { device, manifest } = live;
+  return <Parts live={live} tab={tab} onChanged={again} />;
+}
+
+function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChanged: () => void }) {
+  const device = usePart(live, ({ device: present }) => present);
+  const manifest = usePart(live, (one) => one.manifest);
   const tabs = tabsOf(live);
   const current = tabs.some(([key]) => key === tab) ? tab : 'values';
   return (
@@ -63,7 +67,7 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
         tabs={tabs}
         current={current}
       />
-      <Tab live={live} tab={current} onChanged={again} />
+      <Tab live={live} tab={current} onChanged={onChanged} />
     </>
   );
 }

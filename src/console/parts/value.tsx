@@ -6,14 +6,15 @@ import { nowS, slowNowS } from '../gateway-time.ts';
 import { isAway } from '../connection.ts';
 import { type LiveDevice, pauseOf } from '../live.ts';
 import { say } from '../words/index.ts';
+import { usePart } from './whole-device.ts';
 
 /** From this age on it is told in minutes and is past all doubt about being old. */
 const SLOW_FROM_S = 120;
 
 /** One value with its unit; old ones are grey and tell their age. */
 export function Value({ live, name }: { live: LiveDevice; name: string }) {
-  void live.version.value;
-  const known = live.values.get(name);
+  const known = usePart(live, ({ values }) => values.get(name), name);
+  const isOffline = usePart(live, ({ device }) => device.connectivity?.status !== 'ONLINE');
   const pauseS = known ? pauseOf(known) : 0;
   // Drawn anew when it becomes old, not every second until then.
   const isOldNow = useMemo(
@@ -27,7 +28,6 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
   const isStale = isOldNow.value;
   if (!known) return <span class="value none">–</span>;
   const isLong = slowNowS.peek() - known.timestampS > SLOW_FROM_S;
-  const isOffline = live.device.connectivity?.status !== 'ONLINE';
   const isGrey = isStale || isOffline;
   const atS = !isGrey ? nowS.peek() : isLong ? slowNowS.value : nowS.value;
   const { ageS } = freshness(known.timestampS, known.receivedAtS, atS);

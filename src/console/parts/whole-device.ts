@@ -1,5 +1,6 @@
 /** A device that a page is about. */
-import { useEffect, useRef } from 'preact/hooks';
+import { computed } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { type LiveDevice, loadDevice, watchAll, watchValues } from '../live.ts';
 import { useAnswer } from '../ui.tsx';
 
@@ -21,4 +22,20 @@ export function useWholeDevice(find: () => Promise<string | undefined>, keys: re
     if (!isLeft.current) await watchValues(new Map([[live.device.id, names]]), 'these');
     return live;
   }, keys);
+}
+
+/**
+ * A part of a device, for what is drawn anew when that is another one: a device may tell thousands of values a few times a
+ * second. @param of names what `look` depends on
+ */
+export function usePart<Part>(live: LiveDevice, look: (live: LiveDevice) => Part, of = ''): Part {
+  const part = useMemo(
+    () =>
+      computed(() => {
+        void live.version.value;
+        return look(live);
+      }),
+    [live, of],
+  );
+  return part.value;
 }
