@@ -3,14 +3,15 @@ import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { isConnected } from './connection.ts';
 import { OverviewPage } from './devices/overview.tsx';
-import { loadError, startLive } from './live.ts';
+import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
-import { ClaimPage, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
-import { route } from './route.ts';
-import { logOut, look, may, me, state } from './session.ts';
+import { Leaving } from './parts/leaving.tsx';
+import { ClaimPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
+import { holdWhile, route } from './route.ts';
+import { hasEnded, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
-import { Button, Empty, ErrorNotice, lazy, Loading, useAction, useAnswer } from './ui.tsx';
+import { Button, Empty, ErrorNotice, isSomethingTyped, lazy, Loading, useAction, useAnswer } from './ui.tsx';
 import { say } from './words/index.ts';
 
 /** Pages of the menu: their text, icon, and the role for which they are of use. */
@@ -105,6 +106,7 @@ function Navigation() {
 
 function Console() {
   useEffect(() => startLive(), []);
+  useEffect(reconnect, [state.value]);
   // Without its name the site is called as the product.
   useAnswer(loadSite, []);
   return (
@@ -119,6 +121,7 @@ function Console() {
         {!may('READONLY') ? <Loading /> : <Page />}
         {isOtherZone() && <p class="hint other-zone">{say.frame.timesOf(zone.value ?? '')}</p>}
       </main>
+      <Leaving />
     </div>
   );
 }
@@ -138,6 +141,18 @@ function ConnectionLost() {
 }
 
 function App() {
+  const isIn = state.value === 'logged-in';
+  // Whoever logs in again under the same name goes on typing.
+  const isWaiting = state.value === 'logged-out' && hasEnded.value && isSomethingTyped();
+  if (isIn || isWaiting)
+    return (
+      <>
+        <div hidden={!isIn} key={me.value?.name}>
+          <Console />
+        </div>
+        {isWaiting && <LoginAbove />}
+      </>
+    );
   switch (state.value) {
     case 'unclaimed':
       return <ClaimPage />;
@@ -145,8 +160,6 @@ function App() {
       return <LoginPage />;
     case 'unreachable':
       return <UnreachablePage />;
-    case 'logged-in':
-      return <Console />;
     default:
       return <Loading />;
   }
@@ -154,6 +167,7 @@ function App() {
 
 const place = document.getElementById('app');
 document.title = say.frame.product;
+holdWhile(isSomethingTyped);
 if (place) render(<App />, place);
 void look();
 

@@ -137,6 +137,11 @@ export function startLive(): () => void {
   };
 }
 
+/** Somebody logged in again: the line that was closed is tried at once. */
+export function reconnect(): void {
+  stream?.awake();
+}
+
 function draw(): void {
   for (const live of changed) live.version.value++;
   changed.clear();

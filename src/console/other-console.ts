@@ -3,6 +3,7 @@
  * page is the other's.
  */
 import { callForText } from './api.ts';
+import { route } from './route.ts';
 
 let isOther = false;
 
@@ -13,6 +14,7 @@ export async function lookForOtherConsole(): Promise<void> {
   isOther = !page.includes(own);
 }
 
-addEventListener('hashchange', () => {
+// Not where somebody stays who was asked.
+route.subscribe(() => {
   if (isOther) location.reload();
 });

@@ -5,13 +5,44 @@ const hash = signal(location.hash);
 /** How far pages were scrolled, by address, for who comes back to them. */
 const positions = new Map<string, number>();
 
+/** Whether something would be lost with the page. */
+let isHeld = (): boolean => false;
+/** The next change of the address is wanted, whatever is lost by it. */
+let isLet = false;
+
+/** The way that somebody wants to go, though something would be lost; undefined: none. */
+export const wayOut = signal<(() => void) | undefined>(undefined);
+
+/** Pages are not left unasked while this holds. */
+export function holdWhile(held: () => boolean): void {
+  isHeld = held;
+  // Browsers ask by themselves before a page is closed or loaded again.
+  addEventListener('beforeunload', (event) => held() && event.preventDefault());
+}
+
+/** Stays at an address though the browser is at another one, until the way there is taken. */
+function stay(address: string, wanted: string, isBack: boolean): void {
+  if (isBack) history.pushState('seen', '', address);
+  else history.back();
+  wayOut.value = () => {
+    wayOut.value = undefined;
+    isLet = true;
+    if (isBack) history.back();
+    else location.hash = wanted;
+  };
+}
+
 history.scrollRestoration = 'manual';
 // Who comes back finds this, who follows a link does not.
 history.replaceState('seen', '');
 addEventListener('hashchange', () => {
   const before = hash.value;
-  positions.set(before, scrollY);
+  // Where one has stayed.
+  if (location.hash === before) return;
   const isBack = history.state !== null;
+  if (!isLet && isHeld()) return stay(before || location.pathname, location.hash, isBack);
+  isLet = false;
+  positions.set(before, scrollY);
   history.replaceState('seen', '');
   hash.value = location.hash;
   const isOtherPage = pageOf(before) !== pageOf(location.hash);
@@ -72,6 +103,8 @@ function decodePart(part: string): string {
   }
 }
 
+/** Goes there without asking: what was typed is stored, or what it was about is gone. */
 export function go(address: string): void {
+  isLet = location.hash !== address;
   location.hash = address;
 }

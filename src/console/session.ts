@@ -7,6 +7,7 @@ import { reaches } from '../lib/role.ts';
 type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
 
 export const state = signal<SessionState>('unknown');
+/** Who is logged in, or was until the login ended by itself. */
 export const me = signal<Me | undefined>(undefined);
 
 const role = computed(() => me.value?.role);
@@ -21,8 +22,8 @@ export const hasEnded = signal(false);
 
 whenLoggedOut(() => {
   if (state.value !== 'logged-in') return;
-  leave();
   hasEnded.value = true;
+  leave();
   // Perhaps access was reset, and it is the claim code that is wanted now.
   void look();
 });
@@ -36,7 +37,6 @@ export const lastName = (): string => localStorage.getItem(NAME) ?? 'installer';
 
 function leave(): void {
   localStorage.removeItem(LOGGED_IN);
-  me.value = undefined;
   state.value = 'logged-out';
 }
 
@@ -93,4 +93,5 @@ export async function logIn(name: string, password: string): Promise<void> {
 export async function logOut(): Promise<void> {
   await call('POST', '/v3/auth/logout', undefined, 'reads');
   leave();
+  me.value = undefined;
 }

@@ -20,7 +20,7 @@ export function openStream<Message>(path: string, options: StreamOptions<Message
 /** A stream whose path may become another one while it is open. */
 export class ChangingStream<Message> {
   readonly #options: StreamOptions<Message>;
-  readonly #wake = (): void => this.#awake();
+  readonly #wake = (): void => this.awake();
   #path: string;
   /** Undefined while there is none. */
   #socket: WebSocket | undefined;
@@ -140,7 +140,7 @@ export class ChangingStream<Message> {
   }
 
   /** A phone that wakes up should not wait for the next try, nor until a line that was cut meanwhile is found silent. */
-  #awake(): void {
+  awake(): void {
     if (document.visibilityState !== 'visible') return;
     const { silenceMaxMs = Infinity } = this.#options;
     if (this.#socket && Date.now() - this.#heardAtDateMs > silenceMaxMs) this.#lose(this.#socket);

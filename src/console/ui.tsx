@@ -6,6 +6,7 @@ export {
   type Choice,
   Field,
   Form,
+  giveUpTyped,
   Input,
   InputField,
   isSomethingTyped,

@@ -110,6 +110,39 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await until(async () => (await page.getByLabel('Language').count()) === 1);
   });
 
+  test('are asked about before their page is left, by a link or back', async () => {
+    const { page } = opened();
+    await visit(page, '#/alerts');
+    await visit(page, '#/site');
+    const dialog = page.getByRole('dialog');
+    const isAt = (hash: string): Promise<void> => until(async () => page.url().endsWith(hash));
+    for (const leave of [
+      () => page.getByRole('link', { name: 'Access' }).click(),
+      () => page.goBack().then(() => undefined),
+    ]) {
+      await page.fill('[name=place]', 'In the garden');
+      await leave();
+      await dialog.getByText('What you have typed and not saved is lost.').waitFor();
+      await isAt('#/site');
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      assert.equal(await page.inputValue('[name=place]'), 'In the garden');
+    }
+    await page.goBack();
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await page.getByRole('heading', { name: 'Alerts' }).waitFor();
+    await isAt('#/alerts');
+    // What is stored is no reason to ask.
+    await visit(page, '#/site');
+    assert.equal(await page.inputValue('[name=place]'), 'Behind the hall');
+    await page.fill('[name=place]', 'In the garden');
+    await page.press('[name=place]', 'Enter');
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('link', { name: 'Access' }).click();
+    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
+  });
+
   test('the browser had nothing to complain about', () => {
     assert.deepEqual(opened().complaints, []);
   });

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { liveLine } from './live-line.ts';
-import { openAnother, useConsole } from './support.ts';
+import { openAnother, PASSWORD, useConsole } from './support.ts';
 
 const TENANT = { name: 'tenant', password: 'a password of theirs' };
 /** More than a page of the API has. */
@@ -122,6 +122,45 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.fill('[name=password]', TENANT.password);
     await page.keyboard.press('Enter');
     await page.locator('[data-test=energy-history]').waitFor();
+  });
+
+  test('may have ended the login of somebody who types: it is there after the next one, for nobody else', async (t) => {
+    const { gateway } = opened();
+    const endLogins = async (): Promise<void> => {
+      const { access_tokens: sessions } = await gateway.ok(
+        'INSTALLER',
+        'GET',
+        '/v3/auth/tokens?kind=SESSION',
+      );
+      for (const { id, user } of sessions as { id: string; user?: { name: string } }[])
+        if (user?.name === TENANT.name) await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/tokens/${id}`);
+    };
+    const page = await openAnother(t, opened(), TENANT);
+    const place = page.locator('[name=place]');
+    const logIn = async (name: string, password: string): Promise<void> => {
+      await page.getByText('Your login has ended.').waitFor();
+      assert.equal(await place.isVisible(), false);
+      await page.fill('.gate [name=name]', name);
+      await page.fill('.gate [name=password]', password);
+      await page.keyboard.press('Enter');
+      await page.getByText('Your login has ended.').waitFor({ state: 'detached' });
+    };
+    await open(page, '#/site');
+    await place.fill('Behind the hall');
+    await endLogins();
+    await page.getByText('Your login has ended.').waitFor();
+    // Nothing is behind it that somebody could go back to.
+    for (let press = 0; press < 3; press++) await page.keyboard.press('Escape');
+    await logIn(TENANT.name, TENANT.password);
+    await until(async () => (await focused(page)).startsWith('INPUT'));
+    assert.equal(await place.inputValue(), 'Behind the hall');
+    await page.getByText('No live connection').waitFor({ state: 'detached' });
+    await place.press('Enter');
+    await page.getByText('Saved.').waitFor();
+    await place.fill('In the garden');
+    await endLogins();
+    await logIn('installer', PASSWORD);
+    await until(async () => (await place.inputValue()) === 'Behind the hall');
   });
 
   test('may have changed more than the API tells at once: all of it is shown', async (t) => {

@@ -1,5 +1,5 @@
 /** The first page of a new box, and the login of a claimed one. */
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
@@ -50,7 +50,7 @@ export function ClaimPage() {
   return (
     <Gate title={say.frame.claimTitle}>
       <p>{say.frame.claimText(<code>claim-code</code>)}</p>
-      <Form action={action} submit={say.frame.claimSubmit} isIncomplete={differs(typed)}>
+      <Form action={action} submit={say.frame.claimSubmit} isIncomplete={differs(typed)} isKept>
         <Field label={say.frame.claimCode}>
           <Input
             value={code}
@@ -99,7 +99,7 @@ export function LoginPage() {
           <p>{say.frame.loginEnded}</p>
         </Notice>
       )}
-      <Form action={action} submit={say.frame.logIn}>
+      <Form action={action} submit={say.frame.logIn} isKept>
         <NameField name={name} onName={setName} label={say.everywhere.name} />
         <Field label={say.everywhere.password}>
           <Input
@@ -123,6 +123,28 @@ export function LoginPage() {
         </p>
       </details>
     </Gate>
+  );
+}
+
+/** Above a page into which something was typed, which is there again for who logs in. */
+export function LoginAbove() {
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    // The keyboard goes on where it was, as soon as that is seen again.
+    return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class="login-above"
+      aria-label={say.frame.logIn}
+      // There is nothing below to go back to.
+      onClose={() => element.current?.showModal()}
+    >
+      <LoginPage />
+    </dialog>
   );
 }
 

@@ -121,6 +121,7 @@ export function FindDevices({
       <Form
         action={action}
         submit={scanning.isBusy ? say.devices.looking : say.devices.look}
+        isKept
         buttons={scanning.isBusy && <Button onClick={stop}>{say.devices.stop}</Button>}
       >
         <p class="hint">{say.devices.scanHint}</p>

@@ -1,6 +1,6 @@
 /** In which language the console speaks. */
 import { useState } from 'preact/hooks';
-import { Dialog, isSomethingTyped, Question, Select } from '../ui.tsx';
+import { Dialog, giveUpTyped, isSomethingTyped, Question, Select } from '../ui.tsx';
 import { choose, language, type Language, LANGUAGES, say } from '../words/index.ts';
 
 export function LanguageChoice() {
@@ -20,7 +20,10 @@ export function LanguageChoice() {
           <Question
             text={say.frame.typedIsLost}
             confirm={say.frame.loadAgain}
-            onConfirm={() => choose(wanted)}
+            onConfirm={() => {
+              giveUpTyped();
+              choose(wanted);
+            }}
             onClose={stay}
           />
         </Dialog>

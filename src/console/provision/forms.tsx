@@ -58,6 +58,7 @@ export function DeviceForm({
       <Form
         action={action}
         submit={say.devices.addDevice}
+        isKept
         buttons={<Button onClick={onBack}>{say.adding.anotherBlueprint}</Button>}
       >
         <NameField name={name} onName={(value) => type({ name: value })} example={say.adding.exampleDevice} />

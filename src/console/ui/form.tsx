@@ -11,6 +11,9 @@ const typedInto = new Set<HTMLFormElement>();
 /** Whether something would be lost with the page. */
 export const isSomethingTyped = (): boolean => typedInto.size > 0;
 
+/** Somebody was asked and gives it up. */
+export const giveUpTyped = (): void => typedInto.clear();
+
 /**
  * A form that the page handles: its fields, what went wrong or that it is done, its buttons. It is sent once at a time,
  * and says that it is done until something is typed.
@@ -31,7 +34,7 @@ export function Form({
   done?: ComponentChildren;
   isIncomplete?: boolean;
   isReadOnly?: boolean;
-  /** What is typed is not lost with the page. */
+  /** What is typed is not lost with the page, or nothing worth a question. */
   isKept?: boolean;
   /** Beside the button that sends it. */
   buttons?: ComponentChildren;

@@ -61,7 +61,8 @@ export const frame: Words['frame'] = {
   loginEnded: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an, um weiterzumachen, wo Sie waren.',
   language: 'Sprache',
   otherLanguage: 'Andere Sprache',
-  typedIsLost:
-    'Dafür wird die Seite neu geladen. Was Sie eingegeben und nicht gespeichert haben, geht verloren.',
+  typedIsLost: 'Was Sie eingegeben und nicht gespeichert haben, geht verloren.',
+  leaveTitle: 'Diese Seite verlassen?',
+  leave: 'Verlassen',
   loadAgain: 'Neu laden',
 };

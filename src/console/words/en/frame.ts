@@ -59,6 +59,8 @@ export const frame = {
   loginEnded: 'Your login has ended. Log in again to go on where you were.',
   language: 'Language',
   otherLanguage: 'Another language',
-  typedIsLost: 'The page is loaded again for it. What you have typed and not saved is lost.',
+  typedIsLost: 'What you have typed and not saved is lost.',
+  leaveTitle: 'Leave this page?',
+  leave: 'Leave it',
   loadAgain: 'Load again',
 };
