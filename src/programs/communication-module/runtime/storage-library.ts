@@ -15,6 +15,10 @@ const SOURCE = String.raw`
 local read, write, remove = kit.wait('storage_read'), kit.wait('storage_write'), kit.wait('storage_remove')
 local error, format, tostring, type = error, string.format, tostring, type
 local INVALID_ARGUMENT = 3
+local HINTS = {
+  boolean = '; write tostring(value), and compare what is read with "true"',
+  table = '; write json.encode(value), and read with json.decode',
+}
 
 storage = {}
 kit.loaded.storage = storage
@@ -26,11 +30,12 @@ end
 
 function storage.write(key, value)
   local kind = type(value)
-  if kind == 'number' or kind == 'boolean' then
+  if kind == 'number' then
     value = tostring(value)
   elseif kind ~= 'string' then
     if is_old then return INVALID_ARGUMENT end
-    error(format("bad argument #2 to 'write' (string expected, got %s)", kind), 2)
+    -- As text it would come back as something else: "false" counts as true.
+    error(format("bad argument #2 to 'write' (string expected, got %s)%s", kind, HINTS[kind] or ''), 2)
   end
   return outcome(write(key, value))
 end

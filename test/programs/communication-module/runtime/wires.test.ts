@@ -102,17 +102,19 @@ describe('storage', () => {
       say(storage.write('k', ('v'):rep(65537)))
       raised(storage.write, {}, 'v')
       raised(storage.write, 'k')
-      raised(storage.write, 'k', {})`,
+      raised(storage.write, 'k', {})
+      raised(storage.write, 'k', false)`,
     );
-    const [older] = await saidBy("say(storage.write('k'))", OLD);
-    assert.deepEqual(older, ['3']);
+    const [older] = await saidBy("say(storage.write('k')) say(storage.write('k', true))", OLD);
+    assert.deepEqual(older, ['3', '3']);
     assert.deepEqual(said, [
       'a key has 1 to 64 bytes',
       'nil a key has 1 to 64 bytes',
       'a value has at most 65536 bytes',
       "bad argument #1 to 'write' (string expected, got table)",
       "bad argument #2 to 'write' (string expected, got nil)",
-      "bad argument #2 to 'write' (string expected, got table)",
+      "bad argument #2 to 'write' (string expected, got table); write json.encode(value), and read with json.decode",
+      `bad argument #2 to 'write' (string expected, got boolean); write tostring(value), and compare what is read with "true"`,
     ]);
     assert.deepEqual(calls, []);
   });
