@@ -10,6 +10,13 @@ export const SCRIPT_LIMITS = {
     turnMs: 800,
     /** G: a script that goes on longer lets the scripts beside it have their turn. */
     sliceMs: 5,
+    /**
+     * M: steps of one slice where it cannot be paused, inside the C library or a comparator; 0.1 to 0.3 s. The common
+     * patterns take up to 7 for each byte of a text, sorting 100 000 numbers by a function takes 55 000 000.
+     */
+    sliceSteps: 80_000_000,
+    /** G: depth of calls, in places for values; 66 000 of the smallest calls, which fit the smallest memory. */
+    stackSlots: 200_000,
     /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
     stuckMs: 850,
     /** G: how often the owner of the threads looks. */

@@ -7,7 +7,7 @@ import { LuaError, LuaJson, type LuaResult, type LuaValue } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
 /** @throws LuaError for a value that does not cross */
-export function readValue(stack: LuaStack, state: Pointer, index: number): LuaValue {
+function readValue(stack: LuaStack, state: Pointer, index: number): LuaValue {
   const { exports } = stack;
   const type = exports.lua_type(state, index);
   switch (type) {

@@ -1,6 +1,10 @@
 /** The Lua stack of one instance: strings in and out, names of types. */
-import { LuaError } from './values.ts';
+import { PRELUDE_NAME } from './library.ts';
+import { formatFloat, LuaError } from './values.ts';
 import { LuaAbort, type LuaExports, type LuaInstance, type Pointer } from './wasm.ts';
+
+/** Lua's numbers of places that are no places of the stack, in a build with LUAI_MAXSTACK 1 000 000. */
+export const LUA_INDEX = { registry: -1_001_000 } as const;
 
 /** Lua's numbers of its types. */
 export const LUA_TYPE = {
@@ -24,6 +28,11 @@ const TYPE_NAMES = [
   'userdata',
   'thread',
 ];
+/** Offsets in `lua_State` of Lua 5.4, 32 bit. */
+const STATE = { top: 12, stack: 28 } as const;
+const SLOT_BYTES = 16;
+/** Calls of library functions by each other, at most. */
+const LIBRARY_LEVELS_MAX = 8;
 /** Strings up to here are handed over through a buffer that is always there. */
 const SCRATCH_BYTES = 16_384;
 /** In front of it: room for a length that Lua writes. */
@@ -84,6 +93,44 @@ export class LuaStack {
     } finally {
       if (pointer !== this.#scratch) exports.free(pointer);
     }
+  }
+
+  /** The error value on top as text. Metamethods are not asked: nothing bounds them here. */
+  errorText(state: Pointer): string {
+    const { exports } = this;
+    const type = exports.lua_type(state, -1);
+    if (type === LUA_TYPE.string) {
+      const [start, end] = this.stringRange(state, -1);
+      return this.instance.bytes().toString('utf8', start, end);
+    }
+    // Lua would make a text of it in its own memory.
+    if (type === LUA_TYPE.number && exports.lua_isinteger(state, -1) === 0)
+      return formatFloat(exports.lua_tonumberx(state, -1, 0));
+    if (type === LUA_TYPE.number) return exports.lua_tointegerx(state, -1, 0).toString();
+    return `(error object is a ${this.typeName(type)} value)`;
+  }
+
+  /** Raises an error of the script at the function of this level, or the next that is not of our libraries. */
+  raise(state: Pointer, message: string, fromLevel: number): number {
+    const { exports } = this;
+    this.#pushPosition(state, fromLevel);
+    this.pushText(state, message);
+    exports.lua_concat(state, 2);
+    return exports.lua_error(state);
+  }
+
+  #pushPosition(state: Pointer, fromLevel: number): void {
+    for (let level = fromLevel; level <= LIBRARY_LEVELS_MAX; level++) {
+      this.exports.luaL_where(state, level);
+      if (!this.errorText(state).startsWith(`${PRELUDE_NAME}:`)) return;
+      this.exports.lua_settop(state, -2);
+    }
+    this.pushText(state, '');
+  }
+
+  /** In use by all calls of a coroutine. */
+  slots(state: Pointer): number {
+    return (this.instance.word(state + STATE.top) - this.instance.word(state + STATE.stack)) / SLOT_BYTES;
   }
 
   /** @throws LuaError when the stack cannot grow */

@@ -8,13 +8,15 @@
 import { messageOf } from '../lib/errors.ts';
 import type { Limits } from '../lib/limits.ts';
 import { addFunctions } from './adapter.ts';
-import { pushValue, readValue, readValues } from './marshalling.ts';
-import { BASE_LIBRARY, type Library, PRELUDE_NAME } from './library.ts';
-import { LUA_TYPE, LuaStack } from './stack.ts';
+import { pushValue, readValues } from './marshalling.ts';
+import { type Library, PRELUDE_NAME } from './library.ts';
+import { loadLibraries, type References } from './prelude.ts';
+import { LUA_INDEX, LuaStack } from './stack.ts';
 import { type HostFunction, type HostResult, LuaFailure, type Outcome, type Task } from './task.ts';
 import { Traceback } from './traceback.ts';
-import { LuaError, textOf } from './values.ts';
+import { LuaError } from './values.ts';
 import { LONGJMP, LuaAbort, LuaInstance, type Pointer } from './wasm.ts';
+import { METER } from './wasm-meter.ts';
 
 interface StateOptions {
   /** Hard bound on all that the state occupies. */
@@ -25,7 +27,10 @@ interface StateOptions {
   monotonicMs: () => number;
   /** Processor time of this thread, for turns. */
   processorMs: () => number;
-  limits: Pick<Limits['lua'], 'turnMs' | 'sliceMs' | 'hookInstructions' | 'memoryRefusals'>;
+  limits: Pick<
+    Limits['lua'],
+    'turnMs' | 'sliceMs' | 'sliceSteps' | 'hookInstructions' | 'stackSlots' | 'memoryRefusals'
+  >;
   /** A host function failed by a fault of its own; the script sees "internal fault". */
   onFault: (name: string, error: unknown) => void;
   /** Of a state with the same functions and libraries: it begins as that one did. */
@@ -40,25 +45,23 @@ export interface Image {
   references: References;
 }
 
-interface References {
-  tag: number;
-  flags: number;
-  entry: number;
-}
-
-/** LUA_REGISTRYINDEX of a build with LUAI_MAXSTACK 1 000 000, and the first upvalue below it. */
-const REGISTRY = -1_001_000;
-const FIRST_UPVALUE = REGISTRY - 1;
-const MASK_COUNT = 8;
+const FIRST_UPVALUE = LUA_INDEX.registry - 1;
+const MASK = { return: 2, count: 8 } as const;
+/** LUA_HOOKRET, first in `lua_Debug`. */
+const EVENT_RETURN = 1;
 const STATUS = { ok: 0, yield: 1, memory: 4 } as const;
 /** Indices of the table that the base library and this file share. */
 const FLAG = { paused: 1, blocked: 2 } as const;
-/** Calls of library functions by each other, at most. */
-const LIBRARY_LEVELS_MAX = 8;
 const LONG_AGO_MS = Number.NEGATIVE_INFINITY;
 
 export const TIME_MESSAGE = 'execution time exceeded';
 export const MEMORY_MESSAGE = 'not enough memory';
+const STACK_MESSAGE = 'stack overflow';
+const WORK_MESSAGE = 'too much work at once: take a simpler pattern, less text or a smaller table';
+/** What an instruction of Lua counts for beside a step of a loop in C. */
+const INSTRUCTION_STEPS = 2;
+/** What a handler of the error may use beyond the bound of the stack. */
+const HANDLER_SLOTS = 10_000;
 
 export class LuaState {
   readonly #options: StateOptions;
@@ -79,6 +82,9 @@ export class LuaState {
   #expired = false;
   #sliceEndMs = LONG_AGO_MS;
   #refusals = 0;
+  /** Of the C library and for instructions, in this slice. */
+  #steps = 0;
+  #stackSlotsMax: number;
   /** What is left of the turn as the slice begins, and the thread's processor time then. */
   #turnLeftMs = 0;
   #turnFromMs = 0;
@@ -86,6 +92,7 @@ export class LuaState {
 
   constructor(options: StateOptions) {
     this.#options = options;
+    this.#stackSlotsMax = options.limits.stackSlots;
     const take: HostFunction = { call: () => this.#takeInbox() };
     this.#functions = Object.entries({ ...options.functions, take });
     this.#instance = new LuaInstance({
@@ -95,7 +102,11 @@ export class LuaState {
     const { exports } = this.#instance;
     const entries = addFunctions(this.#instance, {
       call: (state) => this.#call(state),
-      hook: (state) => this.#interrupt(state),
+      hook: (state, debug) => {
+        if (this.#instance.word(debug) === EVENT_RETURN) this.#returned(state);
+        else this.#interrupt(state);
+      },
+      meter: (state, mayRaise) => this.#meter(state, mayRaise !== 0),
     });
     this.#hook = entries.hook;
     // The same addresses in every state of this kind: an image has them already.
@@ -109,9 +120,13 @@ export class LuaState {
     } else {
       this.#main = exports.luaL_newstate();
       if (this.#main === 0) throw new LuaAbort(MEMORY_MESSAGE);
-      exports.lua_sethook(this.#main, this.#hook, MASK_COUNT, options.limits.hookInstructions);
+      exports.lua_sethook(this.#main, this.#hook, MASK.count, options.limits.hookInstructions);
       exports.luaL_openlibs(this.#main);
-      this.#references = this.#boot(entries.call);
+      this.#references = loadLibraries(this.#stack, this.#main, {
+        callEntry: entries.call,
+        functions: this.#functions.map(([name]) => name),
+        libraries: options.libraries,
+      });
     }
     this.#stackTop = image?.stackTop ?? exports.stackSave();
   }
@@ -145,14 +160,14 @@ export class LuaState {
   start(values: HostResult): Task {
     const { exports } = this.#instance;
     const thread = exports.lua_newthread(this.#main);
-    const reference = exports.luaL_ref(this.#main, REGISTRY);
-    exports.lua_rawgeti(thread, REGISTRY, BigInt(this.#references.entry));
+    const reference = exports.luaL_ref(this.#main, LUA_INDEX.registry);
+    exports.lua_rawgeti(thread, LUA_INDEX.registry, BigInt(this.#references.entry));
     return { thread, reference, inbox: values, turnMs: 0, deadlineMs: undefined };
   }
 
   /** Lets go of a task that ended or is given up. */
   drop(task: Task): void {
-    this.#instance.exports.luaL_unref(this.#main, REGISTRY, task.reference);
+    this.#instance.exports.luaL_unref(this.#main, LUA_INDEX.registry, task.reference);
   }
 
   /** Runs a task on. @throws LuaAbort when the state is broken and cannot be used again */
@@ -166,6 +181,8 @@ export class LuaState {
     this.#expired = false;
     this.#pending = undefined;
     this.#refusals = 0;
+    this.#steps = 0;
+    exports.fuel.value = METER.steps;
     this.#sliceEndMs = startedMs + limits.sliceMs;
     this.#turnFromMs = processorMs();
     this.#turnLeftMs = limits.turnMs - task.turnMs;
@@ -204,51 +221,7 @@ export class LuaState {
       traceback.unshift(...this.#traceback.of(this.#pausedIn));
     if (status === STATUS.memory) return new LuaFailure('memory', MEMORY_MESSAGE, traceback);
     if (this.#expired) return new LuaFailure('time', TIME_MESSAGE, traceback);
-    return new LuaFailure('error', this.#messageAt(task.thread), traceback);
-  }
-
-  /** The error value on top as text. Metamethods are not asked: nothing bounds them here. */
-  #messageAt(thread: Pointer): string {
-    const type = this.#instance.exports.lua_type(thread, -1);
-    const isText = type === LUA_TYPE.string || type === LUA_TYPE.number;
-    const text = isText ? textOf(readValue(this.#stack, thread, -1)) : undefined;
-    return text ?? `(error object is a ${this.#stack.typeName(type)} value)`;
-  }
-
-  /** Loads the libraries; each sees the host's functions and a table that only libraries see. */
-  #boot(callEntry: number): References {
-    const { exports } = this.#instance;
-    exports.lua_createtable(this.#main, 0, this.#functions.length);
-    for (const [index, [name]] of this.#functions.entries()) {
-      this.#stack.pushText(this.#main, name);
-      exports.lua_pushinteger(this.#main, BigInt(index));
-      exports.lua_pushcclosure(this.#main, callEntry, 1);
-      exports.lua_rawset(this.#main, 1);
-    }
-    exports.lua_createtable(this.#main, 0, 0);
-    this.#library(BASE_LIBRARY, 3);
-    // On top of the tables: entry, flags, tag.
-    const entry = exports.luaL_ref(this.#main, REGISTRY);
-    const flags = exports.luaL_ref(this.#main, REGISTRY);
-    const tag = exports.luaL_ref(this.#main, REGISTRY);
-    for (const library of this.#options.libraries) this.#library(library, 0);
-    exports.lua_settop(this.#main, 0);
-    return { tag, flags, entry };
-  }
-
-  #library(library: Library, results: number): void {
-    const { exports } = this.#instance;
-    const source = Buffer.from(library.source);
-    const buffer = this.#instance.allocate(source);
-    const name = this.#instance.allocate(Buffer.from(`=${PRELUDE_NAME}`));
-    const loaded = exports.luaL_loadbufferx(this.#main, buffer, source.length, name, 0);
-    exports.free(buffer);
-    exports.free(name);
-    exports.lua_pushvalue(this.#main, 1);
-    exports.lua_pushvalue(this.#main, 2);
-    const status = loaded === STATUS.ok ? exports.lua_pcallk(this.#main, 2, results, 0, 0, 0) : loaded;
-    if (status !== STATUS.ok)
-      throw new Error(`library ${library.name} does not run: ${this.#messageAt(this.#main)}`);
+    return new LuaFailure('error', this.#stack.errorText(task.thread), traceback);
   }
 
   /** Every `host.<name>(…)` of a library comes here. */
@@ -263,7 +236,7 @@ export class LuaState {
         if (!this.#canYield(state)) throw new LuaError('attempt to yield across a C-call boundary');
         this.#pending = target.call(readValues(this.#stack, state, 1), this.#task?.deadlineMs);
         exports.lua_settop(state, 0);
-        exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.tag));
+        exports.lua_rawgeti(state, LUA_INDEX.registry, BigInt(this.#references.tag));
         return exports.lua_yieldk(state, 1, 0, 0);
       }
       const results = target.call(readValues(this.#stack, state, 1)) ?? [];
@@ -292,37 +265,58 @@ export class LuaState {
   }
 
   #raise(state: Pointer, name: string, error: unknown): number {
-    const { exports } = this.#instance;
     const isOurs = error instanceof LuaError;
     if (!isOurs) this.#options.onFault(name, error);
-    exports.lua_settop(state, 0);
-    this.#pushPosition(state);
-    this.#stack.pushText(state, isOurs ? error.message : `internal fault: ${messageOf(error)}`);
-    exports.lua_concat(state, 2);
-    return exports.lua_error(state);
-  }
-
-  /** Where the script called: libraries between it and the host do not count. */
-  #pushPosition(state: Pointer): void {
-    const { exports } = this.#instance;
-    for (let level = 1; level <= LIBRARY_LEVELS_MAX; level++) {
-      exports.lua_settop(state, 0);
-      exports.luaL_where(state, level);
-      if (!this.#messageAt(state).startsWith(`${PRELUDE_NAME}:`)) return;
-    }
+    this.#instance.exports.lua_settop(state, 0);
+    return this.#stack.raise(state, isOurs ? error.message : `internal fault: ${messageOf(error)}`, 1);
   }
 
   /** The count hook: ends a turn that took too long, pauses a slice that did. */
   #interrupt(state: Pointer): void {
-    const { exports } = this.#instance;
+    const { hookInstructions, sliceSteps } = this.#options.limits;
     if (!this.#task) return;
-    if (this.#tightened.delete(state) && !this.#expired)
-      exports.lua_sethook(state, this.#hook, MASK_COUNT, this.#options.limits.hookInstructions);
+    if (this.#tightened.has(state)) {
+      if (!this.#expired) this.#setHook(state, MASK.count, hookInstructions);
+    } else this.#steps += hookInstructions * INSTRUCTION_STEPS;
     // A pause that is on its way outwards through coroutines is finished first.
     if (this.#preempted) return;
     const nowMs = this.#options.monotonicMs();
-    if (this.#expired || this.#isTurnOver(state, nowMs)) this.#expire(state);
-    else if (nowMs >= this.#sliceEndMs && this.#canYield(state)) this.#yield(state);
+    if (this.#expired || this.#isTurnOver(state, nowMs)) return this.#expire(state);
+    if (this.#overflows(state)) this.#stack.raise(state, STACK_MESSAGE, 0);
+    if (nowMs < this.#sliceEndMs && this.#steps <= sliceSteps) return;
+    if (this.#canYield(state)) return this.#yield(state);
+    if (this.#steps <= sliceSteps) return this.#setHook(state, MASK.count | MASK.return, hookInstructions);
+    this.#tighten(state);
+    this.#stack.raise(state, WORK_MESSAGE, 0);
+  }
+
+  /** The slice is over, but nothing could yield: where that has changed, the next instruction does. */
+  #returned(state: Pointer): void {
+    if (this.#task && !this.#preempted && this.#canYield(state)) this.#tighten(state);
+  }
+
+  /** A C function without bound has done so many steps that the hook would have looked; on a slow board time counts, too. */
+  #meter(state: Pointer, mayRaise: boolean): void {
+    const { fuel } = this.#instance.exports;
+    const { sliceSteps, turnMs } = this.#options.limits;
+    this.#steps += METER.steps - fuel.value;
+    fuel.value = METER.steps;
+    if (!this.#task || this.#preempted) return;
+    const nowMs = this.#options.monotonicMs();
+    const isTooMuch = this.#steps > sliceSteps || nowMs >= this.#sliceEndMs + turnMs;
+    if (!isTooMuch && nowMs < this.#sliceEndMs) return;
+    this.#tighten(state);
+    if (isTooMuch && mayRaise) this.#stack.raise(state, WORK_MESSAGE, 1);
+  }
+
+  /** Deeper than a script may call; whoever handles the error may go a little deeper. */
+  #overflows(state: Pointer): boolean {
+    const { stackSlots } = this.#options.limits;
+    const slots = this.#stack.slots(state);
+    if (slots <= stackSlots) this.#stackSlotsMax = stackSlots;
+    if (slots <= this.#stackSlotsMax) return false;
+    this.#stackSlotsMax = slots + HANDLER_SLOTS;
+    return true;
   }
 
   /** A thread that did not get the processor has used less of its turn than has passed. */
@@ -351,7 +345,7 @@ export class LuaState {
     const { exports } = this.#instance;
     if (exports.lua_isyieldable(state) === 0) return false;
     if (state === this.#task?.thread) return true;
-    exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.flags));
+    exports.lua_rawgeti(state, LUA_INDEX.registry, BigInt(this.#references.flags));
     exports.lua_rawgeti(state, -1, BigInt(FLAG.blocked));
     const isBlocked = exports.lua_toboolean(state, -1) !== 0;
     exports.lua_settop(state, -3);
@@ -361,7 +355,7 @@ export class LuaState {
   /** A word to the prelude's `coroutine.resume`. Allocates nothing. */
   #setFlag(state: Pointer, flag: number, value: number): void {
     const { exports } = this.#instance;
-    exports.lua_rawgeti(state, REGISTRY, BigInt(this.#references.flags));
+    exports.lua_rawgeti(state, LUA_INDEX.registry, BigInt(this.#references.flags));
     exports.lua_pushboolean(state, value);
     exports.lua_rawseti(state, -2, BigInt(flag));
     exports.lua_settop(state, -2);
@@ -386,8 +380,13 @@ export class LuaState {
 
   /** The hook is called at every instruction, until it finds nothing to do. */
   #tighten(state: Pointer): void {
-    this.#tightened.add(state);
-    this.#instance.exports.lua_sethook(state, this.#hook, MASK_COUNT, 1);
+    this.#setHook(state, MASK.count, 1);
+  }
+
+  #setHook(state: Pointer, mask: number, count: number): void {
+    if (count === 1) this.#tightened.add(state);
+    else this.#tightened.delete(state);
+    this.#instance.exports.lua_sethook(state, this.#hook, mask, count);
   }
 
   /** Of itself, not by the script's wish. */

@@ -1,15 +1,22 @@
 /**
  * The WebAssembly file of package wasmoon, fitted before it is compiled: memory has the bounds of a script, and
- * only what this binding calls is exported.
+ * only what this binding calls is exported. C functions without bound count their steps.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { numberBytes, Reader, sized, unknownFile } from './wasm-bytes.ts';
+import { fuelExport, globalsWithFuel, meteredCode } from './wasm-meter.ts';
 
 /** Addresses in the memory of the instance; 0 is NULL. */
 export type Pointer = number;
 
 /** What is used of the C API; pointers and ints are numbers, 64-bit integers bigints. */
-export interface LuaExports {
+export interface LuaExports extends FileExports {
+  /** What the loops of the C library count down (wasm-meter.ts). */
+  fuel: WebAssembly.Global;
+}
+
+interface FileExports {
   memory: WebAssembly.Memory;
   __indirect_function_table: WebAssembly.Table;
   __wasm_call_ctors(): void;
@@ -67,7 +74,7 @@ export interface LuaExports {
 }
 
 /** Every export costs each instance some 250 bytes of JavaScript, and the file has three times as many. */
-const USED: Record<keyof LuaExports, true> = {
+const USED: Record<keyof FileExports, true> = {
   memory: true,
   __indirect_function_table: true,
   __wasm_call_ctors: true,
@@ -121,7 +128,9 @@ const PAGE_BYTES = 65_536;
 /** The file's static data, C stack and first heap fit into 2 MiB. */
 const FIRST_PAGES = 32;
 const HEADER_BYTES = 8;
-const SECTION = { memory: 5, export: 7 } as const;
+const SECTION = { import: 2, table: 4, memory: 5, global: 6, export: 7, code: 10 } as const;
+/** Content of the file's section "table": `1 table of functions, no maximum, 198 entries`. */
+const TABLE = Buffer.from([0x01, 0x70, 0x00, 0xc6, 0x01]);
 /** Content of the file's section "memory": `1 memory, with maximum, 256 pages, 32 768 pages`. */
 const MEMORY = Buffer.from([0x01, 0x01, 0x80, 0x02, 0x80, 0x80, 0x02]);
 
@@ -144,15 +153,37 @@ function luaFile(maximumPages: number): Buffer {
   const file = readFileSync(createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm'));
   const parts: Buffer[] = [file.subarray(0, HEADER_BYTES)];
   const reader = new Reader(file, HEADER_BYTES);
-  while (reader.at < file.length) {
-    const start = reader.at;
+  let imports = 0;
+  while (!reader.isAtEnd) {
     const section = reader.byte();
     const content = reader.bytes(reader.number());
-    if (section === SECTION.memory) parts.push(sectionOf(section, memoryOf(content, maximumPages)));
-    else if (section === SECTION.export) parts.push(sectionOf(section, exportsOf(content)));
-    else parts.push(file.subarray(start, reader.at));
+    // All that is imported are functions; they have the first numbers.
+    if (section === SECTION.import) imports = new Reader(content).number();
+    parts.push(sectionOf(section, fitted(section, content, { imports, maximumPages })));
   }
   return Buffer.concat(parts);
+}
+
+function fitted(
+  section: number,
+  content: Buffer,
+  { imports, maximumPages }: { imports: number; maximumPages: number },
+): Buffer {
+  switch (section) {
+    case SECTION.table:
+      if (!content.equals(TABLE)) throw unknownFile();
+      return content;
+    case SECTION.memory:
+      return memoryOf(content, maximumPages);
+    case SECTION.global:
+      return globalsWithFuel(content);
+    case SECTION.export:
+      return exportsOf(content);
+    case SECTION.code:
+      return meteredCode(content, imports);
+    default:
+      return content;
+  }
 }
 
 function memoryOf(content: Buffer, maximumPages: number): Buffer {
@@ -162,7 +193,7 @@ function memoryOf(content: Buffer, maximumPages: number): Buffer {
 
 /** Each entry: name, a byte for the kind of thing, its number. */
 function exportsOf(content: Buffer): Buffer {
-  const reader = new Reader(content, 0);
+  const reader = new Reader(content);
   const kept: Buffer[] = [];
   for (let left = reader.number(); left > 0; left--) {
     const start = reader.at;
@@ -172,50 +203,9 @@ function exportsOf(content: Buffer): Buffer {
     if (Object.hasOwn(USED, name)) kept.push(content.subarray(start, reader.at));
   }
   if (kept.length !== Object.keys(USED).length) throw unknownFile();
-  return Buffer.concat([numberBytes(kept.length), ...kept]);
-}
-
-function unknownFile(): Error {
-  return new Error('the WebAssembly file of wasmoon is not the one this binding was made for');
+  return Buffer.concat([numberBytes(kept.length + 1), ...kept, fuelExport()]);
 }
 
 function sectionOf(section: number, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([section]), numberBytes(content.length), content]);
-}
-
-/** Unsigned LEB128 (WebAssembly core specification, 5.2.2). */
-function numberBytes(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return Buffer.from([...bytes, rest]);
-}
-
-class Reader {
-  readonly #file: Buffer;
-  at: number;
-
-  constructor(file: Buffer, at: number) {
-    this.#file = file;
-    this.at = at;
-  }
-
-  byte(): number {
-    return this.#file.readUInt8(this.at++);
-  }
-
-  /** Unsigned LEB128. */
-  number(): number {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.byte();
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value >>> 0;
-    }
-  }
-
-  bytes(count: number): Buffer {
-    this.at += count;
-    return this.#file.subarray(this.at - count, this.at);
-  }
+  return Buffer.concat([Buffer.from([section]), sized(content)]);
 }

@@ -18,6 +18,10 @@ declare namespace WebAssembly {
     grow(pages: number): number;
   }
 
+  interface Global {
+    value: number;
+  }
+
   interface Table {
     readonly length: number;
     get(index: number): unknown;

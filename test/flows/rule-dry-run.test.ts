@@ -1,6 +1,7 @@
 /** Dry runs on the whole gateway: the real sandbox, real devices on MQTT, and what they recorded. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { STUCK_BOMB } from '../../scripts/support/script-zoo.ts';
 import type { MockDevice } from '../support/mock-device.ts';
 import { type Answer, refusal, type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -241,8 +242,7 @@ describe('a dry run on recorded telemetry', () => {
     const rules = withRules(gateway());
     await rules.create('neighbour', `scheduler.add(50, function() enapter.log('tick') end)`);
     await rules.heard('neighbour', /tick/);
-    const code = `string.find(string.rep('a', 100000), ('.-'):rep(50) .. 'b')`;
-    const report = await dryRun(gateway(), { ...period, script: scriptOf(code) });
+    const report = await dryRun(gateway(), { ...period, script: scriptOf(STUCK_BOMB) });
     assert.equal(report.end, 'failed');
     assert.match(String(texts(report, 'error')), /stuck in a built-in function/);
     const ticks = await rules.count('neighbour', /tick/);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { STUCK_BOMB } from '../../../scripts/support/script-zoo.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
@@ -222,7 +223,7 @@ describe('a communication module', () => {
 });
 
 describe('a script that hurts', () => {
-  const STUCK = "scheduler.add(200, function() string.rep('a', 40):find(('a*'):rep(40) .. 'b') end)";
+  const STUCK = `scheduler.add(200, function() ${STUCK_BOMB} end)`;
 
   test('inside of C is ended with its thread and named; its neighbours go on', async () => {
     const gateway = await startStandInGateway();

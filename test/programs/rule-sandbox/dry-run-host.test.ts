@@ -1,6 +1,7 @@
 /** Dry runs in the sandbox's main thread, with real threads and a gateway that notes what it is told. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { STUCK_BOMB } from '../../../scripts/support/script-zoo.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { DryRunHost } from '../../../src/programs/rule-sandbox/dry-run-host.ts';
 import type { FromSandbox } from '../../../src/protocol/rule-sandbox.ts';
@@ -9,7 +10,6 @@ import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
 const PERIOD = { fromMs: Date.UTC(2026, 2, 1), toMs: Date.UTC(2026, 2, 2) };
-const PATTERN_BOMB = `string.find(string.rep('a', 100000), ('.-'):rep(50) .. 'b')`;
 
 type Over = FromSandbox & { type: 'dry_run_over' };
 
@@ -53,7 +53,7 @@ function startHost(options: { limits?: Partial<Limits['rules']['dryRun']>; isGat
 describe('the host of dry runs', () => {
   test('ends a script that is stuck with its thread, and tells what it did before', async () => {
     const { begin, over } = startHost();
-    begin(1, `enapter.log('before') system.delay(5000) enapter.log('later') ${PATTERN_BOMB}`);
+    begin(1, `enapter.log('before') system.delay(5000) enapter.log('later') ${STUCK_BOMB}`);
     const { report } = await over(1);
     assert.deepEqual(
       report.entries.map((entry) => [entry.atMs - PERIOD.fromMs, 'message' in entry && entry.message]),

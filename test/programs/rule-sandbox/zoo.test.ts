@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { PATTERN_BOMB, SCRIPT_ZOO } from '../../../scripts/support/script-zoo.ts';
+import { STUCK_BOMB, SCRIPT_ZOO } from '../../../scripts/support/script-zoo.ts';
 import { superviseRules, type SupervisedRules } from '../../support/rule-supervisor.ts';
 import { until } from '../../support/until.ts';
 
@@ -52,7 +52,7 @@ describe('a rule that got stuck', () => {
     const rules = superviseRules({ limits });
     rules.start('neighbour', NEIGHBOUR);
     await rules.heard('neighbour', /tick/);
-    rules.start('bomb', PATTERN_BOMB);
+    rules.start('bomb', STUCK_BOMB);
     await rules.heard('bomb', /^execution time exceeded: stuck/, 3);
     assert.equal(rules.said.filter(({ message }) => /starts again/.test(message)).length, 1);
     assert.ok(rules.said.some(({ message }) => message === 'rule restarts in 0.05 s'));
@@ -67,7 +67,7 @@ describe('a rule that got stuck', () => {
     const rules = superviseRules({ limits });
     rules.start('neighbour', NEIGHBOUR);
     await rules.heard('neighbour', /tick/);
-    for (const id of ['bomb-1', 'bomb-2']) rules.start(id, PATTERN_BOMB);
+    for (const id of ['bomb-1', 'bomb-2']) rules.start(id, STUCK_BOMB);
     const shared = /starts again, because its thread was ended: rule slug-bomb-\d was stuck/;
     const isShared = (count: number): boolean =>
       rules.said.filter(({ ruleId, message }) => ruleId.startsWith('bomb') && shared.test(message)).length >=
@@ -83,7 +83,7 @@ describe('a rule that got stuck', () => {
     rules.start('neighbour', NEIGHBOUR);
     rules.start('other', NEIGHBOUR);
     await Promise.all([rules.heard('neighbour', /tick/), rules.heard('other', /tick/)]);
-    rules.start('bomb', PATTERN_BOMB);
+    rules.start('bomb', STUCK_BOMB);
     await rules.heard('bomb', /^execution time exceeded: stuck/);
     await rules.stop();
   });
