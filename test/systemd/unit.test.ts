@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { MODULE_NODE_OPTIONS } from '../../src/protocol/module.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
 
 const UNIT = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.service'), 'utf8');
@@ -45,6 +46,11 @@ describe('the service unit', () => {
 
   test('leaves no memory of the process, with keys in it, on the disk', () => {
     assert.equal(setting('LimitCORE'), '0');
+  });
+
+  test('of a module alone starts it with the options that it has as a program of the gateway', () => {
+    const start = /^ExecStart=\S+ (.*) \S+main\.js /m.exec(MODULE_UNIT)?.[1]?.split(' ') ?? [];
+    assert.deepEqual(start, [...MODULE_NODE_OPTIONS, '--disable-warning=ExperimentalWarning']);
   });
 
   test('waits for ready and takes notices from the gateway alone', () => {
