@@ -11,6 +11,7 @@ import {
   DAY_S,
   maintain,
   modelRows,
+  rowsOf,
   startEngine,
   type TestEngine,
   type TestSeries,
@@ -110,6 +111,63 @@ describe('the chart of today', () => {
   });
 });
 
+describe('what of today is in the journal only', () => {
+  test('is that of its samples while it grows, wherever the chart begins and ends', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 10, 1_000);
+    await engine.engine.seal();
+    for (const [fromS, toS] of [
+      [1_000, 1_200],
+      [1_200, 2_900],
+      [2_900, 2_950],
+      [2_950, 4_700],
+    ] as const) {
+      write(engine, fromS, toS);
+      for (const granularityS of [60, 300, 1]) check(engine, wishes, 0, DAY_S, granularityS);
+      check(engine, wishes, 31, toS - 17);
+      check(engine, wishes, 1_513, toS + 40);
+      check(engine, wishes, toS - 100, toS + 20);
+    }
+    await engine.engine.seal();
+    check(engine, wishes, 0, DAY_S);
+  });
+
+  test('shows corrections, of what is packed and of what is not', (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 0, 2_000);
+    check(engine, wishes, 0, 3_000);
+    write(engine, 1_950, 1_960, 7);
+    check(engine, wishes, 0, 3_000);
+    write(engine, 500, 900, 11);
+    check(engine, wishes, 0, 3_000);
+    write(engine, 2_000, 3_000);
+    check(engine, wishes, 0, 3_000);
+  });
+
+  test('goes over midnight', (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, DAY_S - 2_000, DAY_S + 2_000);
+    check(engine, wishes, DAY_S - 2_100, DAY_S + 2_100);
+    check(engine, wishes, DAY_S - 1_313, DAY_S + 1_020);
+    check(engine, wishes, DAY_S - 3_600, DAY_S);
+    check(engine, wishes, DAY_S, DAY_S + 3_600, 300);
+  });
+
+  test('an answer that takes long tells nothing that came after its beginning', (t) => {
+    const { engine, wishes } = started(t);
+    const range = { fromS: TODAY_S, toS: TODAY_S + DAY_S, granularityS: 60 };
+    write(engine, 0, 1_000);
+    check(engine, wishes, 0, DAY_S);
+    const before = engine.rows(range, wishes);
+    const slow = engine.pieces(range, wishes);
+    const pieces = [slow.next().value ?? undefined];
+    write(engine, 1_000, 3_000);
+    assert.notDeepEqual(engine.rows(range, wishes), before);
+    pieces.push(...slow);
+    assert.deepEqual(rowsOf(pieces), before);
+  });
+});
+
 describe('the day before, in its block', () => {
   test('is that of its samples, wherever the chart begins and however often it is asked for', async (t) => {
     const { engine, wishes } = started(t);
@@ -170,6 +228,30 @@ describe('minute cells', () => {
     const cells = new MinuteCells(1_000);
     assert.equal(cells.add(1, samples(10, 60)), undefined);
     assert.equal(cells.get(1), undefined);
+  });
+
+  test('of open samples grow with these: nothing is read twice', () => {
+    const cells = new MinuteCells(1_000);
+    const chunks = [{}];
+    const readFrom: number[] = [];
+    const decode = (from: number): Samples => {
+      readFrom.push(from);
+      const read = new Samples('number');
+      for (let index = from * 90; index < chunks.length * 90; index++) read.push(TODAY_S + index, 1);
+      return read;
+    };
+    const counts = (): number[] => [...(cells.ofOpen(chunks, false, decode)?.counts ?? [])];
+    assert.deepEqual(counts(), [], 'for a short stretch nothing is begun');
+    assert.deepEqual([...(cells.ofOpen(chunks, true, decode)?.counts ?? [])], [60, 30]);
+    assert.deepEqual(counts(), [60, 30]);
+    chunks.push({}, {});
+    assert.deepEqual(counts(), [60, 30, 30, 60, 60, 30]);
+    assert.deepEqual(readFrom, [0, 1]);
+    assert.equal(
+      cells.ofOpen(chunks.slice(0, 1), true, decode),
+      undefined,
+      'known is more than was asked for',
+    );
   });
 
   test('of a day are forgotten when its block changes, and begin where a chart did', () => {

@@ -227,40 +227,53 @@ export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
   }
 }
 
+/** Appends cells of others, one at a time. */
+function copierInto(into: Rollup): (from: Rollup, index: number) => void {
+  const codes = new Map<string, number>();
+  const codeOf = (text: string): number => {
+    let code = codes.get(text);
+    if (code === undefined) {
+      code = codes.size;
+      codes.set(text, code);
+      into.texts.push(text);
+    }
+    return code;
+  };
+  return (from, index) => {
+    const cell = into.count++;
+    into.starts[cell] = from.starts[index] as number;
+    into.counts[cell] = from.counts[index] as number;
+    into.sums[cell] = from.sums[index] as number;
+    into.minima[cell] = from.minima[index] as number;
+    into.maxima[cell] = from.maxima[index] as number;
+    into.lasts[cell] =
+      from.kind === 'text'
+        ? codeOf(from.texts[from.lasts[index] as number] as string)
+        : (from.lasts[index] as number);
+    if (!into.exact) return;
+    const exact = (column: 'minima' | 'maxima' | 'lasts'): bigint =>
+      from.exact?.[column][index] ?? BigInt(Math.trunc(from[column][index] as number));
+    into.exact.minima[cell] = exact('minima');
+    into.exact.maxima[cell] = exact('maxima');
+    into.exact.lasts[cell] = exact('lasts');
+  };
+}
+
+/** One behind the other: the last slot of the first may go on in the first cell of the second. */
+export function joinRollups(first: Rollup, second: Rollup): Rollup {
+  const joined = emptyRollup(second.kind, first.count + second.count, !!(first.exact ?? second.exact));
+  const copy = copierInto(joined);
+  for (const from of [first, second]) for (let cell = 0; cell < from.count; cell++) copy(from, cell);
+  return joined;
+}
+
 /**
  * Both together. Where both have a cell, the one of more samples counts, of equally many the newer one: so the
  * same samples may come any number of times, and single late ones do not replace what many others said.
  */
 export function mergeRollups(older: Rollup, newer: Rollup): Rollup {
   const merged = emptyRollup(newer.kind, older.count + newer.count, !!(older.exact ?? newer.exact));
-  const codes = new Map<string, number>();
-  const copy = (from: Rollup, index: number): void => {
-    const cell = merged.count++;
-    merged.starts[cell] = from.starts[index] as number;
-    merged.counts[cell] = from.counts[index] as number;
-    merged.sums[cell] = from.sums[index] as number;
-    merged.minima[cell] = from.minima[index] as number;
-    merged.maxima[cell] = from.maxima[index] as number;
-    merged.lasts[cell] =
-      from.kind === 'text'
-        ? codeOf(from.texts[from.lasts[index] as number] as string)
-        : (from.lasts[index] as number);
-    if (!merged.exact) return;
-    const exact = (column: 'minima' | 'maxima' | 'lasts'): bigint =>
-      from.exact?.[column][index] ?? BigInt(Math.trunc(from[column][index] as number));
-    merged.exact.minima[cell] = exact('minima');
-    merged.exact.maxima[cell] = exact('maxima');
-    merged.exact.lasts[cell] = exact('lasts');
-  };
-  const codeOf = (text: string): number => {
-    let code = codes.get(text);
-    if (code === undefined) {
-      code = codes.size;
-      codes.set(text, code);
-      merged.texts.push(text);
-    }
-    return code;
-  };
+  const copy = copierInto(merged);
   let a = 0;
   let b = 0;
   while (a < older.count || b < newer.count) {

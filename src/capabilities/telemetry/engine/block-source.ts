@@ -146,20 +146,24 @@ export class BlockSource implements LiveSource {
     const minutes =
       isByMinutes && toS % this.#minutes.slotS === 0 ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
     const parts = isByMinutes && (isRecent || minutes) ? this.#partsApart(seriesId, day, minutes) : undefined;
-    if (minutes && parts) this.#visitMinutes(minutes, { fromS, toS }, visitor);
-    for (const part of parts ?? []) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
+    if (parts) {
+      if (minutes) this.#visitMinutes(minutes, { fromS, toS }, visitor);
+      for (const part of parts) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
+      this.#visitOpen(seriesId, { fromS, toS }, visitor);
+      return;
+    }
     scratch.reset(kindOfSeries(this.#state, seriesId));
     // Of a day whose samples expired, or cannot be read, roll-ups are left.
-    const hasSamplesOfDay = !parts && this.#readBlock(seriesId, day, scratch);
+    const hasSamplesOfDay = this.#readBlock(seriesId, day, scratch);
     // Of long ranges whole days are read, which would only drive out what is asked for again.
     if (hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0)
       this.#minutes.addDay(seriesId, day, scratch, fromS);
     if (isRecent) {
-      if (!parts) this.#readParts(seriesId, day, scratch, { fromS, toS });
+      this.#readParts(seriesId, day, scratch, { fromS, toS });
       for (const open of this.#recent.open(seriesId)) open.readInto(scratch, fromS, toS);
       scratch.normalize();
     }
-    for (const slotS of hasSamplesOfDay || parts ? [] : ([60, 900] as const)) {
+    for (const slotS of hasSamplesOfDay ? [] : ([60, 900] as const)) {
       const cells = this.rollup(seriesId, slotS, day);
       if (!cells) continue;
       visitBoth(cells, scratch, { fromS, toS }, slotS, visitor);
@@ -220,6 +224,53 @@ export class BlockSource implements LiveSource {
     // A cell begins at its minute, which may be before its first sample.
     if (cells) visitCells(cells, { fromS: 0, toS }, this.#minutes.slotS, visitor);
     else visitSamples(this.#scratch, fromS, toS, visitor);
+  }
+
+  /** What is in the journal only. A small site has hours of it, which nobody wants decoded for each chart. */
+  #visitOpen(seriesId: number, stretch: Stretch, visitor: Visitor): void {
+    const opens = this.#recent.open(seriesId);
+    const [first, second] = opens;
+    if (first && second && second.nextFrom(0) <= (first.lastBefore(Number.POSITIVE_INFINITY) ?? -1))
+      this.#visitSamplesOf(seriesId, opens, stretch, visitor);
+    else for (const open of opens) this.#visitOpenByMinutes(seriesId, open, stretch, visitor);
+  }
+
+  #visitOpenByMinutes(seriesId: number, open: HeadSeries, { fromS, toS }: Stretch, visitor: Visitor): void {
+    const { slotS } = this.#minutes;
+    const chunks = open.chunksInOrder ?? [];
+    const packedToS = (chunks.at(-1)?.lastS ?? -1) + 1;
+    // Of a short stretch it is less to read what lies in it.
+    const isWide = (toS - fromS) * 2 >= packedToS - (chunks[0]?.firstS ?? 0);
+    const decode = (from: number): Samples => {
+      this.#scratch.reset(open.kind);
+      open.readChunks(from, this.#scratch);
+      return this.#scratch;
+    };
+    const cells =
+      open.kind !== 'text' && (toS % slotS === 0 || toS >= packedToS)
+        ? this.#minutes.ofOpen(chunks, isWide, decode)
+        : undefined;
+    if (!cells) {
+      this.#visitSamplesOf(seriesId, [open], { fromS, toS }, visitor);
+      return;
+    }
+    const minuteS = Math.ceil(fromS / slotS) * slotS;
+    const edge = { fromS, toS: Math.min(minuteS, packedToS, toS) };
+    if (edge.toS > fromS) this.#visitSamplesOf(seriesId, [open], edge, visitor);
+    visitCells(cells, { fromS: minuteS, toS }, slotS, visitor);
+    this.#visitSamplesOf(seriesId, [open], { fromS: Math.max(fromS, packedToS), toS }, visitor);
+  }
+
+  #visitSamplesOf(
+    seriesId: number,
+    opens: readonly HeadSeries[],
+    { fromS, toS }: Stretch,
+    visitor: Visitor,
+  ): void {
+    this.#scratch.reset(kindOfSeries(this.#state, seriesId));
+    for (const open of opens) open.readInto(this.#scratch, fromS, toS);
+    this.#scratch.normalize();
+    visitSamples(this.#scratch, fromS, toS, visitor);
   }
 
   #readBlock(seriesId: number, day: number, into: Samples): boolean {

@@ -14,10 +14,13 @@ import {
   type StoredValue,
 } from '../codec/series.ts';
 
-interface Chunk {
-  bytes: Buffer;
-  firstS: number;
-  lastS: number;
+interface ChunkRange {
+  readonly firstS: number;
+  readonly lastS: number;
+}
+
+interface Chunk extends ChunkRange {
+  readonly bytes: Buffer;
 }
 
 /** Open samples of one series, in order of arrival. */
@@ -107,6 +110,22 @@ export class HeadSeries {
       }
     }
     into.append(this.#tail, fromS, toS);
+  }
+
+  /** The packed samples, when they and those after them follow each other in time; undefined otherwise. */
+  get chunksInOrder(): readonly ChunkRange[] | undefined {
+    let endS = Number.NEGATIVE_INFINITY;
+    for (const { firstS, lastS } of this.#chunks) {
+      if (firstS <= endS) return undefined;
+      endS = lastS;
+    }
+    this.#tail.normalize();
+    return this.#tail.count === 0 || this.#tail.firstS > endS ? this.#chunks : undefined;
+  }
+
+  /** Appends what is packed, from a chunk on. */
+  readChunks(from: number, into: Samples): void {
+    for (const { bytes } of this.#chunks.slice(from)) decodeBlock(this.#id, bytes, into);
   }
 
   /** Start of the first stretch at or after `fromS` that may hold a sample; infinite when there is none. */

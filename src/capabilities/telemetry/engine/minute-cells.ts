@@ -1,8 +1,9 @@
 /**
- * Minute cells of what does not change: parts, and the block of the day that a chart begins in. The chart that everybody
+ * Minute cells of what does not change: parts, open samples once they are packed, and the block of the day that a chart
+ * begins in. The chart that everybody
  * opens first is that of the last 24 hours; from the second time on little of it need be decoded.
  */
-import { type Rollup, rollUp } from '../codec/rollup.ts';
+import { joinRollups, type Rollup, rollUp } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 
 /** G: cells of fewer samples are no shorter than these. */
@@ -25,15 +26,20 @@ interface Kept {
   seriesId: number | undefined;
   cells: Rollup;
   day?: DayMinutes;
+  /** Of open samples: how many chunks the cells are of. */
+  chunkCount?: number;
   cost: number;
 }
+
+/** Of a part its id, of a block series and day, of open samples their first chunk. */
+type Key = number | string | object;
 
 export class MinuteCells {
   /** Seconds of a cell. */
   readonly slotS = 60;
   readonly #cellsMax: number;
-  /** By id of the part, or series and day of the block; what was asked for last stands last. */
-  readonly #kept = new Map<number | string, Kept>();
+  /** What was asked for last stands last. */
+  readonly #kept = new Map<Key, Kept>();
   #cost = 0;
 
   constructor(cellsMax: number) {
@@ -48,6 +54,31 @@ export class MinuteCells {
   add(partId: number, samples: Samples): Rollup | undefined {
     const cells = this.#cellsOf(samples);
     if (cells) this.#keep(partId, { seriesId: undefined, cells, cost: cells.count + COLUMN_CELLS });
+    return cells;
+  }
+
+  /**
+   * The cells of open chunks, which follow each other in time and of which more come at the end; `decode` reads those
+   * from an index on, for the first time only when it `isWorthIt`. Undefined when the samples themselves are as good.
+   */
+  ofOpen(
+    chunks: readonly object[],
+    isWorthIt: boolean,
+    decode: (from: number) => Samples,
+  ): Rollup | undefined {
+    const [first] = chunks;
+    if (!first) return undefined;
+    const known = this.#find(first);
+    if (!known && !isWorthIt) return undefined;
+    const chunkCount = known?.chunkCount ?? 0;
+    if (known && chunkCount === chunks.length) return known.cells;
+    // A long answer may know less than is known by now.
+    if (chunkCount > chunks.length) return undefined;
+    const added = decode(chunkCount);
+    const cells = known ? joinRollups(known.cells, rollUp(added, this.slotS)) : this.#cellsOf(added);
+    if (!cells) return undefined;
+    const cost = cells.count + COLUMN_CELLS;
+    this.#keep(first, { seriesId: undefined, cells, chunkCount: chunks.length, cost });
     return cells;
   }
 
@@ -74,7 +105,7 @@ export class MinuteCells {
     for (const [key, kept] of this.#kept) if (kept.seriesId === seriesId) this.#remove(key);
   }
 
-  #find(key: number | string): Kept | undefined {
+  #find(key: Key): Kept | undefined {
     const known = this.#kept.get(key);
     if (!known) return undefined;
     this.#kept.delete(key);
@@ -88,7 +119,7 @@ export class MinuteCells {
     return cells.count * SAMPLES_PER_CELL > samples.count ? undefined : cells;
   }
 
-  #keep(key: number | string, kept: Kept): void {
+  #keep(key: Key, kept: Kept): void {
     this.#remove(key);
     this.#kept.set(key, kept);
     this.#cost += kept.cost;
@@ -98,7 +129,7 @@ export class MinuteCells {
     }
   }
 
-  #remove(key: number | string): void {
+  #remove(key: Key): void {
     this.#cost -= this.#kept.get(key)?.cost ?? 0;
     this.#kept.delete(key);
   }
