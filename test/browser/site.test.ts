@@ -150,7 +150,10 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       page.waitForEvent('download'),
       card.getByRole('button', { name: 'For a spreadsheet' }).click(),
     ]);
-    assert.match(readFileSync(await sheet.path(), 'utf8'), /^\ufeffFrom,Sun kWh,.*\r\n\d{4}-01-01 00:00:00,/);
+    assert.match(
+      readFileSync(await sheet.path(), 'utf8'),
+      /^\ufeffFrom,Sun kWh,.*,Not known h\r\n\d{4}-01-01 00:00:00,/,
+    );
     // From the year into the month by the table, from there into the day by the picture.
     await card.locator('tbody tr').nth(yesterday.getUTCMonth()).getByRole('link').click();
     await page.waitForURL(/#\/history\/energy\/\d{4}-\d{2}$/);

@@ -3,9 +3,9 @@ import { gatewayNowMs } from '../gateway-time.ts';
 import { go } from '../route.ts';
 import { Books, useBooks } from './books.tsx';
 import type { Energy } from './energy.ts';
+import { csvOfBooks, sheetOfBooks } from './energy-files.ts';
 import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
 import { Button, Card, download, Empty, ErrorNotice, Loading } from '../ui.tsx';
-import { sheetOf, sheetTime } from '../sheet.ts';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
 import { say } from '../words/index.ts';
@@ -63,11 +63,17 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
             {isEmpty(shown.energy) ? <Empty title={say.site.noEnergy} /> : <Books shown={shown} />}
             <div class="actions">
               <Button
-                onClick={() => download(`energy-${period}-sheet.csv`, sheetOfBooks(shown.energy), 'text/csv')}
+                onClick={() =>
+                  download(
+                    `energy-${period}-sheet.csv`,
+                    sheetOfBooks(shown.energy, gatewayNowMs()),
+                    'text/csv',
+                  )
+                }
               >
                 {say.history.asSheet}
               </Button>
-              <Button onClick={() => download(`energy-${period}.csv`, csvOf(shown.energy), 'text/csv')}>
+              <Button onClick={() => download(`energy-${period}.csv`, csvOfBooks(shown.energy), 'text/csv')}>
                 {say.history.asCsv}
               </Button>
             </div>
@@ -82,42 +88,3 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
 
 const isEmpty = ({ total }: Energy): boolean =>
   [...Object.values(total.sources_wh), ...Object.values(total.uses_wh)].every((energyWh) => energyWh === 0);
-
-const kWh = (energyWh: number): number => Math.round(energyWh) / 1_000;
-
-/** What an owner counts: the numbers of the page for each hour, day or month. */
-function sheetOfBooks({ buckets, timezone }: Energy): string {
-  const { role, imported, exported, charged, discharged, consumption, selfSufficiency } = say.site;
-  const names = [role.pv, role.generator, imported, exported, charged, discharged, consumption];
-  const head = [say.site.from, ...names.map((name) => `${name} kWh`), `${selfSufficiency} %`];
-  const rows = buckets.map(({ from, sources_wh: sources, uses_wh: uses, self_sufficiency: ratio }) => [
-    sheetTime(Date.parse(from), timezone),
-    ...[sources.pv, sources.generator, sources.grid, uses.grid, uses.battery, sources.battery].map(kWh),
-    kWh(uses.load + uses.electrolyser + uses.ev_charger),
-    ratio === null ? null : Math.round(ratio * 100),
-  ]);
-  return sheetOf([head, ...rows]);
-}
-
-/** Wh by source and use of each hour, day or month. */
-function csvOf({ buckets }: Energy): string {
-  const [first] = buckets;
-  if (!first) return '';
-  const head = [
-    'from',
-    'to',
-    ...Object.keys(first.sources_wh).map((name) => `source_${name}_wh`),
-    ...Object.keys(first.uses_wh).map((name) => `use_${name}_wh`),
-    'self_sufficiency',
-    'self_consumption',
-  ];
-  const rows = buckets.map(({ from, to, ...book }) => [
-    from,
-    to,
-    ...Object.values(book.sources_wh),
-    ...Object.values(book.uses_wh),
-    book.self_sufficiency,
-    book.self_consumption,
-  ]);
-  return [head, ...rows].map((row) => `${row.map((cell) => cell ?? '').join(',')}\r\n`).join('');
-}

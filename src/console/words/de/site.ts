@@ -39,6 +39,7 @@ export const site: Words['site'] = {
   consumptionOverTime: 'Verbrauch im Zeitverlauf',
   most: (energy) => `Höchstwert ${energy}`,
   from: 'Ab',
+  notKnown: 'Nicht bekannt',
   noEnergy: 'Für diese Zeit ist keine Energie bekannt',
   noValueNow: 'kein Wert',
   noValueYet: 'noch nichts',

@@ -39,6 +39,7 @@ export const site = {
   consumptionOverTime: 'Consumption over time',
   most: (energy: string) => `most ${energy}`,
   from: 'From',
+  notKnown: 'Not known',
   noEnergy: 'No energy is known of this time',
   noValueNow: 'no value now',
   noValueYet: 'no value yet',

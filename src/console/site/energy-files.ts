@@ -1,0 +1,71 @@
+/** The energy of some hours, days or months as files. What is not known is no number in them. */
+import { sheetOf, sheetTime } from '../sheet.ts';
+import { say } from '../words/index.ts';
+import type { Book, Energy, Role } from './energy.ts';
+
+const HOUR_S = 3_600;
+
+const kWh = (energyWh: number): number => Math.round(energyWh) / 1_000;
+
+/** What an owner counts: the numbers of the page for each hour, day or month that has begun, and how much of it is not known. */
+export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: number): string {
+  const { role, imported, exported, charged, discharged, consumption, selfSufficiency, notKnown } = say.site;
+  const names = [role.pv, role.generator, imported, exported, charged, discharged, consumption];
+  const head = [
+    say.site.from,
+    ...names.map((name) => `${name} kWh`),
+    `${selfSufficiency} %`,
+    `${notKnown} h`,
+  ];
+  const begun = buckets.filter(({ from }) => Date.parse(from) < nowMs);
+  const rows = begun.map(({ from, to, ...book }) => {
+    const pastS = Math.floor((Math.min(Date.parse(to), nowMs) - Date.parse(from)) / 1_000);
+    const { sources_wh: sources, uses_wh: uses, self_sufficiency: ratio } = book;
+    const told = (energyWh: number, of: Role): number | null =>
+      isUnknown(book, of, pastS) ? null : kWh(energyWh);
+    return [
+      sheetTime(Date.parse(from), timezone),
+      told(sources.pv, 'pv'),
+      told(sources.generator, 'generator'),
+      told(sources.grid, 'grid'),
+      told(uses.grid, 'grid'),
+      told(uses.battery, 'battery'),
+      told(sources.battery, 'battery'),
+      told(uses.load + uses.electrolyser + uses.ev_charger, 'load'),
+      ratio === null ? null : Math.round(ratio * 100),
+      Number((Math.max(0, ...Object.values(book.gap_s)) / HOUR_S).toFixed(2)),
+    ];
+  });
+  return sheetOf([head, ...rows]);
+}
+
+/** All of it; of what nobody measures by itself, when nothing else is known. Both count whole seconds. */
+function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: number): boolean {
+  const gapS = gaps[role] ?? Math.min(...Object.values(gaps));
+  return gapS >= pastS - 1;
+}
+
+/** Wh by source and use of each hour, day or month, and the seconds of which nothing is known. */
+export function csvOfBooks({ buckets }: Energy): string {
+  const [first] = buckets;
+  if (!first) return '';
+  const head = [
+    'from',
+    'to',
+    ...Object.keys(first.sources_wh).map((name) => `source_${name}_wh`),
+    ...Object.keys(first.uses_wh).map((name) => `use_${name}_wh`),
+    'self_sufficiency',
+    'self_consumption',
+    ...Object.keys(first.gap_s).map((name) => `gap_${name}_s`),
+  ];
+  const rows = buckets.map(({ from, to, ...book }) => [
+    from,
+    to,
+    ...Object.values(book.sources_wh),
+    ...Object.values(book.uses_wh),
+    book.self_sufficiency,
+    book.self_consumption,
+    ...Object.values(book.gap_s),
+  ]);
+  return [head, ...rows].map((row) => `${row.map((cell) => cell ?? '').join(',')}\r\n`).join('');
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Energy } from '../../src/console/site/energy.ts';
+import { csvOfBooks, sheetOfBooks } from '../../src/console/site/energy-files.ts';
+
+const DAY_MS = 86_400_000;
+const START_MS = Date.parse('2026-11-20T00:00:00Z');
+const SOURCES = { pv: 0, generator: 0, battery: 0, grid: 0 };
+const USES = { load: 0, electrolyser: 0, ev_charger: 0, battery: 0, grid: 0 };
+
+const book = (gaps: Record<string, number>, sun = 0, used = 0) =>
+  ({
+    sources_wh: { ...SOURCES, pv: sun },
+    uses_wh: { ...USES, load: used },
+    self_sufficiency: used === 0 ? null : 1,
+    self_consumption: null,
+    gap_s: gaps,
+  }) as Partial<Energy['total']>;
+
+const energyOf = (books: readonly Partial<Energy['total']>[]): Energy =>
+  ({
+    timezone: 'UTC',
+    buckets: books.map((one, index) => ({
+      from: new Date(START_MS + index * DAY_MS).toISOString(),
+      to: new Date(START_MS + (index + 1) * DAY_MS).toISOString(),
+      ...one,
+    })),
+  }) as unknown as Energy;
+
+const DAYS = [
+  book({ pv: 86_400, grid: 86_400 }),
+  book({ pv: 1_800, grid: 86_400 }, 4_200, 3_000),
+  // Of this one twelve hours are past.
+  book({ pv: 43_200, grid: 43_199 }),
+  book({ pv: 0, grid: 0 }),
+];
+const NOW_MS = START_MS + 2.5 * DAY_MS;
+
+test('a sheet of energy has no number for what is not known, and no day that is to come', () => {
+  assert.equal(
+    sheetOfBooks(energyOf(DAYS), NOW_MS),
+    [
+      '\ufeffFrom,Sun kWh,Generator kWh,Imported kWh,Exported kWh,Charged kWh,Discharged kWh,Consumption kWh,Self-sufficiency %,Not known h',
+      '2026-11-20 00:00:00,,,,,,,,,24',
+      '2026-11-21 00:00:00,4.2,0,,,0,0,3,100,24',
+      '2026-11-22 00:00:00,,,,,,,,,12',
+      '',
+    ].join('\r\n'),
+  );
+});
+
+test('a file of energy tells what is not known, by role', () => {
+  const [head = '', , second] = csvOfBooks(energyOf(DAYS)).split('\r\n');
+  assert.match(head, /,self_consumption,gap_pv_s,gap_grid_s$/);
+  assert.match(second ?? '', /,1,,1800,86400$/);
+});
