@@ -219,6 +219,25 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await device.leave();
   });
 
+  test('on the narrowest phone all pages of the bar and all stretches of a chart can be touched', async () => {
+    const { page } = opened();
+    await page.setViewportSize({ width: 320, height: 640 });
+    for (const language of ['de', 'en']) {
+      await page.locator('[name=language]').selectOption(language);
+      await page.locator(`html[lang=${language}] .nav li`).first().waitFor();
+      await visit(page, '#/history/hour');
+      const outside = await page.evaluate(`[...document.querySelectorAll('.nav li a, .segments button')]
+        .filter((one) => {
+          const { left, right } = one.getBoundingClientRect();
+          const place = one.closest('.card')?.getBoundingClientRect();
+          return left < (place?.left ?? 0) || right > (place?.right ?? innerWidth);
+        })
+        .map((one) => one.textContent)`);
+      assert.deepEqual(outside, [], language);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+  });
+
   test('on a phone the bar at the bottom hides nothing that the keyboard comes to', async () => {
     const { page } = opened();
     const hidden = new Set<string>();

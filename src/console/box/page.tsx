@@ -38,13 +38,15 @@ async function readFaults(): Promise<readonly string[]> {
 
 const TABS = [
   ['', say.box.state],
-  ['backup', say.box.backups],
-  ['targets', say.box.sentElsewhere],
+  ['backup', say.box.backups, 'OWNER'],
+  ['targets', say.box.sentElsewhere, 'OWNER'],
   ['ports', say.box.ports],
-  ['updates', say.box.updates],
+  ['updates', say.box.updates, 'OWNER'],
 ] as const;
 
-export function SystemPage({ tab = '' }: { tab: string | undefined }) {
+export function SystemPage({ tab: wanted = '' }: { tab: string | undefined }) {
+  // A link may be that of somebody else, who may see more.
+  const tab = TABS.find(([name, , role = 'READONLY']) => name === wanted && may(role))?.[0] ?? '';
   return (
     <>
       <PageHead title={say.frame.box} />

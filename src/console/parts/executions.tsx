@@ -89,7 +89,8 @@ function StateBadge({ execution }: { execution: Execution }) {
   const { state } = execution;
   const late = lateEndOf(execution);
   const text = late === undefined ? STATE_TEXTS[state] : say.devices.lateEnd[late];
-  return <span class={`badge state ${state.toLowerCase()}`}>{text ?? state}</span>;
+  const kind = late === 'SUCCEEDED' ? 'success' : state.toLowerCase();
+  return <span class={`badge state ${kind}`}>{text ?? state}</span>;
 }
 
 export function ExecutionDetails({ execution, live }: { execution: Execution; live: LiveDevice }) {
@@ -110,11 +111,13 @@ export function ExecutionDetails({ execution, live }: { execution: Execution; li
         </Notice>
       )}
       <ol class="log">
-        {log.map((response) => (
+        {log.map((response, index) => (
           <li key={response.received_at + response.state}>
             <time>{clockText(response.received_at)}</time>
             <span class={response.state === 'ERROR' ? 'severity error' : 'severity'}>
-              {say.devices.responseState[response.state]}
+              {index === 0 && isOfGateway(response)
+                ? say.devices.sent
+                : say.devices.responseState[response.state]}
             </span>
             <span class="message">{payloadText(response.payload)}</span>
           </li>
@@ -123,6 +126,10 @@ export function ExecutionDetails({ execution, live }: { execution: Execution; li
     </div>
   );
 }
+
+/** It was written to the device, which need not have begun. */
+const isOfGateway = ({ state, payload }: NonNullable<Execution['log']>[number]): boolean =>
+  state === 'STARTED' && Object.keys(payload).length === 0;
 
 function payloadText(payload: Record<string, unknown>): string {
   const { message, ...rest } = payload;

@@ -90,6 +90,7 @@ export const devices: Words['devices'] = {
   done: 'Erledigt',
   failed: 'Fehlgeschlagen',
   noAnswer: 'Keine rechtzeitige Antwort',
+  sent: 'Gesendet',
   isDoneUnknown:
     'Es ist nicht bekannt, ob das Gerät den Befehl ausgeführt hat. Sehen Sie nach seinen Werten, bevor Sie ihn noch einmal senden.',
   lateEnd: { SUCCEEDED: 'Erledigt, verspätet beantwortet', ERROR: 'Fehlgeschlagen, verspätet beantwortet' },

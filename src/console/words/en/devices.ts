@@ -88,6 +88,7 @@ export const devices = {
   done: 'Done',
   failed: 'Failed',
   noAnswer: 'No answer in time',
+  sent: 'Sent',
   isDoneUnknown:
     'It is not known whether the device has done it. Look at its values before you send the command again.',
   lateEnd: { SUCCEEDED: 'Done, answered late', ERROR: 'Failed, answered late' },
