@@ -13,6 +13,7 @@ import {
   type FromSandbox,
   RULE_SANDBOX_PROGRAM,
   type RuleAnswer,
+  type RuleRequest,
 } from '../../src/protocol/rule-sandbox.ts';
 
 export interface SandboxUnderTest {
@@ -107,7 +108,7 @@ export async function startRuleSandbox(): Promise<SandboxUnderTest> {
 
 const REACTION_PAUSE_MS = 100;
 
-function answerTo(message: FromSandbox & { type: 'request' }): RuleAnswer {
+function answerTo(message: RuleRequest): RuleAnswer {
   switch (message.method) {
     case 'find_device':
       return { ok: true, result: { id: 'd', slug: 'meter', name: 'Meter', type: 'LUA' } };
@@ -115,6 +116,8 @@ function answerTo(message: FromSandbox & { type: 'request' }): RuleAnswer {
       return { ok: true, result: { value: 1.5, timestampMs: 0 } };
     case 'execute':
       return { ok: true, result: {} };
+    case 'several':
+      return { ok: true, result: message.parameters.requests.map(answerTo) };
     default:
       return { ok: true, result: null };
   }

@@ -88,6 +88,15 @@ export const SCRIPT_LIMITS = {
     /** G: questions to the gateway per second and rule; more of them wait. */
     requestsPerSecond: 500,
     requestBurst: 1_000,
+    /**
+     * G: answers that a question brings along because they were wanted after it before, and how long they may be used:
+     * as long as a thread may have to wait for a processor on a small board.
+     */
+    readsAhead: 32,
+    readAheadMs: 100,
+    /** G: characters of such a question with the one before it, and of such an answer; questions that are remembered. */
+    readAheadLength: 1_024,
+    readsRemembered: 128,
     /** G: commands and storage writes are synced to flash; more of them wait. */
     writesPerSecond: 10,
     writeBurst: 50,

@@ -5,6 +5,6 @@ export { Scheduler, type Runnable } from './scheduler.ts';
 export { type Script, type ScriptModule, Scripts } from './script.ts';
 export { Jobs } from './libraries/scheduler.ts';
 export { calendarFields, epochOf, offsetS } from './calendar.ts';
-export { type HostFunction, type HostResult, LuaFailure } from './task.ts';
+export { type HostFunction, type HostResult, LuaFailure, type LuaTurn } from './task.ts';
 export { createSyntaxChecker, luaSource, type SyntaxChecker, type SyntaxFault } from './syntax.ts';
 export { formatFloat, jsonOf, LuaError, LuaJson, type LuaValue, numberOf, textOf } from './values.ts';

@@ -162,7 +162,7 @@ export class LuaState {
     const thread = exports.lua_newthread(this.#main);
     const reference = exports.luaL_ref(this.#main, LUA_INDEX.registry);
     exports.lua_rawgeti(thread, LUA_INDEX.registry, BigInt(this.#references.entry));
-    return { thread, reference, inbox: values, turnMs: 0, deadlineMs: undefined };
+    return { thread, reference, inbox: values, turnMs: 0, deadlineMs: undefined, slice: 0 };
   }
 
   /** Lets go of a task that ended or is given up. */
@@ -176,6 +176,7 @@ export class LuaState {
     const { limits, monotonicMs, processorMs } = this.#options;
     const startedMs = monotonicMs();
     this.#task = task;
+    task.slice++;
     this.#preempted = false;
     this.#pausedIn = undefined;
     this.#expired = false;
@@ -232,16 +233,18 @@ export class LuaState {
     if (name === undefined || target === undefined) throw new LuaAbort('unknown host function');
     if (this.#task && !this.#preempted && this.#isTurnOver(state)) this.#expire(state);
     try {
-      if (target.waits === true) {
-        if (!this.#canYield(state)) throw new LuaError('attempt to yield across a C-call boundary');
-        this.#pending = target.call(readValues(this.#stack, state, 1), this.#task?.deadlineMs);
-        exports.lua_settop(state, 0);
+      if (target.waits === true && !this.#canYield(state))
+        throw new LuaError('attempt to yield across a C-call boundary');
+      const values = readValues(this.#stack, state, 1);
+      const results = target.call(values, this.#task?.deadlineMs, this.#task) ?? [];
+      exports.lua_settop(state, 0);
+      if (results instanceof Promise) {
+        this.#pending = results;
         exports.lua_rawgeti(state, LUA_INDEX.registry, BigInt(this.#references.tag));
         return exports.lua_yieldk(state, 1, 0, 0);
       }
-      const results = target.call(readValues(this.#stack, state, 1)) ?? [];
-      exports.lua_settop(state, 0);
-      const pushed = this.#pushAll(state, results);
+      if (target.waits === true && this.#task) this.#task.inbox = results;
+      const pushed = target.waits === true ? 0 : this.#pushAll(state, results);
       // Calls that take long pass by few instructions: the hook looks at the next one.
       if (this.#task && this.#options.monotonicMs() >= this.#sliceEndMs) this.#tighten(state);
       return pushed;
@@ -369,10 +372,7 @@ export class LuaState {
   #expire(state: Pointer): void {
     const { exports } = this.#instance;
     this.#expired = true;
-    if (this.#canYield(state)) {
-      this.#yield(state);
-      return;
-    }
+    if (this.#canYield(state)) return this.#yield(state);
     this.#tighten(state);
     this.#stack.pushText(state, TIME_MESSAGE);
     exports.lua_error(state);

@@ -9,10 +9,23 @@ export type HostResult = readonly LuaResult[];
 export type HostFunction =
   | { waits?: false; call: (values: LuaValue[]) => HostResult | void }
   /**
-   * The script's task waits for the promise; a LuaError it rejects with is raised in the script. `deadlineMs`: when the
-   * task is given up, by the script's clock; undefined: never.
+   * The script's task waits for the promise; a LuaError it rejects with is raised in the script. What is known already
+   * is returned without one, and the script goes on. `deadlineMs`: when the task is given up, by the script's clock;
+   * undefined: never.
    */
-  | { waits: true; call: (values: LuaValue[], deadlineMs?: number) => Promise<HostResult | void> };
+  | {
+      waits: true;
+      call: (
+        values: LuaValue[],
+        deadlineMs?: number,
+        turn?: LuaTurn,
+      ) => Promise<HostResult | void> | HostResult;
+    };
+
+/** Which task calls, and how often it was run on: nothing happens to its script within one slice. */
+export interface LuaTurn {
+  readonly slice: number;
+}
 
 export type FailureReason = 'error' | 'syntax' | 'time' | 'memory' | 'stopped';
 
@@ -36,7 +49,7 @@ export type Outcome =
   | { kind: 'preempted' }
   | { kind: 'failed'; failure: LuaFailure };
 
-export interface Task {
+export interface Task extends LuaTurn {
   readonly thread: Pointer;
   readonly reference: number;
   /** What the prelude fetches next: the call at the start, then the results of each wait. */
@@ -45,4 +58,5 @@ export interface Task {
   turnMs: number;
   /** When it is given up, by the script's clock; undefined: never, or not begun. */
   deadlineMs: number | undefined;
+  slice: number;
 }

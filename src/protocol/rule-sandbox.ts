@@ -139,6 +139,8 @@ export interface RuleMethods {
         kind: 'connectivity';
       };
   unwatch: { watchId: number };
+  /** An answer to each, in order: RuleAnswer[]. */
+  several: { requests: readonly ReadRequest[] };
 }
 
 export type RuleMethod = keyof RuleMethods;
@@ -146,6 +148,19 @@ export type RuleMethod = keyof RuleMethods;
 export type RuleRequest = {
   [Method in RuleMethod]: { method: Method; parameters: RuleMethods[Method] };
 }[RuleMethod];
+
+/** Methods that change nothing and are answered from memory. */
+export const READS = [
+  'find_device',
+  'device_online',
+  'device_profiles',
+  'property',
+  'latest',
+] as const satisfies readonly RuleMethod[];
+
+export type ReadRequest = {
+  [Method in (typeof READS)[number]]: { method: Method; parameters: RuleMethods[Method] };
+}[(typeof READS)[number]];
 
 /** What a dry run asks: facts as rules do, and what was recorded. */
 export type RecordedRequest =

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { Scheduler } from '../../src/lua/index.ts';
+import { LuaError, Scheduler } from '../../src/lua/index.ts';
 import { nextTurn } from '../../src/platform/clock/index.ts';
 import { settle, TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -30,6 +30,37 @@ function waitingScript(options: { overlaps?: boolean } = {}) {
   });
   return { ...made, waiting };
 }
+
+describe('a wait for what is known already', () => {
+  function knowingScript(limits: Partial<typeof QUICK> = {}) {
+    return testScript({
+      ...WAITING,
+      limits,
+      functions: { wait: { waits: true, call: (values) => (values[0] === undefined ? fails() : values) } },
+    });
+  }
+
+  function fails(): never {
+    throw new LuaError('not known');
+  }
+
+  test('gives it at once, in a coroutine and in a protected call too', async () => {
+    const { run, printed } = knowingScript();
+    assert.equal(
+      await run(
+        'print(wait(1, "x", nil, { a = 2 }))\nprint(coroutine.wrap(function() return wait(3) end)())\n' +
+          'print(pcall(function() local x = wait() end))',
+      ),
+      undefined,
+    );
+    assert.match(printed.join('\n'), /^1\tx\tnil\ttable: \S+\n3\nfalse\tmain.lua:3: not known$/);
+  });
+
+  test('is no way around the limit on processor time', async () => {
+    const { run } = knowingScript(QUICK);
+    assert.equal((await run('while true do wait(1) end'))?.reason, 'time');
+  });
+});
 
 describe('a Lua machine', () => {
   const runaways: [title: string, source: string][] = [

@@ -55,7 +55,9 @@ export function answers(
 export interface RunningRule {
   clock: TestClock;
   run: Run;
+  /** One by one, also those that went together. */
   asked: RuleRequest[];
+  messages: RuleRequest[];
   entries: RuleLogEntry[];
   /** Texts of the entries. */
   said: () => string[];
@@ -81,6 +83,7 @@ export function startRule(
     rules: { ...LIMITS.rules, ...options.limits?.rules },
   };
   const responders = options.answers ?? answers();
+  const messages: RuleRequest[] = [];
   const asked: RuleRequest[] = [];
   const entries: RuleLogEntry[] = [];
   const faults: string[] = [];
@@ -100,11 +103,14 @@ export function startRule(
     limits,
     log,
     send: (request, answered) => {
-      asked.push(request);
-      const respond = responders[request.method];
-      if (!respond) return;
-      void Promise.resolve(respond(request.parameters as never)).then((answer) => {
-        answered(answer);
+      messages.push(request);
+      const together = request.method === 'several' && !responders.several;
+      const requests = together ? request.parameters.requests : [request];
+      asked.push(...requests);
+      const responses = requests.map((each) => responders[each.method]?.(each.parameters as never));
+      if (responses.includes(undefined)) return;
+      void Promise.all(responses.map((response) => Promise.resolve(response as RuleAnswer))).then((given) => {
+        answered(together ? ok(given) : (given[0] as RuleAnswer));
       });
     },
     onEnded: (how) => {
@@ -118,6 +124,7 @@ export function startRule(
     clock,
     run,
     asked,
+    messages,
     entries,
     said: () => {
       log.flush();

@@ -88,6 +88,10 @@ async function answer(
     case 'storage_write':
     case 'storage_remove':
       return storage(options, rule, { method, parameters } as RuleRequest);
+    case 'several':
+      return (await Promise.all(
+        parameters.requests.map((request) => answering(() => answer(options, rule, request))),
+      )) satisfies RuleAnswer[];
     case 'watch':
     case 'unwatch':
       throw new Error('watches are kept by the runner');

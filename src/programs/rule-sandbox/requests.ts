@@ -2,7 +2,7 @@
 import type { Limits } from '../../lib/limits.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { ScriptClock } from '../../lua/index.ts';
-import type { RuleAnswer, RuleMethod, RuleRequest } from '../../protocol/rule-sandbox.ts';
+import type { ReadRequest, RuleAnswer, RuleMethod, RuleRequest } from '../../protocol/rule-sandbox.ts';
 
 export type GatewayRequests = ReturnType<typeof createGatewayRequests>;
 
@@ -23,20 +23,15 @@ export function createGatewayRequests(options: {
   const nowMs = clock.monotonicMs();
   const all = new TokenBucket(limits.requestsPerSecond, limits.requestBurst, nowMs);
   const writes = new TokenBucket(limits.writesPerSecond, limits.writeBurst, nowMs);
-  const timers = new Set<{ cancel(): void }>();
+  const gate = createGate(clock);
   let commands = 0;
   let isStopped = false;
 
-  /** Waits for a turn within the rate. */
-  async function admitted(bucket: typeof all): Promise<void> {
-    while (!bucket.take(clock.monotonicMs()))
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimer(RETRY_MS, () => {
-          timers.delete(timer);
-          resolve();
-        });
-        timers.add(timer);
-      });
+  async function delivered(request: RuleRequest, deadlineMs: number): Promise<RuleAnswer> {
+    if (clock.monotonicMs() >= deadlineMs) return { ok: false, error: 'timeout' };
+    return await new Promise<RuleAnswer>((resolve) => {
+      if (!isStopped) send(inTime(request, deadlineMs - clock.monotonicMs()), resolve);
+    });
   }
 
   return {
@@ -50,17 +45,51 @@ export function createGatewayRequests(options: {
         return { ok: false, error: `too many commands at once, at most ${limits.commandsAtOnce}` };
       if (isCommand) commands++;
       try {
-        await admitted(WRITES.includes(request.method) ? writes : all);
-        if (clock.monotonicMs() >= deadlineMs) return { ok: false, error: 'timeout' };
-        return await new Promise<RuleAnswer>((resolve) => {
-          if (!isStopped) send(inTime(request, deadlineMs - clock.monotonicMs()), resolve);
-        });
+        await gate.admitted(WRITES.includes(request.method) ? writes : all);
+        return await delivered(request, deadlineMs);
       } finally {
         if (isCommand) commands--;
       }
     },
+    /** The same, with those of the others along that the rate leaves room for; their answers come behind the first. */
+    sendAlong: async (
+      first: ReadRequest,
+      others: readonly ReadRequest[],
+      deadlineMs = Number.POSITIVE_INFINITY,
+    ): Promise<RuleAnswer[]> => {
+      await gate.admitted(all);
+      const refused = others.findIndex(() => !all.take(clock.monotonicMs()));
+      const along = refused < 0 ? others : others.slice(0, refused);
+      if (along.length > 0) {
+        const requests = [first, ...along];
+        const answer = await delivered({ method: 'several', parameters: { requests } }, deadlineMs);
+        if (answer.ok) return answer.result as RuleAnswer[];
+      }
+      return [await delivered(first, deadlineMs)];
+    },
     stop: () => {
       isStopped = true;
+      gate.close();
+    },
+  };
+}
+
+function createGate(clock: ScriptClock) {
+  const timers = new Set<{ cancel(): void }>();
+  return {
+    /** Waits for a turn within the rate. */
+    admitted: async (bucket: TokenBucket): Promise<void> => {
+      while (!bucket.take(clock.monotonicMs()))
+        await new Promise<void>((resolve) => {
+          const timer = clock.setTimer(RETRY_MS, () => {
+            timers.delete(timer);
+            resolve();
+          });
+          timers.add(timer);
+        });
+    },
+    /** Nobody who waits has a turn any more. */
+    close: () => {
       for (const timer of timers) timer.cancel();
     },
   };

@@ -82,6 +82,28 @@ describe('a rule is refused', () => {
     );
   });
 
+  test('one of several questions, and the others are answered', async (t) => {
+    const { site, device } = await siteWithBattery(t);
+    const { id: deviceId } = device;
+    await site.measure(device, { soc: 50 });
+    const answer = await site.request('several', {
+      requests: [
+        { method: 'latest', parameters: { deviceId, name: 'soc', relevanceMs: 30_000 } },
+        { method: 'latest', parameters: { deviceId, name: 'nothing', relevanceMs: 30_000 } },
+        { method: 'find_device', parameters: { idOrSlug: 'nobody' } },
+        { method: 'device_online', parameters: { deviceId } },
+      ],
+    });
+    assert.ok(answer.ok);
+    const [soc, ...others] = answer.result as RuleAnswer[];
+    assert.equal(soc?.ok === true && (soc.result as { value: unknown }).value, 50);
+    assert.deepEqual(others, [
+      no('unknown telemetry attribute "nothing"'),
+      no('device "nobody" not found'),
+      { ok: true, result: true },
+    ]);
+  });
+
   test('an old value, although the device has said since that it could not measure', async (t) => {
     const { site, device } = await siteWithBattery(t);
     await site.measure(device, { soc: 50 });

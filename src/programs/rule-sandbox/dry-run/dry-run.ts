@@ -117,7 +117,8 @@ class DryRun {
       scripts: this.#scripts,
       clock: this.#clock,
       site,
-      limits,
+      // Records answer one question at a time.
+      limits: { ...limits, rules: { ...limits.rules, readsAhead: 0 } },
       log: this.#log,
       httpFunctions: notedHttp(this.#notes, limits),
       send: (request, answered) => void this.#idle.during(this.#site.answer(request)).then(answered),

@@ -8,15 +8,24 @@ import {
   type Jobs,
   LuaError,
   LuaJson,
+  type LuaTurn,
   type LuaValue,
   numberOf,
   offsetS,
   type ScriptClock,
   textOf,
 } from '../../../lua/index.ts';
-import type { RuleMethod, RuleRequest, SandboxSite } from '../../../protocol/rule-sandbox.ts';
+import {
+  READS,
+  type ReadRequest,
+  type RuleAnswer,
+  type RuleMethod,
+  type RuleRequest,
+  type SandboxSite,
+} from '../../../protocol/rule-sandbox.ts';
 import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
+import { ReadAhead } from '../read-ahead.ts';
 import type { RuleLog } from '../rule-log.ts';
 
 interface RuleFunctionsOptions {
@@ -24,7 +33,15 @@ interface RuleFunctionsOptions {
   site: () => SandboxSite;
   limits: Pick<
     Limits['rules'],
-    'storageKeyBytes' | 'storageValueBytes' | 'relevanceMs' | 'averageMaxMs' | 'commandTimeoutMs'
+    | 'storageKeyBytes'
+    | 'storageValueBytes'
+    | 'relevanceMs'
+    | 'averageMaxMs'
+    | 'commandTimeoutMs'
+    | 'readsAhead'
+    | 'readAheadMs'
+    | 'readAheadLength'
+    | 'readsRemembered'
   >;
   log: RuleLog;
   requests: GatewayRequests;
@@ -33,12 +50,21 @@ interface RuleFunctionsOptions {
 
 export function createRuleFunctions(options: RuleFunctionsOptions): Record<string, HostFunction> {
   const { clock, site, limits, log, requests, jobs } = options;
+  const ahead = new ReadAhead({ clock, limits, ask: requests.sendAlong });
 
-  async function ask(method: LuaValue, parameters: LuaValue, deadlineMs?: number): Promise<HostResult> {
-    const given = parameters instanceof LuaJson ? (parseExactJson(parameters.text) as object) : {};
-    const request = completed(textOf(method) as RuleMethod, given as Record<string, unknown>, limits);
-    const answer = await requests.send(request, deadlineMs);
-    return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
+  function ask(
+    [name, parameters]: LuaValue[],
+    deadlineMs?: number,
+    turn?: LuaTurn,
+  ): Promise<HostResult> | HostResult {
+    const method = textOf(name) as RuleMethod;
+    const text = parameters instanceof LuaJson ? parameters.text : '{}';
+    const request = (): RuleRequest =>
+      completed(method, parseExactJson(text) as Record<string, unknown>, limits);
+    if (!turn || !isRead(method)) return requests.send(request(), deadlineMs).then(resultOf);
+    const read = { key: `${method} ${text}`, request: request as () => ReadRequest };
+    const answer = ahead.read(read, turn, deadlineMs);
+    return answer instanceof Promise ? answer.then(resultOf) : resultOf(answer);
   }
 
   async function watch([deviceId, kind, name]: LuaValue[]): Promise<HostResult> {
@@ -60,7 +86,7 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
   }
 
   return {
-    ask: { waits: true, call: ([method, parameters], deadlineMs) => ask(method, parameters, deadlineMs) },
+    ask: { waits: true, call: ask },
     watch: { waits: true, call: watch },
     log: {
       call: ([text, severity]) => {
@@ -71,6 +97,14 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
     zone_offset: { call: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))] },
     storage_fault: { call: ([key, text]) => [storageFault(key, text, limits)] },
   };
+}
+
+function isRead(method: RuleMethod): boolean {
+  return (READS as readonly RuleMethod[]).includes(method);
+}
+
+function resultOf(answer: RuleAnswer): HostResult {
+  return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
 }
 
 /** A duration text or a number of milliseconds, as far as numbers cross exactly; undefined for anything else. */
