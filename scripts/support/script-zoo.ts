@@ -74,7 +74,7 @@ const ANIMALS: readonly [animal: string, code: string, says: RegExp, fate?: 'stu
   [
     'a hostile __tostring',
     'print(setmetatable({}, { __tostring = function() while true do end end }))',
-    /^execution time exceeded/,
+    /too much work at once|^execution time exceeded/,
   ],
   [
     'a hostile __eq and __gc',

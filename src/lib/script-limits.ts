@@ -12,7 +12,7 @@ export const SCRIPT_LIMITS = {
     sliceMs: 5,
     /**
      * M: steps of one slice where it cannot be paused, inside the C library or a comparator; 0.1 to 0.3 s. The common
-     * patterns take up to 7 for each byte of a text, sorting 100 000 numbers by a function takes 55 000 000.
+     * patterns take up to 7 for each byte of a text, sorting 100 000 numbers by a function takes 40 000 000.
      */
     sliceSteps: 80_000_000,
     /** G: depth of calls, in places for values; 66 000 of the smallest calls, which fit the smallest memory. */

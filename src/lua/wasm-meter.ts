@@ -45,7 +45,7 @@ const METERED: ReadonlyMap<number, Metered> = new Map<number, Metered>([
   [538, { parameters: 1, sizeBytes: 155, steps: 20, state: 'parameter', mayRaise: true }],
   [541, { parameters: 1, sizeBytes: 145, steps: 20, state: 'parameter', mayRaise: true }],
   [542, { parameters: 1, sizeBytes: 406, steps: 20, state: 'parameter', mayRaise: true }],
-  [544, { parameters: 4, sizeBytes: 687, steps: 20, state: 'parameter', mayRaise: true }],
+  [544, { parameters: 4, sizeBytes: 687, steps: 10, state: 'parameter', mayRaise: true }],
   // luaV_concat.
   [573, { parameters: 2, sizeBytes: 742, steps: 1, state: 'parameter', atEntry: true }],
   // memchr, memcmp, strcmp.

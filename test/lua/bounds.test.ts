@@ -69,10 +69,12 @@ describe('work inside of the C library', () => {
       local values = {}
       for i = 1, 100000 do values[i] = math.random() end
       table.sort(values, function(a, b) return a > b end)
+      print(values[1] > values[100000])
+      for i = 1, 200000 do values[i] = "key" .. i end
       table.sort(values)
-      print(values[1] < values[100000])`);
+      print(values[1], values[200000])`);
     assert.equal(failure, undefined);
-    assert.deepEqual(printed, ['6000000\t5000000\tend', 'true']);
+    assert.deepEqual(printed, ['6000000\t5000000\tend', 'true', 'key1\tkey99999']);
   });
 
   test('lets the script beside it have its turn after each call', async () => {
