@@ -41,7 +41,10 @@ interface FolderLockOptions {
   waitMs: number;
 }
 
-/** @throws FolderLockedError saying who holds it; UnrecoverableError when no gateway can live in the folder */
+/**
+ * @throws FolderLockedError saying who holds it; UnrecoverableError when no gateway can live in the folder; Error when the
+ * disk takes no writes now
+ */
 export async function lockFolder(options: FolderLockOptions): Promise<FolderLock> {
   const { clock, waitMs } = options;
   const untilMs = clock.monotonicMs() + waitMs;
@@ -110,11 +113,13 @@ function requireUsableFolder(dataDir: string): void {
     if (cause instanceof Error && 'code' in cause && ['ENOSPC', 'EDQUOT', 'EIO'].includes(String(cause.code)))
       throw cause;
     const user = process.getuid?.() ?? 'unknown';
-    throw new UnrecoverableError(
+    const sentence =
       `The data folder ${path} cannot be used by user ${user} (${messageOf(cause)}). ` +
-        'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.',
-      { cause },
-    );
+      'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.';
+    // A file system that a fault made read-only, or that the system still checks, takes writes again one day.
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EROFS')
+      throw new Error(sentence, { cause });
+    throw new UnrecoverableError(sentence, { cause });
   }
 }
 

@@ -8,6 +8,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
+import { isFull } from './disk-fault.ts';
 
 /** Somebody else works with the database, so that it cannot be brought to this version now. */
 export class MigrationsPendingError extends UnrecoverableError {
@@ -77,11 +78,22 @@ function backUpBeforeMigration(
   const name = `${head}${version}-${Math.floor(options.clock.wallMs() / 1_000)}.db`;
   const copy = join(backupDir, name);
   if (existsSync(copy)) return;
-  // Its name stands for a whole copy, whenever the power is cut.
-  handle.prepare('VACUUM INTO ?').run(copy + DRAFT);
-  syncFile(copy + DRAFT);
-  renameSync(copy + DRAFT, copy);
-  syncFolder(backupDir);
+  try {
+    // Its name stands for a whole copy, whenever the power is cut.
+    handle.prepare('VACUUM INTO ?').run(copy + DRAFT);
+    syncFile(copy + DRAFT);
+    renameSync(copy + DRAFT, copy);
+    syncFolder(backupDir);
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    // Control is worth more than the way back: without the migration there is none until somebody makes room.
+    for (const suffix of ['', '-journal']) rmSync(copy + DRAFT + suffix, { force: true });
+    options.log.error('no room for a copy of the database before its migration, which goes on without one', {
+      database: options.path,
+      error,
+    });
+    return;
+  }
   options.log.info('database copied before migration', { database: options.path, copy });
   const earlier = readdirSync(backupDir).filter((other) => other.startsWith(head) && other !== name);
   // The clock may have been wrong: the last one always stays.

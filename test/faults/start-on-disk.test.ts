@@ -1,0 +1,77 @@
+/** What a disk that is full or read-only at a start does to it. Needs root, for disks of its own. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { UnrecoverableError } from '../../src/lib/errors.ts';
+import { openDatabase, tryLockFolder } from '../../src/platform/sqlite/index.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { recordingLog, temporaryFolder } from '../support/workspace.ts';
+
+const canMount = process.getuid?.() === 0 && spawnSync('mount', ['--version']).error === undefined;
+const skip = !canMount && 'needs root';
+const MIB = 1_048_576;
+
+function smallDisk(t: TestContext, sizeMib: number): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMib}m`, 'tmpfs', folder]);
+  t.after(() => {
+    execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+function instruments() {
+  const clock = new TestClock();
+  return { clock, ...recordingLog(clock) };
+}
+
+describe('a start', { skip }, () => {
+  test('on a disk that is read-only is tried again: it may be well the next time', (t) => {
+    const { clock, log } = instruments();
+    const dataDir = smallDisk(t, 1);
+    const remount = (mode: string): void =>
+      void execFileSync('mount', ['-o', `remount,${mode}`, dataDir], { stdio: 'pipe' });
+    remount('ro');
+    assert.throws(
+      () => tryLockFolder({ dataDir, clock, log }),
+      (error: Error) =>
+        !(error instanceof UnrecoverableError) &&
+        /The data folder .* cannot be used.*read-only/.test(error.message),
+    );
+    remount('rw');
+    const lock = tryLockFolder({ dataDir, clock, log });
+    assert.ok(lock);
+    lock.release();
+  });
+
+  test('of a newer version on a full disk goes on without the copy that would need room', (t) => {
+    const { clock, log, lines } = instruments();
+    const folder = smallDisk(t, 8);
+    const migrationsDir = join(temporaryFolder(t), 'migrations');
+    mkdirSync(migrationsDir);
+    writeFileSync(join(migrationsDir, '0001_item.sql'), 'CREATE TABLE item (data BLOB NOT NULL) STRICT;');
+    const [path, backupDir] = [join(folder, 'state.db'), join(folder, 'backups')];
+    const open = () => openDatabase({ path, migrationsDir, backupDir, clock, log });
+    const before = open();
+    before.prepare<[Buffer]>('INSERT INTO item VALUES (?)').run(Buffer.alloc(3 * MIB, 1));
+    before.close();
+    writeFileSync(join(folder, 'filler'), Buffer.alloc(4 * MIB));
+    writeFileSync(join(migrationsDir, '0002_note.sql'), 'CREATE TABLE note (text TEXT NOT NULL) STRICT;');
+
+    const after = open();
+    const rows = after.prepare<[], number>('SELECT length(data) FROM item').pluck().all();
+    assert.deepEqual(rows, [3 * MIB]);
+    assert.deepEqual(after.prepare('SELECT * FROM note').all(), []);
+    after.close();
+    assert.deepEqual(readdirSync(backupDir), [], 'nothing of the copy keeps the little room that there is');
+    const told = lines.filter(({ level }) => level === 'error');
+    assert.deepEqual(
+      told.map(({ message }) => message),
+      ['no room for a copy of the database before its migration, which goes on without one'],
+    );
+  });
+});
