@@ -378,8 +378,8 @@ function connectReports({
   deviceLogs: DeviceLogs;
 }): void {
   const owner = 'device logs';
-  connectivity.events.on('message_rejected', owner, ({ device, message }) =>
-    deviceLogs.append(device, { severity: 'error', message, persist: false }),
+  connectivity.events.on('message_rejected', owner, ({ device, message, severity }) =>
+    deviceLogs.append(device, { severity, message, persist: false }),
   );
   devices.events.on('property_rejected', owner, ({ device, message }) =>
     deviceLogs.append(device, { severity: 'warning', message, persist: false }),

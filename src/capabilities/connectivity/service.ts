@@ -34,8 +34,8 @@ import { Owed } from './owed.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
-  /** A message of the device was not usable; at most once a minute and device. */
-  message_rejected: { device: Device; message: string };
+  /** A message of the device was not usable; at most once a minute and device, of a channel of nobody once an hour. */
+  message_rejected: { device: Device; message: string; severity: 'warning' | 'error' };
 }
 
 interface ConnectivityOptions extends Instruments {
@@ -90,7 +90,8 @@ export class Connectivity {
   readonly #presence: Presence;
   readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
-  readonly #rejectedAtMs = new Map<string, number>();
+  /** Device → what it was told of → when last. */
+  readonly #toldAtMs = new Map<string, Map<string, number>>();
   /** Carried device → whether its script runs, as its module said. */
   readonly #scripts = new Map<string, boolean>();
   /** Devices that the gateway itself speaks for. */
@@ -117,6 +118,11 @@ export class Connectivity {
     nameOf: (hardwareId) => this.#devices.atHardware(hardwareId)[0]?.slug,
     maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
     onMessage: (message) => this.#dispatch(message),
+    onTooFast: ({ key }) => {
+      const device = this.#ownerOf(key);
+      const message = 'Messages come too fast: some at QoS 0 are dropped.';
+      if (device) this.#tell(device, 'rate', REJECTION_INTERVAL_MS, { message, severity: 'warning' });
+    },
     onSessionOpened: ({ identity }) => this.#presence.sessionOpened(identity.key),
     onSessionClosed: ({ identity }) => this.#presence.sessionClosed(identity.key),
   };
@@ -155,7 +161,7 @@ export class Connectivity {
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
         this.#presence.forget(device);
         this.#scripts.delete(device.id);
-        this.#rejectedAtMs.delete(device.id);
+        this.#toldAtMs.delete(device.id);
       }),
     ];
   }
@@ -295,10 +301,27 @@ export class Connectivity {
 
   #reject(device: Device, message: string): void {
     this.#dropped.inc({ reason: 'malformed' });
+    this.#tell(device, 'malformed', REJECTION_INTERVAL_MS, { message, severity: 'error' });
+  }
+
+  /** At most once in the interval for each device and kind. */
+  #tell(
+    device: Device,
+    kind: string,
+    intervalMs: number,
+    what: Omit<ConnectivityEvents['message_rejected'], 'device'>,
+  ): void {
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs - (this.#rejectedAtMs.get(device.id) ?? -REJECTION_INTERVAL_MS) < REJECTION_INTERVAL_MS) return;
-    this.#rejectedAtMs.set(device.id, nowMs);
-    this.events.emit('message_rejected', { device, message });
+    let told = this.#toldAtMs.get(device.id);
+    if (!told) this.#toldAtMs.set(device.id, (told = new Map<string, number>()));
+    if (nowMs - (told.get(kind) ?? -intervalMs) < intervalMs) return;
+    told.set(kind, nowMs);
+    this.events.emit('message_rejected', { device, ...what });
+  }
+
+  /** The device whose credentials these are; of a module, itself and none that it carries. */
+  #ownerOf(hardwareId: string): Device | undefined {
+    return this.#devices.atHardware(hardwareId).find((device) => !isCarried(device));
   }
 
   #dispatch(message: Omit<MqttMessage, 'session'> & Pick<DeviceMessage, 'isOwn'>): Promise<void> | void {
@@ -311,15 +334,9 @@ export class Connectivity {
     const device = this.#devices.atAddress(topic.hardwareId, topic.channelId);
     if (!device) {
       this.#dropped.inc({ reason: 'unknown channel' });
-      this.#log.warnLimited(
-        `channel:${topic.hardwareId}`,
-        UNKNOWN_CHANNEL_INTERVAL_MS,
-        'message on unknown channel',
-        {
-          hardware_id: topic.hardwareId,
-          channel_id: topic.channelId,
-        },
-      );
+      const owner = this.#ownerOf(topic.hardwareId);
+      const message = `Messages on channel "${topic.channelId}" are dropped: no device has it.`;
+      if (owner) this.#tell(owner, 'channel', UNKNOWN_CHANNEL_INTERVAL_MS, { message, severity: 'warning' });
       return undefined;
     }
     if (kind === 'module' && !MODULES.has(device.type))

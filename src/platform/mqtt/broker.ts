@@ -237,6 +237,7 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
       guard('maySubscribe', () => hooks.maySubscribe(identity, filter), false),
     onMessage: (message) => hooks.onMessage(message),
     onAwaited: () => guard('onAwaited', () => hooks.onAwaited?.(), undefined),
+    onTooFast: (identity) => guard('onTooFast', () => hooks.onTooFast?.(identity), undefined),
     onRefused: (refusal) => guard('onRefused', () => hooks.onRefused?.(refusal), undefined),
     nameOf: (claimed) => guard('nameOf', () => hooks.nameOf?.(claimed), undefined),
     onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),

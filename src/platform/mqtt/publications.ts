@@ -46,7 +46,7 @@ export interface PublicationsContext {
   readonly limits: MqttLimits;
   readonly metrics: BrokerMetrics;
   readonly rareSenders: RareSenders;
-  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onRefused'>;
+  readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onTooFast' | 'onRefused'>;
 }
 
 export class Publications {
@@ -212,6 +212,7 @@ export class Publications {
       if (this.#identity.bucket.take(nowMs, tokens)) return true;
       this.#context.metrics.dropped.inc({ reason: 'rate' });
       this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
+      this.#context.hooks.onTooFast?.(this.#session.identity);
       return false;
     }
     this.#slowDown(this.#identity.bucket.borrow(nowMs, tokens));

@@ -96,6 +96,8 @@ export interface MqttHooks {
    * before, or he is one of few who speak seldom, beside whatever others send.
    */
   onAwaited?(): void;
+  /** A QoS 0 message was dropped because the identity sends too fast. */
+  onTooFast?(identity: MqttIdentity): void;
   /** After each refusal; once for all filters of one packet. */
   onRefused?(refusal: MqttRefusal): void;
   /** What to call one who claims to be this in the log; undefined when nobody has that name. Absent: nobody has. */

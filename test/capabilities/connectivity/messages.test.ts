@@ -28,19 +28,28 @@ describe('a message is not handed on', () => {
       assert.match(await setup.metrics.text(), /device_messages_dropped_total\{reason="unknown topic"\} 1/);
     });
 
-  test('from a channel without a device; the service log says so once an hour', async (t) => {
+  test('from a channel without a device; who owns the address is told so once an hour', async (t) => {
     const setup = startConnectivity(t);
     const { communication } = await setup.addStandalone();
     const deliver = () => setup.deliverAt(`v1/from/${communication.hardwareId}/main/v1/telemetry`, {});
-    const warnings = (): number =>
-      setup.serviceLog.filter(({ message }) => message === 'message on unknown channel').length;
+    const told = 'battery: Messages on channel "main" are dropped: no device has it.';
     for (let times = 0; times < 3; times++) await deliver();
-    assert.equal(warnings(), 1);
+    assert.deepEqual(setup.complaints, [told]);
     assert.deepEqual(setup.messages, []);
-    assert.deepEqual(setup.complaints, []);
     await setup.clock.advance(3_600_001);
     await deliver();
-    assert.equal(warnings(), 2);
+    assert.deepEqual(setup.complaints, [told, told]);
+  });
+
+  test('when it comes too fast; the device is told so once a minute', async (t) => {
+    const setup = startConnectivity(t);
+    const { identity } = setup.openSession(await setup.addStandalone());
+    const told = 'battery: Messages come too fast: some at QoS 0 are dropped.';
+    for (let times = 0; times < 3; times++) setup.connectivity.hooks.onTooFast?.(identity);
+    assert.deepEqual(setup.complaints, [told]);
+    await setup.clock.advance(60_000);
+    setup.connectivity.hooks.onTooFast?.(identity);
+    assert.deepEqual(setup.complaints, [told, told]);
   });
 
   test('for modules from a device that is none; it is told so', async (t) => {
