@@ -1,4 +1,4 @@
-/** A thread that does what it is asked: answer, fail, loop, fill its memory, end. */
+/** A thread that does what it is asked: answer, fail, loop, stand still, fill its memory, end. */
 import { serveTasks } from '../../../src/platform/workers/index.ts';
 
 const kept: unknown[] = [];
@@ -9,6 +9,8 @@ serveTasks((input: { kind: string; value?: unknown }) => {
       throw new Error('as asked');
     case 'loop':
       for (;;);
+    case 'stand':
+      return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
     case 'fill':
       for (;;) kept.push(Array.from({ length: 1_000 }, (_, index) => ({ index })));
     case 'crash':

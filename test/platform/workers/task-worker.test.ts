@@ -67,7 +67,7 @@ test('a task may have a shorter time than others, and says how long it kept the 
   const workMs: number[] = [];
   const onWork = (durationMs: number): void => void workMs.push(durationMs);
   const refused = assert.rejects(
-    worker.run({ kind: 'loop' }, { timeoutMs: 1_000, onWork }),
+    worker.run({ kind: 'stand' }, { timeoutMs: 1_000, onWork }),
     failsWith('timeout', /^took longer than 1 s$/),
   );
   await clock.advance(1_000);
@@ -114,10 +114,10 @@ test('an idle thread ends, and a later task gets a new one', async (t) => {
 
 test('stopping fails what is in hand', async (t) => {
   const { worker } = start(t);
-  const looping = assert.rejects(worker.run({ kind: 'loop' }), failsWith('stopped', /stopped/));
+  const standing = assert.rejects(worker.run({ kind: 'stand' }), failsWith('stopped', /stopped/));
   const waiting = assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
   await worker.stop();
-  await Promise.all([looping, waiting]);
+  await Promise.all([standing, waiting]);
 });
 
 test('a thread that is ended while it loads a native library does not take the program along', async () => {
