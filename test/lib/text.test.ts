@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as holds, nat, property, string } from 'fast-check';
 import { cutToBytes, foldedName, nameContains, nameProblem, normalizedName } from '../../src/lib/text.ts';
+import { CHARACTER } from '../support/characters.ts';
 
 describe('cutToBytes', () => {
   const rows: [text: string, bytes: number, cut: string][] = [
@@ -21,7 +22,7 @@ describe('cutToBytes', () => {
 
   test('is the longest beginning that fits, of whole characters', () => {
     holds(
-      property(string({ unit: 'binary' }), nat(50), (text, bytes) => {
+      property(string({ unit: CHARACTER }), nat(50), (text, bytes) => {
         const cut = cutToBytes(text, bytes);
         assert.ok(Buffer.byteLength(cut) <= bytes);
         assert.ok(text.startsWith(cut));
@@ -82,7 +83,7 @@ describe('a name', () => {
 
   test('is stored the same however often it goes through', () => {
     holds(
-      property(string({ unit: 'binary' }), (text) => {
+      property(string({ unit: CHARACTER }), (text) => {
         const once = normalizedName(text);
         assert.equal(normalizedName(once), once);
         assert.ok(once.isWellFormed());

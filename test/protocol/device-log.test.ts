@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as holds, dictionary, jsonValue, property, string } from 'fast-check';
 import { decodeDeviceLog } from '../../src/protocol/device-log.ts';
+import { CHARACTER } from '../support/characters.ts';
 
 const decode = (body: Record<string, unknown>, limitBytes = 16_384) => decodeDeviceLog(body, limitBytes);
 
@@ -65,7 +66,7 @@ describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
 
   test('whatever arrives, an entry is well-formed and within its limit', () => {
     holds(
-      property(dictionary(string(), jsonValue()), string({ unit: 'binary' }), (rest, message) => {
+      property(dictionary(string(), jsonValue()), string({ unit: CHARACTER }), (rest, message) => {
         const entry = decode({ ...rest, message }, 20);
         assert.ok(entry);
         assert.ok(Buffer.byteLength(entry.message) <= 20);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { array, assert as assertProperty, constantFrom, property, string, uint8Array } from 'fast-check';
 import { newClaimCode, newTokenText, normalizeClaimCode } from '../../../src/capabilities/auth/secrets.ts';
+import { CHARACTER } from '../../support/characters.ts';
 import { startAuth } from './support.ts';
 
 /** What people make of a letter when they read it aloud or type it. */
@@ -51,7 +52,7 @@ describe('a token', () => {
     const { auth } = startAuth(t);
     auth.tokens.create({ name: 'x', role: 'OWNER' });
     assertProperty(
-      property(string({ unit: 'binary', maxLength: 600 }), (text) => {
+      property(string({ unit: CHARACTER, maxLength: 600 }), (text) => {
         assert.equal(auth.authenticate(text), undefined);
       }),
     );

@@ -27,6 +27,7 @@ import {
 import { parseProfiles } from '../../../src/capabilities/blueprints/profiles/files.ts';
 import { findRequires } from '../../../src/capabilities/blueprints/source/lua-requires.ts';
 import { parseUnit } from '../../../src/capabilities/blueprints/source/units.ts';
+import { CHARACTER } from '../../support/characters.ts';
 import { filesOf, zipOf } from './support.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -75,7 +76,7 @@ const edits = array(
     at: nat(),
     cut: integer({ min: 0, max: 40 }),
     put: oneof(
-      string({ maxLength: 8, unit: 'binary' }),
+      string({ maxLength: 8, unit: CHARACTER }),
       constantFrom(
         ': ',
         '\n',
@@ -301,7 +302,7 @@ describe('whatever is uploaded is judged:', () => {
   test('any unit and any Lua text', () => {
     assertProperty(
       property(
-        string({ unit: 'binary' }),
+        string({ unit: CHARACTER }),
         string({ unit: constantFrom('k', 'W', '.', '/', 'h', '2', '-', '{', '}', '[', ']', '%') }),
         (any, unit) => {
           parseUnit(any);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as assertProperty, property, string } from 'fast-check';
 import { isSafePattern } from '../../../src/capabilities/blueprints/source/patterns.ts';
+import { CHARACTER } from '../../support/characters.ts';
 import { manifestWith, problemsOf } from './support.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -47,7 +48,7 @@ test('the schema of a blueprint says which pattern', () => {
 
 test('any text is judged', () => {
   assertProperty(
-    property(string({ unit: 'binary' }), (pattern) => {
+    property(string({ unit: CHARACTER }), (pattern) => {
       assert.equal(typeof isSafePattern(pattern), 'boolean');
     }),
     { numRuns: runs(2_000) },

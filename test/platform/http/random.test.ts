@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { CHARACTER } from '../../support/characters.ts';
 import { type Answer, ask, parseAnswer, raw, type Served, serve } from './support.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -38,7 +39,7 @@ const token = fc.constantFrom('owner', 'user', 'readonly', 'wrong', null);
 const body = fc.oneof(
   fc.constant(undefined),
   fc.json({ maxDepth: 4 }),
-  fc.string({ maxLength: 200, unit: 'binary' }).map((text) => text.toWellFormed()),
+  fc.string({ maxLength: 200, unit: CHARACTER }).map((text) => text.toWellFormed()),
   fc.uint8Array({ maxLength: 300 }),
   fc.constantFrom('{"name":"a"}', '{"name":1,"size":{}}', '{"__proto__":null}', '{"name":"\\ud800"}'),
 );
