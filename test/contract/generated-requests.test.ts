@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prepareStock, startReceiver } from '../../scripts/request-check/prepare.ts';
 import { checkRequests } from '../../scripts/request-check/run.ts';
+import { runs } from '../support/runs.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 
-const REQUESTS = 600;
+const REQUESTS = runs(600);
 
 test('every operation answers fitting, faulty and hostile requests as described', async (t) => {
   const seed = Math.floor(performance.timeOrigin) % 2 ** 31;
