@@ -9,8 +9,11 @@ import { register } from 'tsx/esm/api';
 // In this thread alone: `--import tsx` would be loaded again by every worker thread that a test starts.
 register();
 
-// Programs that a test starts are no test runners.
-process.execArgv = process.execArgv.filter((flag) => !flag.startsWith('--test'));
+// tsx has seen where it keeps what it translates.
+process.env['TMPDIR'] = process.env['TEST_FOLDER'];
+
+// Programs that a test starts are no test runners, and have no more memory than they ask for.
+process.execArgv = process.execArgv.filter((flag) => !/^--(?:test|max-semi-space-size)/.test(flag));
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
