@@ -8,10 +8,11 @@ import type { Limits } from '../../src/lib/limits.ts';
 import { Http, type Principal, route } from '../../src/platform/http/index.ts';
 import type { Role } from '../../src/lib/role.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { createGroupCommit, type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
+import { createGroupCommit, type Database } from '../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../support/databases.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { trace } from '../support/trace.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../support/workspace.ts';
+import { type LogLine, recordingLog, temporaryFolder } from '../support/workspace.ts';
 
 export interface Answer {
   status: number;
@@ -62,9 +63,8 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
   const { clock = new TestClock() } = options;
   const { log, lines } = recordingLog(clock);
   const dataDir = temporaryFolder(test);
-  const database = openDatabase({
+  const database = openMigrated('state', {
     path: join(dataDir, 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
     clock,
     log,
   });

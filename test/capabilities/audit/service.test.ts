@@ -5,9 +5,10 @@ import { Audit, createLocalAudit } from '../../../src/capabilities/audit/index.t
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
 import type { ScarceRoom } from '../../../src/platform/retention/index.ts';
-import { createGroupCommit, type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { createGroupCommit, type Database } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -28,9 +29,8 @@ function start(
 ): Setup {
   const { log } = recordingLog(clock);
   const metrics = createMetrics();
-  const database = openDatabase({
+  const database = openMigrated('state', {
     path: join(temporaryFolder(t), 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
     clock,
     log,
   });

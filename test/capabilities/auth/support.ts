@@ -4,9 +4,10 @@ import type { TestContext } from 'node:test';
 import { Auth } from '../../../src/capabilities/auth/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import type { Database } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 export const CHEAP: Limits['auth'] = { ...LIMITS.auth, argon2MemoryKib: 64, argon2Passes: 1 };
 
@@ -29,9 +30,8 @@ export function startAuth(
   const { log, lines } = recordingLog(clock);
   const dataDir = temporaryFolder(test);
   const openState = (): Database => {
-    const database = openDatabase({
+    const database = openMigrated('state', {
       path: join(dataDir, 'state.db'),
-      migrationsDir: join(MIGRATIONS_DIR, 'state'),
       clock,
       log,
     });

@@ -16,8 +16,9 @@ test('refuses an id and a name that do not exist', (t) => {
 });
 
 test('writes the built-in blueprints once and keeps their creation time over a restart', async (t) => {
-  const { blueprints, clock, lines, restart } = startBlueprints(t);
-  const before = blueprints.require(BUILT_IN_IDS.gateway);
+  const { clock, database, lines, restart } = startBlueprints(t);
+  database.prepare('DELETE FROM blueprint').run();
+  const before = restart().require(BUILT_IN_IDS.gateway);
   assert.equal(lines.filter((line) => line.message === 'built-in blueprint written').length, 4);
   await clock.advance(60_000);
   assert.deepEqual(restart().require(BUILT_IN_IDS.gateway), before);

@@ -11,11 +11,13 @@ import {
 import type { CompileTask } from '../../../src/capabilities/blueprints/compile-worker.ts';
 import { Blueprints, type CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
+import type { Log } from '../../../src/platform/log/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import { openDatabase, type Database } from '../../../src/platform/sqlite/index.ts';
+import type { Database } from '../../../src/platform/sqlite/index.ts';
 import type { TaskTerms } from '../../../src/platform/workers/index.ts';
+import { databaseImage, openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { MIGRATIONS_DIR, recordingLog, temporaryFolder, type LogLine } from '../../support/workspace.ts';
+import { recordingLog, temporaryFolder, type LogLine } from '../../support/workspace.ts';
 
 export interface BlueprintSetup {
   blueprints: Blueprints;
@@ -26,6 +28,9 @@ export interface BlueprintSetup {
   restart: () => Blueprints;
 }
 
+/** A new state.db that holds the built-in blueprints: to compile them takes longer than most tests. */
+const withBuiltIn = databaseImage('state', (database) => createService(database).ensureBuiltIn());
+
 /** @param workMs what the thread says that every blueprint took */
 export function startBlueprints(
   test: Pick<TestContext, 'after'>,
@@ -34,13 +39,28 @@ export function startBlueprints(
 ): BlueprintSetup {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
-  const database = openDatabase({
-    path: join(temporaryFolder(test), 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
-    clock,
-    log,
-  });
+  const path = join(temporaryFolder(test), 'state.db');
+  const database = openMigrated('state', { path, clock, log }, withBuiltIn);
   test.after(() => database.close());
+  const restart = (): Blueprints => {
+    const service = createService(database, { clock, log, workMs, ...(checks && { checks }) });
+    service.ensureBuiltIn();
+    return service;
+  };
+  return { blueprints: restart(), database, clock, lines, restart };
+}
+
+interface ServiceOptions {
+  clock?: TestClock;
+  log?: Log;
+  checks?: BlueprintChecks;
+  workMs?: number;
+}
+
+function createService(
+  database: Database,
+  { clock = new TestClock(), log = recordingLog(clock).log, checks, workMs = 0 }: ServiceOptions = {},
+): Blueprints {
   // Without the thread: the same work, and each test starts faster.
   const compiler = {
     compile: ({ zip, profiles, checks }: CompileTask, terms: TaskTerms = {}) => {
@@ -49,20 +69,15 @@ export function startBlueprints(
     },
     stop: () => Promise.resolve(),
   };
-  const restart = (): Blueprints => {
-    const service = new Blueprints({
-      database,
-      clock,
-      log,
-      metrics: createMetrics(),
-      newId: randomUUID,
-      compiler,
-      ...(checks ? { checks } : {}),
-    });
-    service.ensureBuiltIn();
-    return service;
-  };
-  return { blueprints: restart(), database, clock, lines, restart };
+  return new Blueprints({
+    database,
+    clock,
+    log,
+    metrics: createMetrics(),
+    newId: randomUUID,
+    compiler,
+    ...(checks && { checks }),
+  });
 }
 
 /** Problems of a blueprint given as its manifest's text and other files; empty when it compiles. */

@@ -12,15 +12,11 @@ import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import type { ScarceRoom } from '../../../src/platform/retention/index.ts';
-import {
-  createGroupCommit,
-  type Database,
-  type GroupCommit,
-  openDatabase,
-} from '../../../src/platform/sqlite/index.ts';
+import { createGroupCommit, type Database, type GroupCommit } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { createDeviceFaces, type DeviceFaces } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 export interface Bench extends DeviceFaces {
   clock: TestClock;
@@ -64,9 +60,8 @@ export async function startBench(
 ): Promise<Bench> {
   const clock = new TestClock(options.wallMs);
   const { log, lines } = recordingLog(clock);
-  const state = openDatabase({
+  const state = openMigrated('state', {
     path: join(temporaryFolder(test), 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
     clock,
     log,
   });

@@ -10,10 +10,11 @@ import {
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import type { Role } from '../../../src/lib/role.ts';
-import { openDatabase, type Database } from '../../../src/platform/sqlite/index.ts';
+import type { Database } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { createDeviceFaces, type DeviceFaces } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { compiled, manifestWith } from '../blueprints/support.ts';
 
 export const PARAMETERS =
@@ -50,9 +51,8 @@ export interface ConfigurationSetup extends DeviceFaces {
 export function startConfiguration(test: Pick<TestContext, 'after'>): ConfigurationSetup {
   const clock = new TestClock();
   const { log } = recordingLog(clock);
-  const database = openDatabase({
+  const database = openMigrated('state', {
     path: join(temporaryFolder(test), 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
     clock,
     log,
   });

@@ -5,15 +5,11 @@ import { DeviceLogs, type LogQuery } from '../../../src/capabilities/device-logs
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import {
-  createGroupCommit,
-  type Database,
-  type GroupCommit,
-  openDatabase,
-} from '../../../src/platform/sqlite/index.ts';
+import { createGroupCommit, type Database, type GroupCommit } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { createDeviceFaces, type DeviceFaces } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 export interface Bench extends DeviceFaces {
   clock: TestClock;
@@ -43,8 +39,8 @@ export async function startBench(
   const clock = new TestClock(options.wallMs);
   const { log, lines } = recordingLog(clock);
   const folder = temporaryFolder(test);
-  const open = (name: string): Database =>
-    openDatabase({ path: join(folder, `${name}.db`), migrationsDir: join(MIGRATIONS_DIR, name), clock, log });
+  const open = (name: 'state' | 'history'): Database =>
+    openMigrated(name, { path: join(folder, `${name}.db`), clock, log });
   const [state, history] = [open('state'), open('history')];
   const limits: Limits = { ...LIMITS, deviceLogs: { ...LIMITS.deviceLogs, ...options.limits } };
   const faces = createDeviceFaces({ state, clock });

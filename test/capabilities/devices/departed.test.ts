@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { DepartedDevices } from '../../../src/capabilities/devices/departed.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 const HOUR_MS = 3_600_000;
 
 function bench(t: TestContext) {
   const clock = new TestClock();
-  const database = openDatabase({
+  const database = openMigrated('state', {
     path: join(temporaryFolder(t), 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
     clock,
     log: recordingLog(clock).log,
   });

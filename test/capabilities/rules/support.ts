@@ -23,10 +23,10 @@ import {
   createGroupCommit,
   type Database,
   type GroupCommit,
-  openDatabase,
   type SyncFile,
 } from '../../../src/platform/sqlite/index.ts';
 import type { RuleAnswer, RuleMethod, RuleRequest, RuleMethods } from '../../../src/protocol/rule-sandbox.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { createDeviceFaces, type DeviceFaces, type NewDevice } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -62,10 +62,9 @@ export async function startRecords(
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const folder = temporaryFolder(test);
-  const open = (name: string, sync?: SyncFile): Database =>
-    openDatabase({
+  const open = (name: 'state' | 'history', sync?: SyncFile): Database =>
+    openMigrated(name, {
       path: join(folder, `${name}.db`),
-      migrationsDir: join(MIGRATIONS_DIR, name),
       clock,
       log,
       ...(sync && { sync }),

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createSite, resolveSiteId, type Site } from '../../../src/capabilities/site/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
-import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import type { Database } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 function start(t: TestContext): { site: Site; restart: () => Site; database: Database; lines: LogLine[] } {
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
-  const database = openDatabase({
+  const database = openMigrated('state', {
     path: join(temporaryFolder(t), 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
     clock,
     log,
   });

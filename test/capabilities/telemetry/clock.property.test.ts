@@ -22,10 +22,10 @@ import { Emitter } from '../../../src/lib/emitter.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { CLOCK_PLAUSIBLE_FROM_MS } from '../../../src/platform/clock/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
-import { openDatabase } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { runs } from '../../support/runs.ts';
-import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { attribute, createTestDevices, manifestOf, TEST_POLICY, withoutPrototype } from './support.ts';
 import { fromStored } from '../../../src/capabilities/telemetry/codec/series.ts';
 import type { TelemetryEvents } from '../../../src/capabilities/telemetry/intake/events.ts';
@@ -44,9 +44,8 @@ function startMeter(t: Pick<TestContext, 'after'>) {
     'meter',
     manifestOf({ power: attribute('float'), measured: attribute('float') }),
   );
-  const database = openDatabase({
+  const database = openMigrated('history', {
     path: `${temporaryFolder(t)}/history.db`,
-    migrationsDir: `${MIGRATIONS_DIR}/history`,
     clock,
     log,
   });

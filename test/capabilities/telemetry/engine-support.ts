@@ -15,10 +15,11 @@ import {
 } from '../../../src/capabilities/telemetry/query/query-plan.ts';
 import type { RetentionPolicy } from '../../../src/capabilities/telemetry/engine/retention.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
-import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import type { Database } from '../../../src/platform/sqlite/index.ts';
 import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog } from '../../support/workspace.ts';
+import { type LogLine, recordingLog } from '../../support/workspace.ts';
 import { TEST_POLICY } from './support.ts';
 import { kindOf, type Series, type StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
 
@@ -143,8 +144,7 @@ export function startEngine(options: {
   }
 
   function open(): void {
-    const migrationsDir = join(MIGRATIONS_DIR, 'history');
-    self.database = openDatabase({ path: join(options.folder, 'history.db'), migrationsDir, clock, log });
+    self.database = openMigrated('history', { path: join(options.folder, 'history.db'), clock, log });
     self.store = createBlockStore(self.database);
     const policy = { ...TEST_POLICY, ...options.policy };
     self.store.limitSize(policy.sizeMaxBytes);

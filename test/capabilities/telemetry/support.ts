@@ -15,9 +15,9 @@ import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
 import type { JournalFiles } from '../../../src/platform/journal/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
-import { openDatabase } from '../../../src/platform/sqlite/index.ts';
 import { programEntry } from '../../../src/platform/processes/index.ts';
 import { parse } from 'valibot';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { type LogLine, MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
@@ -192,7 +192,7 @@ export async function startTelemetry(
     started.metrics = metrics;
     const databasePath = join(folder, 'history.db');
     const migrationsDir = join(MIGRATIONS_DIR, 'history');
-    openDatabase({ path: databasePath, migrationsDir, clock, log }).close();
+    openMigrated('history', { path: databasePath, clock, log }).close();
     const telemetry = new Telemetry({
       history: new ThreadedHistory({
         entry: options.entry ?? programEntry('capabilities/telemetry/engine/thread'),
