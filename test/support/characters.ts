@@ -12,7 +12,7 @@ const LAST = 0x10_ffff;
 export const CHARACTER = nat(LAST - HALVES).map(
   (number) => String.fromCodePoint(number < HALVES_FROM ? number : number + HALVES),
   (value) => {
-    const code = typeof value === 'string' && [...value].length === 1 ? value.codePointAt(0) : undefined;
+    const code = typeof value === 'string' && /^.$/su.test(value) ? value.codePointAt(0) : undefined;
     if (code === undefined) throw new Error('not one character');
     if (code < HALVES_FROM) return code;
     if (code < HALVES_FROM + HALVES) throw new Error('half a character');
