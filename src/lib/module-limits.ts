@@ -89,8 +89,11 @@ export const MODULE_LIMITS = {
   /** C docs/interface/lua-devices.md#life: pause before a failed script is started again, doubling. */
   retryFirstMs: 10_000,
   retryMaxMs: 300_000,
-  /** M: a thread takes 20 MiB; G: scripts that share one are all started again when one of them is stuck. */
-  scriptsPerThread: 50,
+  /**
+   * M: a second thread takes 17 MiB, and 100 scripts that poll take a tenth of a processor. Those that share one are all
+   * started again when one of them is stuck.
+   */
+  scriptsPerThread: 100,
   /** G: JavaScript memory of such a thread; the scripts' own memory is not in it. */
   threadHeapMib: 64,
   threadYoungHeapMib: 4,

@@ -162,6 +162,12 @@ describe('the threads of a module', () => {
     assert.equal(threads[0]?.isTerminated, false);
   });
 
+  test('are one for as many scripts as a module has', () => {
+    const { scripts, threads } = setUp(LIMITS.module.scriptsPerThread);
+    for (let count = 0; count < LIMITS.module.scripts; count++) scripts.start(SCRIPT, recorder(), false);
+    assert.equal(threads.length, 1);
+  });
+
   test('give a script that was stuck before a thread of its own, which no other script enters', () => {
     const { scripts, threads } = setUp(5);
     const alone = scripts.start(SCRIPT, recorder(), true);
