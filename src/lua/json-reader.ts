@@ -13,12 +13,10 @@ export function readJson(stack: LuaStack, state: Pointer, text: string): void {
   new Reader(stack, state, text).document();
 }
 
-const SPACE = /[ \t\n\r]*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-/** A run without escapes. */
-// oxlint-disable-next-line no-control-regex
-const PLAIN = /[^"\\\u0000-\u001f]*/y;
-const HEX = /[0-9a-fA-F]{4}/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const NOT_INTEGER = /[.eE]/;
+const HEX = /^[0-9a-fA-F]{4}$/;
+const [QUOTE, BACKSLASH, FIRST_PLAIN] = [0x22, 0x5c, 0x20];
 const ESCAPES: Record<string, string> = {
   '"': '"',
   '\\': '\\',
@@ -118,12 +116,12 @@ class Reader {
 
   #string(): string {
     this.#at++;
-    let value = this.#run(PLAIN);
+    let value = this.#plain();
     for (;;) {
       const character = this.#text[this.#at++];
       if (character === '"') return value;
       if (character !== '\\') this.#fail(1);
-      value += this.#escape() + this.#run(PLAIN);
+      value += this.#escape() + this.#plain();
     }
   }
 
@@ -145,18 +143,19 @@ class Reader {
   }
 
   #hex(): number {
-    const digits = this.#run(HEX);
-    return digits === '' ? this.#fail() : Number.parseInt(digits, 16);
+    const digits = this.#text.slice(this.#at, this.#at + 4);
+    if (!HEX.test(digits)) this.#fail();
+    this.#at += digits.length;
+    return Number.parseInt(digits, 16);
   }
 
   #number(): void {
     const { exports } = this.#stack;
     NUMBER.lastIndex = this.#at;
-    const match = NUMBER.exec(this.#text);
-    if (!match) this.#fail();
-    const [literal, fraction, exponent] = match;
-    this.#at += literal.length;
-    if (fraction === undefined && exponent === undefined && literal.length <= INTEGER_LENGTH_MAX) {
+    if (!NUMBER.test(this.#text)) this.#fail();
+    const literal = this.#text.slice(this.#at, NUMBER.lastIndex);
+    this.#at = NUMBER.lastIndex;
+    if (literal.length <= INTEGER_LENGTH_MAX && !NOT_INTEGER.test(literal)) {
       const integer = BigInt(literal);
       if (BigInt.asIntN(INTEGER_BITS, integer) === integer) {
         exports.lua_pushinteger(this.#state, integer);
@@ -179,14 +178,17 @@ class Reader {
   }
 
   #skipSpace(): void {
-    this.#run(SPACE);
+    while (' \t\n\r'.includes(this.#text[this.#at] ?? 'x')) this.#at++;
   }
 
-  #run(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0] ?? '';
-    this.#at += found.length;
-    return found;
+  /** A run without escapes. */
+  #plain(): string {
+    const start = this.#at;
+    for (; this.#at < this.#text.length; this.#at++) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === QUOTE || code === BACKSLASH || code < FIRST_PLAIN) break;
+    }
+    return this.#text.slice(start, this.#at);
   }
 
   #fail(back = 0): never {

@@ -25,6 +25,8 @@ export type HostFunction =
 /** Which task calls, and how often it was run on: nothing happens to its script within one slice. */
 export interface LuaTurn {
   readonly slice: number;
+  /** What functions of the host note about the task; gone with it. */
+  note?: unknown;
 }
 
 export type FailureReason = 'error' | 'syntax' | 'time' | 'memory' | 'stopped';

@@ -21,7 +21,7 @@ interface Following {
   inVain: number;
 }
 
-/** Where a task of the script stands. */
+/** Where a task of the script stands: its note. */
 interface Reading {
   lastKey: string;
   /** That of a read which follows the last one at once, and of the answers that came along with it. */
@@ -43,7 +43,6 @@ const NO_ANSWER: RuleAnswer = { ok: false, error: 'the gateway failed to answer'
 export class ReadAhead {
   readonly #options: ReadAheadOptions;
   readonly #following = new Map<string, Following>();
-  readonly #readings = new WeakMap<LuaTurn, Reading>();
 
   constructor(options: ReadAheadOptions) {
     this.#options = options;
@@ -51,7 +50,7 @@ export class ReadAhead {
 
   /** At once when the answer came along with an earlier one. */
   read(read: Read, turn: LuaTurn, deadlineMs?: number): RuleAnswer | Promise<RuleAnswer> {
-    const reading = this.#readings.get(turn);
+    const reading = turn.note as Reading | undefined;
     if (reading?.slice !== turn.slice) return this.#ask(read, turn, deadlineMs);
     this.#remember(reading.lastKey, read);
     const answer = reading.answers.get(read.key);
@@ -81,7 +80,7 @@ export class ReadAhead {
       answers: new Map<string, RuleAnswer>(),
       untilMs: 0,
     };
-    this.#readings.set(turn, reading);
+    turn.note = reading;
     const [first = NO_ANSWER, ...answers] = await ask(
       request(),
       others.map((other) => other.request),
