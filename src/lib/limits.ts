@@ -363,26 +363,25 @@ function httpRelations(limits: Limits): [boolean, string][] {
 }
 
 function programRelations(limits: Limits): [boolean, string][] {
+  const { processes } = limits;
+  const { nativeMs, turnMs, stuckMs, watchIntervalMs } = limits.lua;
   return [
     [
-      (limits.processes.stopMs + limits.processes.termMs + limits.processes.reapMs) * 2 < limits.stop.totalMs,
+      (processes.stopMs + processes.termMs + processes.reapMs) * 2 < limits.stop.totalMs,
       'child programs end in less than half of the time that the gateway has',
     ],
+    [processes.messageBytes <= processes.queuedBytes, 'one message fits the queue of a program'],
     [
-      limits.processes.messageBytes <= limits.processes.queuedBytes,
-      'one message fits the queue of a program',
-    ],
-    [
-      limits.rules.scriptBytes * 2 < limits.processes.messageBytes,
+      limits.rules.scriptBytes * 2 < processes.messageBytes,
       'a rule with its script fits one message to the sandbox',
     ],
     [
-      limits.rules.storageValueBytes * 2 < limits.processes.messageBytes,
+      limits.rules.storageValueBytes * 2 < processes.messageBytes,
       'a stored value fits one message to the sandbox',
     ],
     [
-      limits.rules.dryRun.entriesBytes * 2 <= limits.processes.messageBytes &&
-        limits.telemetry.readBytes * 2 < limits.processes.messageBytes,
+      limits.rules.dryRun.entriesBytes * 2 <= processes.messageBytes &&
+        limits.telemetry.readBytes * 2 < processes.messageBytes,
       'the answer of a dry run and a piece of what it reads fit one message each',
     ],
     [
@@ -390,7 +389,7 @@ function programRelations(limits: Limits): [boolean, string][] {
       'a dry run has a step for every second of its longest period',
     ],
     [
-      limits.lua.turnMs < limits.lua.stuckMs && limits.lua.stuckMs + limits.lua.watchIntervalMs < 1_000,
+      nativeMs < turnMs && turnMs < stuckMs && stuckMs + watchIntervalMs < 1_000,
       'a script ends by its own limit before its thread is ended, and all within 1 s (decision 0070)',
     ],
   ];

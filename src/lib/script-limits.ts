@@ -15,6 +15,8 @@ export const SCRIPT_LIMITS = {
      * patterns take up to 7 for each byte of a text, sorting 100 000 numbers by a function takes 40 000 000.
      */
     sliceSteps: 80_000_000,
+    /** G: one call inside the C library where steps take longer; well before its thread would be ended for it. */
+    nativeMs: 600,
     /** G: depth of calls, in places for values; 66 000 of the smallest calls, which fit the smallest memory. */
     stackSlots: 200_000,
     /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */

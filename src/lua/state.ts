@@ -29,7 +29,7 @@ interface StateOptions {
   processorMs: () => number;
   limits: Pick<
     Limits['lua'],
-    'turnMs' | 'sliceMs' | 'sliceSteps' | 'hookInstructions' | 'stackSlots' | 'memoryRefusals'
+    'turnMs' | 'sliceMs' | 'sliceSteps' | 'nativeMs' | 'hookInstructions' | 'stackSlots' | 'memoryRefusals'
   >;
   /** A host function failed by a fault of its own; the script sees "internal fault". */
   onFault: (name: string, error: unknown) => void;
@@ -301,12 +301,12 @@ export class LuaState {
   /** A C function without bound has done so many steps that the hook would have looked; on a slow board time counts, too. */
   #meter(state: Pointer, mayRaise: boolean): void {
     const { fuel } = this.#instance.exports;
-    const { sliceSteps, turnMs } = this.#options.limits;
+    const { sliceSteps, nativeMs } = this.#options.limits;
     this.#steps += METER.steps - fuel.value;
     fuel.value = METER.steps;
     if (!this.#task || this.#preempted) return;
     const nowMs = this.#options.monotonicMs();
-    const isTooMuch = this.#steps > sliceSteps || nowMs >= this.#sliceEndMs + turnMs;
+    const isTooMuch = this.#steps > sliceSteps || nowMs >= this.#sliceEndMs + nativeMs;
     if (!isTooMuch && nowMs < this.#sliceEndMs) return;
     this.#tighten(state);
     if (isTooMuch && mayRaise) this.#stack.raise(state, WORK_MESSAGE, 1);

@@ -6,7 +6,7 @@ import { settle } from '../support/test-clock.ts';
 
 const TOO_MUCH = /^main\.lua:1: too much work at once: take a simpler pattern, less text or a smaller table$/;
 /** So that steps alone count, on whatever machine. */
-const UNHURRIED = { turnMs: 600_000 };
+const UNHURRIED = { nativeMs: 500_000, turnMs: 600_000 };
 const FEW_STEPS = { ...UNHURRIED, sliceSteps: 2_000_000 };
 const MIB = 1_048_576;
 
@@ -54,8 +54,14 @@ describe('work inside of the C library', () => {
       assert.equal(printed[1], 'k\tv');
     });
 
-  test('is bounded by the turn, too, where steps take longer', async () => {
-    const { run } = testScript({ limits: { turnMs: 60, sliceSteps: Number.MAX_SAFE_INTEGER } });
+  test('is bounded by time, too, where steps take longer', async () => {
+    const limits = { nativeMs: 30, turnMs: 600_000, sliceSteps: Number.MAX_SAFE_INTEGER };
+    const { run } = testScript({ limits });
+    assert.match((await run('("a"):rep(40):find(("a*"):rep(40) .. "b")'))?.message ?? 'it ended', TOO_MUCH);
+  });
+
+  test('counts for the turn, whatever the script catches', async () => {
+    const { run } = testScript({ limits: { nativeMs: 30, turnMs: 60 } });
     const failure = await run('while true do pcall(string.find, ("a"):rep(40), ("a*"):rep(40) .. "b") end');
     assert.equal(failure?.message, 'execution time exceeded');
   });
