@@ -8,6 +8,7 @@ import {
   existsSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
   rmSync,
   statSync,
@@ -31,6 +32,8 @@ interface DataFault {
   /** What may be lost when the log names it. */
   mayLose: 'state' | 'history' | 'nothing';
   spoil: (dataDir: string, random: Random, box: Box) => Promise<void> | void;
+  /** What else must hold on the copy. */
+  verify?: (box: Box, home: GatewayHome) => Promise<Problem[]>;
 }
 
 const PAGE_BYTES = 4_096;
@@ -70,14 +73,15 @@ const FAULTS: readonly DataFault[] = [
   },
   {
     name: 'damaged-certificates',
-    about: 'A file of the keys and certificates is overwritten.',
+    about: 'A file of the keys and certificates is overwritten or has a flipped bit.',
     names: TLS,
     mayLose: 'nothing',
     spoil: (dataDir, random) => {
       const folder = join(dataDir, 'tls');
       const files = readdirSync(folder).filter((name) => statSync(join(folder, name)).isFile());
-      if (files.length > 0) overwrite(join(folder, random.pick(files)), 0, Buffer.alloc(200, 0));
+      if (files.length > 0) damage(join(folder, random.pick(files)), random);
     },
+    verify: authorityStays,
   },
   {
     name: 'missing-state',
@@ -112,6 +116,7 @@ const FAULTS: readonly DataFault[] = [
     names: TLS,
     mayLose: 'nothing',
     spoil: (dataDir) => rmSync(join(dataDir, 'tls'), { recursive: true }),
+    verify: authorityStays,
   },
   {
     name: 'foreign-state',
@@ -155,7 +160,11 @@ async function copyOf(box: Box): Promise<GatewayHome> {
 }
 
 /** Told: loss is allowed of that file only. Not told: nothing may be missing. */
-async function judgeCopy(box: Box, home: GatewayHome, { names, mayLose }: DataFault): Promise<Problem[]> {
+async function judgeCopy(
+  box: Box,
+  home: GatewayHome,
+  { names, mayLose, verify }: DataFault,
+): Promise<Problem[]> {
   const gateway = startGateway(home, box.clock, box.flags());
   try {
     const isLogged = (): boolean => warningsOf(box, home).some((line) => names.test(line));
@@ -170,7 +179,7 @@ async function judgeCopy(box: Box, home: GatewayHome, { names, mayLose }: DataFa
     if (mayLose === 'state' && isLogged()) return [];
     const control = await tried(() => box.verifyControlOf(home, client));
     const history = await tried(() => verifyHistory({ ...box.world, client }));
-    const lost = [...control, ...history];
+    const lost = [...control, ...history, ...((await verify?.(box, home)) ?? [])];
     if (lost.length === 0) return [];
     // An alert is waited for only where something is missing.
     const told = await isTold();
@@ -204,6 +213,15 @@ function warningsOf(box: Box, home: GatewayHome): string[] {
   return lines
     .filter(({ level }) => ['warn', 'error', 'fatal'].includes(level))
     .map((line) => JSON.stringify(line));
+}
+
+/** Devices hold certificates of the authority that there was, and trust no other one. */
+async function authorityStays(box: Box, home: GatewayHome): Promise<Problem[]> {
+  const answer = await fetch(`${home.baseUrl}/ca.pem`);
+  const served = await answer.text();
+  const isThere =
+    answer.status === 200 && readFileSync(join(box.dataDir, 'tls', 'authority.pem'), 'utf8').includes(served);
+  return isThere ? [] : [broken(`the authority that devices trust is gone: ${answer.status}`)];
 }
 
 /** An alert of the gateway's own device, within some seconds. */

@@ -131,42 +131,48 @@ function pathOf({ folder }: AuthorityOptions, name: string): string {
 /** A file of the authority: what it holds, or why that is of no use; neither when there is none. */
 interface Found {
   pair?: KeyAndCertificate | undefined;
+  /** Signed with its own key, as every authority that is made here: no bit of it is another one. */
+  isProven?: boolean;
   fault?: string;
 }
 
 function look(path: string): Found {
   try {
     const pair = readKeyFile(path);
-    if (pair) requireSound(pair, path);
-    return { pair };
+    if (!pair) return {};
+    const certificate = new X509Certificate(pair.certificatePem);
+    const isOwn = certificate.checkIssued(certificate);
+    if (isOwn && !certificate.verify(certificate.publicKey))
+      throw new Error(`${path}: the signature of the certificate is wrong`);
+    return { pair, isProven: isOwn };
   } catch (error) {
     return { fault: messageOf(error) };
   }
 }
 
-/** A certificate may be readable and yet have a bit that another one had. */
-function requireSound({ certificatePem }: KeyAndCertificate, path: string): void {
-  const certificate = new X509Certificate(certificatePem);
-  if (certificate.checkIssued(certificate) && !certificate.verify(certificate.publicKey))
-    throw new Error(`${path}: the signature of the certificate is wrong`);
-}
-
 /** Devices hold certificates of it, so it is never made anew beside a file of it. @throws as `Authority.open` */
 function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
   const { authorityCopy } = options;
-  const own = look(pathOf(options, 'authority'));
-  if (own.pair) return own.pair;
+  const path = pathOf(options, 'authority');
+  const own = look(path);
   const copy = authorityCopy === undefined ? {} : look(authorityCopy);
+  const fault = own.fault ?? nameFault(own, copy, path);
+  if (own.pair && fault === undefined) return own.pair;
   if (copy.pair) {
-    comeBack(options, copy.pair, own.fault);
+    comeBack(options, copy.pair, fault);
     return copy.pair;
   }
-  if (own.fault === undefined && copy.fault === undefined) return undefined;
-  const faults = [
-    own.fault ?? 'the file of the authority is missing',
-    copy.fault ?? 'there is no copy of it',
-  ];
+  if (fault === undefined && copy.fault === undefined) return undefined;
+  const faults = [fault ?? 'the file of the authority is missing', copy.fault ?? 'there is no copy of it'];
   throw new Error(faults.join('; '));
+}
+
+/** One of another issuer may be what a person put there; with the same key as its copy it is damage of a name. */
+function nameFault({ pair, isProven }: Found, copy: Found, path: string): string | undefined {
+  const isTwin = copy.isProven === true && copy.pair?.privateKeyPem === pair?.privateKeyPem;
+  return pair && isProven === false && isTwin
+    ? `${path}: the certificate has another issuer than its copy`
+    : undefined;
 }
 
 /** It serves in any case; what was damaged is set aside, and a disk that takes nothing gets it at another start. */

@@ -1,5 +1,5 @@
 /** Keys with their certificates, each pair in one file, so that no crash can part them. */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { messageOf } from '../../lib/errors.ts';
 import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
@@ -32,10 +32,18 @@ export function parseKeyFile(certificateText: string, keyText: string, path: str
   if (privateKeyPem === undefined)
     throw new Error(`${path} has no private key in PEM form without a password`);
   try {
-    if (new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(privateKeyPem)))
+    if (belongTogether(new X509Certificate(certificatePem), createPrivateKey(privateKeyPem)))
       return { certificatePem, privateKeyPem };
   } catch (error) {
     throw new Error(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
   throw new Error(`${path}: the private key does not belong to the certificate`);
+}
+
+/** A file of a private key holds the public one too, which may be sound where the other has a bit that turned. */
+function belongTogether(certificate: X509Certificate, key: KeyObject): boolean {
+  const proof = Buffer.from('signed to be verified');
+  return (
+    certificate.checkPrivateKey(key) && verify(null, proof, certificate.publicKey, sign(null, proof, key))
+  );
 }

@@ -1,5 +1,6 @@
 /** The authority that devices trust, when a disk loses it. */
 import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
@@ -20,16 +21,31 @@ const DAMAGES: [title: string, damage: (text: string) => string, fault: RegExp][
   ],
   [
     'a file with a bit that turned',
-    withTurnedBit,
+    (text) => withTurnedBit(text),
     /authority\.pem: the signature of the certificate is wrong/,
+  ],
+  [
+    'a file with a key that signs wrongly',
+    withAnotherSecret,
+    /authority\.pem: the private key does not belong to the certificate/,
   ],
 ];
 
+/** Of the secret number alone (RFC 5915): the public key beside it is still that of the certificate. */
+function withAnotherSecret(text: string): string {
+  const der = createPrivateKey(text).export({ type: 'pkcs8', format: 'der' });
+  const secret = der.indexOf(Buffer.from([0x02, 0x01, 0x01, 0x04, 0x20])) + 5;
+  der[secret + 9] = (der[secret + 9] ?? 0) ^ 1;
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  const pem = `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
+  return text.slice(0, text.indexOf('-----BEGIN PRIVATE')) + pem;
+}
+
 /** Of the signature, so that everything can be read as before. */
-function withTurnedBit(text: string): string {
+function withTurnedBit(text: string, at = (der: Buffer): number => der.length - 1): string {
   const pem = /-----BEGIN CERTIFICATE-----\n([^-]+)/.exec(text)?.[1] ?? '';
   const der = Buffer.from(pem, 'base64');
-  der[der.length - 1] = (der.at(-1) ?? 0) ^ 1;
+  der[at(der)] = (der[at(der)] ?? 0) ^ 1;
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return text.replace(pem, `${lines.join('\n')}\n`);
 }
@@ -104,6 +120,19 @@ describe('an authority that is not usable', () => {
       assert.deepEqual(readdirSync(folder).sort(), ['authority.pem', 'devices.pem', 'web.pem']);
     });
   }
+
+  test('comes back from its copy when a bit of its name turned, so that it seems to be of another one', async (t) => {
+    const { open, caPem, path, text, lines } = await startWithCopy(t);
+    // The issuer stands before the subject (RFC 5280 section 4.1).
+    writeFileSync(
+      path,
+      withTurnedBit(text, (der) => der.indexOf('Energy Gateway CA')),
+    );
+    assert.equal((await open()).caPem, caPem);
+    assert.equal(readFileSync(path, 'utf8'), text);
+    const reason = lines.find(({ level }) => level === 'error')?.['reason'];
+    assert.match(reason as string, /authority\.pem: the certificate has another issuer than its copy/);
+  });
 
   test('comes back from its copy when it is missing', async (t) => {
     const { open, caPem, path, text, lines } = await startWithCopy(t);
