@@ -9,6 +9,7 @@ import { Http, type Principal, route } from '../../src/platform/http/index.ts';
 import type { Role } from '../../src/lib/role.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { createGroupCommit, type Database } from '../../src/platform/sqlite/index.ts';
+import { CHEAP } from '../capabilities/auth/support.ts';
 import { openMigrated } from '../support/databases.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { trace } from '../support/trace.ts';
@@ -71,7 +72,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
   test.after(() => database.close());
   const metrics = createMetrics();
   const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
-  const auth = new Auth({ database, clock, log, metrics, dataDir });
+  const auth = new Auth({ database, clock, log, metrics, dataDir, limits: CHEAP });
   const commits = createGroupCommit({ database, name: 'state', clock, log, metrics });
   const audit = new Audit({ database, commits, clock, log, metrics, ...options.audit });
   audit.start();

@@ -210,6 +210,15 @@ describe('a password', () => {
     assert.notEqual(rows[0]?.password_hash, rows[1]?.password_hash);
   });
 
+  test('costs whoever guesses it 19 MiB and two passes', async (t) => {
+    const { auth, database } = startAuth(t, { limits: LIMITS.auth });
+    await auth.users.create('anna', 'USER', PASSWORD);
+    const row = database
+      .prepare<[], { hash: string }>('SELECT password_hash AS hash FROM user_account')
+      .get();
+    assert.match(row?.hash ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  });
+
   test('that was hashed at another cost still fits', async (t) => {
     const setup = startAuth(t);
     await withUser(setup);
