@@ -119,11 +119,11 @@ describe('an answer', () => {
 
 describe('the size of the file', () => {
   test('stays below its limit whatever is written, by removing the oldest', async (t) => {
-    const sizeMaxBytes = 3 * 1_048_576;
+    const sizeMaxBytes = 1.5 * 1_048_576;
     const limits = { openSamples: 10_000 };
     const engine = startEngine({ folder: temporaryFolder(t), policy: { sizeMaxBytes }, limits });
     t.after(() => engine.close());
-    const series = Array.from({ length: 4 }, () => engine.addSeries('float'));
+    const series = Array.from({ length: 2 }, () => engine.addSeries('float'));
     let random = 1;
     for (let day = 0; day < 12; day++) {
       const startS = TODAY_S + day * DAY_S;
