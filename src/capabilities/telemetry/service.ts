@@ -109,6 +109,7 @@ export class Telemetry {
   handle(message: IncomingMessage): Promise<void> | void {
     if (!this.#intake.isStarted) return Promise.reject(unavailable('The gateway is starting.'));
     if (this.#options.clock.isSet() || hasTime(message)) return this.#store(message);
+    this.#intake.show(message);
     return (
       this.#clockSyncBuffer.hold(message) ??
       Promise.reject(unavailable('The clock of the gateway is not set.'))
@@ -270,15 +271,15 @@ export class Telemetry {
     return this.#intake.parts.plans.of(device).attributes.get(attribute)?.state?.series;
   }
 
-  #store(message: IncomingMessage): Promise<void> | void {
+  #store(message: IncomingMessage, isRepeated = false): Promise<void> | void {
     this.#messages.inc();
-    return this.#intake.store(message);
+    return this.#intake.store(message, isRepeated);
   }
 
   /** What is known moves along before anything new comes. */
   #clockStepped(jumpMs: number): void {
     this.#intake.stepped(jumpMs);
-    this.#clockSyncBuffer.release((message) => this.#store(message));
+    this.#clockSyncBuffer.release((message) => this.#store(message, true));
   }
 }
 

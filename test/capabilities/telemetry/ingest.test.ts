@@ -225,10 +225,31 @@ describe('time of measurement', () => {
     const body = Object.assign(Object.create(null) as Record<string, unknown>, { voltage: 1 });
     const stored = telemetry.handle({ device, body, receivedAtMs: clock.wallMs() });
     await clock.advance(10_000);
-    assert.equal(received.length, 0);
+    // What is now is seen at once, and everybody is told once.
+    assert.equal(telemetry.latest(device, 'voltage')?.value, 1);
+    assert.equal(telemetry.latest(device, 'voltage')?.ageMs, 10_000);
+    assert.equal(received.length, 1);
     clock.step(NOW_S * 1_000);
     assert.equal(telemetry.latest(device, 'voltage')?.timestampS, NOW_S);
+    assert.equal(telemetry.latest(device, 'voltage')?.ageMs, 10_000);
     await acknowledged(clock, stored);
+    assert.equal(received.length, 1);
+  });
+
+  test('of a later message is what is now, whether or not there is room to wait', async (t) => {
+    const clock = new TestClock(0);
+    const { devices, telemetry } = await startTelemetry(t, { clock, limits: { messagesBeforeClock: 1 } });
+    const device = devices.add('battery', MANIFEST);
+    const give = (voltage: number): Promise<void> | void =>
+      telemetry.handle({ device, body: withoutPrototype({ voltage }), receivedAtMs: clock.wallMs() });
+    const stored = give(1);
+    await clock.advance(1_000);
+    await assert.rejects(Promise.resolve(give(2)), { code: 'unavailable' });
+    assert.equal(telemetry.latest(device, 'voltage')?.value, 2);
+    assert.equal(telemetry.latest(device, 'voltage')?.ageMs, 0);
+    clock.step(NOW_S * 1_000);
+    await acknowledged(clock, stored);
+    assert.equal(telemetry.latest(device, 'voltage')?.value, 2);
   });
 
   test('is not waited for by more messages than there is room for', async (t) => {

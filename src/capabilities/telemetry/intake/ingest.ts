@@ -51,6 +51,7 @@ export class Ingest {
   readonly #codings: SeriesCoding[] = [];
   readonly #stored: StoredValue[] = [];
   #valueCount = 0;
+  #isShowing = false;
 
   constructor(options: {
     plans: IngestPlans;
@@ -70,7 +71,7 @@ export class Ingest {
     this.#rejections = options.rejections;
     this.#clock = options.clock;
     this.#limits = options.limits;
-    this.#canStore = options.canStore;
+    this.#canStore = () => !this.#isShowing && options.canStore();
   }
 
   /** Values taken in since the start. */
@@ -87,6 +88,7 @@ export class Ingest {
     const plan = this.#plans.of(device);
     const arrival = this.#timeOf(message);
     if (arrival === undefined) return 0;
+    arrival.isRepeated = isRepeated;
     const { timestampS } = arrival;
     const values =
       !isRepeated && this.#events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
@@ -123,6 +125,19 @@ export class Ingest {
       this.#events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
     if (tellsAlerts && !isRepeated) this.#events.emit('alerts_told', { device });
     return sizeBytes;
+  }
+
+  /**
+   * The newest values follow a message that cannot be stored yet, and everybody is told. Rules and people see what is
+   * now, whether or not the box knows what time it is.
+   */
+  show(message: IncomingMessage): void {
+    this.#isShowing = true;
+    try {
+      this.take(message);
+    } finally {
+      this.#isShowing = false;
+    }
   }
 
   /**
@@ -177,6 +192,8 @@ export class Ingest {
         'future',
         'The clock of the device is more than 60 s ahead; the time of receipt is used.',
       );
+    // Without a clock a time of receipt says nothing, but it is none of the far future.
+    if (time.isReceipt) time.timestampS = Math.floor(receivedAtMs / 1_000);
     return arrivalNow(this.#clock, time, futureToleranceMs);
   }
 

@@ -139,6 +139,11 @@ export class Intake {
       : undefined;
   }
 
+  /** The newest values follow a message that is to be stored later, as repeated. */
+  show(message: IncomingMessage): void {
+    this.parts.ingest.show(message);
+  }
+
   /** Times of receipt move along with the wall clock. */
   stepped(jumpMs: number): void {
     this.#request(this.#parts?.ingest.stepped(jumpMs) ?? 0);

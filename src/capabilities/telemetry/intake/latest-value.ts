@@ -16,6 +16,8 @@ export interface Arrival {
   timestampS: number;
   /** The time is that of the receipt, not one that the device gave. */
   isReceipt: boolean;
+  /** It came before and is stored only now: what came since is newer. */
+  isRepeated?: boolean;
   /** Stamps after this are of a wrong clock; infinite while the clock is not set. */
   futureFromS: number;
   /** Age of the measurement at `atMonotonicMs`; undefined while the clock is not set. */
@@ -77,8 +79,8 @@ export class LatestValue implements Latest {
   }
 
   /** True when what arrives is the newest value now. */
-  isBeatenBy({ isReceipt, timestampS, futureFromS }: Arrival): boolean {
-    return isReceipt || timestampS >= this.timestampS || this.timestampS > futureFromS;
+  isBeatenBy({ isReceipt, isRepeated, timestampS, futureFromS }: Arrival): boolean {
+    return (isReceipt && !isRepeated) || timestampS >= this.timestampS || this.timestampS > futureFromS;
   }
 
   /** Takes the newer one in; runs for every value. */
@@ -102,6 +104,11 @@ export class LatestValue implements Latest {
       // At least its stay here; of an earlier run that is not known.
       const stayMs = arrival.atMonotonicMs - this.#atMonotonicMs;
       this.#atMonotonicMs = arrival.atMonotonicMs;
+      if (this.#isReceipt && !this.#isEarlierRun) {
+        this.#ageMs = stayMs;
+        this.timestampS = Math.floor((clock.wallMs() - stayMs) / 1_000);
+        return true;
+      }
       const isUnknown = this.#isEarlierRun && this.timestampS > arrival.futureFromS;
       this.#ageMs = isUnknown ? Number.POSITIVE_INFINITY : Math.max(stayMs, arrival.ageMs ?? 0);
       return false;
