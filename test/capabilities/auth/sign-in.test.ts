@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { settle, type TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { type AuthSetup, CHEAP, startAuth } from './support.ts';
