@@ -7,7 +7,7 @@ import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
 import { ClaimPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
-import { holdWhile, route } from './route.ts';
+import { holdWhile, leaveBy, route } from './route.ts';
 import { hasEnded, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
@@ -97,7 +97,7 @@ function Navigation() {
           <small>{me.value && say.values.role[me.value.role]}</small>
           {isOtherZone() && <small>{say.frame.timesOf(zone.value ?? '')}</small>}
         </span>
-        <Button onClick={() => void leaving.start()}>{say.frame.logOut}</Button>
+        <Button onClick={() => leaveBy(() => void leaving.start())}>{say.frame.logOut}</Button>
         <ErrorNotice error={leaving.error} />
       </div>
     </nav>

@@ -20,6 +20,15 @@ export function holdWhile(held: () => boolean): void {
   addEventListener('beforeunload', (event) => held() && event.preventDefault());
 }
 
+/** Takes a way that leaves the page, at once or when it was asked. */
+export function leaveBy(way: () => void): void {
+  if (!isHeld()) return way();
+  wayOut.value = () => {
+    wayOut.value = undefined;
+    way();
+  };
+}
+
 /** Stays at an address though the browser is at another one, until the way there is taken. */
 function stay(address: string, wanted: string, isBack: boolean): void {
   if (isBack) history.pushState('seen', '', address);

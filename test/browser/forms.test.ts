@@ -131,6 +131,11 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await dialog.getByRole('button', { name: 'Leave it' }).click();
     await page.getByRole('heading', { name: 'Alerts' }).waitFor();
     await isAt('#/alerts');
+    await visit(page, '#/site');
+    await page.fill('[name=place]', 'In the garden');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.reload();
     // What is stored is no reason to ask.
     await visit(page, '#/site');
     assert.equal(await page.inputValue('[name=place]'), 'Behind the hall');
