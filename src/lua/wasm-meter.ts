@@ -27,6 +27,8 @@ interface Metered {
   state?: 'parameter' | 'match';
   /** It looks when it is called, too. */
   atEntry?: boolean;
+  /** What it copies counts, too. */
+  copies?: boolean;
   /** In the middle of an instruction of Lua: it may only be paused after that. */
   mayRaise?: boolean;
 }
@@ -47,7 +49,7 @@ const METERED: ReadonlyMap<number, Metered> = new Map<number, Metered>([
   [542, { parameters: 1, sizeBytes: 406, steps: 20, state: 'parameter', mayRaise: true }],
   [544, { parameters: 4, sizeBytes: 687, steps: 10, state: 'parameter', mayRaise: true }],
   // luaV_concat.
-  [573, { parameters: 2, sizeBytes: 742, steps: 1, state: 'parameter', atEntry: true }],
+  [573, { parameters: 2, sizeBytes: 742, steps: 1, state: 'parameter', atEntry: true, copies: true }],
   // memchr, memcmp, strcmp.
   [615, { parameters: 3, sizeBytes: 225, steps: 1 }],
   [616, { parameters: 3, sizeBytes: 129, steps: 1 }],
@@ -129,7 +131,7 @@ function meteredBody(body: Buffer, metered: Metered): Buffer {
     if (opcode === OP.loop) {
       parts.push(reader.since(written), look(state, metered));
       written = reader.at;
-    } else if (opcode === OP.more && operand === MEMORY_COPY) {
+    } else if (opcode === OP.more && operand === MEMORY_COPY && metered.copies === true) {
       parts.push(body.subarray(written, at), copying(copied));
       written = at;
     }

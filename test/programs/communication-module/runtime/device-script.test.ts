@@ -19,7 +19,11 @@ describe('a device script fails', () => {
     ['when enapter.main raises', "function enapter.main() error('boom') end", /^error: main\.lua:1: boom/],
     ['when it never ends', 'while true do end', /^time: execution time exceeded/],
     ['when it never ends inside pcall', 'while true do pcall(function() while true do end end) end', /^time/],
-    ['when it takes all memory', "local t = {} while true do t[#t+1] = ('x'):rep(1000000) end", /^memory/],
+    [
+      'when it takes all memory',
+      "local t = {} while true do t[#t+1] = ('x'):rep(1000):rep(1000) end",
+      /^memory/,
+    ],
     ['when a module is missing', "require('nothing')", /module 'nothing' not found/],
   ] as const)
     test(what, async () => {
