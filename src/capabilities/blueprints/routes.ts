@@ -16,8 +16,8 @@ import type { Blueprints } from './service.ts';
 /** The largest zip and what a form adds to it. */
 const UPLOAD_BYTES = LIMITS.http.zipBodyBytes + 65_536;
 const FIELD = 'data';
-/** Callers without a token: calls per minute and address. */
-const WITHOUT_TOKEN = { anonymousPerMinute: LIMITS.http.anonymousValidatePerMinute };
+/** Callers without a token, on a box that belongs to nobody too: calls per minute and address. */
+const WITHOUT_TOKEN = { anonymousPerMinute: LIMITS.http.anonymousValidatePerMinute, beforeClaim: true };
 
 export function blueprintRoutes(service: Blueprints): Route[] {
   // Fixed paths first: `download_device_profiles` must not be taken for an id.
